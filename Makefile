@@ -1,0 +1,179 @@
+# convshim: make, make demo, make test, make test-all, make bench, make lint.
+# SAN=address,undefined or SAN=thread builds everything into a folder of its own; V=1 shows commands.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+SAN     ?=
+V       ?= 0
+comma   := ,
+B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+PREFIX  ?= /usr/local
+Q       := $(if $(filter 1,$(V)),,@)
+say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@;)
+
+# What bootstrap found or fetched: CUDA_INC, CUDNN_INC, CUDNN_LIB, NVRTC_LIB.
+CONFIG  := build/config.mk
+ifeq ($(filter clean help,$(MAKECMDGOALS)),)
+include $(CONFIG)
+endif
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wundef \
+            $(if $(CI),-Werror)
+OPT      ?= -O2 -g
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
+PURE     := -Iinclude -Isrc
+VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
+LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now,-z,relro
+
+# --- sources, by folder -----------------------------------------------------------------------------------------------
+policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
+pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
+vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
+objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
+libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o
+pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
+
+unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+simcudart := $(wildcard tests/simdev/cudart_*.c)
+simcudnn := $(wildcard tests/simdev/cudnn_*.c)
+simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
+selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
+appmain  := vae_decoder conv_random compare threads plan_layers
+apps     := $(addprefix $(B)/apps/,$(appmain))
+appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
+
+# --- main targets -----------------------------------------------------------------------------------------------------
+.PHONY: all lib test test-all tsan demo bench lint fmt conf install clean help FORCE
+all: lib $(simdev) $(apps)
+lib: $(B)/libconvshim.so
+
+help:
+	@sed -n '1,2s/^# //p' Makefile
+
+$(CONFIG): scripts/bootstrap
+	$(Q)scripts/bootstrap
+
+# Rebuild when the flags change.
+$(B)/flags: FORCE
+	@mkdir -p $(B); printf '%s\n' '$(CC) $(CFLAGS) $(VENDOR) $(LIBFLAGS) $(SIMFLAGS)' > $@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+# --- generated --------------------------------------------------------------------------------------------------------
+$(B)/gen/policies.c: policies $(wildcard policies/*.c) Makefile
+	$(call say,GEN)mkdir -p $(@D); { echo '#include "convshim/policy.h"'; \
+	for p in $(policies); do echo "extern const struct cs_policy cs_policy_$$p;"; done; \
+	echo 'const struct cs_policy *const cs_policies[] = {'; \
+	for p in $(policies); do echo "    &cs_policy_$$p,"; done; echo '    0};'; } > $@
+
+$(B)/gen/convshim.map: src/cudnn/entries.def
+	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
+	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'local: *; };'; } > $@
+
+conf: conf/convshim.ini
+conf/convshim.ini: include/convshim/options.def scripts/gen-conf scripts/gen-conf.c
+	$(call say,GEN)scripts/gen-conf > $@
+
+# --- library ----------------------------------------------------------------------------------------------------------
+$(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
+	$(call say,LD)$(CC) $(LDLIB) -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
+	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
+
+$(call objects,$(pure)): INCLUDES := $(PURE)
+$(call objects,$(vendor)): INCLUDES := $(VENDOR)
+$(B)/obj/gen/policies.o: INCLUDES := $(PURE)
+
+$(B)/obj/src/%.o: src/%.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+$(B)/obj/policies/%.o: policies/%.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+
+# --- simulated device -------------------------------------------------------------------------------------------------
+SIMFLAGS := -fPIC -Itests/simdev $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+
+$(B)/obj/tests/%.o: tests/%.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+$(call objects,$(wildcard tests/simdev/*.c)): INCLUDES := $(SIMFLAGS)
+
+$(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) tests/simdev/cudart.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudart.map \
+	-o $@ $(filter %.o,$^) -lcjson
+	$(Q)ln -sf $(@F) $(@D)/libcudart.so
+$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(B)/simdev/libcudart.so.13
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
+	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
+$(B)/simdev/libcuda.so.1: $(B)/obj/tests/simdev/cuda_driver.o
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
+$(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lm
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+$(call objects,$(wildcard tests/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
+
+$(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
+$(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+
+# --- tests ------------------------------------------------------------------------------------------------------------
+# A sanitizer's runtime must come before the library when both are preloaded.
+SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \
+            $(findstring address,$(SAN)),$(shell $(CC) -print-file-name=libasan.so)))
+TESTENV  := CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
+RANDOM_N ?= 700
+EVERY    ?= 25
+JOBS     ?= 2
+
+suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
+            $(foreach t,$(unit),$(notdir $t)='$t') \
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
+            random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
+            threads='tests/suites/threads.sh' \
+            $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
+
+test: all $(unit) $(selftest) $(clients) tsan
+	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
+
+# The whole sweep of patch_conv, and many more random problems.
+test-all: RANDOM_N := 5000
+test-all: EVERY := 1
+test-all: test
+
+# What the suite `threads` needs, whatever this build is.
+tsan:
+	$(Q)$(MAKE) --no-print-directory SAN=thread lib $(patsubst $(B)/%,build/san-thread/%,$(simdev)) build/san-thread/apps/threads
+
+demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
+	$(Q)scripts/demo --build $(B) $(DEMO)
+
+bench: lib $(simdev)
+	$(Q)scripts/bench $(B)
+
+lint: $(CONFIG)
+	$(Q)scripts/lint $(VENDOR)
+fmt:
+	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+install: lib
+	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
+	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
+
+clean:
+	rm -rf build
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,49 @@
+/* What a policy sees and says. The core lists only legal candidates, each with the workspace that
+ * the vendor itself told; a policy scores them. A bad policy makes a call slow, never wrong.
+ * Policies are pure: no clock, no memory, no files, no state; they may be called from any thread.
+ */
+#ifndef CONVSHIM_POLICY_H
+#define CONVSHIM_POLICY_H
+
+#include "convshim/plan.h"
+
+/* What the user allows. */
+struct cs_limits {
+    int64_t workspace; /* bytes of scratch a call may use */
+    int64_t threshold; /* calls that want no more than this are left alone */
+    int64_t tiles;     /* for policies that take a fixed number of tiles */
+};
+
+/* One way to run a problem. The untiled call is a candidate too: axis CS_AXIS_NONE, one tile. */
+struct cs_candidate {
+    enum cs_axis axis;
+    int64_t step;      /* output elements a tile */
+    int64_t tiles;     /* launches */
+    int64_t kinds;     /* different tiles: execution plans to build */
+    int64_t workspace; /* bytes */
+    int64_t halo;      /* bytes of x read again */
+};
+
+struct cs_policy {
+    const char *name;    /* as in `policy = NAME` */
+    const char *summary; /* one line for --help and the default ini */
+
+    /* Decide, but leave every call as it is: the report shows what could be saved. */
+    bool report_only;
+
+    /* How many tiles the core shall list on each axis, or 0: the fewest that come under
+     * limits->workspace. */
+    int64_t (*tiles)(const struct cs_limits *limits);
+
+    /* The cost of a candidate; the least wins, the earlier listed among equals. Infinite or NaN:
+     * never take it. */
+    double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
+};
+
+/* Every policy under policies/, made by the Makefile; ends with NULL. */
+extern const struct cs_policy *const cs_policies[];
+
+/* The policy of that name or NULL. */
+const struct cs_policy *cs_policy_find(const char *name);
+
+#endif

@@ -1,0 +1,27 @@
+/* How an internal function ended. Never shown to the program that we are loaded into: what a client
+ * sees is the vendor's own status or nothing. */
+#ifndef CONVSHIM_STATUS_H
+#define CONVSHIM_STATUS_H
+
+#define CS_MUST_CHECK __attribute__((warn_unused_result))
+
+enum cs_status {
+    CS_OK,
+    CS_OVERFLOW, /* a product or sum of extents leaves 64 bits */
+    CS_ILLEGAL,  /* the problem cannot be cut this way */
+    CS_REFUSED,  /* the vendor has no plan for this problem */
+    CS_NOMEM,    /* host memory ran out */
+    CS_INVALID,  /* an argument or an input text is not of the documented form */
+};
+
+/* Why a convolution was left as the client asked for it. CS_REASON_NONE means that it was not: it
+ * is rewritten. */
+enum cs_reason {
+    CS_REASON_NONE,
+#define CS_REASON(id, text) CS_REASON_##id,
+#include "convshim/reasons.def"
+#undef CS_REASON
+    CS_REASONS
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* What planning asks of the vendor: execution plans for problems, built with the engine that the
+ * client chose.
+ *
+ * A kernel is the vendor's plan for one problem, opaque here. Functions may be called from any
+ * thread, each vendor value from one at a time. Nothing here touches the device. */
+#ifndef CONVSHIM_VENDOR_H
+#define CONVSHIM_VENDOR_H
+
+#include "convshim/problem.h"
+
+struct cs_vendor {
+    void *ctx;
+
+    /* Builds the client's own engine for `problem`. The caller owns the kernel. CS_REFUSED if the
+     * engine does not take the problem. */
+    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, void **kernel_p,
+                            int64_t *workspace_p);
+
+    /* Builds the lifeboat: any engine that runs the client's whole problem in at most `limit`
+     * bytes. */
+    enum cs_status (*lifeboat)(void *ctx, int64_t limit, void **kernel_p, int64_t *workspace_p);
+
+    /* Destroys a kernel of either kind; NULL is allowed. Needs no ctx: kernels outlive the vendor
+     * value. */
+    void (*destroy)(void *kernel);
+};
+
+#endif

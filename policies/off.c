@@ -1,0 +1,22 @@
+/* What fit would do, told but not done. */
+#include "convshim/policy.h"
+
+extern const struct cs_policy cs_policy_fit;
+
+static int64_t off_tiles(const struct cs_limits *limits)
+{
+    return cs_policy_fit.tiles(limits);
+}
+
+static double off_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    return cs_policy_fit.cost(candidate, limits);
+}
+
+const struct cs_policy cs_policy_off = {
+    .name = "off",
+    .summary = "rewrites nothing, reports what could be saved",
+    .report_only = true,
+    .tiles = off_tiles,
+    .cost = off_cost,
+};

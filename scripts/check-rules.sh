@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# check-rules.sh: what must hold of the sources and of the built library. Prints TAP; the status is 0 if all hold.
+#
+#   scripts/check-rules.sh BUILD_DIR      the library is BUILD_DIR/libconvshim.so, the objects are in BUILD_DIR/obj
+set -euo pipefail
+[ $# = 1 ] || { echo "usage: scripts/check-rules.sh BUILD_DIR" >&2; exit 2; }
+build=$(realpath -m "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LC_ALL=C
+
+readonly library=$build/libconvshim.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# FILE:LINE:CODE of C files, without comments and the insides of strings.
+code_of()
+{
+    awk '
+    FNR == 1 { in_comment = 0 }
+    {
+        rest = $0; code = ""
+        while (rest != "") {
+            if (in_comment) {
+                end = index(rest, "*/")
+                if (!end) break
+                rest = substr(rest, end + 2); in_comment = 0; code = code " "
+            } else if (match(rest, /\/\*|\/\/|"|\047/)) {
+                code = code substr(rest, 1, RSTART - 1)
+                mark = substr(rest, RSTART, RLENGTH); rest = substr(rest, RSTART + RLENGTH)
+                if (mark == "//") break
+                if (mark == "/*") { in_comment = 1; continue }
+                while (rest != "" && substr(rest, 1, 1) != mark)
+                    rest = substr(rest, substr(rest, 1, 1) == "\\" ? 3 : 2)
+                rest = substr(rest, 2); code = code mark mark
+            } else { code = code rest; break }
+        }
+        if (code ~ /[^ \t]/) print FILENAME ":" FNR ":" code
+    }' "$@"
+}
+
+# OBJECT:SYMBOL of what objects leave undefined, sanitizers and instrumentation aside.
+undefined_of()
+{
+    nm -A -u "$@" | sed -E 's/: +[Uuwv] /:/; s/@.*//' | grep -vE ':(__(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_|_GLOBAL_OFFSET_TABLE_)' || true
+}
+
+find src policies include -name '*.[ch]' -o -name '*.def' | sort >"$work/files"
+mapfile -t files <"$work/files"
+[ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
+find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' 2>/dev/null |
+    sort >"$work/objects" || true
+: >"$work/undefined"
+if [ -s "$work/objects" ]; then
+    mapfile -t objects <"$work/objects"
+    undefined_of "${objects[@]}" | sed "s|^$build/obj/||" >"$work/undefined"
+fi
+
+number=0 failures=0
+
+# check NAME COMMAND...: holds if the command succeeds and prints nothing; what it prints are the places where it fails.
+check()
+{
+    local name=$1 found verdict='ok'
+    shift
+    found=$("$@" 2>&1) || found+=${found:+$'\n'}"the check itself failed"
+    number=$((number + 1))
+    if [ -n "$found" ]; then
+        verdict='not ok' failures=$((failures + 1))
+    fi
+    echo "$verdict $number - $name"
+    [ -z "$found" ] || echo "# ${found//$'\n'/$'\n# '}"
+}
+
+# code_without PATTERN [EXEMPT]: lines of code with a pattern, but for files that the second pattern names.
+code_without()
+{
+    [ -s "$work/code" ] || echo "no source was found"
+    grep -E "^[^:]*:[0-9]+:.*($1)" "$work/code" | { [ -n "${2-}" ] && grep -vE "^($2)" || cat; } || true
+}
+
+# symbols_without PATTERN [EXEMPT]: the same for symbols that objects use.
+symbols_without()
+{
+    [ -s "$work/undefined" ] || echo "no object in $build/obj: build first"
+    grep -E ":($1)\$" "$work/undefined" | { [ -n "${2-}" ] && grep -vE "^($2)" || cat; } || true
+}
+
+need_library()
+{
+    [ -r "$library" ] || { echo "$library is missing: build first"; return 1; }
+}
+
+readonly word='(^|[^A-Za-z0-9_])'
+
+# A library that ends or writes into somebody else's process breaks programs that were fine without it: a child's stdout
+# is often another program's input.
+no_exit_no_stdout()
+{
+    code_without "$word((_|quick_)?exit|_Exit|abort|assert|v?printf|puts|putchar|__builtin_(trap|abort)) *\\(" 'src/cli/'
+    code_without "$word(stdout|STDOUT_FILENO)([^A-Za-z0-9_]|\$)|$word(write|v?dprintf) *\\( *1 *," 'src/cli/'
+    symbols_without '(_|quick_)?exit|_Exit|abort|__assert_fail|v?printf|__v?printf_chk|puts|putchar|stdout' 'src/cli/'
+}
+
+# LD_PRELOAD is inherited by every child; code that runs at load time runs in shells and compilers too.
+no_constructor()
+{
+    local size
+    code_without "$word(__)?constructor(__)?([^A-Za-z0-9_]|\$)"
+    need_library || return 0
+    nm -D --undefined-only "$library" | grep -qE '__[at]san_init' && return 0
+    size=$(readelf -dW "$library" | awk '/\(INIT_ARRAYSZ\)/ { print $3 }')
+    [ "${size:-0}" -le 8 ] || echo "libconvshim.so has $((size / 8)) initialisers, of which the compiler's own is one"
+}
+
+# One place knows what the environment may say; a variable read elsewhere is an option that no help page lists.
+no_getenv()
+{
+    code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" 'src/config/'
+    symbols_without '(secure_|__secure_)?getenv|(__)?environ' 'src/config/'
+}
+
+# Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. Two files know the rule.
+no_dlsym()
+{
+    local allowed='src/cudnn/real\.[co]|src/shim/dlsym'
+    code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
+    symbols_without 'dlm?open|dlv?sym' "$allowed"
+}
+
+# TARGETS:HEADERS that a header or source reaches, directly or not, and that are NVIDIA's.
+nvidia_headers_of()
+{
+    local file
+    for file; do
+        gcc -M -MG -D_GNU_SOURCE -Iinclude -Isrc -I"$build/gen" -x c "$file" | tr -s ' \\\n' '\n' |
+            grep -E '(^|/)(cudnn[A-Za-z0-9_]*|cuda[A-Za-z0-9_]*|cublas[A-Za-z0-9_]*|nv(rtc|ml|ToolsExt|ToolsExtCuda)|(driver|library|vector|builtin)_types)\.h$' |
+            sed "s|^|$file reaches |" || [ "${PIPESTATUS[0]}" = 0 ]
+    done
+}
+
+# Whatever sees a vendor's types starts to depend on them; a second vendor must be a sibling of src/cudnn, not a rewrite.
+no_nvidia_outside()
+{
+    local files
+    mapfile -t files < <(grep -vE '^(src/cudnn|include)/' "$work/files" | grep -E '\.[ch]$')
+    [ "${#files[@]}" -gt 0 ] || echo "no source was found"
+    nvidia_headers_of "${files[@]}"
+}
+
+# The contracts are what a policy or a tool compiles against without CUDA.
+no_nvidia_in_contracts()
+{
+    local files
+    mapfile -t files < <(grep -E '^include/.*\.h$' "$work/files")
+    [ "${#files[@]}" -gt 0 ] || echo "no header was found"
+    nvidia_headers_of "${files[@]}"
+}
+
+# One binary serves every cuDNN 9: what is missing is an empty slot at run time, not another build.
+no_version_switch()
+{
+    code_without '# *(if|elif|ifdef|ifndef|elifdef|elifndef)[^A-Za-z].*(CUDNN_(VERSION|MAJOR|MINOR|PATCHLEVEL)|CUDART_VERSION|CUDA_VERSION)'
+}
+
+# A file of more than 700 lines has more than one subject.
+no_long_file()
+{
+    find src policies include tests scripts Makefile -type f ! -name '*.csv' ! -name '*.json' ! -path '*/golden/*' -print0 |
+        xargs -0 wc -l | awk '$2 != "total" && $1 > 700 { print $2 " has " $1 " lines" }'
+}
+
+# A planner that can reach a clock, a file, an allocator or the vendor gives other answers on another day. What its
+# objects may use: each other, bytes in memory, arithmetic, and for the memo a lock.
+planner_is_pure()
+{
+    local pure allowed
+    mapfile -t pure < <(grep -E '/obj/(src/(plan|decide)|policies|gen/([^/]*/)*[^/]*polic[^/]*)(/|\.o$)' "$work/objects")
+    local part
+    for part in src/plan src/decide policies; do
+        printf '%s\n' "${pure[@]}" | grep -q "/obj/$part/" || echo "no object of $part in $build/obj: build first"
+    done
+    [ "${#pure[@]}" -gt 0 ] || return 0
+    nm --defined-only -g "${pure[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$work/pure"
+    allowed='(__)?mem(cpy|set|move|cmp)(_chk)?|str(len|n?cmp)|__stack_chk_fail'
+    allowed+='|(ceil|floor|round|trunc|fabs|fmin|fmax|sqrt|cbrt|exp|exp2|log|log2|log10|log1p|pow|fmod|ldexp|frexp)[fl]?'
+    undefined_of "${pure[@]}" | sed "s|^$build/obj/||" |
+        awk -F: 'NR == FNR { pure[$1]; next } !($2 in pure)' "$work/pure" - |
+        grep -vE ":($allowed)\$" |
+        grep -vE '^src/plan/[^:]*dump[^:]*:(__)?v?snprintf(_chk)?$' |
+        grep -vE '^src/decide/memo\.o:pthread_mutex_(init|destroy|lock|unlock|trylock)$' | sed 's/:/ uses /' || true
+}
+
+# A library that needs NVIDIA's at load time stops every program on a machine without them, and loads a second cuDNN
+# beside a framework's own.
+no_nvidia_needed()
+{
+    need_library || return 0
+    readelf -dW "$library" | grep -E '\(NEEDED\).*\[lib(cu|nv)' || true
+}
+
+# An export too many takes over a function of the program; one too few is a call that is never seen.
+exports_are_entries()
+{
+    need_library || return 0
+    printf '#define CS_FIRST(name, ...) name\n#define CS_ENTRY(...) CS_EXPORTED CS_FIRST(__VA_ARGS__, )\n#include "src/cudnn/entries.def"\n' |
+        gcc -E -P -x c -I. - | awk '{ for (i = 1; i < NF; i++) if ($i == "CS_EXPORTED") print $(i + 1) }' >"$work/wanted"
+    compgen -G 'src/shim/dlsym*' >/dev/null && printf 'dlsym\ndlvsym\n' >>"$work/wanted"
+    [ -s "$work/wanted" ] || echo "src/cudnn/entries.def lists nothing"
+    nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exported"
+    sort -u "$work/wanted" | comm -3 - "$work/exported" |
+        sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
+}
+
+# inih marks its functions for export: a host that has its own inih would get ours. Undefined ones would bind to the host's.
+inih_is_inside()
+{
+    need_library || return 0
+    nm -D "$library" | grep -E ' ini_' || true
+}
+
+# What only exists on the machine of its writer fails on every other one.
+no_machine_path()
+{
+    git ls-files -z --cached --others --exclude-standard |
+        xargs -0 -r grep -nIE '(^|[^A-Za-z0-9_.~-])/((work|root|Users)/|home/[a-z])' -- 2>&1 || [ $? = 123 ]
+}
+
+check 'the library never ends the process or writes to stdout' no_exit_no_stdout
+check 'nothing runs when the library is loaded' no_constructor
+check 'the environment is read in src/config only' no_getenv
+check 'symbols are looked up in src/cudnn/real.c and src/shim/dlsym* only' no_dlsym
+check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside
+check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
+check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch
+check 'no file is longer than 700 lines' no_long_file
+check 'the planner, the decisions and the policies are pure' planner_is_pure
+check 'libconvshim.so needs no NVIDIA library' no_nvidia_needed
+check 'libconvshim.so exports what entries.def lists' exports_are_entries
+check 'inih is inside libconvshim.so and not visible' inih_is_inside
+check 'no file names a path of one machine' no_machine_path
+echo "1..$number"
+[ "$failures" = 0 ]

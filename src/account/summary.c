@@ -1,0 +1,348 @@
+#include "account/account.h"
+
+#include "base/log.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    COLUMNS = 100,
+    LINES = 40,
+    LABEL = 18,
+    SPIKES = 10,
+    REASON = 26 /* columns that long shapes leave to a reason */
+};
+
+/* Head, calls, workspace, launches, heading and rest of the spikes. */
+_Static_assert(CS_REASONS - 1 + SPIKES + 6 <= LINES, "the reasons no longer fit the summary");
+
+struct text {
+    char *to;
+    size_t size;
+    int length; /* needed, like snprintf's */
+};
+
+static void append(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* One line, never longer than COLUMNS. */
+static void append(struct text *text, const char *format, ...)
+{
+    char line[COLUMNS + 1];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t used = (size_t)text->length < text->size ? (size_t)text->length : text->size;
+    text->length +=
+        snprintf(used < text->size ? text->to + used : NULL, text->size - used, "%s\n", line);
+}
+
+static int digits(int64_t number)
+{
+    return snprintf(NULL, 0, "%lld", (long long)number);
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int columns(const char *text)
+{
+    return (int)strlen(text);
+}
+
+/* Shortens to `width` columns, between words where that leaves some. */
+static void clip(char *text, size_t width)
+{
+    static const char mark[] = "...";
+    if (strlen(text) <= width || width < strlen(mark))
+        return;
+    size_t end = width - strlen(mark), blank = end;
+    while (blank > 0 && text[blank] != ' ')
+        blank--;
+    memcpy(text + (blank ? blank : end), mark, sizeof mark);
+}
+
+/* One line of the table of spikes. */
+struct row {
+    const struct cs_site *site;
+    char shape[512];
+    char engine[CS_SIZE_TEXT];
+    char wanted[CS_SIZE_TEXT];
+    char told[CS_SIZE_TEXT]; /* "" if a reason stands here instead */
+    char tiles[64];          /* or the reason */
+    char calls[CS_SIZE_TEXT];
+};
+
+struct widths {
+    int shape, engine, wanted, told, tiles, outcome, calls;
+};
+
+struct spikes {
+    int rows;
+    struct row row[SPIKES];
+    struct widths widths;
+};
+
+/* "3x3" of the last `count` numbers of D, H, W. */
+static void extents_text(char *text, size_t size, const int64_t numbers[CS_SPATIAL], int count)
+{
+    int length = 0;
+    text[0] = '\0';
+    for (int i = CS_SPATIAL - count; i < CS_SPATIAL; i++)
+        length += snprintf(text + length, size - (size_t)length, "%s%lld", length ? "x" : "",
+                           (long long)numbers[i]);
+}
+
+static bool all_equal(const int64_t numbers[CS_SPATIAL], int count)
+{
+    for (int i = CS_SPATIAL - count; i < CS_SPATIAL; i++) {
+        if (numbers[i] != numbers[CS_SPATIAL - 1])
+            return false;
+    }
+    return true;
+}
+
+/* "s1" if it is the same everywhere, else "s2x1". */
+static void setting_text(char *text, size_t size, const char *name, const int64_t *numbers,
+                         int count)
+{
+    char extents[CS_SPATIAL * 22];
+    extents_text(extents, sizeof extents, numbers, all_equal(numbers, count) ? 1 : count);
+    snprintf(text, size, " %s%s", name, extents);
+}
+
+static void padding_text(char *text, size_t size, const struct cs_problem *problem)
+{
+    int count = problem->spatial;
+    char pre[CS_SPATIAL * 22], post[CS_SPATIAL * 22];
+    setting_text(pre, sizeof pre, "p", problem->pre, count);
+    setting_text(post, sizeof post, "", problem->post, count);
+    if (memcmp(problem->pre + CS_SPATIAL - count, problem->post + CS_SPATIAL - count,
+               (size_t)count * sizeof problem->pre[0]) == 0)
+        post[0] = '\0';
+    else
+        post[0] = ':';
+    snprintf(text, size, "%s%s", pre, post);
+}
+
+/* "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw". */
+static void shape_text(char *text, size_t size, const struct cs_problem *problem)
+{
+    const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
+    int count = problem->spatial;
+    char image[72], kernel[72], stride[72], padding[144], dilation[72] = "", groups[24] = "";
+    extents_text(image, sizeof image, x->dims + CS_D, count);
+    extents_text(kernel, sizeof kernel, filter->dims + CS_D, count);
+    setting_text(stride, sizeof stride, "s", problem->stride, count);
+    padding_text(padding, sizeof padding, problem);
+    if (!all_equal(problem->dilation, count) || problem->dilation[CS_SPATIAL - 1] != 1)
+        setting_text(dilation, sizeof dilation, "d", problem->dilation, count);
+    if (problem->groups != 1)
+        snprintf(groups, sizeof groups, " g%lld", (long long)problem->groups);
+    snprintf(text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s", (long long)x->dims[CS_N],
+             (long long)x->dims[CS_C], image, (long long)filter->dims[CS_N], kernel, stride,
+             padding, dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem));
+}
+
+static void fill_row(struct row *row)
+{
+    const struct cs_site_facts *facts = &row->site->facts;
+    bool possible = facts->reason == CS_REASON_REPORT_ONLY;
+    shape_text(row->shape, sizeof row->shape, &facts->problem);
+    snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
+    cs_size_text(row->wanted, facts->wanted);
+    snprintf(row->calls, sizeof row->calls, "%lld", (long long)row->site->calls);
+    row->told[0] = '\0';
+    if (facts->reason == CS_REASON_NONE || possible) {
+        cs_size_text(row->told, facts->told);
+        snprintf(row->tiles, sizeof row->tiles, possible ? "(%s x %lld possible)" : "%s x %lld",
+                 cs_axis_name(facts->axis), (long long)facts->tiles);
+    } else {
+        snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
+    }
+}
+
+static bool is_larger(const struct cs_site *a, const struct cs_site *b)
+{
+    int64_t saved_a = a->facts.wanted - a->facts.told, saved_b = b->facts.wanted - b->facts.told;
+    return saved_a != saved_b ? saved_a > saved_b : a->facts.wanted > b->facts.wanted;
+}
+
+/* The largest sites that were executed, in order. */
+static void collect(const struct cs_account *account, struct spikes *spikes)
+{
+    int sites = atomic_load_explicit(&account->sites, memory_order_acquire);
+    spikes->rows = 0;
+    for (int i = 0; i < sites; i++) {
+        const struct cs_site *site = &account->site[i];
+        if (site->calls == 0 || site->facts.wanted == 0)
+            continue;
+        int at = spikes->rows;
+        while (at > 0 && is_larger(site, spikes->row[at - 1].site))
+            at--;
+        if (at == SPIKES)
+            continue;
+        if (spikes->rows < SPIKES)
+            spikes->rows++;
+        for (int j = spikes->rows - 1; j > at; j--)
+            spikes->row[j].site = spikes->row[j - 1].site;
+        spikes->row[at].site = site;
+    }
+    for (int i = 0; i < spikes->rows; i++)
+        fill_row(&spikes->row[i]);
+}
+
+/* As wide as the cells; long reasons, then long shapes, give way if a line would be too long. */
+static void measure(struct spikes *spikes, int64_t other_calls)
+{
+    struct widths widths = {.engine = columns("engine"),
+                            .wanted = columns("wanted"),
+                            .told = columns("told"),
+                            .tiles = columns("tiles"),
+                            .calls = larger(digits(other_calls), columns("calls"))};
+    int reason = 0;
+    for (int i = 0; i < spikes->rows; i++) {
+        const struct row *row = &spikes->row[i];
+        widths.shape = larger(widths.shape, columns(row->shape));
+        widths.engine = larger(widths.engine, columns(row->engine));
+        widths.wanted = larger(widths.wanted, columns(row->wanted));
+        widths.told = larger(widths.told, columns(row->told));
+        widths.calls = larger(widths.calls, columns(row->calls));
+        if (row->told[0])
+            widths.tiles = larger(widths.tiles, columns(row->tiles));
+        else
+            reason = larger(reason, columns(row->tiles));
+    }
+    int gaps = 2 + 2 + 2 + 2 + 2;
+    int room = COLUMNS - gaps - widths.engine - widths.wanted - widths.calls;
+    widths.outcome = widths.told + 2 + widths.tiles;
+    int least = larger(widths.outcome, reason < REASON ? reason : REASON);
+    if (widths.shape > room - least)
+        widths.shape = room - least;
+    if (reason > room - widths.shape)
+        reason = room - widths.shape;
+    widths.outcome = larger(reason, widths.outcome);
+    spikes->widths = widths;
+}
+
+static void append_row(struct text *text, struct row *row, const struct widths *widths)
+{
+    char outcome[COLUMNS + 1];
+    clip(row->shape, (size_t)widths->shape);
+    if (row->told[0])
+        snprintf(outcome, sizeof outcome, "%*s  %s", widths->told, row->told, row->tiles);
+    else
+        snprintf(outcome, sizeof outcome, "%s", row->tiles);
+    clip(outcome, (size_t)widths->outcome);
+    append(text, "  %-*s  %*s  %*s  %-*s  %*s", widths->shape, row->shape, widths->engine,
+           row->engine, widths->wanted, row->wanted, widths->outcome, outcome, widths->calls,
+           row->calls);
+}
+
+static void append_spikes(struct text *text, struct spikes *spikes, int64_t other_calls)
+{
+    const struct widths *widths = &spikes->widths;
+    if (spikes->rows == 0)
+        return;
+    append(text, "%-*s  %*s  %*s  %*s  %-*s  %*s", widths->shape + 2, "largest spikes",
+           widths->engine, "engine", widths->wanted, "wanted", widths->told, "told",
+           widths->outcome - widths->told - 2, "tiles", widths->calls, "calls");
+    for (int i = 0; i < spikes->rows; i++)
+        append_row(text, &spikes->row[i], widths);
+    if (other_calls)
+        append(text, "  %-*s%*lld",
+               widths->shape + widths->engine + widths->wanted + widths->outcome + 8,
+               "other convolutions, too many to tell apart", widths->calls, (long long)other_calls);
+}
+
+static void append_head(struct text *text, const struct cs_summary_head *head)
+{
+    char start[COLUMNS + 1];
+    snprintf(start, sizeof start, "convshim %s%s%s, policy %s, ", head->version,
+             *head->vendor ? ", " : "", head->vendor, head->policy);
+    size_t room = COLUMNS - strlen(start), length = strlen(head->config);
+    /* Of a long path the end tells more. */
+    if (!length)
+        append(text, "%sbuilt-in defaults", start);
+    else if (length <= room)
+        append(text, "%s%s", start, head->config);
+    else
+        append(text, "%s...%s", start, head->config + (room > 3 ? length - (room - 3) : length));
+}
+
+static void append_calls(struct text *text, const struct cs_account *account, int width)
+{
+    long long passed = 0;
+    for (int i = 0; i < CS_REASONS; i++)
+        passed += account->passed[i];
+    append(text, "%-*s%*lld %s: %lld rewritten, %lld passed on", LABEL, "convolutions", width,
+           (long long)account->calls, account->calls == 1 ? "call" : "calls",
+           (long long)account->rewritten, passed);
+}
+
+/* The reasons, most frequent first. */
+static void append_passed(struct text *text, const struct cs_account *account, int width)
+{
+    int64_t left[CS_REASONS];
+    for (int i = 0; i < CS_REASONS; i++)
+        left[i] = account->passed[i];
+    const char *label = "passed on";
+    for (;;) {
+        int most = 0;
+        for (int i = 1; i < CS_REASONS; i++) {
+            if (left[i] > (most ? left[most] : 0))
+                most = i;
+        }
+        if (!most)
+            break;
+        append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
+               cs_reason_text((enum cs_reason)most));
+        left[most] = 0;
+        label = "";
+    }
+}
+
+static void append_workspace(struct text *text, const struct cs_account *account, int64_t limit)
+{
+    char wanted[CS_SIZE_TEXT], told[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
+    int64_t wanted_max = account->wanted_max, told_max = account->told_max;
+    cs_size_text(wanted, wanted_max);
+    cs_size_text(told, told_max);
+    cs_size_text(saved, wanted_max - told_max);
+    cs_size_text(most, limit);
+    if (wanted_max == 0)
+        return;
+    if (account->passed[CS_REASON_REPORT_ONLY] > 0)
+        append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",
+               wanted, saved, most);
+    else
+        append(text, "%-*s%s largest wanted, %s largest told (limit %s)", LABEL, "workspace",
+               wanted, told, most);
+}
+
+int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
+                    char *text, size_t size)
+{
+    struct text out = {.to = text, .size = size};
+    struct spikes spikes;
+    int64_t extra = account->launches - account->rewritten;
+    int64_t other_calls = account->site[CS_MAX_SITES].calls;
+    if (size > 0)
+        text[0] = '\0';
+    if (account->calls == 0)
+        return 0;
+    int width = larger(digits(account->calls), digits(extra));
+    append_head(&out, head);
+    append_calls(&out, account, width);
+    append_passed(&out, account, width);
+    append_workspace(&out, account, head->workspace);
+    append(&out, "%-*s%*lld (lifeboat %lld, failed %lld)", LABEL, "extra launches", width,
+           (long long)extra, (long long)account->lifeboats, (long long)account->failed);
+    collect(account, &spikes);
+    measure(&spikes, other_calls);
+    append_spikes(&out, &spikes, other_calls);
+    return out.length;
+}

@@ -1,0 +1,34 @@
+/* Arithmetic on extents and bytes that cannot wrap: tensors here span more than 2^31 elements.
+ * Every product or sum of extents goes through these. True on success; on failure *out_p is left
+ * alone. Pure. */
+#ifndef CS_BASE_CHECKED_H
+#define CS_BASE_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+__attribute__((warn_unused_result)) static inline bool cs_mul(int64_t a, int64_t b, int64_t *out_p)
+{
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out_p = product;
+    return true;
+}
+
+__attribute__((warn_unused_result)) static inline bool cs_add(int64_t a, int64_t b, int64_t *out_p)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *out_p = sum;
+    return true;
+}
+
+/* Quotient rounded up; a >= 0, b > 0. */
+static inline int64_t cs_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+#endif

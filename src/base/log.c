@@ -1,0 +1,280 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TEXT_BYTES = 1000,
+    TEXT_BUFFER = TEXT_BYTES + 2, /* one byte more than fits tells that a text must be cut */
+    PREFIX_BYTES = 32,
+    CAP_LINES = 8
+};
+
+static const char cut_mark[] = "...";
+static const char last_mark[] = " (the last line of its kind)";
+
+static _Atomic(enum cs_level) log_level = CS_LOG_WARN;
+static atomic_bool complained;
+
+/* The log file: a folder's name, for relative paths, then the path with its %p; "" for standard
+ * error. */
+static char log_path[PATH_MAX];
+static size_t log_folder; /* bytes */
+static bool log_path_fits;
+
+struct target {
+    int fd;
+    bool owned;
+};
+
+/* Writing may raise SIGPIPE or SIGXFSZ, whose default is to end the process that we are a guest in.
+ */
+struct signal_guard {
+    sigset_t deadly, before, pending;
+};
+
+static void guard_signals(struct signal_guard *guard)
+{
+    sigemptyset(&guard->deadly);
+    sigaddset(&guard->deadly, SIGPIPE);
+    sigaddset(&guard->deadly, SIGXFSZ);
+    sigpending(&guard->pending);
+    pthread_sigmask(SIG_BLOCK, &guard->deadly, &guard->before);
+}
+
+static void release_signals(struct signal_guard *guard)
+{
+    /* One that was pending before is not ours to take. */
+    if (sigismember(&guard->pending, SIGPIPE))
+        sigdelset(&guard->deadly, SIGPIPE);
+    if (sigismember(&guard->pending, SIGXFSZ))
+        sigdelset(&guard->deadly, SIGXFSZ);
+    const struct timespec at_once = {0};
+    while (sigtimedwait(&guard->deadly, NULL, &at_once) > 0 || errno == EINTR)
+        continue;
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+static void write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return;
+        bytes += written;
+        size -= (size_t)written;
+    }
+}
+
+static void write_line(int fd, const char *text, size_t length)
+{
+    char line[PREFIX_BYTES + TEXT_BYTES + 1];
+    size_t at = (size_t)snprintf(line, PREFIX_BYTES, "convshim[%lld]: ", (long long)getpid());
+    bool cut = length > TEXT_BYTES;
+    if (cut)
+        length = TEXT_BYTES - strlen(cut_mark);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        line[at++] = (char)(byte < ' ' || byte == 0x7f ? '?' : byte);
+    }
+    if (cut) {
+        memcpy(line + at, cut_mark, strlen(cut_mark));
+        at += strlen(cut_mark);
+    }
+    line[at++] = '\n';
+    write_all(fd, line, at);
+}
+
+static void complain(const char *path, int error)
+{
+    char text[TEXT_BYTES];
+    if (atomic_exchange(&complained, true))
+        return;
+    int length = snprintf(text, sizeof text,
+                          "cannot open the log file (errno %d), so this goes to standard error: %s",
+                          error, path);
+    write_line(STDERR_FILENO, text,
+               (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
+static struct target open_target(void)
+{
+    char path[PATH_MAX];
+    int fd = -1;
+    if (!log_path[0])
+        return (struct target){STDERR_FILENO, false};
+    memcpy(path, log_path, log_folder);
+    errno = ENAMETOOLONG;
+    /* O_NONBLOCK: a pipe without a reader must not hold the program. */
+    if (log_path_fits &&
+        cs_path_expand(path + log_folder, sizeof path - log_folder, log_path + log_folder))
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+    if (fd >= 0)
+        return (struct target){fd, true};
+    complain(log_path, errno);
+    return (struct target){STDERR_FILENO, false};
+}
+
+static void emit(const char *text, bool every_line)
+{
+    int error = errno;
+    struct signal_guard guard;
+    guard_signals(&guard);
+    struct target target = open_target();
+    if (!every_line)
+        write_line(target.fd, text, strlen(text));
+    while (every_line && *text) {
+        size_t length = strcspn(text, "\n");
+        write_line(target.fd, text, length);
+        text += length + (text[length] == '\n');
+    }
+    if (target.owned)
+        close(target.fd);
+    release_signals(&guard);
+    errno = error;
+}
+
+static bool wanted(enum cs_level level)
+{
+    return level > CS_LOG_OFF && level <= atomic_load_explicit(&log_level, memory_order_relaxed);
+}
+
+void cs_log_open(enum cs_level level, const char *path)
+{
+    int error = errno;
+    if (!path)
+        path = "";
+    log_folder = 0;
+    if (path[0] && path[0] != '/' && getcwd(log_path, sizeof log_path - 1)) {
+        log_folder = strlen(log_path);
+        log_path[log_folder++] = '/';
+    }
+    size_t room = sizeof log_path - log_folder;
+    log_path_fits = (size_t)snprintf(log_path + log_folder, room, "%s", path) < room;
+    atomic_store(&complained, false);
+    atomic_store(&log_level, level);
+    errno = error;
+}
+
+static void format_text(char text[TEXT_BUFFER], const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static void format_text(char text[TEXT_BUFFER], const char *format, va_list arguments)
+{
+    if (vsnprintf(text, TEXT_BUFFER, format, arguments) < 0)
+        snprintf(text, TEXT_BUFFER, "%s", format);
+}
+
+void cs_log(enum cs_level level, const char *format, ...)
+{
+    if (!wanted(level))
+        return;
+    char text[TEXT_BUFFER];
+    va_list arguments;
+    va_start(arguments, format);
+    format_text(text, format, arguments);
+    va_end(arguments);
+    emit(text, false);
+}
+
+static void append_last_mark(char text[TEXT_BUFFER])
+{
+    size_t end = strlen(text), most = TEXT_BYTES - strlen(last_mark);
+    if (end > most) {
+        end = most;
+        memcpy(text + end - strlen(cut_mark), cut_mark, strlen(cut_mark));
+    }
+    memcpy(text + end, last_mark, sizeof last_mark);
+}
+
+void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
+{
+    /* Looked at before it is counted, or the counter would wrap some day. */
+    if (!wanted(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
+        return;
+    int line = atomic_fetch_add_explicit(&cap->lines, 1, memory_order_relaxed) + 1;
+    if (line > CAP_LINES)
+        return;
+    char text[TEXT_BUFFER];
+    va_list arguments;
+    va_start(arguments, format);
+    format_text(text, format, arguments);
+    va_end(arguments);
+    if (line == CAP_LINES)
+        append_last_mark(text);
+    emit(text, false);
+}
+
+void cs_log_text(const char *text)
+{
+    emit(text, true);
+}
+
+int cs_log_level(const char *name)
+{
+    static const char *const names[CS_LEVELS] = {"off", "error", "warn", "info", "debug"};
+    for (int level = 0; level < CS_LEVELS; level++) {
+        if (strcmp(name, names[level]) == 0)
+            return level;
+    }
+    return -1;
+}
+
+char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes)
+{
+    static const char units[] = "KMGTPE";
+    const char *sign = bytes < 0 ? "-" : "";
+    unsigned long long size = bytes < 0 ? 0 - (unsigned long long)bytes : (unsigned long long)bytes;
+    if (size < 1024) {
+        snprintf(text, CS_SIZE_TEXT, "%s%llu B", sign, size);
+        return text;
+    }
+    /* Tenths in whole numbers: printf's point follows the program's locale. */
+    int unit = 0, shift = 10;
+    unsigned long long tenths;
+    for (;;) {
+        unsigned long long rest = size & ((1ULL << shift) - 1), half = 1ULL << (shift - 1);
+        tenths = (size >> shift) * 10 + ((rest * 10 + half) >> shift);
+        if (tenths < 10240 || units[unit + 1] == '\0')
+            break;
+        unit++;
+        shift += 10;
+    }
+    if (tenths % 10)
+        snprintf(text, CS_SIZE_TEXT, "%s%llu.%llu %ciB", sign, tenths / 10, tenths % 10,
+                 units[unit]);
+    else
+        snprintf(text, CS_SIZE_TEXT, "%s%llu %ciB", sign, tenths / 10, units[unit]);
+    return text;
+}
+
+_Bool cs_path_expand(char *out, size_t size, const char *path)
+{
+    char pid[PREFIX_BYTES];
+    size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid()), used = 0;
+    while (*path) {
+        bool is_pid = path[0] == '%' && path[1] == 'p';
+        size_t add = is_pid ? digits : 1;
+        if (size < 1 || add > size - 1 - used)
+            return false;
+        memcpy(out + used, is_pid ? pid : path, add);
+        used += add;
+        path += is_pid ? 2 : 1;
+    }
+    if (size < 1)
+        return false;
+    out[used] = '\0';
+    return true;
+}

@@ -1,0 +1,3 @@
+#include "base/nest.h"
+
+__thread int cs_nest_depth;

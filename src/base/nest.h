@@ -1,0 +1,26 @@
+/* Is this thread inside the library already? Calls that come back to us from the vendor's own code,
+ * or that we make ourselves, must reach the real function. Per thread; initial-exec because a
+ * preloaded library's TLS must not be allocated lazily inside an intercepted call. */
+#ifndef CS_BASE_NEST_H
+#define CS_BASE_NEST_H
+
+#include <stdbool.h>
+
+extern __thread int cs_nest_depth __attribute__((tls_model("initial-exec")));
+
+static inline bool cs_nested(void)
+{
+    return cs_nest_depth > 0;
+}
+
+static inline void cs_nest_enter(void)
+{
+    cs_nest_depth++;
+}
+
+static inline void cs_nest_leave(void)
+{
+    cs_nest_depth--;
+}
+
+#endif

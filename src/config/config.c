@@ -1,0 +1,124 @@
+#include "config/config.h"
+
+#include "config/ini.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Variables that stand for an option of their own. */
+static const struct {
+    const char *variable, *option;
+} overrides[] = {
+    {"CONVSHIM_LOG", "log"},
+    {"CONVSHIM_LOG_FILE", "log_file"},
+    {"CONVSHIM_SUMMARY", "summary"},
+};
+
+/* NULL for what is set to nothing. A set-user-id program must not read files that its user names.
+ */
+static const char *variable(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+bool cs_config_disabled(void)
+{
+    const char *value = variable("CONVSHIM");
+    return value && strcmp(value, "0") == 0;
+}
+
+void cs_config_default(struct cs_config *config)
+{
+    memset(config, 0, sizeof *config);
+    config->enabled = true;
+    for (int i = 0; i < CS_OPTIONS; i++)
+        (void)cs_option_set(config, i, cs_options[i].value, NULL);
+}
+
+/* True if the search for a file ends at this one. */
+static bool try_file(struct cs_load *load, const char *path, bool named)
+{
+    int error = cs_load_file(load, path);
+    if (!error) {
+        snprintf(load->config->source, sizeof load->config->source, "%s", path);
+        return true;
+    }
+    if (!named && (error == ENOENT || error == ENOTDIR))
+        return false;
+    char text[128];
+    cs_load_begin(load, path);
+    cs_load_note(load, "cannot be read: %s; options there are ignored",
+                 strerror_r(error, text, sizeof text));
+    return true;
+}
+
+/* The folder of the user's own files, up to convshim/. */
+static bool user_folder(char *path, size_t size)
+{
+    const char *base = variable("XDG_CONFIG_HOME"), *below = "";
+    if (!base || base[0] != '/') {
+        base = variable("HOME");
+        below = "/.config";
+    }
+    return base && base[0] == '/' &&
+           (size_t)snprintf(path, size, "%s%s/convshim/", base, below) < size;
+}
+
+static bool try_user_file(struct cs_load *load, const char *folder, const char *program)
+{
+    char path[CS_CONFIG_TEXT];
+    return (size_t)snprintf(path, sizeof path, "%s%s.ini", folder, program) < sizeof path &&
+           try_file(load, path, false);
+}
+
+static void load_file(struct cs_load *load, const char *program)
+{
+    char folder[CS_CONFIG_TEXT];
+    const char *named = variable("CONVSHIM_CONFIGFILE");
+    if (named) {
+        try_file(load, named, true);
+        return;
+    }
+    if (user_folder(folder, sizeof folder)) {
+        if (program && *program && !strchr(program, '/') && try_user_file(load, folder, program))
+            return;
+        if (try_user_file(load, folder, "convshim"))
+            return;
+    }
+    try_file(load, "/etc/convshim.ini", false);
+}
+
+static void load_environment(struct cs_load *load)
+{
+    const char *items = variable("CONVSHIM_CONFIG");
+    if (items) {
+        char *source = load->config->source;
+        size_t length = strlen(source), room = sizeof load->config->source - length;
+        cs_load_items(load, "CONVSHIM_CONFIG", items);
+        snprintf(source + length, room, "%sCONVSHIM_CONFIG", length ? " and " : "");
+    }
+    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++) {
+        const char *value = variable(overrides[i].variable);
+        cs_load_begin(load, overrides[i].variable);
+        if (value)
+            cs_load_set(load, overrides[i].option, value);
+    }
+    const char *enabled = variable("CONVSHIM");
+    cs_load_begin(load, "CONVSHIM");
+    if (enabled && strcmp(enabled, "1") != 0)
+        cs_load_note(load, "only 0 switches convshim off; allowed: 0, 1");
+}
+
+void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
+                    cs_config_note_fn *note, void *ctx)
+{
+    struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
+    cs_config_default(config);
+    config->enabled = !cs_config_disabled();
+    if (!config->enabled)
+        return;
+    load_file(&load, program);
+    load_environment(&load);
+}

@@ -1,0 +1,74 @@
+/* The options as one struct, from the ini file and the environment. This part knows how options are
+ * written down, not what they are for. A bad value never stops anything: it makes one note and the
+ * default stays.
+ *
+ * Order of precedence: CONVSHIM_LOG, CONVSHIM_LOG_FILE and CONVSHIM_SUMMARY; CONVSHIM_CONFIG
+ * ("name=value;name=value"); one file: CONVSHIM_CONFIGFILE, else
+ * $XDG_CONFIG_HOME/convshim/<program>.ini (XDG_CONFIG_HOME unset: ~/.config), else convshim.ini in
+ * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
+ * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
+ * The first file that exists decides; if it cannot be read, the defaults stay. An environment
+ * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there. */
+#ifndef CS_CONFIG_CONFIG_H
+#define CS_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CS_CONFIG_TEXT = 4096, /* bytes of a path, its end included */
+    CS_CONFIG_NAME = 32,
+    CS_CONFIG_AUTO = -1 /* a SIZE written as auto */
+};
+
+/* How each type of options.def is stored. */
+typedef int64_t cs_option_SIZE;
+typedef int64_t cs_option_COUNT;
+typedef int cs_option_LEVEL;   /* enum cs_level */
+typedef int cs_option_SUMMARY; /* enum cs_summary_form */
+typedef struct {
+    char text[CS_CONFIG_NAME];
+} cs_option_POLICY;
+typedef struct {
+    char text[CS_CONFIG_TEXT];
+} cs_option_PATH;
+
+enum cs_summary_form {
+    CS_SUMMARY_OFF,
+    CS_SUMMARY_TEXT
+};
+
+struct cs_config {
+#define CS_OPTION(name, type, value, allowed, help) cs_option_##type name;
+#include "convshim/options.def"
+#undef CS_OPTION
+    bool enabled;                /* false: CONVSHIM=0 */
+    char source[CS_CONFIG_TEXT]; /* what was read: the file, CONVSHIM_CONFIG, or "" for defaults */
+};
+
+/* One line about something the user should mend, as "FILE:LINE: option: what is wrong; allowed:
+ * what is". FILE may be the name of an environment variable: the "line" of CONVSHIM_CONFIG is the
+ * number of its item, other variables have none. Of one file or variable at most 16 notes are made
+ * and one that says so. */
+typedef void cs_config_note_fn(void *ctx, const char *line);
+
+/* Fills the struct. `policies` is the NULL-ended list of policy names that a POLICY option may
+ * have, `program` the name for <program>.ini (NULL: none). Reads files and the environment; not
+ * thread-safe against setenv. `note` may be NULL: a first call without notes tells where to log
+ * those of a second. With CONVSHIM=0 nothing is read: defaults, not enabled. */
+void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
+                    cs_config_note_fn *note, void *ctx);
+
+/* True if CONVSHIM=0 is set: asked before anything else, reads nothing but that variable. */
+bool cs_config_disabled(void);
+
+/* Defaults alone. */
+void cs_config_default(struct cs_config *config);
+
+/* "64MiB", "64M", "1g", "512KiB", "4096" to bytes, "auto" to CS_CONFIG_AUTO. False if it is none of
+ * these or beyond 64 bits. K, M, G, T mean powers of 1024, with or without iB or B, in any case;
+ * blanks may stand before them. */
+bool cs_config_size(const char *text, int64_t *bytes_p);
+
+#endif

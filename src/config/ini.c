@@ -1,0 +1,276 @@
+#include "config/ini.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MAX_NOTES = 16,
+    MAX_FILE = 1 << 20,
+    NOTE_BYTES = 768,
+    SHOWN_BYTES = 48,  /* of a value or name in a note */
+    SOURCE_BYTES = 240 /* of a file's name in a note */
+};
+
+/* Lines for inih. It is given each line without leading blanks, which it would take for a
+ * continuation of the option above, and only lines that fit its buffer. What it skips without a
+ * word is noted here. */
+struct lines {
+    struct cs_load *load;
+    int fd;           /* -1: the items are read instead */
+    const char *rest; /* of the items */
+    size_t at, filled, total;
+    bool ended;
+    bool in_section;         /* no section has options */
+    bool unanswered;         /* the last line should be an option and was not handled yet */
+    char shown[SHOWN_BYTES]; /* that line */
+    char block[4096];
+};
+
+/* `text` for a note: shortened, without bytes that a terminal could act on. */
+static const char *show(char shown[SHOWN_BYTES], const char *text)
+{
+    size_t length = 0;
+    for (; text[length] && length < SHOWN_BYTES - 1; length++)
+        shown[length] = (char)(text[length] < ' ' || text[length] > '~' ? '?' : text[length]);
+    shown[length] = '\0';
+    if (text[length])
+        memcpy(shown + SHOWN_BYTES - 4, "...", 4);
+    return shown;
+}
+
+void cs_load_begin(struct cs_load *load, const char *source)
+{
+    load->source = source;
+    load->line = 0;
+    load->notes = 0;
+    memset(load->set_at, 0, sizeof load->set_at);
+}
+
+static int place(const struct cs_load *load, char *note, size_t size)
+{
+    /* Of a long path the end tells more. */
+    size_t length = strlen(load->source);
+    const char *dots = length > SOURCE_BYTES ? "..." : "";
+    const char *end = load->source + (length > SOURCE_BYTES ? length - SOURCE_BYTES : 0);
+    return load->line ? snprintf(note, size, "%s%s:%d: ", dots, end, load->line)
+                      : snprintf(note, size, "%s%s: ", dots, end);
+}
+
+void cs_load_note(struct cs_load *load, const char *format, ...)
+{
+    char note[NOTE_BYTES];
+    if (!load->note || load->notes > MAX_NOTES)
+        return;
+    int used = place(load, note, sizeof note);
+    if (load->notes++ == MAX_NOTES) {
+        snprintf(note + used, sizeof note - (size_t)used, "more to mend from here on, not listed");
+    } else {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(note + used, sizeof note - (size_t)used, format, arguments);
+        va_end(arguments);
+    }
+    load->note(load->ctx, note);
+}
+
+static void note_unknown(struct cs_load *load, const char *name)
+{
+    char shown[SHOWN_BYTES];
+    const char *nearest = cs_option_nearest(name);
+    show(shown, name);
+    if (nearest)
+        cs_load_note(load, "%s: no such option, ignored; did you mean %s?", shown, nearest);
+    else
+        cs_load_note(load, "%s: no such option, ignored; allowed: %s", shown, cs_option_names());
+}
+
+void cs_load_set(struct cs_load *load, const char *name, const char *value)
+{
+    char shown[SHOWN_BYTES];
+    int index = cs_option_find(name);
+    if (index < 0) {
+        note_unknown(load, name);
+        return;
+    }
+    if (!cs_option_set(load->config, index, value, load->policies)) {
+        cs_load_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s", name,
+                     show(shown, value), cs_options[index].allowed);
+        return;
+    }
+    if (load->set_at[index])
+        cs_load_note(load, "%s: set again; this value counts, not the one at %d", name,
+                     load->set_at[index]);
+    load->set_at[index] = load->line;
+}
+
+static int next_byte(struct lines *lines)
+{
+    if (lines->fd < 0)
+        return *lines->rest ? (unsigned char)*lines->rest++ : EOF;
+    if (lines->at == lines->filled) {
+        ssize_t filled;
+        do
+            filled = read(lines->fd, lines->block, sizeof lines->block);
+        while (filled < 0 && errno == EINTR);
+        if (filled < 0)
+            cs_load_note(lines->load, "cannot be read further (errno %d)", errno);
+        lines->at = 0;
+        lines->filled = filled > 0 ? (size_t)filled : 0;
+    }
+    if (lines->filled == 0)
+        return EOF;
+    if (lines->total++ == MAX_FILE) {
+        cs_load_note(lines->load, "beyond 1 MiB, the rest is ignored");
+        lines->filled = 0;
+        return EOF;
+    }
+    return (unsigned char)lines->block[lines->at++];
+}
+
+static bool ends_line(const struct lines *lines, int byte)
+{
+    return byte == EOF || byte == '\n' || (byte == ';' && lines->fd < 0);
+}
+
+static bool is_blank(int byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\v' || byte == '\f';
+}
+
+enum fault {
+    NO_FAULT,
+    TOO_LONG,
+    HAS_NUL
+};
+
+/* Reads a line without its end and blanks around it into `text`; of a faulty one what came before.
+ */
+static enum fault read_text(struct lines *lines, char *text, size_t room)
+{
+    enum fault fault = NO_FAULT;
+    size_t length = 0, kept = 0;
+    int byte;
+    while (byte = next_byte(lines), !ends_line(lines, byte)) {
+        if (byte == '\0')
+            fault = HAS_NUL;
+        if (fault != NO_FAULT || (length == 0 && is_blank(byte)))
+            continue;
+        if (length < room)
+            text[length++] = (char)byte;
+        else if (!is_blank(byte))
+            fault = TOO_LONG;
+        if (!is_blank(byte))
+            kept = length;
+    }
+    lines->ended = byte == EOF;
+    text[kept] = '\0';
+    return fault;
+}
+
+static void note_unanswered(struct lines *lines)
+{
+    if (lines->unanswered)
+        cs_load_note(lines->load, "\"%s\" is not an option, ignored; allowed: NAME = VALUE",
+                     lines->shown);
+    lines->unanswered = false;
+}
+
+static void enter_section(struct lines *lines)
+{
+    lines->in_section = true;
+    cs_load_note(lines->load,
+                 "%s: no such section, its options are ignored; allowed: options without a section",
+                 lines->shown);
+}
+
+/* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
+static void announce(struct lines *lines, enum fault fault, const char *text, size_t room)
+{
+    show(lines->shown, text);
+    if (fault == HAS_NUL)
+        cs_load_note(lines->load, "\"%s\" and a NUL byte, ignored; allowed: text", lines->shown);
+    else if (*text == '\0' || *text == ';' || *text == '#')
+        return;
+    else if (fault == TOO_LONG)
+        cs_load_note(lines->load, "\"%s\" is too long, ignored; allowed: %zu bytes a line",
+                     lines->shown, room);
+    else if (*text == '[')
+        enter_section(lines);
+    else
+        lines->unanswered = true;
+}
+
+/* For inih in fgets' form. */
+static char *read_line(char *text, int size, void *stream)
+{
+    static const char bom[] = "\xEF\xBB\xBF";
+    struct lines *lines = stream;
+    size_t room = (size_t)size - 3;
+    note_unanswered(lines);
+    if (lines->ended)
+        return NULL;
+    lines->load->line++;
+    enum fault fault = read_text(lines, text, room);
+    if (lines->load->line == 1 && strncmp(text, bom, strlen(bom)) == 0) {
+        const char *start = text + strlen(bom);
+        while (is_blank(*start))
+            start++;
+        memmove(text, start, strlen(start) + 1);
+    }
+    announce(lines, fault, text, room);
+    if (fault != NO_FAULT)
+        text[0] = '\0';
+    return text;
+}
+
+/* For inih: one option. inih's own limit of 49 bytes for the name of a section matters to nobody
+ * here. */
+static int handle(void *user, const char *section, const char *name, const char *value)
+{
+    struct lines *lines = user;
+    (void)section;
+    lines->unanswered = false;
+    if (!lines->in_section)
+        cs_load_set(lines->load, name, value ? value : "");
+    return 1;
+}
+
+/* Until the end: a build of inih may stop at its first error. */
+static void parse(struct lines *lines)
+{
+    while (!lines->ended && ini_parse_stream(read_line, lines, handle, lines) >= 0)
+        continue;
+}
+
+int cs_load_file(struct cs_load *load, const char *path)
+{
+    struct lines lines = {.load = load};
+    ssize_t filled = -1;
+    /* O_NONBLOCK: a pipe without a writer must not hold the program. */
+    lines.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (lines.fd < 0)
+        return errno;
+    do
+        filled = read(lines.fd, lines.block, sizeof lines.block);
+    while (filled < 0 && errno == EINTR);
+    int error = filled < 0 ? errno : 0;
+    if (!error) {
+        cs_load_begin(load, path);
+        lines.filled = (size_t)filled;
+        parse(&lines);
+    }
+    close(lines.fd);
+    return error;
+}
+
+void cs_load_items(struct cs_load *load, const char *source, const char *items)
+{
+    struct lines lines = {.load = load, .fd = -1, .rest = items};
+    cs_load_begin(load, source);
+    parse(&lines);
+}

@@ -1,0 +1,235 @@
+#include "config/option.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Character tests of our own: those of the C library follow the program's locale. */
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool same_word(const char *text, const char *word)
+{
+    while (*text && lower(*text) == *word)
+        text++, word++;
+    return *text == *word;
+}
+
+/* Reads decimal digits up to *end_p; false without a digit or beyond 64 bits. */
+static bool parse_digits(const char *text, const char **end_p, int64_t *number_p)
+{
+    int64_t number = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (!cs_mul(number, 10, &number) || !cs_add(number, *at - '0', &number))
+            return false;
+    }
+    if (at == text)
+        return false;
+    *end_p = at;
+    *number_p = number;
+    return true;
+}
+
+static bool parse_unit(const char *text, int64_t *unit_p)
+{
+    static const char letters[] = "kmgt";
+    const char *letter = *text ? strchr(letters, lower(*text)) : NULL;
+    if (letter)
+        text++;
+    if (!same_word(text, "") && !same_word(text, "b") && !(letter && same_word(text, "ib")))
+        return false;
+    *unit_p = letter ? (int64_t)1 << (10 * (letter - letters + 1)) : 1;
+    return true;
+}
+
+bool cs_config_size(const char *text, int64_t *bytes_p)
+{
+    int64_t number, unit;
+    if (same_word(text, "auto")) {
+        *bytes_p = CS_CONFIG_AUTO;
+        return true;
+    }
+    if (!parse_digits(text, &text, &number))
+        return false;
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return parse_unit(text, &unit) && cs_mul(number, unit, bytes_p);
+}
+
+/* The size that `text` begins with, up to a blank or the end. */
+static bool parse_bound(const char *text, int64_t *bound_p)
+{
+    char word[CS_CONFIG_NAME];
+    size_t length = strcspn(text, " ,;");
+    if (length >= sizeof word)
+        return false;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    return cs_config_size(word, bound_p);
+}
+
+static bool in_range(const struct cs_option *option, int64_t number)
+{
+    static const char between[] = " to ";
+    int64_t least, most;
+    const char *middle = strstr(option->allowed, between), *start = middle;
+    if (number == CS_CONFIG_AUTO)
+        return strncmp(option->allowed, "auto", 4) == 0;
+    while (start && start > option->allowed && start[-1] != ' ')
+        start--;
+    return middle && parse_bound(start, &least) && parse_bound(middle + strlen(between), &most) &&
+           number >= least && number <= most;
+}
+
+static bool parse_SIZE(const struct cs_option *option, const char *text,
+                       const char *const *policies, void *out)
+{
+    (void)policies;
+    int64_t bytes;
+    if (!cs_config_size(text, &bytes) || !in_range(option, bytes))
+        return false;
+    *(cs_option_SIZE *)out = bytes;
+    return true;
+}
+
+static bool parse_COUNT(const struct cs_option *option, const char *text,
+                        const char *const *policies, void *out)
+{
+    (void)policies;
+    int64_t count;
+    if (!parse_digits(text, &text, &count) || *text || !in_range(option, count))
+        return false;
+    *(cs_option_COUNT *)out = count;
+    return true;
+}
+
+static bool parse_LEVEL(const struct cs_option *option, const char *text,
+                        const char *const *policies, void *out)
+{
+    (void)option, (void)policies;
+    int level = cs_log_level(text);
+    if (level < 0)
+        return false;
+    *(cs_option_LEVEL *)out = level;
+    return true;
+}
+
+static bool parse_SUMMARY(const struct cs_option *option, const char *text,
+                          const char *const *policies, void *out)
+{
+    (void)option, (void)policies;
+    if (strcmp(text, "off") == 0)
+        *(cs_option_SUMMARY *)out = CS_SUMMARY_OFF;
+    else if (strcmp(text, "text") == 0)
+        *(cs_option_SUMMARY *)out = CS_SUMMARY_TEXT;
+    else
+        return false;
+    return true;
+}
+
+static bool parse_POLICY(const struct cs_option *option, const char *text,
+                         const char *const *policies, void *out)
+{
+    (void)option;
+    cs_option_POLICY *policy = out;
+    while (policies && *policies && strcmp(*policies, text) != 0)
+        policies++;
+    if ((policies && !*policies) || strlen(text) >= sizeof policy->text)
+        return false;
+    snprintf(policy->text, sizeof policy->text, "%s", text);
+    return true;
+}
+
+static bool parse_PATH(const struct cs_option *option, const char *text,
+                       const char *const *policies, void *out)
+{
+    (void)option, (void)policies;
+    cs_option_PATH *path = out;
+    if (strlen(text) >= sizeof path->text)
+        return false;
+    snprintf(path->text, sizeof path->text, "%s", text);
+    return true;
+}
+
+const struct cs_option cs_options[CS_OPTIONS] = {
+#define CS_OPTION(name, type, value, allowed, help)                                                \
+    {#name, value, allowed, parse_##type, offsetof(struct cs_config, name)},
+#include "convshim/options.def"
+#undef CS_OPTION
+};
+
+#define CS_OPTION(name, type, value, allowed, help)                                                \
+    _Static_assert(sizeof #name <= CS_CONFIG_NAME, "name too long: " #name);
+#include "convshim/options.def"
+#undef CS_OPTION
+
+/* With ", " before each; the first one is skipped below. */
+static const char names[] =
+#define CS_OPTION(name, type, value, allowed, help) ", " #name
+#include "convshim/options.def"
+#undef CS_OPTION
+    ;
+
+const char *cs_option_names(void)
+{
+    return names + 2;
+}
+
+int cs_option_find(const char *name)
+{
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        if (strcmp(name, cs_options[i].name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, capitals equal; both shorter than CS_CONFIG_NAME. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[CS_CONFIG_NAME], width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t change = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            diagonal = row[j];
+            row[j] = least(change, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[width];
+}
+
+const char *cs_option_nearest(const char *name)
+{
+    size_t length = strlen(name), best = 1 + (length + 1) / 3;
+    const char *nearest = NULL;
+    if (length >= CS_CONFIG_NAME)
+        return NULL;
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        size_t distance = edit_distance(name, cs_options[i].name);
+        if (distance < best) {
+            best = distance;
+            nearest = cs_options[i].name;
+        }
+    }
+    return nearest;
+}
+
+bool cs_option_set(struct cs_config *config, int index, const char *text,
+                   const char *const *policies)
+{
+    const struct cs_option *option = &cs_options[index];
+    return option->parse(option, text, policies, (char *)config + option->offset);
+}

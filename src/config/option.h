@@ -1,0 +1,41 @@
+/* The rows of options.def as a table: how a text becomes a value. Private to src/config. Pure. */
+#ifndef CS_CONFIG_OPTION_H
+#define CS_CONFIG_OPTION_H
+
+#include "config/config.h"
+
+struct cs_option {
+    const char *name;
+    const char *value;   /* default */
+    const char *allowed; /* for people; the limits of SIZE and COUNT are read from it: "[auto, or
+                            ]MIN to MAX" */
+
+    /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
+    bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
+                  void *out);
+    size_t offset; /* of the value in struct cs_config */
+};
+
+enum {
+#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
+#include "convshim/options.def"
+#undef CS_OPTION
+    CS_OPTIONS
+};
+
+extern const struct cs_option cs_options[CS_OPTIONS];
+
+/* All names: "workspace, threshold, ...". */
+const char *cs_option_names(void);
+
+/* Index of the option of that name, or -1. */
+int cs_option_find(const char *name);
+
+/* The name that `name` was probably meant to be, or NULL. */
+const char *cs_option_nearest(const char *name);
+
+/* Sets one option from its text; false, and nothing changed, if it is not allowed. */
+bool cs_option_set(struct cs_config *config, int index, const char *text,
+                   const char *const *policies);
+
+#endif

@@ -1,0 +1,16 @@
+/* How entries are written. An entry packs its arguments behind a cs_call, points `replay` at the
+ * real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of its
+ * own. */
+#ifndef CS_CUDNN_ENTRY_H
+#define CS_CUDNN_ENTRY_H
+
+#include "cudnn/real.h"
+#include "shim/instance.h"
+#include "shim/intercept.h"
+
+#define CS_EXPORT __attribute__((visibility("default")))
+
+/* The arguments behind a call. */
+#define CS_ARGS(type, call) ((type *)(void *)(call))
+
+#endif

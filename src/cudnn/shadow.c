@@ -1,0 +1,145 @@
+#include "cudnn/shadow.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum {
+    SHARDS = 64,
+    BUCKETS = 64 /* per shard */
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct cs_shadow *bucket[BUCKETS];
+};
+
+static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
+{
+    return ((uintptr_t)descriptor >> 4) * 0x9e3779b97f4a7c15u;
+}
+
+static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
+{
+    return &shards[hash_of(descriptor) >> 58];
+}
+
+static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    return &shard->bucket[hash_of(descriptor) >> 52 & (BUCKETS - 1)];
+}
+
+/* Only what the type needs: variant packs come and go with every call. */
+static size_t bytes_of(cudnnBackendDescriptorType_t type)
+{
+    switch (type) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+        return offsetof(struct cs_shadow, tensor) + sizeof(struct cs_tensor_note);
+    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+        return offsetof(struct cs_shadow, conv) + sizeof(struct cs_conv_note);
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+        return offsetof(struct cs_shadow, operation) + sizeof(struct cs_operation_note);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        return offsetof(struct cs_shadow, graph_note) + sizeof(struct cs_graph_note);
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        return offsetof(struct cs_shadow, plan) + sizeof(struct cs_plan_note);
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_note);
+    default:
+        return offsetof(struct cs_shadow, tensor);
+    }
+}
+
+static void defaults(struct cs_shadow *shadow)
+{
+    switch (shadow->type) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+        shadow->tensor.alignment = 1;
+        break;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+        shadow->operation.alpha = 1;
+        break;
+    default:
+        break;
+    }
+}
+
+static void destroy(struct cs_shadow *shadow)
+{
+    if (!shadow)
+        return;
+    if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+        cs_flow_discard(shadow->plan.verdict.rewrite);
+    cs_graph_drop(shadow->graph);
+    free(shadow);
+}
+
+static struct cs_shadow *unlink_locked(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    struct cs_shadow **link = bucket_of(shard, descriptor);
+    while (*link && (*link)->descriptor != descriptor)
+        link = &(*link)->next;
+    struct cs_shadow *found = *link;
+    if (found)
+        *link = found->next;
+    return found;
+}
+
+void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type)
+{
+    struct shard *shard = shard_of(descriptor);
+    struct cs_shadow *shadow = calloc(1, bytes_of(type));
+    if (shadow) {
+        shadow->descriptor = descriptor;
+        shadow->type = type;
+        defaults(shadow);
+    }
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *stale = unlink_locked(shard, descriptor);
+    if (shadow) {
+        struct cs_shadow **bucket = bucket_of(shard, descriptor);
+        shadow->next = *bucket;
+        *bucket = shadow;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    destroy(stale);
+}
+
+struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
+{
+    struct shard *shard = shard_of(descriptor);
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *shadow = *bucket_of(shard, descriptor);
+    while (shadow && shadow->descriptor != descriptor)
+        shadow = shadow->next;
+    pthread_mutex_unlock(&shard->lock);
+    return shadow;
+}
+
+void cs_shadow_remove(cudnnBackendDescriptor_t descriptor)
+{
+    struct shard *shard = shard_of(descriptor);
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *shadow = unlink_locked(shard, descriptor);
+    pthread_mutex_unlock(&shard->lock);
+    destroy(shadow);
+}
+
+void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph)
+{
+    struct cs_graph *old = shadow->graph;
+    shadow->graph = cs_graph_keep(graph);
+    cs_graph_drop(old);
+}
+
+void cs_shadow_fork(bool before)
+{
+    for (int i = 0; i < SHARDS; i++) {
+        if (before)
+            pthread_mutex_lock(&shards[i].lock);
+        else
+            pthread_mutex_unlock(&shards[i].lock);
+    }
+}

@@ -1,0 +1,96 @@
+/* A small copy of what clients set in backend descriptors, keyed by descriptor, dropped when it is
+ * destroyed.
+ *
+ * The table is thread-safe. A shadow itself is used like its descriptor: by one thread at a time
+ * while it is being set, by any number once it is finalized. */
+#ifndef CS_CUDNN_SHADOW_H
+#define CS_CUDNN_SHADOW_H
+
+#include "cudnn/graph.h"
+#include "shim/flow.h"
+
+enum {
+    CS_PACK_OPERANDS =
+        16, /* operands of a variant pack that are noted; with more the pack is not understood */
+    CS_GRAPH_OPS = 8 /* operations of a graph that are looked at */
+};
+
+struct cs_tensor_note {
+    int dims;                                 /* as the client counts them: 3 to 5 */
+    int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
+    int64_t uid;
+    int64_t alignment;
+    enum cs_dtype dtype;
+    enum cs_reason reason; /* why it cannot be planned with; CS_REASON_NONE */
+};
+
+struct cs_conv_note {
+    int spatial;
+    int64_t pre[CS_SPATIAL], post[CS_SPATIAL], stride[CS_SPATIAL], dilation[CS_SPATIAL];
+    bool flipped;
+    enum cs_dtype compute;
+    enum cs_reason reason;
+};
+
+struct cs_operation_note {
+    struct cs_tensor_note tensor[CS_OPERANDS];
+    struct cs_conv_note conv;
+    double alpha, beta;
+    enum cs_reason reason;
+};
+
+struct cs_graph_note {
+    int operations;   /* as many as the client gave */
+    bool convolution; /* at least one of them is */
+    enum cs_reason reason;
+    cudnnHandle_t handle;
+    struct cs_operation_note operation; /* the only one, if it is only one */
+};
+
+struct cs_pack_note {
+    int pointers, uids; /* -1: more than are noted */
+    bool overridden;    /* an attribute beyond pointers, names and workspace */
+    void *pointer[CS_PACK_OPERANDS];
+    int64_t uid[CS_PACK_OPERANDS];
+    void *workspace;
+};
+
+struct cs_plan_note {
+    enum cs_reason reason; /* set before the plan is finalized */
+    struct cs_verdict verdict;
+    bool counted; /* its graph holds a convolution: executions are counted */
+};
+
+struct cs_shadow {
+    struct cs_shadow *next; /* in the table */
+    cudnnBackendDescriptor_t descriptor;
+    cudnnBackendDescriptorType_t type;
+    struct cs_graph *graph; /* where it comes from: of finalized graphs, heuristics, engines,
+                               configurations, plans */
+    union {
+        struct cs_tensor_note tensor;
+        struct cs_conv_note conv;
+        struct cs_operation_note operation;
+        struct cs_graph_note graph_note;
+        struct cs_plan_note plan;
+        struct cs_pack_note pack;
+    };
+};
+
+/* Starts a shadow for a new descriptor; types that carry nothing for us get one without notes.
+ * Replaces whatever the address meant before. Out of host memory the descriptor stays unknown. */
+void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type);
+
+/* The shadow, or NULL for a descriptor that was made elsewhere. Valid until cs_shadow_remove. */
+struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor);
+
+/* Forgets a descriptor and all that hangs on it. */
+void cs_shadow_remove(cudnnBackendDescriptor_t descriptor);
+
+/* Notes where a descriptor comes from. */
+void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph);
+
+/* Holds (before) or frees (after) the table across a fork. */
+void cs_shadow_fork(bool before);
+
+#endif

@@ -1,0 +1,36 @@
+/* From a problem and what its client wants to a decision: legal candidates, each with the vendor's
+ * own workspace, scored by a policy. Pure but for the vendor calls that ask for workspaces;
+ * deterministic, so the same problem gets the same answer. */
+#ifndef CS_DECIDE_DECIDE_H
+#define CS_DECIDE_DECIDE_H
+
+#include "convshim/policy.h"
+#include "convshim/vendor.h"
+
+struct cs_decision {
+    enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the tiling
+                              below was not applied */
+    enum cs_axis axis;
+    int64_t step;
+    int64_t tiles;
+    int64_t wanted; /* bytes the client's plan asks for */
+    int64_t told;   /* bytes the rewritten plan asks for, its lifeboat counted in; = wanted if it is
+                       not rewritten */
+    int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
+                        tiling */
+    int64_t asked;   /* vendor plans built to find out */
+};
+
+/* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
+ * reason. Asks the vendor for at most CS_MAX_ASKS plans, none at all when the workspace is within
+ * the threshold: limits->threshold, or limits->workspace if that is less or the threshold negative.
+ * A threshold of 0 is below every call for a policy that takes a fixed number of tiles: it tiles
+ * those that want nothing, too. No tiling that needs more than `wanted` is ever taken. */
+enum {
+    CS_MAX_ASKS = 48
+};
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+                             const struct cs_policy *policy, const struct cs_limits *limits,
+                             const struct cs_vendor *vendor);
+
+#endif

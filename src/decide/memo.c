@@ -1,0 +1,89 @@
+#include "decide/memo.h"
+#include <string.h>
+
+static uint64_t hash_words(const int64_t *words, int count)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < count; i++) {
+        hash = (hash ^ (uint64_t)words[i]) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+                 int64_t limit, int64_t scope, struct cs_key *key)
+{
+    int64_t *word = key->word;
+    int used = cs_problem_words(problem, word);
+    word[used++] = engine->index;
+    word[used++] = engine->knobs;
+    for (int i = 0; i < engine->knobs; i++) {
+        word[used++] = engine->knob_type[i];
+        word[used++] = engine->knob_value[i];
+    }
+    word[used++] = wanted;
+    word[used++] = limit;
+    word[used++] = scope;
+    key->words = used;
+    key->hash = hash_words(word, used);
+}
+
+bool cs_key_equal(const struct cs_key *a, const struct cs_key *b)
+{
+    return a->hash == b->hash && a->words == b->words &&
+           memcmp(a->word, b->word, (size_t)a->words * sizeof *a->word) == 0;
+}
+
+void cs_memo_init(struct cs_memo *memo)
+{
+    pthread_mutex_init(&memo->lock, NULL);
+    memo->clock = 0;
+}
+
+static struct cs_memo_entry *find(struct cs_memo *memo, const struct cs_key *key)
+{
+    struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS];
+    for (int way = 0; way < CS_MEMO_WAYS; way++) {
+        if (set[way].age != 0 && cs_key_equal(&set[way].key, key))
+            return &set[way];
+    }
+    return NULL;
+}
+
+static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *key)
+{
+    struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS], *least = set;
+    for (int way = 1; way < CS_MEMO_WAYS; way++) {
+        if (set[way].age < least->age)
+            least = &set[way];
+    }
+    return least;
+}
+
+bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
+{
+    pthread_mutex_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    if (entry) {
+        entry->age = ++memo->clock;
+        *decision = entry->decision;
+    }
+    pthread_mutex_unlock(&memo->lock);
+    return entry != NULL;
+}
+
+void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
+{
+    pthread_mutex_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    if (!entry) {
+        entry = oldest(memo, key);
+        entry->key.words = key->words;
+        entry->key.hash = key->hash;
+        memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
+    }
+    entry->age = ++memo->clock;
+    entry->decision = *decision;
+    pthread_mutex_unlock(&memo->lock);
+}

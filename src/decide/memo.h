@@ -1,0 +1,51 @@
+/* Decisions remembered: a table of fixed size, the longest unused of a set forgotten first.
+ * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else. The
+ * owner provides zeroed memory for the struct. */
+#ifndef CS_DECIDE_MEMO_H
+#define CS_DECIDE_MEMO_H
+
+#include "decide/decide.h"
+#include <pthread.h>
+
+enum {
+    CS_KEY_WORDS = CS_PROBLEM_WORDS + 2 * CS_MAX_KNOBS + 8,
+    CS_MEMO_SETS = 512,
+    CS_MEMO_WAYS = 4
+};
+
+/* Everything that a decision depends on. */
+struct cs_key {
+    int words;
+    uint64_t hash;
+    int64_t word[CS_KEY_WORDS];
+};
+
+struct cs_memo_entry {
+    uint64_t age; /* the clock at its last use; 0: empty */
+    struct cs_key key;
+    struct cs_decision decision;
+};
+
+struct cs_memo {
+    pthread_mutex_t lock; /* all-zero is a valid unlocked mutex on the platforms we build for; see
+                             cs_memo_init */
+    uint64_t clock;
+    struct cs_memo_entry entry[CS_MEMO_SETS][CS_MEMO_WAYS];
+};
+
+void cs_memo_init(struct cs_memo *memo);
+
+/* The key of a problem as this client wants it run: its engine, what that wants, the `limit` that
+ * this call brings of its own (0: none), and `scope`, any number that separates devices, vendors'
+ * versions or configurations. */
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+                 int64_t limit, int64_t scope, struct cs_key *key);
+
+bool cs_key_equal(const struct cs_key *a, const struct cs_key *b);
+
+/* True and the decision if it is known. */
+bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
+void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
+                 const struct cs_decision *decision);
+
+#endif

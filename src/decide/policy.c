@@ -1,0 +1,11 @@
+#include "convshim/policy.h"
+#include <string.h>
+
+const struct cs_policy *cs_policy_find(const char *name)
+{
+    for (const struct cs_policy *const *policy = cs_policies; *policy; policy++) {
+        if (strcmp((*policy)->name, name) == 0)
+            return *policy;
+    }
+    return NULL;
+}

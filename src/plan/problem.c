@@ -1,0 +1,219 @@
+#include "convshim/problem.h"
+
+#include "base/checked.h"
+#include <string.h>
+
+static const struct {
+    int64_t size;
+    const char *name;
+} dtypes[CS_DTYPES] = {
+    [CS_F32] = {4, "f32"},
+    [CS_F16] = {2, "f16"},
+    [CS_BF16] = {2, "bf16"},
+};
+
+int64_t cs_dtype_size(enum cs_dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
+const char *cs_dtype_name(enum cs_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
+{
+    int64_t elements = 1;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        int64_t reach;
+        if (!cs_mul(tensor->dims[dim] - 1, tensor->strides[dim], &reach) ||
+            !cs_add(elements, reach, &elements))
+            return CS_OVERFLOW;
+    }
+    return cs_mul(elements, cs_dtype_size(tensor->dtype), bytes_p) ? CS_OK : CS_OVERFLOW;
+}
+
+enum cs_status cs_tensor_bytes(const struct cs_tensor *tensor, int64_t *bytes_p)
+{
+    int64_t bytes = cs_dtype_size(tensor->dtype);
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        if (!cs_mul(bytes, tensor->dims[dim], &bytes))
+            return CS_OVERFLOW;
+    }
+    *bytes_p = bytes;
+    return CS_OK;
+}
+
+static bool tensor_packed(const struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS])
+{
+    int64_t stride = 1;
+    for (int i = CS_DIMS - 1; i >= 0; i--) {
+        enum cs_dim dim = order[i];
+        if (tensor->dims[dim] > 1 && tensor->strides[dim] != stride)
+            return false;
+        if (!cs_mul(stride, tensor->dims[dim], &stride))
+            return false;
+    }
+    return true;
+}
+
+const char *cs_problem_layout(const struct cs_problem *problem)
+{
+    static const enum cs_dim first[CS_DIMS] = {CS_N, CS_C, CS_D, CS_H, CS_W};
+    static const enum cs_dim last[CS_DIMS] = {CS_N, CS_D, CS_H, CS_W, CS_C};
+    static const char *const names[CS_SPATIAL][2] = {
+        {"ncw", "nwc"}, {"nchw", "nhwc"}, {"ncdhw", "ndhwc"}};
+    const struct cs_tensor *x = &problem->tensor[CS_X], *y = &problem->tensor[CS_Y];
+
+    if (tensor_packed(x, first) && tensor_packed(y, first))
+        return names[problem->spatial - 1][0];
+    if (tensor_packed(x, last) && tensor_packed(y, last))
+        return names[problem->spatial - 1][1];
+    return "strided";
+}
+
+static bool scalars_valid(const struct cs_problem *problem)
+{
+    if (problem->direction != CS_FORWARD || (unsigned)problem->compute >= CS_DTYPES ||
+        problem->spatial < 1 || problem->spatial > CS_SPATIAL || problem->groups < 1)
+        return false;
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        bool absent = i < CS_SPATIAL - problem->spatial;
+        if (problem->pre[i] < 0 || problem->post[i] < 0 || problem->stride[i] < 1 ||
+            problem->dilation[i] < 1 || (absent && (problem->pre[i] || problem->post[i])))
+            return false;
+    }
+    return true;
+}
+
+static bool tensor_valid(const struct cs_tensor *tensor, int spatial)
+{
+    if ((unsigned)tensor->dtype >= CS_DTYPES || tensor->alignment < 1 ||
+        (tensor->alignment & (tensor->alignment - 1)) != 0)
+        return false;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        bool absent = dim >= CS_D && dim < CS_DIMS - spatial;
+        if (tensor->dims[dim] < 1 || tensor->strides[dim] < 0 ||
+            (tensor->dims[dim] > 1 && (absent || tensor->strides[dim] == 0)))
+            return false;
+    }
+    return true;
+}
+
+static enum cs_status check_channels(const struct cs_problem *problem)
+{
+    const int64_t *x = problem->tensor[CS_X].dims;
+    const int64_t *w = problem->tensor[CS_FILTER].dims;
+    const int64_t *y = problem->tensor[CS_Y].dims;
+    int64_t channels;
+
+    if (!cs_mul(w[CS_C], problem->groups, &channels))
+        return CS_OVERFLOW;
+    return x[CS_C] == channels && w[CS_N] % problem->groups == 0 && y[CS_C] == w[CS_N] &&
+                   y[CS_N] == x[CS_N]
+               ? CS_OK
+               : CS_INVALID;
+}
+
+static enum cs_status check_extents(const struct cs_problem *problem)
+{
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        int64_t padded, reach;
+        if (!cs_add(problem->tensor[CS_X].dims[CS_D + i], problem->pre[i], &padded) ||
+            !cs_add(padded, problem->post[i], &padded) ||
+            !cs_mul(problem->tensor[CS_FILTER].dims[CS_D + i] - 1, problem->dilation[i], &reach) ||
+            !cs_add(reach, 1, &reach))
+            return CS_OVERFLOW;
+        if (padded < reach ||
+            problem->tensor[CS_Y].dims[CS_D + i] != (padded - reach) / problem->stride[i] + 1)
+            return CS_INVALID;
+    }
+    return CS_OK;
+}
+
+/* Sufficient, not necessary: dimensions by growing stride, each stepping over all that the smaller
+ * ones touch. */
+static bool elements_distinct(const struct cs_tensor *tensor)
+{
+    int64_t span = 1;
+    bool done[CS_DIMS] = {false};
+    for (int turn = 0; turn < CS_DIMS; turn++) {
+        int least = -1;
+        for (int dim = 0; dim < CS_DIMS; dim++) {
+            if (!done[dim] && (least < 0 || tensor->strides[dim] < tensor->strides[least]))
+                least = dim;
+        }
+        done[least] = true;
+        if (tensor->dims[least] == 1)
+            continue;
+        int64_t reach;
+        if (tensor->strides[least] < span ||
+            !cs_mul(tensor->dims[least] - 1, tensor->strides[least], &reach) ||
+            !cs_add(span, reach, &span))
+            return false;
+    }
+    return true;
+}
+
+enum cs_status cs_problem_check(const struct cs_problem *problem)
+{
+    if (!scalars_valid(problem))
+        return CS_INVALID;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        if (!tensor_valid(&problem->tensor[i], problem->spatial))
+            return CS_INVALID;
+    }
+
+    enum cs_status status = check_channels(problem);
+    if (status != CS_OK)
+        return status;
+    status = check_extents(problem);
+    if (status != CS_OK)
+        return status;
+
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t bytes;
+        status = cs_tensor_span(&problem->tensor[i], &bytes);
+        if (status == CS_OK)
+            status = cs_tensor_bytes(&problem->tensor[i], &bytes);
+        if (status != CS_OK)
+            return status;
+    }
+    return elements_distinct(&problem->tensor[CS_Y]) ? CS_OK : CS_ILLEGAL;
+}
+
+static int64_t double_word(double value)
+{
+    int64_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+static int put_words(int64_t *words, int used, const int64_t *values, int count)
+{
+    memcpy(words + used, values, (size_t)count * sizeof *values);
+    return used + count;
+}
+
+int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_WORDS])
+{
+    const int64_t scalars[] = {
+        problem->direction,         problem->compute, problem->spatial,
+        problem->flipped,           problem->groups,  double_word(problem->alpha),
+        double_word(problem->beta),
+    };
+    int used = put_words(words, 0, scalars, (int)(sizeof scalars / sizeof *scalars));
+    used = put_words(words, used, problem->pre, CS_SPATIAL);
+    used = put_words(words, used, problem->post, CS_SPATIAL);
+    used = put_words(words, used, problem->stride, CS_SPATIAL);
+    used = put_words(words, used, problem->dilation, CS_SPATIAL);
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        used = put_words(words, used, tensor->dims, CS_DIMS);
+        used = put_words(words, used, tensor->strides, CS_DIMS);
+        words[used++] = tensor->alignment;
+        words[used++] = tensor->dtype;
+    }
+    return used;
+}

@@ -1,0 +1,159 @@
+#include "shim/flow.h"
+
+#include "base/log.h"
+#include "decide/memo.h"
+#include <stdlib.h>
+
+static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *request)
+{
+    struct cs_limits limits = cs->limits;
+    if (request->limit > 0)
+        limits.workspace = limits.threshold = request->limit;
+    return limits;
+}
+
+static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
+                                 const struct cs_vendor *vendor)
+{
+    struct cs_limits limits = limits_of(cs, request);
+    struct cs_decision decision;
+    struct cs_key key;
+    cs_key_make(&request->problem, &request->engine, request->wanted, request->limit,
+                request->scope, &key);
+    if (cs_memo_get(&cs->memo, &key, &decision))
+        return decision;
+    decision = cs_decide(&request->problem, request->wanted, cs->policy, &limits, vendor);
+    cs_memo_put(&cs->memo, &key, &decision);
+    return decision;
+}
+
+void cs_flow_discard(struct cs_rewrite *rewrite)
+{
+    if (!rewrite)
+        return;
+    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
+        rewrite->destroy(rewrite->kernel[i]);
+    rewrite->destroy(rewrite->lifeboat);
+    free(rewrite);
+}
+
+static enum cs_reason reason_of(enum cs_status status)
+{
+    switch (status) {
+    case CS_OK:
+        return CS_REASON_NONE;
+    case CS_OVERFLOW:
+        return CS_REASON_OVERFLOW;
+    case CS_NOMEM:
+        return CS_REASON_HOST_MEMORY;
+    case CS_REFUSED:
+        return CS_REASON_VENDOR;
+    case CS_ILLEGAL:
+    case CS_INVALID:
+        break;
+    }
+    return CS_REASON_INVARIANT;
+}
+
+static enum cs_status build_kernels(struct cs_rewrite *rewrite, int64_t told,
+                                    const struct cs_vendor *vendor)
+{
+    struct cs_plan *plan = &rewrite->plan;
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        enum cs_status status = vendor->build(vendor->ctx, &plan->kind[i].problem,
+                                              &rewrite->kernel[i], &plan->kind[i].workspace);
+        if (status != CS_OK)
+            return status;
+    }
+    cs_plan_settle(plan);
+    int64_t lifeboat_bytes;
+    return vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &lifeboat_bytes);
+}
+
+static enum cs_status build(const struct cs_request *request, const struct cs_decision *decision,
+                            const struct cs_vendor *vendor, struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    if (!rewrite)
+        return CS_NOMEM;
+    rewrite->destroy = vendor->destroy;
+    enum cs_status status =
+        cs_plan_cut(&request->problem, decision->axis, decision->step, &rewrite->plan);
+    if (status == CS_OK)
+        status = build_kernels(rewrite, decision->told, vendor);
+    if (status == CS_OK)
+        status = cs_plan_validate(&rewrite->plan, decision->told);
+    if (status != CS_OK) {
+        cs_flow_discard(rewrite);
+        return status;
+    }
+    *rewrite_p = rewrite;
+    return CS_OK;
+}
+
+static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
+                       enum cs_reason reason)
+{
+    return reason == CS_REASON_NONE ? decision->told : request->wanted;
+}
+
+int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
+                     const struct cs_vendor *vendor)
+{
+    struct cs_decision decision = decide(cs, request, vendor);
+    return told_of(request, &decision, decision.reason);
+}
+
+/* A policy that only reports shows what its tiling would have been told. */
+static int64_t reported(const struct cs_request *request, const struct cs_decision *decision,
+                        enum cs_reason reason)
+{
+    return reason == CS_REASON_REPORT_ONLY ? decision->scratch : told_of(request, decision, reason);
+}
+
+static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_decision *decision, enum cs_reason reason)
+{
+    struct cs_site_facts facts = {.problem = request->problem,
+                                  .engine = request->engine.index,
+                                  .reason = reason,
+                                  .axis = decision->axis,
+                                  .tiles = decision->tiles,
+                                  .wanted = request->wanted,
+                                  .told = reported(request, decision, reason)};
+    return (struct cs_verdict){.reason = reason,
+                               .told = told_of(request, decision, reason),
+                               .site = cs_account_site(&cs->account, &facts)};
+}
+
+struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
+                                  const struct cs_vendor *vendor)
+{
+    struct cs_decision decision = decide(cs, request, vendor);
+    struct cs_rewrite *rewrite = NULL;
+    enum cs_reason reason = decision.reason;
+    if (reason == CS_REASON_NONE)
+        reason = reason_of(build(request, &decision, vendor, &rewrite));
+    struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
+    verdict.rewrite = rewrite;
+    return verdict;
+}
+
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_addresses *addresses)
+{
+    struct cs_outcome outcome =
+        addresses ? cs_exec_run(&verdict->rewrite->plan, gpu, addresses) : cs_exec_lifeboat(gpu);
+    switch (outcome.ran) {
+    case CS_RAN_TILES:
+        cs_account_tiled(&cs->account, verdict->site, outcome.launches);
+        break;
+    case CS_RAN_LIFEBOAT:
+        cs_account_lifeboat(&cs->account, verdict->site);
+        break;
+    case CS_RAN_NOTHING:
+        cs_account_failed(&cs->account, verdict->site);
+        break;
+    }
+    return outcome.vendor;
+}

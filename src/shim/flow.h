@@ -1,0 +1,53 @@
+/* The order of the steps, from a described convolution to a rewriting that can be run, and from
+ * there to its execution. The steps themselves are elsewhere: decide, plan, exec, account. */
+#ifndef CS_SHIM_FLOW_H
+#define CS_SHIM_FLOW_H
+
+#include "account/account.h"
+#include "convshim/vendor.h"
+#include "exec/exec.h"
+#include "shim/instance.h"
+
+/* A convolution as its client wants it run. */
+struct cs_request {
+    struct cs_problem problem; /* checked */
+    struct cs_engine engine;
+    int64_t wanted; /* workspace bytes of the client's own plan */
+    int64_t limit;  /* scratch bytes that the caller has brought already; 0: the configured limit */
+    int64_t scope;  /* separates devices: the same problem may need other bytes on each */
+};
+
+/* Everything that Execute needs, built beforehand. */
+struct cs_rewrite {
+    struct cs_plan plan;
+    void *kernel[CS_MAX_KINDS];
+    void *lifeboat;
+    void (*destroy)(void *kernel);
+};
+
+/* The answer to a request. */
+struct cs_verdict {
+    enum cs_reason reason;      /* CS_REASON_NONE: rewritten */
+    int64_t told;               /* workspace bytes to tell the client */
+    struct cs_site *site;       /* where its calls are counted */
+    struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not rewritten */
+};
+
+/* Decides only: the bytes that cs_flow_prepare would tell, without building or counting. */
+int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
+                     const struct cs_vendor *vendor);
+
+/* Decides and builds. The same request gets the same answer every time, as long as the vendor
+ * builds what it built before. */
+struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
+                                  const struct cs_vendor *vendor);
+
+/* Destroys what cs_flow_prepare built; NULL is allowed. */
+void cs_flow_discard(struct cs_rewrite *rewrite);
+
+/* Runs and counts a rewritten call; returns the vendor's status. `addresses` NULL: operands not
+ * understood, lifeboat. */
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_addresses *addresses);
+
+#endif

@@ -1,0 +1,126 @@
+#include "shim/instance.h"
+
+#include "base/log.h"
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    MAX_POLICIES = 32,
+    SUMMARY_BYTES = 8192
+};
+
+enum state {
+    UNKNOWN,
+    OFF,
+    READY
+};
+
+static _Atomic(enum state) state;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs *instance;
+
+static void note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_log(CS_LOG_WARN, "%s", line);
+}
+
+static void summary_at_exit(void)
+{
+    static char text[SUMMARY_BYTES];
+    char vendor[64];
+    if (instance->config.summary == CS_SUMMARY_OFF)
+        return;
+    cs_vendor_version(vendor, sizeof vendor);
+    struct cs_summary_head head = {.version = CS_VERSION,
+                                   .vendor = vendor,
+                                   .policy = instance->policy->name,
+                                   .config = instance->config.source,
+                                   .workspace = instance->limits.workspace};
+    if (cs_summary_text(&instance->account, &head, text, sizeof text) > 0)
+        cs_log_text(text);
+}
+
+/* Locks are held across the fork so that the child finds them free and what they guard whole. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    cs_vendor_fork(true);
+    pthread_mutex_lock(&instance->memo.lock);
+    pthread_mutex_lock(&instance->account.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&instance->account.lock);
+    pthread_mutex_unlock(&instance->memo.lock);
+    cs_vendor_fork(false);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A child reports what it did itself. */
+static void after_fork_in_child(void)
+{
+    after_fork();
+    cs_account_reset(&instance->account);
+}
+
+static void configure(struct cs *cs)
+{
+    const char *names[MAX_POLICIES + 1] = {NULL};
+    for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
+        names[i] = cs_policies[i]->name;
+    /* Twice: what to say about the options goes where the options say. */
+    cs_config_load(&cs->config, program_invocation_short_name, names, NULL, NULL);
+    cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
+    cs_config_load(&cs->config, program_invocation_short_name, names, note, NULL);
+    cs->policy = cs_policy_find(cs->config.policy.text);
+    cs->limits = (struct cs_limits){.workspace = cs->config.workspace,
+                                    .threshold = cs->config.threshold == CS_CONFIG_AUTO
+                                                     ? cs->config.workspace
+                                                     : cs->config.threshold,
+                                    .tiles = cs->config.tiles};
+}
+
+static struct cs *create(void)
+{
+    /* Zero pages that nobody touches cost nothing: the tables are sized for large programs. */
+    struct cs *cs = calloc(1, sizeof *cs);
+    if (!cs)
+        return NULL;
+    cs_memo_init(&cs->memo);
+    cs_account_init(&cs->account);
+    configure(cs);
+    if (!cs->policy) {
+        free(cs);
+        return NULL;
+    }
+    return cs;
+}
+
+static enum state start(void)
+{
+    if (cs_config_disabled())
+        return OFF;
+    instance = create();
+    if (!instance)
+        return OFF;
+    atexit(summary_at_exit);
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    return READY;
+}
+
+struct cs *cs_instance(void)
+{
+    enum state now = atomic_load_explicit(&state, memory_order_acquire);
+    if (now == UNKNOWN) {
+        pthread_mutex_lock(&lock);
+        now = atomic_load_explicit(&state, memory_order_relaxed);
+        if (now == UNKNOWN) {
+            now = start();
+            atomic_store_explicit(&state, now, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    return now == READY ? instance : NULL;
+}

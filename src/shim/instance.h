@@ -1,0 +1,33 @@
+/* The one instance: options, limits, memory of decisions, counters. Made at the first intercepted
+ * call, never at load time; ends with the process. */
+#ifndef CS_SHIM_INSTANCE_H
+#define CS_SHIM_INSTANCE_H
+
+#include "account/account.h"
+#include "config/config.h"
+#include "convshim/policy.h"
+#include "decide/memo.h"
+
+#define CS_VERSION "0.1.0"
+
+struct cs {
+    struct cs_config config;
+    const struct cs_policy *policy;
+    struct cs_limits limits;
+    struct cs_memo memo;
+    struct cs_account account;
+};
+
+/* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. Thread-safe; costs one
+ * load after the first time. */
+struct cs *cs_instance(void);
+
+/* Fills `text` with the vendor library's name and version, "" if it is not loaded. The vendor's
+ * part implements it. */
+void cs_vendor_version(char *text, size_t size);
+
+/* Holds (before) or frees (after) the vendor part's locks across a fork. The vendor's part
+ * implements it. */
+void cs_vendor_fork(bool before);
+
+#endif

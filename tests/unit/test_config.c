@@ -1,0 +1,460 @@
+/* src/config: how options are written, what is allowed, and what is said about the rest. */
+#include "config_fixture.h"
+
+static void defaults_are_those_of_the_list(void)
+{
+    memset(&config, 0x55, sizeof config);
+    cs_config_default(&config);
+    CHECK(config.enabled);
+    CHECK_STR(config.source, "");
+    CHECK_INT(config.workspace, 64 << 20);
+    CHECK_INT(config.threshold, CS_CONFIG_AUTO);
+    CHECK_STR(config.policy.text, "fit");
+    CHECK_INT(config.tiles, 4);
+    CHECK_INT(config.log, CS_LOG_WARN);
+    CHECK_STR(config.log_file.text, "");
+    CHECK_INT(config.summary, CS_SUMMARY_TEXT);
+    for (int i = 0; i < CS_OPTIONS; i++)
+        CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
+}
+
+static void sizes_as_written(void)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes; /* -2: refused */
+    } rows[] = {
+        {"0", 0},
+        {"4096", 4096},
+        {"4096B", 4096},
+        {"1023b", 1023},
+        {"64MiB", 64 << 20},
+        {"64mib", 64 << 20},
+        {"64M", 64 << 20},
+        {"64 MB", 64 << 20},
+        {"1g", 1 << 30},
+        {"512KiB", 512 << 10},
+        {"2t", INT64_C(2) << 40},
+        {"8388607T", INT64_C(8388607) << 40},
+        {"9223372036854775807", INT64_MAX},
+        {"007k", 7168},
+        {"auto", CS_CONFIG_AUTO},
+        {"Auto", CS_CONFIG_AUTO},
+        {"9223372036854775808", -2},
+        {"8388608T", -2},
+        {"99999999999999999999", -2},
+        {"", -2},
+        {" 1", -2},
+        {"-1", -2},
+        {"+1", -2},
+        {"1.5G", -2},
+        {"0x10", -2},
+        {"64 parsecs", -2},
+        {"64 M iB", -2},
+        {"64iB", -2},
+        {"64MiBi", -2},
+        {"64MM", -2},
+        {"64E", -2},
+        {"MiB", -2},
+        {"64MiB ", -2},
+        {"automatic", -2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t bytes = 42;
+        bool taken = cs_config_size(rows[i].text, &bytes);
+        if (taken != (rows[i].bytes != -2) || bytes != (taken ? rows[i].bytes : 42))
+            printf("# size \"%s\" gives %lld\n", rows[i].text, (long long)bytes);
+        CHECK(taken == (rows[i].bytes != -2));
+        CHECK_INT(bytes, taken ? rows[i].bytes : 42);
+    }
+}
+
+static void sizes_survive_writing_and_reading(void)
+{
+    static const char *const units[] = {"", "k", "m", "g", "t"};
+    static const char *const ends[] = {"", "B", "iB", "ib", "b"};
+    for (int i = 0; i < 50000; i++) {
+        unsigned unit = random_below(5), end = random_below(unit ? 5 : 1);
+        int64_t number = (int64_t)(random_state >> (random_below(62) + 2)), bytes = -7;
+        char text[64];
+        snprintf(text, sizeof text, "%lld%s%s%s", (long long)number, random_below(2) ? " " : "",
+                 units[unit], ends[end]);
+        bool fits = number <= INT64_MAX >> (10 * unit);
+        CHECK(cs_config_size(text, &bytes) == fits);
+        CHECK_INT(bytes, fits ? number << (10 * unit) : -7);
+    }
+}
+
+static void options_are_read(void)
+{
+    load_text("# comment\n"
+              "; comment\n"
+              "\n"
+              "workspace = 128 MiB\n"
+              "threshold:1g\n"
+              "policy=fixed ; inline comment\n"
+              "  tiles\t=  16  \n"
+              "\tlog = debug\n"
+              "log_file = a b;c#%p.log\n"
+              "summary = off");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.workspace, 128 << 20);
+    CHECK_INT(config.threshold, 1 << 30);
+    CHECK_STR(config.policy.text, "fixed");
+    CHECK_INT(config.tiles, 16);
+    CHECK_INT(config.log, CS_LOG_DEBUG);
+    CHECK_STR(config.log_file.text, "a b;c#%p.log");
+    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+    CHECK_STR(config.source, path_of("test.ini"));
+}
+
+static void an_indented_option_is_one_of_its_own(void)
+{
+    load_text("workspace = 1MiB\n    tiles = 7\n\t policy = off\n   oops\n");
+    CHECK_INT(config.workspace, 1 << 20);
+    CHECK_INT(config.tiles, 7);
+    CHECK_STR(config.policy.text, "off");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0),
+              "FILE/test.ini:4: \"oops\" is not an option, ignored; allowed: NAME = VALUE");
+}
+
+static void bounds_are_those_that_are_told(void)
+{
+    static const struct {
+        const char *name, *text;
+        bool allowed;
+    } rows[] = {
+        {"workspace", "1KiB", true},  {"workspace", "1023", false},
+        {"workspace", "1TiB", true},  {"workspace", "1099511627777", false},
+        {"workspace", "auto", false}, {"threshold", "0", true},
+        {"threshold", "auto", true},  {"threshold", "1TiB", true},
+        {"threshold", "2TiB", false}, {"tiles", "1", true},
+        {"tiles", "0", false},        {"tiles", "1024", true},
+        {"tiles", "1025", false},     {"tiles", "4k", false},
+        {"tiles", "auto", false},     {"policy", "off", true},
+        {"policy", "Fit", false},     {"policy", "measure", false},
+        {"log", "error", true},       {"log", "verbose", false},
+        {"summary", "off", true},     {"summary", "json:here", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int index = cs_option_find(rows[i].name);
+        CHECK(cs_option_set(&config, index, rows[i].text, policies) == rows[i].allowed);
+    }
+}
+
+static void a_bad_value_makes_one_note_and_the_default_stays(void)
+{
+    static const struct {
+        const char *line, *note;
+    } rows[] = {
+        {"workspace=0", "workspace: \"0\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=-1", "workspace: \"-1\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=99999999999999999999",
+         "workspace: \"99999999999999999999\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=64 parsecs",
+         "workspace: \"64 parsecs\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=", "workspace: \"\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=64MiB # mine",
+         "workspace: \"64MiB # mine\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"threshold=-1", "threshold: \"-1\" is not allowed, ignored; allowed: auto, or 0 to 1TiB"},
+        {"tiles=4.5", "tiles: \"4.5\" is not allowed, ignored; allowed: 1 to 1024"},
+        {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
+        {"log=loud",
+         "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
+        {"summary=json:x", "summary: \"json:x\" is not allowed, ignored; allowed: off, text"},
+        {"workspace=\x1b[31mred\x07",
+         "workspace: \"?[31mred?\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"tiles=1111111111222222222233333333334444444444555555555566666666667777",
+         "tiles: \"11111111112222222222333333333344444444445555...\" is not allowed, ignored; "
+         "allowed: 1 to 1024"},
+        {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
+        {"Log-File=x", "Log-File: no such option, ignored; did you mean log_file?"},
+        {"colour=red", "colour: no such option, ignored; allowed: workspace, threshold, policy, "
+                       "tiles, log, log_file, summary"},
+        {"=3", ": no such option, ignored; allowed: workspace, threshold, policy, tiles, log, "
+               "log_file, summary"},
+        {"workspace", "\"workspace\" is not an option, ignored; allowed: NAME = VALUE"},
+        {"[general]", "[general]: no such section, its options are ignored; allowed: options "
+                      "without a section"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[256], want[512];
+        snprintf(text, sizeof text, "\n%s\n", rows[i].line);
+        load_text(text);
+        snprintf(want, sizeof want, "FILE/test.ini:2: %s", rows[i].note);
+        CHECK_INT(note_count, 1);
+        CHECK_STR(note(0), want);
+        check_defaults();
+
+        snprintf(text, sizeof text, " ;%s;", rows[i].line);
+        load_items(text);
+        snprintf(want, sizeof want, "CONVSHIM_CONFIG:2: %s", rows[i].note);
+        CHECK_INT(note_count, 1);
+        CHECK_STR(note(0), want);
+        check_defaults();
+    }
+}
+
+static void an_earlier_valid_value_stays(void)
+{
+    load_text("workspace = 1M\nworkspace = huge\ntiles = x\ntiles = 9\n");
+    CHECK_INT(note_count, 2);
+    CHECK_INT(config.workspace, 1 << 20);
+    CHECK_INT(config.tiles, 9);
+}
+
+static void the_last_of_two_values_counts(void)
+{
+    load_text("tiles = 2\n\ntiles = 3\ntiles = 5\n");
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0), "FILE/test.ini:3: tiles: set again; this value counts, not the one at 1");
+    CHECK_STR(note(1), "FILE/test.ini:4: tiles: set again; this value counts, not the one at 3");
+    CHECK_INT(config.tiles, 5);
+}
+
+static void options_of_a_section_are_left_alone(void)
+{
+    load_text("tiles = 2\n[a ;b]\ntiles = 3\nnonsense = 1\n[c\nworkspace = 1M\n");
+    CHECK_INT(note_count, 2);
+    CHECK(strstr(note(0), ":2: [a ;b]: no such section") != NULL);
+    CHECK(strstr(note(1), ":5: [c: no such section") != NULL);
+    CHECK_INT(config.tiles, 2);
+    CHECK_INT(config.workspace, 64 << 20);
+}
+
+/* inih keeps 200 bytes of a line, of which three are not for the text. */
+static void lines_are_whole_or_ignored(void)
+{
+    char text[2048], path[400];
+    for (int length = 150; length < 400; length++) {
+        memset(path, 'p', sizeof path);
+        path[length - (int)strlen("log_file=")] = '\0';
+        snprintf(text, sizeof text, "log_file=%s\ntiles=3\n", path);
+        load_text(text);
+        bool fits = length <= 197;
+        CHECK_INT(note_count, fits ? 0 : 1);
+        CHECK_STR(config.log_file.text, fits ? path : "");
+        CHECK_INT(config.tiles, 3);
+        if (!fits)
+            CHECK_STR(note(0), "FILE/test.ini:1: \"log_file=pppppppppppppppppppppppppppppppppp"
+                               "p...\" is too long, ignored; allowed: 197 bytes a line");
+    }
+    memset(path, ' ', 300);
+    snprintf(path + 300, sizeof path - 300, "# a comment of any length");
+    snprintf(text, sizeof text, "# %s\n%s%s\ntiles = 3%300s\n", path, path, path, "");
+    load_text(text);
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.tiles, 3);
+}
+
+static void foreign_line_ends_and_marks(void)
+{
+    load_text("\xEF\xBB\xBFtiles = 3\r\n\r\npolicy = off\r\n  log = info\r\n");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.tiles, 3);
+    CHECK_STR(config.policy.text, "off");
+    CHECK_INT(config.log, CS_LOG_INFO);
+    load_text("\xEF\xBB\xBF  # comment\n");
+    CHECK_INT(note_count, 0);
+    load_text("\xEF\xBB\xBF[section]\ntiles = 3\n");
+    CHECK_INT(note_count, 1);
+    CHECK_INT(config.tiles, 4);
+}
+
+static void garbage_is_noted_and_capped(void)
+{
+    static const char nul[] = "tiles = 3\nlog\0 = info\n\0\npolicy = off\n";
+    load_bytes(nul, sizeof nul - 1);
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0), "FILE/test.ini:2: \"log\" and a NUL byte, ignored; allowed: text");
+    CHECK_STR(note(1), "FILE/test.ini:3: \"\" and a NUL byte, ignored; allowed: text");
+    CHECK_INT(config.tiles, 3);
+    CHECK_STR(config.policy.text, "off");
+
+    static char garbage[1 << 16];
+    for (size_t i = 0; i < sizeof garbage; i++)
+        garbage[i] = (char)random_below(256);
+    load_bytes(garbage, sizeof garbage);
+    CHECK_INT(note_count, 17);
+    CHECK(strstr(note(16), "more to mend from here on, not listed") != NULL);
+    check_defaults();
+    for (int i = 0; i < note_count && i < MAX_NOTES; i++) {
+        for (const char *c = notes[i]; *c; c++)
+            CHECK(*c >= ' ' && *c <= '~');
+    }
+}
+
+static void a_huge_file_is_read_to_its_limit(void)
+{
+    const size_t size = 10 << 20;
+    char *text = malloc(size + 1);
+    if (!text) {
+        CHECK(!"memory");
+        return;
+    }
+    for (size_t i = 0; i < size; i += 16)
+        memcpy(text + i, "# 3456789012345\n", 16);
+    memcpy(text, "tiles = 3 ;6789\n", 16);
+    memcpy(text + (1 << 20) - 16, "policy = off  \n\n", 16);
+    memcpy(text + (1 << 20), "log = debug    \n", 16);
+    load_bytes(text, size);
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "FILE/test.ini:65538: beyond 1 MiB, the rest is ignored");
+    CHECK_INT(config.tiles, 3);
+    CHECK_STR(config.policy.text, "off");
+    CHECK_INT(config.log, CS_LOG_WARN);
+    memset(text, 'x', size);
+    load_bytes(text, size);
+    CHECK_INT(note_count, 2);
+    check_defaults();
+    free(text);
+}
+
+/* The generated file says nothing as it is, and the defaults without its semicolons. */
+static void the_shipped_file_holds_the_defaults(void)
+{
+    static char text[1 << 16], active[1 << 16];
+    FILE *file = fopen("conf/convshim.ini", "r");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0, used = 0;
+    CHECK(size > 0);
+    if (file)
+        fclose(file);
+    load_bytes(text, size);
+    CHECK_INT(note_count, 0);
+    check_defaults();
+    int options = 0;
+    for (size_t i = 0; i < size; i++) {
+        bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
+        options += starts;
+        if (!starts)
+            active[used++] = text[i];
+    }
+    CHECK_INT(options, CS_OPTIONS);
+    load_bytes(active, used);
+    CHECK_INT(note_count, 0);
+    check_defaults();
+}
+
+static void check_valid_values(void)
+{
+    CHECK(config.workspace >= 1024 && config.workspace <= INT64_C(1) << 40);
+    CHECK(config.threshold == CS_CONFIG_AUTO ||
+          (config.threshold >= 0 && config.threshold <= INT64_C(1) << 40));
+    CHECK(config.tiles >= 1 && config.tiles <= 1024);
+    CHECK(config.log >= CS_LOG_OFF && config.log < CS_LEVELS);
+    CHECK(config.summary == CS_SUMMARY_OFF || config.summary == CS_SUMMARY_TEXT);
+    CHECK(memchr(config.log_file.text, '\0', sizeof config.log_file.text) != NULL);
+    const char *const *policy = policies;
+    while (*policy && strcmp(*policy, config.policy.text) != 0)
+        policy++;
+    CHECK(*policy != NULL);
+}
+
+/* Text of pieces that are nearly right, with random bytes between. */
+static size_t random_text(char *text, size_t room)
+{
+    static const char *const pieces[] = {"workspace",
+                                         "threshold",
+                                         "policy",
+                                         "tiles",
+                                         "log",
+                                         "log_file",
+                                         "summary",
+                                         "=",
+                                         "=",
+                                         "=",
+                                         ":",
+                                         "\n",
+                                         "\n",
+                                         "\n",
+                                         ";",
+                                         " ;",
+                                         "#",
+                                         "[",
+                                         "]",
+                                         "\r\n",
+                                         "  ",
+                                         "\t",
+                                         "64MiB",
+                                         "-1",
+                                         "0",
+                                         "auto",
+                                         "1024",
+                                         "fit",
+                                         "text",
+                                         "off",
+                                         "debug",
+                                         "\xEF\xBB\xBF",
+                                         "999999999",
+                                         "k",
+                                         "\ntiles = 7\n",
+                                         "\nworkspace = 1g\n",
+                                         "\nlog=info\n",
+                                         "TiB",
+                                         "%p",
+                                         "/"};
+    size_t used = 0, want = random_below((unsigned)room - 300);
+    while (used < want) {
+        unsigned kind = random_below(20);
+        if (kind == 0) {
+            text[used++] = (char)random_below(256);
+        } else if (kind == 1 && random_below(20) == 0) {
+            memset(text + used, 'x', 250);
+            used += 250;
+        } else {
+            const char *piece = pieces[random_below(sizeof pieces / sizeof pieces[0])];
+            memcpy(text + used, piece, strlen(piece));
+            used += strlen(piece);
+        }
+    }
+    return used;
+}
+
+static void any_text_gives_valid_values(void)
+{
+    static char text[1200], items[sizeof text + 32];
+    int changed = 0;
+    clear_environment();
+    setenv("CONVSHIM_CONFIGFILE", path_of("fuzz.ini"), 1);
+    snprintf(items, sizeof items, "CONVSHIM_CONFIG=");
+    size_t start = strlen(items);
+    putenv(items);
+    for (int i = 0; i < 20000 && !check_failures; i++) {
+        size_t size = random_text(text, i % 4 ? 400 : sizeof text);
+        write_file("fuzz.ini", text, size);
+        memcpy(items + start, text, size);
+        items[start + size] = '\0';
+        load();
+        check_valid_values();
+        CHECK(note_count <= 34);
+        for (int j = 0; j < note_count && j < MAX_NOTES; j++)
+            CHECK(strlen(notes[j]) < 768 && !strchr(notes[j], '\n'));
+        changed += config.tiles != 4 || config.log != CS_LOG_WARN;
+    }
+    unsetenv("CONVSHIM_CONFIG");
+    CHECK(changed > 100);
+}
+
+int main(void)
+{
+    if (!make_folder())
+        return 1;
+    TEST(defaults_are_those_of_the_list);
+    TEST(sizes_as_written);
+    TEST(sizes_survive_writing_and_reading);
+    TEST(options_are_read);
+    TEST(an_indented_option_is_one_of_its_own);
+    TEST(bounds_are_those_that_are_told);
+    TEST(a_bad_value_makes_one_note_and_the_default_stays);
+    TEST(an_earlier_valid_value_stays);
+    TEST(the_last_of_two_values_counts);
+    TEST(options_of_a_section_are_left_alone);
+    TEST(lines_are_whole_or_ignored);
+    TEST(foreign_line_ends_and_marks);
+    TEST(garbage_is_noted_and_capped);
+    TEST(a_huge_file_is_read_to_its_limit);
+    TEST(the_shipped_file_holds_the_defaults);
+    TEST(any_text_gives_valid_values);
+    return !remove_folder() || REPORT();
+}

@@ -1,0 +1,243 @@
+/* src/config: which files and variables options come from, and which of them counts. */
+#include "config_fixture.h"
+
+static void check_unreadable(const char *path, const char *why)
+{
+    char want[700];
+    clear_environment();
+    setenv("CONVSHIM_CONFIGFILE", path, 1);
+    load();
+    snprintf(want, sizeof want, "%s: cannot be read: %s; options there are ignored", path, why);
+    CHECK_INT(note_count, 1);
+    CHECK_STR(notes[0], want);
+    CHECK_STR(config.source, "");
+    check_defaults();
+}
+
+static void files_that_cannot_be_read(void)
+{
+    check_unreadable(path_of("missing.ini"), "No such file or directory");
+    check_unreadable(folder, "Is a directory");
+    write_file("secret.ini", "tiles = 3\n", 10);
+    check_unreadable(path_of("secret.ini/x"), "Not a directory");
+    chmod(path_of("secret.ini"), 0);
+    bool root = geteuid() == 0;
+    if (root && seteuid(65534) != 0)
+        CHECK(!"seteuid");
+    check_unreadable(path_of("secret.ini"), "Permission denied");
+    if (root && seteuid(0) != 0)
+        CHECK(!"seteuid");
+}
+
+static void odd_files_do_not_hold_the_program(void)
+{
+    CHECK(mkfifo(path_of("fifo"), 0600) == 0);
+    clear_environment();
+    setenv("CONVSHIM_CONFIGFILE", path_of("fifo"), 1);
+    load();
+    check_defaults();
+    setenv("CONVSHIM_CONFIGFILE", "/dev/zero", 1);
+    load();
+    CHECK(note_count > 0);
+    check_defaults();
+    setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_STR(config.source, "/dev/null");
+}
+
+static void set_paths(const char *xdg, const char *home)
+{
+    clear_environment();
+    unsetenv("CONVSHIM_CONFIGFILE");
+    if (xdg)
+        setenv("XDG_CONFIG_HOME", xdg, 1);
+    if (home)
+        setenv("HOME", home, 1);
+}
+
+static void make_folders(void)
+{
+    static const char *const names[] = {"xdg",          "xdg/convshim",          "home",
+                                        "home/.config", "home/.config/convshim", "convshim"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK(mkdir(path_of(names[i]), 0755) == 0);
+}
+
+static void the_first_file_found_is_read(void)
+{
+    char xdg[300], home[300], before[4096];
+    snprintf(xdg, sizeof xdg, "%s/xdg", folder);
+    snprintf(home, sizeof home, "%s/home", folder);
+    make_folders();
+    write_file("home/.config/convshim/convshim.ini", "tiles = 11\n", 11);
+    set_paths(NULL, home);
+    load();
+    CHECK_INT(config.tiles, 11);
+    CHECK_STR(config.source, path_of("home/.config/convshim/convshim.ini"));
+    write_file("home/.config/convshim/program.ini", "tiles = 12\n", 11);
+    load();
+    CHECK_INT(config.tiles, 12);
+    cs_config_load(&config, NULL, policies, take_note, &note_count);
+    CHECK_INT(config.tiles, 11);
+    cs_config_load(&config, "../convshim/program", policies, take_note, &note_count);
+    CHECK_INT(config.tiles, 11);
+
+    write_file("xdg/convshim/convshim.ini", "tiles = 13\n", 11);
+    set_paths(xdg, home);
+    load();
+    CHECK_INT(config.tiles, 13);
+    write_file("xdg/convshim/program.ini", "tiles = 14\n", 11);
+    load();
+    CHECK_INT(config.tiles, 14);
+    CHECK_INT(note_count, 0);
+    write_file("test.ini", "tiles = 15\n", 11);
+    setenv("CONVSHIM_CONFIGFILE", path_of("test.ini"), 1);
+    load();
+    CHECK_INT(config.tiles, 15);
+    setenv("CONVSHIM_CONFIGFILE", path_of("missing.ini"), 1);
+    load();
+    CHECK_INT(config.tiles, 4);
+
+    write_file("convshim/convshim.ini", "tiles = 99\n", 11);
+    CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
+    set_paths(".", home);
+    load();
+    CHECK_INT(config.tiles, 12);
+    set_paths("", ".");
+    load();
+    CHECK(config.tiles != 99 && config.tiles != 12);
+    set_paths(NULL, NULL);
+    load();
+    CHECK(!*config.source || strcmp(config.source, "/etc/convshim.ini") == 0);
+    CHECK(chdir(before) == 0);
+}
+
+static void an_unreadable_file_ends_the_search(void)
+{
+    char xdg[300];
+    snprintf(xdg, sizeof xdg, "%s/xdg", folder);
+    CHECK(unlink(path_of("xdg/convshim/program.ini")) == 0);
+    CHECK(mkdir(path_of("xdg/convshim/program.ini"), 0755) == 0);
+    set_paths(xdg, NULL);
+    load();
+    CHECK_INT(note_count, 1);
+    CHECK(strstr(note(0), "FILE/xdg/convshim/program.ini: cannot be read") != NULL);
+    CHECK_STR(config.source, "");
+    check_defaults();
+}
+
+static void the_environment_goes_over_the_file(void)
+{
+    load_text("tiles = 2\nworkspace = 1M\nlog = info\nsummary = off\nlog_file = a\n");
+    setenv("CONVSHIM_CONFIG", "tiles=3; log = error ;;log_file=b", 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.tiles, 3);
+    CHECK_INT(config.workspace, 1 << 20);
+    CHECK_INT(config.log, CS_LOG_ERROR);
+    CHECK_STR(config.log_file.text, "b");
+    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+    char source[CS_CONFIG_TEXT];
+    snprintf(source, sizeof source, "%s and CONVSHIM_CONFIG", path_of("test.ini"));
+    CHECK_STR(config.source, source);
+
+    setenv("CONVSHIM_LOG", "debug", 1);
+    setenv("CONVSHIM_LOG_FILE", "c", 1);
+    setenv("CONVSHIM_SUMMARY", "text", 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.log, CS_LOG_DEBUG);
+    CHECK_STR(config.log_file.text, "c");
+    CHECK_INT(config.summary, CS_SUMMARY_TEXT);
+
+    setenv("CONVSHIM_LOG", "much", 1);
+    setenv("CONVSHIM_LOG_FILE", "", 1);
+    setenv("CONVSHIM_SUMMARY", "json:out", 1);
+    load();
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0), "CONVSHIM_LOG: log: \"much\" is not allowed, ignored; allowed: off, error, "
+                       "warn, info, debug");
+    CHECK_STR(
+        note(1),
+        "CONVSHIM_SUMMARY: summary: \"json:out\" is not allowed, ignored; allowed: off, text");
+    CHECK_INT(config.log, CS_LOG_ERROR);
+    CHECK_STR(config.log_file.text, "b");
+    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+}
+
+static void a_path_of_the_environment_fits_or_is_noted(void)
+{
+    static char path[CS_CONFIG_TEXT + 1];
+    clear_environment();
+    memset(path, 'p', CS_CONFIG_TEXT);
+    setenv("CONVSHIM_LOG_FILE", path, 1);
+    load();
+    CHECK_INT(note_count, 1);
+    CHECK_STR(config.log_file.text, "");
+    path[CS_CONFIG_TEXT - 1] = '\0';
+    setenv("CONVSHIM_LOG_FILE", path, 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_STR(config.log_file.text, path);
+}
+
+static void zero_switches_off(void)
+{
+    load_text("tiles = bad\n");
+    CHECK_INT(note_count, 1);
+    CHECK(config.enabled && !cs_config_disabled());
+    setenv("CONVSHIM", "0", 1);
+    load();
+    CHECK(!config.enabled && cs_config_disabled());
+    CHECK_INT(note_count, 0);
+    check_defaults();
+    setenv("CONVSHIM", "off", 1);
+    CHECK(!cs_config_disabled());
+    load();
+    CHECK(config.enabled);
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(1), "CONVSHIM: only 0 switches convshim off; allowed: 0, 1");
+    setenv("CONVSHIM", "1", 1);
+    load();
+    CHECK_INT(note_count, 1);
+}
+
+static void notes_may_be_left_out(void)
+{
+    load_text("tiles = bad\npolicy = off\n[x]\n");
+    cs_config_load(&config, "program", policies, NULL, NULL);
+    CHECK_STR(config.policy.text, "off");
+}
+
+static void long_file_names_are_shortened_in_notes(void)
+{
+    char name[256], path[512];
+    memset(name, 'n', 250);
+    snprintf(name + 250, sizeof name - 250, ".ini");
+    write_file(name, "tiles = x\n", 10);
+    clear_environment();
+    snprintf(path, sizeof path, "%s", path_of(name));
+    setenv("CONVSHIM_CONFIGFILE", path, 1);
+    load();
+    CHECK_INT(note_count, 1);
+    CHECK(strncmp(notes[0], "...nnn", 6) == 0);
+    CHECK(strstr(notes[0], "nnn.ini:1: tiles: \"x\" is not allowed") != NULL);
+    CHECK_STR(config.source, path);
+}
+
+int main(void)
+{
+    if (!make_folder())
+        return 1;
+    TEST(files_that_cannot_be_read);
+    TEST(odd_files_do_not_hold_the_program);
+    TEST(the_first_file_found_is_read);
+    TEST(an_unreadable_file_ends_the_search);
+    TEST(the_environment_goes_over_the_file);
+    TEST(a_path_of_the_environment_fits_or_is_noted);
+    TEST(zero_switches_off);
+    TEST(notes_may_be_left_out);
+    TEST(long_file_names_are_shortened_in_notes);
+    return !remove_folder() || REPORT();
+}

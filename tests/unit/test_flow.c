@@ -1,0 +1,444 @@
+/* From a request to a rewriting, on a vendor whose workspaces follow the output's size and which
+ * refuses, lies or runs out of memory at any one of its calls. */
+#include "check.h"
+#include "random_problem.h"
+#include "shim/flow.h"
+
+enum {
+    LIMIT = 512 << 10,
+    RUN_FAILED = 3001
+};
+
+enum fault {
+    NO_FAULT,
+    REFUSES,
+    NO_MEMORY,
+    NEGATIVE, /* builds, and asks for less than nothing */
+    GROWS,    /* builds, and asks for more than it would otherwise */
+    FAULTS
+};
+
+static struct fake {
+    enum fault fault;
+    int fault_at;     /* the call that has the fault, lifeboats counted in; 0: all of them */
+    bool no_lifeboat; /* refuses every lifeboat */
+    int64_t lifeboat; /* bytes that a lifeboat wants */
+    int calls, lifeboats;
+} fake;
+
+static int kernels; /* not destroyed yet */
+
+/* Twice the output and four rows of it. */
+static int64_t workspace_of(const struct cs_problem *problem)
+{
+    int64_t bytes = 0;
+    CHECK_INT(cs_tensor_bytes(&problem->tensor[CS_Y], &bytes), CS_OK);
+    return 2 * bytes + 4 * (bytes / problem->tensor[CS_Y].dims[CS_H]);
+}
+
+static enum cs_status make_kernel(struct fake *f, int64_t bytes, void **kernel_p,
+                                  int64_t *workspace_p)
+{
+    f->calls++;
+    enum fault fault = f->fault_at == 0 || f->calls == f->fault_at ? f->fault : NO_FAULT;
+    if (fault == REFUSES)
+        return CS_REFUSED;
+    if (fault == NO_MEMORY)
+        return CS_NOMEM;
+    *kernel_p = malloc(1);
+    kernels++;
+    *workspace_p = fault == NEGATIVE ? -1 : fault == GROWS ? bytes + LIMIT : bytes;
+    return CS_OK;
+}
+
+static enum cs_status fake_build(void *ctx, const struct cs_problem *problem, void **kernel_p,
+                                 int64_t *workspace_p)
+{
+    CHECK_INT(cs_problem_check(problem), CS_OK);
+    return make_kernel(ctx, workspace_of(problem), kernel_p, workspace_p);
+}
+
+static enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kernel_p, int64_t *workspace_p)
+{
+    struct fake *f = ctx;
+    f->lifeboats++;
+    if (f->no_lifeboat || f->lifeboat > limit) {
+        f->calls++;
+        return CS_REFUSED;
+    }
+    return make_kernel(f, f->lifeboat, kernel_p, workspace_p);
+}
+
+static void fake_destroy(void *kernel)
+{
+    kernels -= kernel != NULL;
+    free(kernel);
+}
+
+static const struct cs_vendor vendor = {&fake, fake_build, fake_lifeboat, fake_destroy};
+
+static struct cs *new_instance(const char *policy)
+{
+    struct cs *cs = calloc(1, sizeof *cs);
+    if (!cs) {
+        printf("Bail out! out of memory\n");
+        exit(1);
+    }
+    cs_memo_init(&cs->memo);
+    cs_account_init(&cs->account);
+    cs->policy = cs_policy_find(policy);
+    cs->limits = (struct cs_limits){.workspace = LIMIT, .threshold = LIMIT, .tiles = 4};
+    memset(&fake, 0, sizeof fake);
+    return cs;
+}
+
+/* Two images of 64 x 64, 16 channels, 3 x 3: wants a little more than 1 MiB, each image a little
+ * more than the limit. */
+static struct cs_request ordinary(void)
+{
+    struct cs_request request = {
+        .problem = {.direction = CS_FORWARD,
+                    .spatial = 2,
+                    .groups = 1,
+                    .pre = {0, 1, 1},
+                    .post = {0, 1, 1},
+                    .stride = {1, 1, 1},
+                    .dilation = {1, 1, 1},
+                    .alpha = 1,
+                    .tensor = {{.dims = {2, 16, 1, 64, 64}, .alignment = 16},
+                               {.dims = {16, 16, 1, 3, 3}, .alignment = 16},
+                               {.dims = {2, 16, 1, 64, 64}, .alignment = 16}}},
+        .engine = {.index = 7, .knobs = 1, .knob_type = {3}, .knob_value = {5}},
+        .scope = 1};
+    struct rng unused = {0};
+    for (int i = 0; i < CS_OPERANDS; i++)
+        random_strides(&unused, CHANNELS_FIRST, 2, &request.problem.tensor[i]);
+    request.wanted = workspace_of(&request.problem);
+    return request;
+}
+
+/* What every verdict has in common, whatever went wrong. */
+static void check_verdict(const struct cs *cs, const struct cs_request *request,
+                          const struct cs_verdict *verdict)
+{
+    int64_t limit = request->limit > 0 ? request->limit : cs->limits.workspace;
+    const struct cs_rewrite *rewrite = verdict->rewrite;
+    CHECK(verdict->site != NULL);
+    CHECK_INT(verdict->site->facts.reason, verdict->reason);
+    CHECK_INT(verdict->site->facts.wanted, request->wanted);
+    CHECK_INT(rewrite != NULL, verdict->reason == CS_REASON_NONE);
+    if (!rewrite) {
+        CHECK_INT(verdict->told, request->wanted);
+        CHECK_INT(kernels, 0);
+        return;
+    }
+    CHECK(verdict->told <= limit && verdict->told < request->wanted);
+    CHECK_INT(verdict->site->facts.told, verdict->told);
+    CHECK_INT(cs_plan_validate(&rewrite->plan, verdict->told), CS_OK);
+    CHECK(rewrite->plan.tiles > 1);
+    CHECK_INT(kernels, rewrite->plan.kinds + 1);
+    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
+        CHECK_INT(rewrite->plan.kind[i].workspace, workspace_of(&rewrite->plan.kind[i].problem));
+}
+
+/* Prepares, checks what is common and discards; `tiles` of the answer is 0 if it was not rewritten.
+ */
+struct answer {
+    enum cs_reason reason;
+    int64_t told, tiles, kinds;
+    enum cs_axis axis;
+    int calls;
+};
+
+static struct answer prepare(struct cs *cs, const struct cs_request *request)
+{
+    fake.calls = 0;
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, &vendor);
+    struct answer answer = {.reason = verdict.reason, .told = verdict.told, .calls = fake.calls};
+    check_verdict(cs, request, &verdict);
+    if (verdict.rewrite) {
+        answer.axis = verdict.rewrite->plan.axis;
+        answer.tiles = verdict.rewrite->plan.tiles;
+        answer.kinds = verdict.rewrite->plan.kinds;
+    }
+    cs_flow_discard(verdict.rewrite);
+    CHECK_INT(kernels, 0);
+    return answer;
+}
+
+static void check_same(struct answer a, struct answer b)
+{
+    CHECK_INT(a.reason, b.reason);
+    CHECK_INT(a.told, b.told);
+    CHECK_INT(a.axis, b.axis);
+    CHECK_INT(a.tiles, b.tiles);
+    CHECK_INT(a.kinds, b.kinds);
+}
+
+static int64_t told(struct cs *cs, const struct cs_request *request)
+{
+    fake.calls = 0;
+    int64_t bytes = cs_flow_told(cs, request, &vendor);
+    CHECK_INT(kernels, 0);
+    return bytes;
+}
+
+static void oversized_is_rewritten_and_remembered(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary(), other = request, device = request, engine = request;
+    int64_t asked = told(cs, &request);
+    CHECK(asked <= LIMIT && asked > 0);
+    CHECK(fake.calls > 1);
+    CHECK_INT(told(cs, &request), asked);
+    CHECK_INT(fake.calls, 0);
+
+    struct answer first = prepare(cs, &request);
+    CHECK_INT(first.reason, CS_REASON_NONE);
+    CHECK_INT(first.told, asked);
+    CHECK_INT(first.calls, first.kinds + 1);
+
+    other.wanted++;
+    device.scope++;
+    engine.engine.knob_value[0]++;
+    struct cs_request *fresh[] = {&other, &device, &engine};
+    for (int i = 0; i < 3; i++) {
+        told(cs, fresh[i]);
+        CHECK(fake.calls > 1);
+    }
+    check_same(prepare(cs, &request), first);
+    free(cs);
+}
+
+static void within_the_threshold_nobody_is_asked(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    request.wanted = LIMIT;
+    struct answer answer = prepare(cs, &request);
+    CHECK_INT(answer.reason, CS_REASON_SMALL);
+    CHECK_INT(answer.calls, 0);
+    CHECK_INT(told(cs, &request), LIMIT);
+    request.wanted = LIMIT + 1;
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NONE);
+    free(cs);
+}
+
+static void what_the_caller_brought_is_the_limit(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary(), roomy = request, tight = request;
+    struct answer usual = prepare(cs, &request);
+    tight.limit = usual.told / 2;
+    CHECK(prepare(cs, &tight).tiles > usual.tiles);
+    roomy.limit = request.wanted;
+    struct answer enough = prepare(cs, &roomy);
+    CHECK_INT(enough.reason, CS_REASON_SMALL);
+    CHECK_INT(enough.calls, 0);
+    tight.limit = 1;
+    CHECK_INT(prepare(cs, &tight).reason, CS_REASON_NO_TILING);
+    check_same(prepare(cs, &request), usual);
+    free(cs);
+}
+
+/* Of a fault during the decision other tilings or lifeboats may be left; one while building has one
+ * outcome. */
+static bool expected(enum fault fault, bool building, enum cs_reason reason)
+{
+    if (fault == NO_MEMORY)
+        return reason == CS_REASON_HOST_MEMORY;
+    if (building)
+        return reason == (fault == REFUSES ? CS_REASON_VENDOR : CS_REASON_INVARIANT);
+    return reason == CS_REASON_NONE || reason == CS_REASON_NO_TILING ||
+           reason == CS_REASON_NO_LIFEBOAT;
+}
+
+static void check_fault(enum fault fault, int at, int asks, const struct answer *sound)
+{
+    struct cs_request request = ordinary();
+    struct cs *cs = new_instance("fit");
+    fake.fault = fault;
+    fake.fault_at = at;
+    struct answer hit = prepare(cs, &request);
+    CHECK(expected(fault, at > asks, hit.reason));
+
+    /* A plan that could not be built says nothing about the next one. */
+    fake.fault = NO_FAULT;
+    struct answer again = prepare(cs, &request);
+    if (at > asks)
+        check_same(again, *sound);
+    else
+        check_same(again, hit);
+    CHECK_INT(told(cs, &request), again.told);
+    free(cs);
+}
+
+static void every_failing_call_is_survived(void)
+{
+    struct cs_request request = ordinary();
+    struct cs *cs = new_instance("fit");
+    told(cs, &request);
+    int asks = fake.calls;
+    struct answer sound = prepare(cs, &request);
+    CHECK_INT(sound.reason, CS_REASON_NONE);
+    CHECK(sound.kinds > 1 && asks > 2);
+    free(cs);
+    for (int fault = REFUSES; fault < FAULTS; fault++) {
+        /* That a lifeboat needs no more than it may is the vendor's promise: the last call is one.
+         */
+        int calls = asks + sound.calls - (fault == NEGATIVE || fault == GROWS);
+        for (int at = 1; at <= calls; at++)
+            check_fault((enum fault)fault, at, asks, &sound);
+    }
+}
+
+static void what_always_fails_has_its_reason(void)
+{
+    static const struct {
+        enum fault fault;
+        enum cs_reason reason;
+    } always[] = {{REFUSES, CS_REASON_VENDOR},
+                  {NO_MEMORY, CS_REASON_HOST_MEMORY},
+                  {NEGATIVE, CS_REASON_VENDOR},
+                  {GROWS, CS_REASON_NO_TILING}};
+    struct cs_request request = ordinary();
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        struct cs *cs = new_instance("fit");
+        fake.fault = always[i].fault;
+        CHECK_INT(prepare(cs, &request).reason, always[i].reason);
+        CHECK_INT(told(cs, &request), request.wanted);
+        free(cs);
+    }
+    struct cs *cs = new_instance("fit");
+    fake.no_lifeboat = true;
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK(fake.lifeboats > 0);
+    free(cs);
+}
+
+static void a_lifeboat_may_raise_what_is_told(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    fake.lifeboat = LIMIT;
+    CHECK_INT(prepare(cs, &request).told, LIMIT);
+    CHECK_INT(told(cs, &request), LIMIT);
+    free(cs);
+    cs = new_instance("fit");
+    fake.lifeboat = LIMIT + 1;
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    free(cs);
+}
+
+static void a_policy_that_only_reports_rewrites_nothing(void)
+{
+    struct cs *cs = new_instance("off");
+    struct cs_request request = ordinary();
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+    CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
+    CHECK(verdict.rewrite == NULL);
+    CHECK_INT(verdict.told, request.wanted);
+    CHECK_INT(kernels, 0);
+    CHECK_INT(fake.lifeboats, 0);
+    CHECK_INT(told(cs, &request), request.wanted);
+    /* The report is to say what could be saved. */
+    CHECK(verdict.site->facts.tiles > 1);
+    CHECK(verdict.site->facts.told <= LIMIT);
+    CHECK_INT(verdict.site->facts.wanted, request.wanted);
+    free(cs);
+}
+
+static void random_problems_get_one_answer(void)
+{
+    struct rng rng = {33};
+    int rewritten = 0;
+    struct cs *asked_first = new_instance("fit"), *prepared_first = new_instance("fit");
+    for (int i = 0; i < 400; i++) {
+        struct cs_request request = {.problem = random_small(&rng), .scope = i};
+        request.wanted = workspace_of(&request.problem);
+        int64_t limit = rng_between(&rng, 1, request.wanted);
+        asked_first->limits.workspace = asked_first->limits.threshold = limit;
+        prepared_first->limits = asked_first->limits;
+        int64_t bytes = told(asked_first, &request);
+        struct answer answer = prepare(prepared_first, &request);
+        CHECK_INT(answer.told, bytes);
+        check_same(prepare(asked_first, &request), answer);
+        CHECK_INT(told(prepared_first, &request), bytes);
+        CHECK_INT(fake.calls, 0);
+        rewritten += answer.tiles > 1;
+    }
+    CHECK(rewritten > 50);
+    free(asked_first);
+    free(prepared_first);
+}
+
+static int fake_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+{
+    (void)kind;
+    (void)addresses;
+    *launch_p = ctx;
+    return 0;
+}
+
+static int fake_launch(void *ctx, int kind, void *launch)
+{
+    (void)kind;
+    (void)launch;
+    return *(int *)ctx;
+}
+
+static void fake_release(void *ctx, void *launch)
+{
+    CHECK(launch == ctx);
+}
+
+static int fake_whole(void *ctx)
+{
+    return *(int *)ctx;
+}
+
+static void runs_are_counted_by_how_they_ended(void)
+{
+    int status = 0;
+    const struct cs_gpu gpu = {&status, fake_bind, fake_launch, fake_release, fake_whole};
+    static char memory[3];
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+    uintptr_t base = (uintptr_t)memory;
+    struct cs_addresses apart = {
+        {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))}, (void *)base};
+    int64_t tiles = verdict.rewrite->plan.tiles;
+
+    CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), 0);
+    CHECK_INT(cs->account.rewritten, 1);
+    CHECK_INT(cs->account.launches, tiles);
+    CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), 0);
+    CHECK_INT(cs->account.lifeboats, 1);
+    status = RUN_FAILED;
+    CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), RUN_FAILED);
+    CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), RUN_FAILED);
+    CHECK_INT(cs->account.failed, 2);
+    CHECK_INT(cs->account.calls, 4);
+    CHECK_INT(verdict.site->calls, 4);
+    CHECK_INT(cs->account.told_max, verdict.told);
+
+    cs_flow_discard(verdict.rewrite);
+    cs_flow_discard(NULL);
+    CHECK_INT(kernels, 0);
+    free(cs);
+}
+
+int main(void)
+{
+    TEST(oversized_is_rewritten_and_remembered);
+    TEST(within_the_threshold_nobody_is_asked);
+    TEST(what_the_caller_brought_is_the_limit);
+    TEST(every_failing_call_is_survived);
+    TEST(what_always_fails_has_its_reason);
+    TEST(a_lifeboat_may_raise_what_is_told);
+    TEST(a_policy_that_only_reports_rewrites_nothing);
+    TEST(random_problems_get_one_answer);
+    TEST(runs_are_counted_by_how_they_ended);
+    return REPORT();
+}

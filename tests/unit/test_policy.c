@@ -1,0 +1,136 @@
+#include "check.h"
+#include "convshim/policy.h"
+#include "random_problem.h"
+#include <math.h>
+
+enum {
+    PAIRS = 100000,
+    SEED = 20265
+};
+
+static const int64_t KIB = 1024;
+
+static struct cs_candidate random_candidate(struct rng *rng)
+{
+    struct cs_candidate candidate = {
+        .axis = (enum cs_axis)rng_between(rng, CS_AXIS_N, CS_AXIS_W),
+        .step = rng_between(rng, 1, 100),
+        .tiles = rng_between(rng, 2, rng_between(rng, 0, 1) ? 4 : CS_MAX_TILES),
+        .kinds = rng_between(rng, 1, CS_MAX_KINDS),
+        .workspace = rng_between(rng, 0, 3) * rng_magnitude(rng, 40),
+        .halo = rng_between(rng, 0, 3) ? KIB * rng_magnitude(rng, 36) : 0,
+    };
+    return candidate;
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static void registry(void)
+{
+    int count = 0;
+    for (; cs_policies[count]; count++) {
+        const struct cs_policy *policy = cs_policies[count];
+        CHECK(cs_policy_find(policy->name) == policy);
+        CHECK(policy->tiles && policy->cost);
+        CHECK(policy->summary && strlen(policy->summary) > 10 && !strchr(policy->summary, '\n'));
+    }
+    CHECK(count >= 3);
+    CHECK(cs_policy_find("fit") && cs_policy_find("off") && cs_policy_find("fixed"));
+    CHECK(cs_policy_find("fi") == NULL);
+    CHECK(cs_policy_find("") == NULL);
+    CHECK(cs_policy_find("off")->report_only);
+    CHECK(!cs_policy_find("fit")->report_only && !cs_policy_find("fixed")->report_only);
+}
+
+/* Whatever it is given, a policy of ours says a number or infinity, the same one each time. */
+static void costs_are_numbers(void)
+{
+    struct rng rng = {SEED};
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate candidate = random_candidate(&rng);
+        struct cs_limits limits = {rng_magnitude(&rng, 40), -1, rng_between(&rng, 1, 1024)};
+        for (int p = 0; cs_policies[p]; p++) {
+            double cost = cs_policies[p]->cost(&candidate, &limits);
+            double again = cs_policies[p]->cost(&candidate, &limits);
+            CHECK(!isnan(cost) && (cost >= 0) && !(cost < again) && !(cost > again));
+        }
+    }
+}
+
+/* fit is exactly: under the limit, then tiles, then halo, then kinds. */
+static void fit_orders(void)
+{
+    struct rng rng = {SEED};
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct cs_limits limits = {INT64_C(1) << 38, -1, 4};
+    CHECK_INT(fit->tiles(&limits), 0);
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate a = random_candidate(&rng), b = random_candidate(&rng);
+        if (rng_between(&rng, 0, 1))
+            b.tiles = a.tiles;
+        if (rng_between(&rng, 0, 1))
+            b.halo = a.halo;
+        double cost_a = fit->cost(&a, &limits), cost_b = fit->cost(&b, &limits);
+        CHECK_INT(isinf(cost_a) != 0, a.workspace > limits.workspace);
+        if (isinf(cost_a) || isinf(cost_b))
+            continue;
+        int want = compare(a.tiles, b.tiles);
+        want = want ? want : compare(a.halo, b.halo);
+        want = want ? want : compare(a.kinds, b.kinds);
+        CHECK_INT((cost_a > cost_b) - (cost_a < cost_b), want);
+    }
+    struct cs_candidate untiled = {.tiles = 1, .kinds = 1, .workspace = limits.workspace};
+    struct cs_candidate halves = {.axis = CS_AXIS_N, .tiles = 2, .kinds = 1};
+    CHECK(fit->cost(&untiled, &limits) < fit->cost(&halves, &limits));
+}
+
+static void off_costs_what_fit_costs(void)
+{
+    struct rng rng = {SEED};
+    const struct cs_policy *fit = cs_policy_find("fit"), *off = cs_policy_find("off");
+    struct cs_limits limits = {INT64_C(1) << 36, -1, 4};
+    CHECK_INT(off->tiles(&limits), fit->tiles(&limits));
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate candidate = random_candidate(&rng);
+        double a = fit->cost(&candidate, &limits), b = off->cost(&candidate, &limits);
+        CHECK(!(a < b) && !(a > b));
+    }
+}
+
+/* fixed never leaves a call whole; least workspace, then least halo, whatever the limit. */
+static void fixed_orders(void)
+{
+    struct rng rng = {SEED};
+    const struct cs_policy *fixed = cs_policy_find("fixed");
+    struct cs_limits limits = {KIB, -1, 17};
+    struct cs_candidate untiled = {.tiles = 1, .kinds = 1};
+    CHECK_INT(fixed->tiles(&limits), 17);
+    CHECK(isinf(fixed->cost(&untiled, &limits)));
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate a = random_candidate(&rng), b = random_candidate(&rng);
+        if (rng_between(&rng, 0, 1))
+            b.workspace = a.workspace;
+        a.workspace %= 1 << 30;
+        b.workspace %= 1 << 30;
+        a.halo %= 1 << 20;
+        b.halo %= 1 << 20;
+        double cost_a = fixed->cost(&a, &limits), cost_b = fixed->cost(&b, &limits);
+        int want = compare(a.workspace, b.workspace);
+        want = want ? want : compare(a.halo, b.halo);
+        CHECK(isfinite(cost_a) && isfinite(cost_b));
+        CHECK_INT((cost_a > cost_b) - (cost_a < cost_b), want);
+    }
+}
+
+int main(void)
+{
+    TEST(registry);
+    TEST(costs_are_numbers);
+    TEST(fit_orders);
+    TEST(off_costs_what_fit_costs);
+    TEST(fixed_orders);
+    return REPORT();
+}
