@@ -1,5 +1,6 @@
 #include "cudnn/entry.h"
 #include "cudnn/legacy.h"
+#include "cudnn/maker.h"
 
 struct forward {
     struct cs_call call;
@@ -127,6 +128,7 @@ static int destroy_handle(struct cs *cs, struct cs_call *call)
 {
     (void)cs;
     cs_legacy_forget(CS_ARGS(struct destroy, call)->handle);
+    cs_maker_retire();
     return destroy_replay(call);
 }
 

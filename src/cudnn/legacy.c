@@ -157,10 +157,10 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
                                  .limit = limit,
                                  .scope = cs_maker_scope(&maker)};
     struct cs_verdict verdict;
-    if (wanted > (limit > 0 ? limit : cs->limits.threshold) &&
+    if ((limit > 0 || !cs_flow_small(cs, wanted)) &&
         cs_maker_pick(&maker, forbidden_notes(call, problem)))
         request.engine = maker.engine;
-    struct cs_vendor vendor = cs_maker_vendor(&maker);
+    struct cs_vendor vendor = cs_kernel_vendor(&maker);
     verdict = cs_flow_prepare(cs, &request, &vendor);
     cs_maker_fini(&maker);
     return verdict;
@@ -210,7 +210,7 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
 static int64_t told(struct cs *cs, const struct cs_legacy_call *call, int64_t wanted)
 {
     struct cs_problem problem;
-    if (wanted <= cs->limits.threshold)
+    if (cs_flow_small(cs, wanted))
         return wanted;
     atomic_store_explicit(&oversized, true, memory_order_release);
     if (cs_describe_legacy(call, NULL, &problem) != CS_REASON_NONE)
@@ -259,6 +259,12 @@ static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *c
     return entry_of(cs, call, problem, entry->wanted, brought);
 }
 
+/* The caller has the memory for the whole call: running it as it is costs nothing more. */
+static bool brought_all(const struct entry *entry, int64_t brought)
+{
+    return brought >= entry->wanted && entry->wanted > entry->verdict.told;
+}
+
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, const struct cs_addresses *addresses,
                    int64_t brought, int *status_p)
 {
@@ -271,7 +277,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, const struct cs_a
     enum cs_reason reason = cs_describe_legacy(call, addresses, &problem);
     const struct entry *entry =
         reason == CS_REASON_NONE ? fitting(cs, call, &problem, brought) : NULL;
-    if (entry && entry->verdict.rewrite && brought < entry->wanted) {
+    if (entry && entry->verdict.rewrite && !brought_all(entry, brought)) {
         *status_p = launch(cs, call, entry, addresses);
         return true;
     }

@@ -37,7 +37,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     if (workspace_wanted(plan->descriptor, &wanted) &&
         cs_maker_read_plan(&maker, plan->descriptor)) {
         struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_maker_vendor(&maker);
+        struct cs_vendor vendor = cs_kernel_vendor(&maker);
         verdict = cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
@@ -63,7 +63,7 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
     cs_maker_init(&maker, graph);
     if (cs_maker_read(&maker, configuration->descriptor)) {
         struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_maker_vendor(&maker);
+        struct cs_vendor vendor = cs_kernel_vendor(&maker);
         told = cs_flow_told(cs, &request, &vendor);
     }
     cs_maker_fini(&maker);

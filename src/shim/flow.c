@@ -97,6 +97,12 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
     return reason == CS_REASON_NONE ? decision->told : request->wanted;
 }
 
+bool cs_flow_small(const struct cs *cs, int64_t wanted)
+{
+    int64_t threshold = cs->limits.threshold;
+    return threshold > 0 && wanted <= threshold && wanted <= cs->limits.workspace;
+}
+
 int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
                      const struct cs_vendor *vendor)
 {

@@ -1,6 +1,16 @@
 #include "check.h"
 #include "convshim/plan.h"
 
+/* The same validation of tiles that are not the plan's: what a mistake in cs_plan_tile would look
+ * like. */
+static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
+enum cs_status validate_wrong_tiles(const struct cs_plan *plan, int64_t limit);
+#define cs_plan_tile wrong_tile
+#define cs_plan_validate validate_wrong_tiles
+#include "plan/validate.c" /* NOLINT(bugprone-suspicious-include) */
+#undef cs_plan_tile
+#undef cs_plan_validate
+
 /* 2x4x64x12 f16, 3x3, pad 1: in tiles of 15 rows the kinds 0 (first), 1 (inner) and 2 (the rest).
  */
 static struct cs_problem rows(void)
@@ -106,6 +116,68 @@ static void every_corruption_is_seen(void)
     CHECK(way > 40);
 }
 
+enum {
+    TILE_FIELDS = 9,
+    WRONG_TILES = 2 * TILE_FIELDS + 5
+};
+static int wrong_way;
+
+static void damage_tile(const struct cs_plan *plan, int way, struct cs_tile *tile)
+{
+    const int64_t row = 12 * 2;
+    switch (way) {
+    case 0:
+        tile->kind = 0;
+        break;
+    case 1:
+        tile->kind = (int)plan->kinds;
+        break;
+    case 2: /* in step with its offset, and still one row off */
+        tile->in_first++;
+        tile->offset[CS_X] += row;
+        break;
+    case 3:
+        tile->in_first--;
+        tile->offset[CS_X] -= row;
+        break;
+    case 4:
+        tile->first++;
+        tile->offset[CS_Y] += row;
+        break;
+    default: /* none: WRONG_TILES and beyond */
+        break;
+    }
+}
+
+static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
+{
+    cs_plan_tile(plan, index, tile);
+    if (index != 2)
+        return;
+    int64_t *const fields[TILE_FIELDS] = {
+        &tile->first, &tile->count,        &tile->in_first,          &tile->in_count,    &tile->pre,
+        &tile->post,  &tile->offset[CS_X], &tile->offset[CS_FILTER], &tile->offset[CS_Y]};
+    if (wrong_way < TILE_FIELDS)
+        ++*fields[wrong_way];
+    else if (wrong_way < 2 * TILE_FIELDS)
+        --*fields[wrong_way - TILE_FIELDS];
+    else
+        damage_tile(plan, wrong_way - 2 * TILE_FIELDS, tile);
+}
+
+static void every_wrong_tile_is_seen(void)
+{
+    static struct cs_plan plan;
+    good_plan(&plan);
+    for (wrong_way = 0; wrong_way < WRONG_TILES; wrong_way++) {
+        enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
+        if (status != CS_INVALID)
+            printf("# wrong tile %d passes\n", wrong_way);
+        CHECK_INT(status, CS_INVALID);
+    }
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+}
+
 static void good_plans_pass(void)
 {
     static struct cs_plan plan;
@@ -133,5 +205,6 @@ int main(void)
     TEST(good_plans_pass);
     TEST(whole_plans);
     TEST(every_corruption_is_seen);
+    TEST(every_wrong_tile_is_seen);
     return REPORT();
 }
