@@ -122,6 +122,8 @@ $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 $(call objects,$(wildcard tests/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/compare: $(addprefix $(B)/obj/tests/apps/,compare.o values.o)
+	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
 $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 

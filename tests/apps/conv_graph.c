@@ -1,0 +1,295 @@
+#include "conv.h"
+
+#include <stdlib.h>
+
+enum part {
+    PART_X,
+    PART_W,
+    PART_Y,
+    PART_CONV,
+    PART_OPERATION,
+    PART_GRAPH,
+    PARTS
+};
+
+/* Everything that a plan is made from and does not need afterwards. */
+struct graph {
+    cudnnBackendDescriptor_t part[PARTS];
+};
+
+static cudnnStatus_t set_one(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                             cudnnBackendAttributeType_t type, const void *value)
+{
+    return cudnnBackendSetAttribute(desc, name, type, 1, value);
+}
+
+static cudnnStatus_t set_desc(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                              cudnnBackendDescriptor_t value)
+{
+    return set_one(desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value);
+}
+
+/* Unique ids are letters, as in PyTorch. */
+static enum outcome make_tensor(const struct tensor *tensor, int64_t id,
+                                cudnnBackendDescriptor_t *desc)
+{
+    int64_t alignment = tensor_alignment(tensor);
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, desc));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &tensor->type));
+    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64,
+                                       tensor->dims, tensor->size));
+    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64,
+                                       tensor->dims, tensor->stride));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &id));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment));
+    ASK_CUDNN(cudnnBackendFinalize(*desc));
+    return OUTCOME_OK;
+}
+
+static enum outcome make_convolution(const struct conv_problem *problem,
+                                     cudnnBackendDescriptor_t *desc)
+{
+    cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+    int64_t spatial = problem->spatial;
+    const struct {
+        cudnnBackendAttributeName_t name;
+        const int64_t *values;
+    } extents[] = {{CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, problem->pre},
+                   {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, problem->post},
+                   {CUDNN_ATTR_CONVOLUTION_DILATIONS, problem->dilation},
+                   {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, problem->stride}};
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, desc));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &compute));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &spatial));
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
+        ASK_CUDNN(cudnnBackendSetAttribute(*desc, extents[i].name, CUDNN_TYPE_INT64, spatial,
+                                           extents[i].values));
+    ASK_CUDNN(cudnnBackendFinalize(*desc));
+    return OUTCOME_OK;
+}
+
+static enum outcome make_operation(const struct conv_problem *problem, struct graph *graph)
+{
+    cudnnBackendDescriptor_t *desc = &graph->part[PART_OPERATION];
+    ASK_CUDNN(
+        cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, desc));
+    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, graph->part[PART_X]));
+    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, graph->part[PART_W]));
+    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, graph->part[PART_Y]));
+    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                       graph->part[PART_CONV]));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT,
+                      &problem->alpha));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT,
+                      &problem->beta));
+    ASK_CUDNN(cudnnBackendFinalize(*desc));
+    return OUTCOME_OK;
+}
+
+static enum outcome make_graph(cudnnHandle_t handle, struct graph *graph)
+{
+    cudnnBackendDescriptor_t *desc = &graph->part[PART_GRAPH];
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, desc));
+    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATIONGRAPH_OPS, graph->part[PART_OPERATION]));
+    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle));
+    ASK_CUDNN(cudnnBackendFinalize(*desc));
+    return OUTCOME_OK;
+}
+
+/* The parts made so far are the caller's also on failure. */
+static enum outcome graph_build(cudnnHandle_t handle, const struct conv_problem *problem,
+                                struct graph *graph)
+{
+    enum outcome outcome = make_tensor(&problem->x, 'x', &graph->part[PART_X]);
+    if (outcome == OUTCOME_OK)
+        outcome = make_tensor(&problem->w, 'w', &graph->part[PART_W]);
+    if (outcome == OUTCOME_OK)
+        outcome = make_tensor(&problem->y, 'y', &graph->part[PART_Y]);
+    if (outcome == OUTCOME_OK)
+        outcome = make_convolution(problem, &graph->part[PART_CONV]);
+    if (outcome == OUTCOME_OK)
+        outcome = make_operation(problem, graph);
+    if (outcome == OUTCOME_OK)
+        outcome = make_graph(handle, graph);
+    return outcome;
+}
+
+static void destroy(cudnnBackendDescriptor_t desc)
+{
+    if (desc != NULL)
+        cudnnBackendDestroyDescriptor(desc);
+}
+
+static void graph_release(struct graph *graph)
+{
+    for (int i = PARTS - 1; i >= 0; i--)
+        destroy(graph->part[i]);
+}
+
+static enum outcome read_engine(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t engine,
+                                int64_t *index)
+{
+    int64_t count = 0;
+    ASK_CUDNN(cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine));
+    ASK_CUDNN(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
+                                       &count, index));
+    return OUTCOME_OK;
+}
+
+static enum outcome ask_engine(cudnnBackendDescriptor_t config, int64_t *index)
+{
+    cudnnBackendDescriptor_t engine = NULL;
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
+    enum outcome outcome = read_engine(config, engine, index);
+    destroy(engine);
+    return outcome;
+}
+
+static enum outcome build_plan(cudnnHandle_t handle, cudnnBackendDescriptor_t config,
+                               const struct conv_settings *settings, struct conv_plan *plan)
+{
+    ASK_CUDNN(set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
+    if (settings->plan_handle)
+        ASK_CUDNN(
+            set_one(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle));
+    ASK_CUDNN(cudnnBackendFinalize(plan->plan));
+    /* cudnn-frontend passes no element count here. */
+    ASK_CUDNN(cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                       CUDNN_TYPE_INT64, 1, NULL, &plan->workspace));
+    return OUTCOME_OK;
+}
+
+static enum outcome try_config(cudnnHandle_t handle, cudnnBackendDescriptor_t config,
+                               const struct conv_settings *settings, struct conv_plan *plan)
+{
+    int64_t count = 0;
+    plan->config_workspace = -1;
+    if (settings->ask_config &&
+        cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                                 &count, &plan->config_workspace) != CUDNN_STATUS_SUCCESS)
+        plan->config_workspace = -1;
+    enum outcome outcome = ask_engine(config, &plan->engine);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan->plan));
+    outcome = build_plan(handle, config, settings, plan);
+    if (outcome != OUTCOME_OK) {
+        destroy(plan->plan);
+        plan->plan = NULL;
+    }
+    return outcome;
+}
+
+/* `choice` counts the answers of all modes. A config that fails in any way gives its turn to the
+ * next, as in PyTorch. */
+static enum outcome try_configs(cudnnHandle_t handle, cudnnBackendDescriptor_t heuristics,
+                                const struct conv_settings *settings, int64_t configs, int first,
+                                int *choice, struct conv_plan *plan)
+{
+    cudnnBackendDescriptor_t *config = calloc((size_t)configs, sizeof *config);
+    if (config == NULL)
+        return OUTCOME_ERROR;
+    enum outcome outcome = OUTCOME_ERROR;
+    int64_t count = 0;
+    for (int64_t i = 0; i < configs; i++)
+        TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[i]),
+                  destroy_configs);
+    TRY_CUDNN(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, configs, &count, config),
+              destroy_configs);
+    outcome = OUTCOME_REFUSED;
+    for (int64_t i = 0; i < count && outcome != OUTCOME_OK; i++, (*choice)++) {
+        if (*choice < first)
+            continue;
+        outcome = try_config(handle, config[i], settings, plan);
+        plan->choice = *choice;
+    }
+destroy_configs:
+    for (int64_t i = 0; i < configs; i++)
+        destroy(config[i]);
+    free(config);
+    return outcome;
+}
+
+static enum outcome ask_heuristics(cudnnBackendDescriptor_t heuristics, const struct graph *graph,
+                                   cudnnBackendHeurMode_t mode, int64_t *configs)
+{
+    ASK_CUDNN(set_desc(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->part[PART_GRAPH]));
+    ASK_CUDNN(set_one(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode));
+    ASK_CUDNN(cudnnBackendFinalize(heuristics));
+    ASK_CUDNN(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, configs, NULL));
+    return OUTCOME_OK;
+}
+
+static enum outcome try_mode(cudnnHandle_t handle, const struct graph *graph,
+                             const struct conv_settings *settings, cudnnBackendHeurMode_t mode,
+                             int first, int *choice, struct conv_plan *plan)
+{
+    cudnnBackendDescriptor_t heuristics = NULL;
+    int64_t configs = 0;
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristics));
+    enum outcome outcome = ask_heuristics(heuristics, graph, mode, &configs);
+    if (outcome == OUTCOME_OK && configs > 0)
+        outcome = try_configs(handle, heuristics, settings, configs, first, choice, plan);
+    else if (outcome == OUTCOME_OK)
+        outcome = OUTCOME_REFUSED;
+    destroy(heuristics);
+    return outcome;
+}
+
+enum outcome conv_graph_plan(cudnnHandle_t handle, const struct conv_problem *problem,
+                             const struct conv_settings *settings, int first,
+                             struct conv_plan *plan)
+{
+    struct graph graph = {{NULL}};
+    struct conv_plan made = {.api = CONV_GRAPH, .alpha = problem->alpha, .beta = problem->beta};
+    int choice = 0;
+    enum outcome outcome = graph_build(handle, problem, &graph);
+    if (outcome == OUTCOME_OK) {
+        outcome = try_mode(handle, &graph, settings, settings->mode, first, &choice, &made);
+        if (outcome != OUTCOME_OK && !settings->no_fallback)
+            outcome =
+                try_mode(handle, &graph, settings, CUDNN_HEUR_MODE_FALLBACK, first, &choice, &made);
+    }
+    graph_release(&graph);
+    if (outcome == OUTCOME_OK)
+        *plan = made;
+    return outcome;
+}
+
+static enum outcome fill_pack(cudnnBackendDescriptor_t pack, void *const *pointers, void *workspace)
+{
+    static const int64_t ids[] = {'x', 'w', 'y'};
+    ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+                                       CUDNN_TYPE_VOID_PTR, 3, pointers));
+    ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
+                                       3, ids));
+    ASK_CUDNN(set_one(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace));
+    ASK_CUDNN(cudnnBackendFinalize(pack));
+    return OUTCOME_OK;
+}
+
+static enum outcome execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                            cudnnBackendDescriptor_t pack)
+{
+    ASK_CUDNN(cudnnBackendExecute(handle, plan, pack));
+    return OUTCOME_OK;
+}
+
+enum outcome conv_graph_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
+                            const void *w, void *y, void *workspace)
+{
+    /* A variant pack does not tell inputs from outputs. */
+    void *pointers[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)w, y};
+    cudnnBackendDescriptor_t pack = NULL;
+    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
+    enum outcome outcome = fill_pack(pack, pointers, workspace);
+    if (outcome == OUTCOME_OK)
+        outcome = execute(handle, plan->plan, pack);
+    destroy(pack);
+    return outcome;
+}

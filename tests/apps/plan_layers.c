@@ -1,0 +1,130 @@
+/* Asks cuDNN for the plan and the workspace of every layer of a list; nothing is executed. */
+#include "csv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *csv;
+    const char *model;
+    enum conv_api api;
+    enum layout layout;
+    cudnnBackendHeurMode_t mode;
+};
+
+static const char USAGE[] =
+    "usage: plan_layers [--csv PATH] [--model NAME] [--api graph|legacy]\n"
+    "                   [--layout nchw|nhwc] [--mode a|b|fallback]\n"
+    "Prints model,layer,dtype,layout,engine,status,workspace for every layer of the list. "
+    "Through\n"
+    "the graph API the workspace is asked of the engine config and of the plan; a difference "
+    "is an\n"
+    "error. Status: 0, 1 on an error or a difference, 2 on usage.\n";
+
+static bool parse_mode(const char *name, cudnnBackendHeurMode_t *mode)
+{
+    if (strcmp(name, "a") == 0)
+        *mode = CUDNN_HEUR_MODE_A;
+    else if (strcmp(name, "b") == 0)
+        *mode = CUDNN_HEUR_MODE_B;
+    else if (strcmp(name, "fallback") == 0)
+        *mode = CUDNN_HEUR_MODE_FALLBACK;
+    else
+        return option_refuse("mode", name, "a, b or fallback");
+    return true;
+}
+
+static bool take(int option, const char *value, void *to)
+{
+    struct options *options = to;
+    switch (option) {
+    case 'c':
+        options->csv = value;
+        return true;
+    case 'm':
+        options->model = value;
+        return true;
+    case 'a':
+        return conv_api_parse(value, &options->api) ||
+               option_refuse("api", value, "graph or legacy");
+    case 'l':
+        return layout_parse(value, &options->layout) ||
+               option_refuse("layout", value, "nchw or nhwc");
+    case 'o':
+        return parse_mode(value, &options->mode);
+    default:
+        return false;
+    }
+}
+
+/* Adds to `unasked` if the engine config does not tell a workspace. */
+static bool plan_layer(cudnnHandle_t handle, const struct options *options,
+                       const struct csv_layer *layer, size_t *unasked)
+{
+    static const char *const words[] = {"ok", "refused", "error"};
+    const struct conv_settings settings = {
+        .mode = options->mode, .no_fallback = true, .ask_config = true};
+    struct conv_problem problem;
+    struct conv_plan plan = {.engine = -1, .workspace = -1};
+    if (!csv_problem(layer, options->layout, &problem)) {
+        fprintf(stderr, "%s,%s: the kernel is larger than the input\n", layer->model, layer->layer);
+        return false;
+    }
+    enum outcome outcome = conv_plan_create(handle, options->api, &problem, &settings, 0, &plan);
+    printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64 "\n", layer->model, layer->layer,
+           dtype_name(layer->type), layout_name(options->layout), plan.engine, words[outcome],
+           plan.workspace);
+    if (outcome != OUTCOME_OK)
+        return outcome == OUTCOME_REFUSED;
+    if (options->api == CONV_GRAPH && plan.config_workspace < 0)
+        ++*unasked;
+    bool same = plan.config_workspace < 0 || plan.config_workspace == plan.workspace;
+    if (!same)
+        fprintf(stderr,
+                "%s,%s: error: the engine config tells a workspace of %" PRId64
+                " bytes, its plan %" PRId64 "\n",
+                layer->model, layer->layer, plan.config_workspace, plan.workspace);
+    conv_plan_destroy(&plan);
+    return same;
+}
+
+static bool plan_layers(const struct options *options)
+{
+    struct csv_layer *layers = NULL;
+    size_t count = 0;
+    size_t unasked = 0;
+    cudnnHandle_t handle = NULL;
+    bool good = false;
+    if (!csv_read(options->csv, options->model, &layers, &count))
+        return false;
+    TRY_CUDNN(cudnnCreate(&handle), free_layers);
+    good = true;
+    puts("model,layer,dtype,layout,engine,status,workspace");
+    for (size_t i = 0; i < count; i++)
+        good = plan_layer(handle, options, &layers[i], &unasked) && good;
+    if (unasked > 0)
+        fprintf(stderr, "%zu engine configs do not tell a workspace; only the plan's is known\n",
+                unasked);
+    cudnnDestroy(handle);
+free_layers:
+    free(layers);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {{"csv", required_argument, NULL, 'c'},
+                                          {"model", required_argument, NULL, 'm'},
+                                          {"api", required_argument, NULL, 'a'},
+                                          {"layout", required_argument, NULL, 'l'},
+                                          {"mode", required_argument, NULL, 'o'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options options = {.csv = "tests/data/conv_layers.csv", .mode = CUDNN_HEUR_MODE_A};
+    int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
+    if (status >= 0)
+        return status;
+    return plan_layers(&options) ? 0 : 1;
+}

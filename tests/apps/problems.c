@@ -1,0 +1,220 @@
+#include "problems.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Bounds that keep a problem small for the client's clock: elements of a tensor, multiply-adds of a
+ * convolution. */
+#define MAX_ELEMENTS 20000
+#define MAX_WORK 4000000
+
+static int64_t draw_output_extent(struct rng *rng, int spatial)
+{
+    return rng_between(rng, 1, rng_once_in(rng, 3) ? 3 : spatial == 3 ? 8 : 28);
+}
+
+/* An extent of 1 with a kernel of 1: how a 1-D convolution looks in 2-D. */
+static void draw_flat_axis(struct conv_problem *p, int axis)
+{
+    p->x.size[axis + 2] = p->w.size[axis + 2] = 1;
+    p->pre[axis] = p->post[axis] = 0;
+    p->stride[axis] = p->dilation[axis] = 1;
+}
+
+/* Draws the output extent and works back to the input, so that few-row outputs are as common as
+ * wished. */
+static void draw_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric)
+{
+    int64_t kernel = rng_between(rng, 1, p->spatial == 3 ? 4 : 7);
+    int64_t stride = rng_once_in(rng, 2) ? 1 : rng_between(rng, 1, 4);
+    int64_t dilation = rng_once_in(rng, 2) ? 1 : rng_between(rng, 1, 3);
+    int64_t pre = rng_between(rng, 0, 5);
+    int64_t post = rng_once_in(rng, 2) ? pre : rng_between(rng, 0, 1) * rng_between(rng, 0, 5);
+    if (symmetric)
+        post = pre;
+    int64_t reach = dilation * (kernel - 1) + 1;
+    int64_t input = (draw_output_extent(rng, p->spatial) - 1) * stride + reach - pre - post +
+                    rng_between(rng, 0, stride - 1);
+    p->x.size[axis + 2] = input > 0 ? input : 1;
+    p->w.size[axis + 2] = kernel;
+    p->pre[axis] = pre;
+    p->post[axis] = post;
+    p->stride[axis] = stride;
+    p->dilation[axis] = dilation;
+}
+
+static void draw_channels(struct rng *rng, struct conv_problem *p)
+{
+    int64_t inputs = rng_between(rng, 1, 12);
+    int64_t outputs = rng_between(rng, 1, 12);
+    p->groups = 1;
+    if (rng_once_in(rng, 4)) {
+        bool depthwise = rng_once_in(rng, 2);
+        p->groups = rng_between(rng, 2, depthwise ? 12 : 4);
+        inputs = p->groups * (depthwise ? 1 : rng_between(rng, 1, 4));
+        outputs = p->groups * rng_between(rng, 1, depthwise ? 2 : 4);
+    } else if (!rng_once_in(rng, 4)) {
+        /* Multiples of eight open the engines with workspaces. */
+        inputs = 8 * rng_between(rng, 1, 4);
+        outputs = 8 * rng_between(rng, 1, 4);
+    }
+    p->x.size[1] = inputs;
+    p->w.size[0] = outputs;
+    p->w.size[1] = inputs / p->groups;
+}
+
+static void draw_scaling(struct rng *rng, struct conv_problem *p)
+{
+    static const float alphas[] = {0.5F, -1.0F, 2.0F};
+    static const float betas[] = {1.0F, -0.5F, 2.0F};
+    p->alpha = 1.0F;
+    if (rng_once_in(rng, 6)) {
+        p->alpha = alphas[rng_between(rng, 0, 2)];
+        p->beta = betas[rng_between(rng, 0, 2)];
+    }
+}
+
+/* Packs the tensor or places it inside a larger one. `grain` elements divide the offset. */
+static void draw_placement(struct rng *rng, struct tensor *tensor, enum layout layout,
+                           int64_t grain)
+{
+    int64_t outer[CLIENT_MAX_DIMS];
+    int64_t corner[CLIENT_MAX_DIMS];
+    if (!rng_once_in(rng, 4)) {
+        tensor_pack(tensor, layout);
+        return;
+    }
+    for (int i = 0; i < tensor->dims; i++) {
+        int64_t excess = rng_between(rng, 0, 3);
+        outer[i] = tensor->size[i] + excess;
+        corner[i] = rng_between(rng, 0, excess);
+    }
+    tensor_embed(tensor, layout, outer, corner);
+    int64_t excess = tensor->offset % grain;
+    tensor->offset -= excess;
+}
+
+static bool small_enough(const struct conv_problem *p)
+{
+    int64_t outputs = tensor_elements(&p->y);
+    int64_t weights = tensor_elements(&p->w);
+    return tensor_elements(&p->x) <= MAX_ELEMENTS && outputs <= MAX_ELEMENTS &&
+           weights <= MAX_ELEMENTS && outputs * (weights / p->w.size[0]) <= MAX_WORK;
+}
+
+static bool draw(struct rng *rng, cudnnDataType_t type, bool symmetric, struct conv_problem *p)
+{
+    memset(p, 0, sizeof *p);
+    int64_t flat = rng_between(rng, -1, 6);
+    p->spatial = rng_once_in(rng, 4) ? 3 : 2;
+    p->layout = rng_once_in(rng, 3) ? LAYOUT_NHWC : LAYOUT_NCHW;
+    p->x.type = p->w.type = type;
+    p->x.dims = p->w.dims = p->spatial + 2;
+    p->x.size[0] = rng_between(rng, 1, 6);
+    draw_channels(rng, p);
+    draw_scaling(rng, p);
+    for (int i = 0; i < p->spatial; i++) {
+        if (p->spatial == 2 && flat == i)
+            draw_flat_axis(p, i);
+        else
+            draw_axis(rng, p, i, symmetric);
+    }
+    if (!conv_output(p) || !small_enough(p))
+        return false;
+    int64_t grain = symmetric ? 16 / (int64_t)dtype_size(type) : 1;
+    tensor_pack(&p->w, p->layout);
+    draw_placement(rng, &p->x, p->layout, grain);
+    draw_placement(rng, &p->y, p->layout, grain);
+    return true;
+}
+
+void problem_random(uint64_t seed, uint64_t index, cudnnDataType_t type, bool symmetric,
+                    struct conv_problem *problem)
+{
+    struct rng rng = rng_of(seed, index);
+    while (!draw(&rng, type, symmetric, problem))
+        continue;
+}
+
+void problem_patch_conv(uint64_t index, cudnnDataType_t type, struct conv_problem *problem)
+{
+    struct conv_problem *p = problem;
+    int64_t height = 24 + (int64_t)(index % 105);
+    int64_t kernel = 2 + (int64_t)(index / 105 % 6);
+    int64_t stride = 1 + (int64_t)(index / 630 % 4);
+    int64_t padding = (int64_t)(index / 2520 % 5);
+    int64_t dilation = 1 + (int64_t)(index / 12600 % 2);
+    memset(p, 0, sizeof *p);
+    p->spatial = 2;
+    p->groups = 1;
+    p->alpha = 1.0F;
+    p->x.type = p->w.type = type;
+    p->x.dims = p->w.dims = 4;
+    p->x.size[0] = 1;
+    /* With fewer channels cuDNN takes engines without workspace, of which a sweep has less to tell.
+     */
+    p->x.size[1] = p->w.size[1] = 16;
+    p->w.size[0] = 8;
+    p->x.size[2] = height;
+    /* The narrowest that holds the largest kernel of the sweep without padding. */
+    p->x.size[3] = 13;
+    for (int i = 0; i < 2; i++) {
+        p->w.size[i + 2] = kernel;
+        p->pre[i] = p->post[i] = padding;
+        p->stride[i] = stride;
+        p->dilation[i] = dilation;
+    }
+    conv_output(p);
+    tensor_pack(&p->x, p->layout);
+    tensor_pack(&p->w, p->layout);
+    tensor_pack(&p->y, p->layout);
+}
+
+struct text {
+    char *at;
+    size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int written = vsnprintf(text->at, text->left, format, list);
+    va_end(list);
+    size_t taken = written < 0 || (size_t)written >= text->left ? text->left - 1 : (size_t)written;
+    text->at += taken;
+    text->left -= taken;
+}
+
+static void put_numbers(struct text *text, const char *name, const int64_t *numbers, int count)
+{
+    put(text, " %s=", name);
+    for (int i = 0; i < count; i++)
+        put(text, "%s%" PRId64, i > 0 ? "x" : "", numbers[i]);
+}
+
+static void put_tensor(struct text *text, const char *name, const struct tensor *tensor)
+{
+    put_numbers(text, name, tensor->size, tensor->dims);
+    put(text, ":");
+    for (int i = 0; i < tensor->dims; i++)
+        put(text, "%s%" PRId64, i > 0 ? "," : "", tensor->stride[i]);
+    put(text, "+%" PRId64, tensor->offset);
+}
+
+void problem_print(const struct conv_problem *problem, char *text, size_t bytes)
+{
+    struct text line = {text, bytes};
+    put(&line, "dtype=%s layout=%s", dtype_name(problem->x.type), layout_name(problem->layout));
+    put_tensor(&line, "x", &problem->x);
+    put_tensor(&line, "w", &problem->w);
+    put_tensor(&line, "y", &problem->y);
+    put_numbers(&line, "stride", problem->stride, problem->spatial);
+    put_numbers(&line, "dilation", problem->dilation, problem->spatial);
+    put_numbers(&line, "pre", problem->pre, problem->spatial);
+    put_numbers(&line, "post", problem->post, problem->spatial);
+    put(&line, " groups=%" PRId64 " alpha=%g beta=%g", problem->groups, (double)problem->alpha,
+        (double)problem->beta);
+}

@@ -1,0 +1,42 @@
+/* Random convolution problems, the settings of patch_conv's sweep, and the data and host reference
+ * for them. */
+#ifndef PROBLEMS_H
+#define PROBLEMS_H
+
+#include "conv.h"
+
+/* The index-th random problem of a seed, small and valid. With symmetric true its padding is what
+ * the legacy API can say and its views begin on 16-byte boundaries, which that API takes for
+ * granted. */
+void problem_random(uint64_t seed, uint64_t index, cudnnDataType_t type, bool symmetric,
+                    struct conv_problem *problem);
+
+/* The sweep over height 24..128, kernel 2..7, stride 1..4, padding 0..4 and dilation 1..2. */
+#define PROBLEM_PATCH_CONV_COUNT 25200
+void problem_patch_conv(uint64_t index, cudnnDataType_t type, struct conv_problem *problem);
+
+/* One line without line feed, everything about the problem. Cut off if longer than `bytes`. */
+void problem_print(const struct conv_problem *problem, char *text, size_t bytes);
+
+enum data {
+    DATA_INTEGERS, /* whatever the order of summation, every partial sum and the result are exact */
+    DATA_NORMAL
+};
+
+/* Host images of the three buffers, whole storage. All bytes outside the views are 0xff, a NaN in
+ * every type; so is all of y, unless beta needs its contents. */
+struct problem_data {
+    void *x, *w, *y;
+};
+
+/* False if memory is out. The caller releases the data. */
+bool problem_fill(const struct conv_problem *problem, uint64_t seed, enum data kind,
+                  struct problem_data *data);
+void problem_release(struct problem_data *data);
+
+/* What y's whole storage has to be after the convolution, computed in double by plain loops and
+ * rounded once. `y` holds the contents before. */
+void problem_reference(const struct conv_problem *problem, const struct problem_data *data,
+                       void *y);
+
+#endif
