@@ -10,15 +10,15 @@ for api in graph legacy; do
     tests=$((tests + 1))
     SIMDEV_DIR=$PWD/$build/simdev OMP_NUM_THREADS=1 CONVSHIM_CONFIG="policy=fit;workspace=4KiB" \
         LD_PRELOAD=$(gcc -print-file-name=libtsan.so):$PWD/$build/libconvshim.so \
-        TSAN_OPTIONS="halt_on_error=0 exitcode=66 suppressions=$PWD/tests/tsan.supp" \
-        scripts/with-simdev -- $build/apps/threads --threads 8 --calls 5000 --api "$api" >"$log" 2>&1
+        TSAN_OPTIONS="exitcode=66" \
+        scripts/with-simdev -- $build/apps/threads --threads 8 --calls 10000 --api "$api" >"$log" 2>&1
     status=$?
     grep -qE 'convolutions +[0-9]+ calls: [1-9][0-9]* rewritten' "$log" || status=1
     if [ $status = 0 ] && ! grep -q 'WARNING: ThreadSanitizer' "$log"; then
-        echo "ok $tests - 5000 calls of the $api API on 8 threads under TSan"
+        echo "ok $tests - 10000 calls of the $api API on 8 threads under TSan"
     else
         head -n 60 "$log" | sed 's/^/# /'
-        echo "not ok $tests - 5000 calls of the $api API on 8 threads under TSan (status $status)"
+        echo "not ok $tests - 10000 calls of the $api API on 8 threads under TSan (status $status)"
     fi
 done
 echo "1..$tests"
