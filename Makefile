@@ -108,8 +108,8 @@ $(B)/obj/tests/%.o: tests/%.c $(B)/flags
 $(call objects,$(wildcard tests/simdev/*.c)): INCLUDES := $(SIMFLAGS)
 
 $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) tests/simdev/cudart.map
-	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudart.map \
-	-o $@ $(filter %.o,$^) -lcjson
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
+	-Wl,--version-script=tests/simdev/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
 $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
@@ -118,7 +118,7 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(
 $(B)/simdev/libcuda.so.1: $(B)/obj/tests/simdev/cuda_driver.o
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
 $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lm
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 $(call objects,$(wildcard tests/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))

@@ -67,6 +67,10 @@ void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t 
 void cs_account_lifeboat(struct cs_account *account, struct cs_site *site);
 void cs_account_failed(struct cs_account *account, struct cs_site *site);
 
+/* One line about a convolution for the log, like snprintf: "1x512x512x512 -> 512 k3x3 s1 p1 f16
+ * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9". */
+int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
+
 /* Forgets everything counted (a forked child starts at zero). Sites stay valid. Not while another
  * thread counts. */
 void cs_account_reset(struct cs_account *account);

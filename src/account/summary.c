@@ -147,14 +147,12 @@ static void shape_text(char *text, size_t size, const struct cs_problem *problem
              padding, dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem));
 }
 
-static void fill_row(struct row *row)
+static void fill_row(struct row *row, const struct cs_site_facts *facts)
 {
-    const struct cs_site_facts *facts = &row->site->facts;
     bool possible = facts->reason == CS_REASON_REPORT_ONLY;
     shape_text(row->shape, sizeof row->shape, &facts->problem);
     snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
     cs_size_text(row->wanted, facts->wanted);
-    snprintf(row->calls, sizeof row->calls, "%lld", (long long)row->site->calls);
     row->told[0] = '\0';
     if (facts->reason == CS_REASON_NONE || possible) {
         cs_size_text(row->told, facts->told);
@@ -163,6 +161,14 @@ static void fill_row(struct row *row)
     } else {
         snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
     }
+}
+
+int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)
+{
+    struct row row;
+    fill_row(&row, facts);
+    return snprintf(text, size, "%s, engine %s: %s wanted, %s%s%s", row.shape, row.engine,
+                    row.wanted, row.told, row.told[0] ? " told, " : "", row.tiles);
 }
 
 static bool is_larger(const struct cs_site *a, const struct cs_site *b)
@@ -191,8 +197,11 @@ static void collect(const struct cs_account *account, struct spikes *spikes)
             spikes->row[j].site = spikes->row[j - 1].site;
         spikes->row[at].site = site;
     }
-    for (int i = 0; i < spikes->rows; i++)
-        fill_row(&spikes->row[i]);
+    for (int i = 0; i < spikes->rows; i++) {
+        struct row *row = &spikes->row[i];
+        fill_row(row, &row->site->facts);
+        snprintf(row->calls, sizeof row->calls, "%lld", (long long)row->site->calls);
+    }
 }
 
 /* As wide as the cells; long reasons, then long shapes, give way if a line would be too long. */

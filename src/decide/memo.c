@@ -14,19 +14,18 @@ static uint64_t hash_words(const int64_t *words, int count)
 void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
                  int64_t limit, int64_t scope, struct cs_key *key)
 {
-    int64_t *word = key->word;
-    int used = cs_problem_words(problem, word);
-    word[used++] = engine->index;
-    word[used++] = engine->knobs;
+    int used = cs_problem_words(problem, key->word);
+    key->word[used++] = engine->index;
+    key->word[used++] = engine->knobs;
     for (int i = 0; i < engine->knobs; i++) {
-        word[used++] = engine->knob_type[i];
-        word[used++] = engine->knob_value[i];
+        key->word[used++] = engine->knob_type[i];
+        key->word[used++] = engine->knob_value[i];
     }
-    word[used++] = wanted;
-    word[used++] = limit;
-    word[used++] = scope;
+    key->word[used++] = wanted;
+    key->word[used++] = limit;
+    key->word[used++] = scope;
     key->words = used;
-    key->hash = hash_words(word, used);
+    key->hash = hash_words(key->word, used);
 }
 
 bool cs_key_equal(const struct cs_key *a, const struct cs_key *b)

@@ -132,6 +132,15 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .site = cs_account_site(&cs->account, &facts)};
 }
 
+static void announce(const struct cs *cs, const struct cs_verdict *verdict)
+{
+    char text[512];
+    if (cs->config.log < CS_LOG_INFO)
+        return;
+    cs_site_text(&verdict->site->facts, text, sizeof text);
+    cs_log(CS_LOG_INFO, "%s", text);
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
@@ -142,6 +151,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         reason = reason_of(build(request, &decision, vendor, &rewrite));
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    announce(cs, &verdict);
     return verdict;
 }
 
