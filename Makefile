@@ -54,7 +54,7 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib test test-all tsan demo bench lint fmt conf install clean help FORCE
+.PHONY: all lib test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
 all: lib $(simdev) $(apps)
 lib: $(B)/libconvshim.so
 
@@ -132,6 +132,44 @@ $(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 
+# --- benchmarks -------------------------------------------------------------------------------------------------------
+benches := $(addprefix $(B)/bench/,bench decide repeat)
+null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o rest.o)
+
+$(null): INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/obj/tests/bench/repeat.o: INCLUDES := $(PURE) -Itests/unit
+
+$(B)/bench/libcudnn.so.9: $(null) tests/simdev/cudnn.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
+	-o $@ $(null)
+	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
+$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn
+$(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
+	-L$(B)/simdev -lcudnn -lcudart -lm
+$(B)/bench/repeat: $(B)/obj/tests/bench/repeat.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
+
+bench: lib $(simdev) $(benches)
+	$(Q)scripts/bench --build $(B)
+
+# --- fuzzers ----------------------------------------------------------------------------------------------------------
+FUZZCC    ?= clang
+FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
+             -fno-sanitize-recover=undefined
+fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+described := $(addprefix src/cudnn/,describe_graph.c shadow.c graph.c) src/shim/flow.c
+
+$(B)/fuzz/fuzz_describe: fuzzed := $(described)
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
+	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -o $@ $< $(fuzzed) $(pure) \
+	$(B)/gen/policies.c -l:libinih.a -lm
+
+fuzz: $(fuzzers)
+	$(Q)tests/fuzz/run.sh $(B)/fuzz $(FUZZ_SECONDS)
+
 # --- tests ------------------------------------------------------------------------------------------------------------
 # A sanitizer's runtime must come before the library when both are preloaded.
 SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \
@@ -162,9 +200,6 @@ tsan:
 
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
-
-bench: lib $(simdev)
-	$(Q)scripts/bench $(B)
 
 lint: $(CONFIG)
 	$(Q)scripts/lint $(VENDOR)

@@ -34,10 +34,10 @@ static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
 
 static bool as_true(const struct attribute *a)
 {
-    bool value = true;
+    unsigned char value = 1;
     if (a->type == CUDNN_TYPE_BOOLEAN && a->count == 1)
         memcpy(&value, a->elements, sizeof value);
-    return value;
+    return value != 0;
 }
 
 static double as_double(const struct attribute *a, enum cs_reason *reason_p)
@@ -230,6 +230,10 @@ static void set_operations(struct cs_graph_note *note, const struct attribute *a
     const char *elements = a->elements;
     note->operations = a->count < CS_GRAPH_OPS ? (int)a->count : CS_GRAPH_OPS;
     note->convolution = false;
+    if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+        note->reason = CS_REASON_ATTRIBUTE;
+        return;
+    }
     for (int i = 0; i < note->operations; i++) {
         cudnnBackendDescriptor_t descriptor;
         memcpy(&descriptor, elements + (size_t)i * sizeof descriptor, sizeof descriptor);
@@ -254,7 +258,10 @@ static void set_graph(struct cs_graph_note *note, const struct attribute *a)
         set_operations(note, a);
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_HANDLE:
-        memcpy(&note->handle, a->elements, sizeof note->handle);
+        if (a->type == CUDNN_TYPE_HANDLE && a->count == 1)
+            memcpy(&note->handle, a->elements, sizeof note->handle);
+        else
+            note->reason = CS_REASON_ATTRIBUTE;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
         if (as_true(a))
@@ -267,23 +274,30 @@ static void set_graph(struct cs_graph_note *note, const struct attribute *a)
     }
 }
 
+/* How many elements were noted; -1 if they are not of that type or too many. */
+static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, void *out)
+{
+    if (a->type != type || a->count < 0 || a->count > CS_PACK_OPERANDS)
+        return -1;
+    if (a->count > 0)
+        memcpy(out, a->elements, (size_t)a->count * sizeof(int64_t));
+    return (int)a->count;
+}
+
 static void set_pack(struct cs_pack_note *note, const struct attribute *a)
 {
-    bool fits = a->count >= 0 && a->count <= CS_PACK_OPERANDS;
     switch ((int)a->name) {
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
-        note->pointers = fits ? (int)a->count : -1;
-        if (fits)
-            memcpy(note->pointer, a->elements, (size_t)a->count * sizeof *note->pointer);
+        note->pointers = as_row(a, CUDNN_TYPE_VOID_PTR, note->pointer);
         break;
     case CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS:
-        note->uids = fits ? (int)a->count : -1;
-        if (fits)
-            memcpy(note->uid, a->elements, (size_t)a->count * sizeof *note->uid);
+        note->uids = as_row(a, CUDNN_TYPE_INT64, note->uid);
         break;
     case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
-        if (a->count == 1)
+        if (a->type == CUDNN_TYPE_VOID_PTR && a->count == 1)
             memcpy(&note->workspace, a->elements, sizeof note->workspace);
+        else
+            note->overridden = true;
         break;
     default:
         note->overridden = true;

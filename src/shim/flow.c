@@ -23,7 +23,9 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
     if (cs_memo_get(&cs->memo, &key, &decision))
         return decision;
     decision = cs_decide(&request->problem, request->wanted, cs->policy, &limits, vendor);
-    cs_memo_put(&cs->memo, &key, &decision);
+    /* A moment without memory is no property of the problem. */
+    if (decision.reason != CS_REASON_HOST_MEMORY)
+        cs_memo_put(&cs->memo, &key, &decision);
     return decision;
 }
 
@@ -67,7 +69,9 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, int64_t told,
     }
     cs_plan_settle(plan);
     int64_t lifeboat_bytes;
-    return vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &lifeboat_bytes);
+    enum cs_status status =
+        vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &lifeboat_bytes);
+    return status == CS_OK && lifeboat_bytes > told ? CS_INVALID : status;
 }
 
 static enum cs_status build(const struct cs_request *request, const struct cs_decision *decision,

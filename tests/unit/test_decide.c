@@ -34,7 +34,7 @@ static int64_t formula(const struct fake *fake, const struct cs_problem *problem
         return INT64_MAX;
     double bytes = (double)fake->fixed + fake->per_byte * ((double)x + (double)y);
     if (fake->curved)
-        bytes = 512.0 * (double)(int64_t)(bytes * 1e4 / (bytes + 4e6));
+        bytes = 512.0 * (double)(1 + (int64_t)(bytes * 1e4 / (bytes + 4e6)));
     if (fake->erratic) {
         struct rng rng = {(uint64_t)x * 31 + (uint64_t)y};
         bytes *= (double)rng_between(&rng, 1, 400) / 100;
@@ -256,10 +256,10 @@ static void fewest_as_exhaustive_search(void)
         rewritten++;
         on_axis[decision.axis]++;
         asked += decision.asked;
-        most_asked = decision.asked > most_asked ? decision.asked : most_asked;
+        most_asked = !fake.curved && decision.asked > most_asked ? decision.asked : most_asked;
     }
     printf("# seed %d: %lld of %d problems tiled (N %lld D %lld H %lld W %lld), "
-           "asks %.1f on average, %lld at most\n",
+           "asks %.1f on average, %lld at most where workspaces are linear\n",
            SEED, (long long)rewritten, RANDOM_PROBLEMS, (long long)on_axis[CS_AXIS_N],
            (long long)on_axis[CS_AXIS_D], (long long)on_axis[CS_AXIS_H],
            (long long)on_axis[CS_AXIS_W], (double)asked / (double)rewritten, (long long)most_asked);

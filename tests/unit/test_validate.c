@@ -116,66 +116,104 @@ static void every_corruption_is_seen(void)
     CHECK(way > 40);
 }
 
-enum {
-    TILE_FIELDS = 9,
-    WRONG_TILES = 2 * TILE_FIELDS + 5
+/* What every tile of one kind, and the kind with them, is wrong by: nothing in the plan contradicts
+ * itself. */
+static const struct lie {
+    const char *what;
+    int kind;
+    int64_t first, count, in_first, in_count, pre, post;
+    bool repeats; /* the third tile is the second once more */
+} lies[] = {
+    {"the truth", .kind = 1},
+    {"padding for the last row", .kind = 1, .in_count = -1, .post = 1},
+    {"padding for the first row", .kind = 1, .in_first = 1, .in_count = -1, .pre = 1},
+    {"a row too low", .kind = 1, .in_first = 1},
+    {"a row too high", .kind = 1, .in_first = -1},
+    {"the end is missing", .kind = 2, .count = -1, .post = -1},
+    {"a row is written twice", .kind = 0, .count = 1, .in_count = 1},
+    {"a row is left out", .kind = 0, .count = -1, .in_count = -1},
+    {"rows written elsewhere", .kind = 1, .first = 1},
+    {"no padding in front", .kind = 0, .pre = -1, .in_count = 1},
+    {"the same rows twice", .kind = 1, .repeats = true},
+    {"outside the input", .kind = 2, .in_count = 1, .post = -1},
 };
-static int wrong_way;
+static const struct lie *lie;
 
-static void damage_tile(const struct cs_plan *plan, int way, struct cs_tile *tile)
-{
-    const int64_t row = 12 * 2;
-    switch (way) {
-    case 0:
-        tile->kind = 0;
-        break;
-    case 1:
-        tile->kind = (int)plan->kinds;
-        break;
-    case 2: /* in step with its offset, and still one row off */
-        tile->in_first++;
-        tile->offset[CS_X] += row;
-        break;
-    case 3:
-        tile->in_first--;
-        tile->offset[CS_X] -= row;
-        break;
-    case 4:
-        tile->first++;
-        tile->offset[CS_Y] += row;
-        break;
-    default: /* none: WRONG_TILES and beyond */
-        break;
-    }
-}
+enum {
+    ROW = 12 * 2,          /* bytes of one row of x and y */
+    ROWS = 2 * 4 * 12 * 2, /* of all that lie at one height of x */
+    TILE_FIELDS = 9
+};
+static int wrong_field = -1; /* of the third tile; a sign is added to it */
 
 static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
-    cs_plan_tile(plan, index, tile);
-    if (index != 2)
-        return;
+    cs_plan_tile(plan, lie && lie->repeats && index == 2 ? 1 : index, tile);
+    if (lie && tile->kind == lie->kind) {
+        tile->first += lie->first;
+        tile->count += lie->count;
+        tile->in_first += lie->in_first;
+        tile->in_count += lie->in_count;
+        tile->pre += lie->pre;
+        tile->post += lie->post;
+        tile->offset[CS_X] += lie->in_first * ROW;
+        tile->offset[CS_Y] += lie->first * ROW;
+    }
     int64_t *const fields[TILE_FIELDS] = {
         &tile->first, &tile->count,        &tile->in_first,          &tile->in_count,    &tile->pre,
         &tile->post,  &tile->offset[CS_X], &tile->offset[CS_FILTER], &tile->offset[CS_Y]};
-    if (wrong_way < TILE_FIELDS)
-        ++*fields[wrong_way];
-    else if (wrong_way < 2 * TILE_FIELDS)
-        --*fields[wrong_way - TILE_FIELDS];
-    else
-        damage_tile(plan, wrong_way - 2 * TILE_FIELDS, tile);
+    if (index == 2 && wrong_field >= 0)
+        *fields[wrong_field / 2] += wrong_field % 2 ? 1 : -1;
 }
 
-static void every_wrong_tile_is_seen(void)
+static void every_wrong_field_is_seen(void)
 {
     static struct cs_plan plan;
     good_plan(&plan);
-    for (wrong_way = 0; wrong_way < WRONG_TILES; wrong_way++) {
+    lie = NULL;
+    for (wrong_field = 0; wrong_field < 2 * TILE_FIELDS; wrong_field++) {
         enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
         if (status != CS_INVALID)
-            printf("# wrong tile %d passes\n", wrong_way);
+            printf("# wrong field %d passes\n", wrong_field);
         CHECK_INT(status, CS_INVALID);
     }
+    wrong_field = -1;
     CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+}
+
+/* The kind and the halo as the lie has them. */
+static void tell(struct cs_plan *plan)
+{
+    struct cs_problem *kind = &plan->kind[lie->kind].problem;
+    kind->tensor[CS_X].dims[CS_H] += lie->in_count;
+    kind->tensor[CS_Y].dims[CS_H] += lie->count;
+    kind->pre[1] += lie->pre;
+    kind->post[1] += lie->post;
+    kind->tensor[CS_X].alignment = kind->tensor[CS_Y].alignment = 8;
+    int64_t end = 0;
+    plan->halo = 0;
+    for (int64_t i = 0; i < plan->tiles; i++) {
+        struct cs_tile tile;
+        wrong_tile(plan, i, &tile);
+        if (tile.in_first < end)
+            plan->halo += (end - tile.in_first) * ROWS;
+        end = tile.in_first + tile.in_count;
+    }
+}
+
+static void consistent_lies_are_seen(void)
+{
+    static struct cs_plan plan;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        good_plan(&plan);
+        lie = &lies[i];
+        tell(&plan);
+        enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
+        if (status != (i ? CS_INVALID : CS_OK))
+            printf("# %s: status %d\n", lie->what, (int)status);
+        CHECK_INT(status, i ? CS_INVALID : CS_OK);
+    }
+    lie = NULL;
 }
 
 static void good_plans_pass(void)
@@ -205,6 +243,7 @@ int main(void)
     TEST(good_plans_pass);
     TEST(whole_plans);
     TEST(every_corruption_is_seen);
-    TEST(every_wrong_tile_is_seen);
+    TEST(every_wrong_field_is_seen);
+    TEST(consistent_lies_are_seen);
     return REPORT();
 }

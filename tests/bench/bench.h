@@ -1,0 +1,42 @@
+/* Time and medians for the benchmarks. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Nanoseconds of a clock. */
+static inline int64_t bench_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline int bench_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nanoseconds that one call of `work` takes: the median of many batches, so that what disturbs some
+ * of them does not count. */
+static inline double bench_median(void (*work)(void))
+{
+    enum {
+        BATCHES = 301,
+        CALLS = 1000
+    };
+    static double taken[BATCHES];
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t start = bench_now(CLOCK_MONOTONIC);
+        for (int i = 0; i < CALLS; i++)
+            work();
+        taken[batch] = (double)(bench_now(CLOCK_MONOTONIC) - start) / CALLS;
+    }
+    qsort(taken, BATCHES, sizeof *taken, bench_order);
+    return taken[BATCHES / 2];
+}
+
+#endif

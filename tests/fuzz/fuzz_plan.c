@@ -1,0 +1,74 @@
+/* Any bytes as a convolution: what passes cs_problem_check can be cut, and every cut holds against
+ * cs_plan_validate. A damaged plan may be refused or not, but is looked at without harm. */
+#include "bytes.h"
+#include "convshim/plan.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct cs_problem take_problem(struct bytes *bytes)
+{
+    struct cs_problem p = {.compute = CS_F32, .spatial = 1 + bytes_byte(bytes) % 3, .alpha = 1};
+    p.groups = bytes_number(bytes);
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        p.pre[i] = bytes_number(bytes);
+        p.post[i] = bytes_number(bytes);
+        p.stride[i] = bytes_number(bytes);
+        p.dilation[i] = bytes_number(bytes);
+    }
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        p.tensor[i].dtype = (enum cs_dtype)(bytes_byte(bytes) % CS_DTYPES);
+        p.tensor[i].alignment = INT64_C(1) << bytes_byte(bytes) % 10;
+        for (int dim = 0; dim < CS_DIMS; dim++) {
+            p.tensor[i].dims[dim] = bytes_number(bytes);
+            p.tensor[i].strides[dim] = bytes_number(bytes);
+        }
+    }
+    return p;
+}
+
+/* Most random convolutions are none: gives this one the extents that follow from the others, as far
+ * as 64 bits go. */
+static void mend(struct cs_problem *p)
+{
+    int64_t *x = p->tensor[CS_X].dims, *w = p->tensor[CS_FILTER].dims, *y = p->tensor[CS_Y].dims;
+    int64_t stride = 1;
+    y[CS_N] = x[CS_N];
+    y[CS_C] = w[CS_N];
+    x[CS_C] = (int64_t)((uint64_t)w[CS_C] * (uint64_t)p->groups);
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        int64_t room, reach, taps = w[CS_D + i] - (w[CS_D + i] > 0);
+        if (!__builtin_add_overflow(x[CS_D + i], p->pre[i], &room) &&
+            !__builtin_add_overflow(room, p->post[i], &room) &&
+            !__builtin_mul_overflow(taps, p->dilation[i], &reach) && reach >= 0 && room > reach &&
+            p->stride[i] > 0)
+            y[CS_D + i] = (room - reach - 1) / p->stride[i] + 1;
+    }
+    for (int dim = CS_DIMS - 1; dim >= 0; dim--) {
+        p->tensor[CS_Y].strides[dim] = stride;
+        if (__builtin_mul_overflow(stride, y[dim], &stride))
+            return;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct cs_plan plan;
+    struct bytes bytes = {data, size};
+    bool mended = bytes_byte(&bytes) % 8 != 0;
+    enum cs_axis axis = (enum cs_axis)(bytes_byte(&bytes) % CS_AXES);
+    int64_t step = bytes_number(&bytes), damage[2] = {bytes_number(&bytes), bytes_number(&bytes)};
+    struct cs_problem problem = take_problem(&bytes);
+    if (mended)
+        mend(&problem);
+    if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, axis, step, &plan) != CS_OK)
+        return 0;
+    cs_plan_settle(&plan);
+    if (cs_plan_validate(&plan, 0) != CS_OK)
+        abort();
+    int64_t *field[] = {&plan.head, &plan.step, &plan.tiles, &plan.kinds, &plan.halo};
+    *field[(uint64_t)damage[0] % 5] = damage[1];
+    (void)!cs_plan_validate(&plan, 0);
+    return 0;
+}
