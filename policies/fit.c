@@ -13,13 +13,13 @@ static int64_t fit_tiles(const struct cs_limits *limits)
  * another away. */
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
-    const double kinds = 32, halos = 137438953472.0; /* 2^37 KiB */
+    const int64_t kinds = 32, halos = INT64_C(1) << 37;
+    int64_t halo = candidate->halo / 1024;
     if (candidate->workspace > limits->workspace)
         return INFINITY;
-    double halo = (double)(candidate->halo / 1024);
-    if (halo > halos - 1)
+    if (halo >= halos)
         halo = halos - 1;
-    return ((double)candidate->tiles * halos + halo) * kinds + (double)candidate->kinds;
+    return (double)((candidate->tiles * halos + halo) * kinds + candidate->kinds);
 }
 
 const struct cs_policy cs_policy_fit = {
