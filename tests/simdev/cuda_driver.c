@@ -1,0 +1,176 @@
+/* libcuda.so.1 of a machine without a card, for cuDNN's planning.
+ *
+ * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
+ * leaves the compiled image with that library. This one tells the truth: there is no device and no
+ * context, and nothing runs. It keeps images so far that a kernel in one can be named; the names
+ * are cuDNN's own business and are not looked at. */
+#include <cuda.h>
+#include <stdlib.h>
+
+/* cuDNN asks for these by their plain names, which the header has renamed. */
+#undef cuCtxPushCurrent
+#undef cuCtxPopCurrent
+#undef cuLinkCreate
+#undef cuLinkAddData
+CUresult cuCtxPushCurrent(CUcontext context);
+CUresult cuCtxPopCurrent(CUcontext *context);
+CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *state);
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
+                       const char *name, unsigned count, CUjit_option *options, void **values);
+
+/* Most parameters here are for things that do not exist. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+struct CUlib_st {
+    char kernel; /* every kernel of this image goes by this address */
+};
+
+CUresult cuInit(unsigned flags)
+{
+    return flags == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    *count = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    *name = error == CUDA_SUCCESS ? "CUDA_SUCCESS" : "CUDA_ERROR";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    *text = error == CUDA_SUCCESS ? "no error" : "this machine has no CUDA device";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxPushCurrent(CUcontext context)
+{
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuCtxPopCurrent(CUcontext *context)
+{
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *options,
+                           void **values, unsigned count, CUlibraryOption *library_options,
+                           void **library_values, unsigned library_count)
+{
+    CUlibrary loaded = calloc(1, sizeof(*loaded));
+    if (!loaded)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *library = loaded;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
+                               void **values, unsigned count, CUlibraryOption *library_options,
+                               void **library_values, unsigned library_count)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+    free(library);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    *kernel = (CUkernel)(void *)&library->kernel;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+                              CUdevice device)
+{
+    return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                              CUdevice device)
+{
+    return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **parameters, void **extra)
+{
+    return CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
+{
+    return CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared, CUstream stream,
+                                   void **parameters)
+{
+    return CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *state)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
+                       const char *name, unsigned count, CUjit_option *options, void **values)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuLinkComplete(CUlinkState state, void **image, size_t *bytes)
+{
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuLinkDestroy(CUlinkState state)
+{
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
+                                            const CUlaunchConfig *config)
+{
+    return CUDA_ERROR_NO_DEVICE;
+}

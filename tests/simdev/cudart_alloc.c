@@ -1,0 +1,127 @@
+/* cudaMalloc and its kin. */
+#include "cudart_internal.h"
+
+static cudaError_t allocate(const char *function, enum simdev_place place, void **ptr, size_t bytes)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && !ptr)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_mem_allocate(place, bytes, ptr);
+    return simdev_leave(error);
+}
+
+/* Like the real ones, waits for the whole device first. */
+static cudaError_t release(const char *function, enum simdev_place place, void *ptr)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && ptr) {
+        simdev_queue_wait_all();
+        error = simdev_mem_free(function, place, ptr);
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMalloc(void **ptr, size_t bytes)
+{
+    return allocate(__func__, SIMDEV_DEVICE, ptr, bytes);
+}
+
+cudaError_t cudaFree(void *ptr)
+{
+    return release(__func__, SIMDEV_DEVICE, ptr);
+}
+
+cudaError_t cudaMallocHost(void **ptr, size_t bytes)
+{
+    return allocate(__func__, SIMDEV_PINNED, ptr, bytes);
+}
+
+cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
+{
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    if (flags & ~known)
+        return simdev_leave(cudaErrorInvalidValue);
+    return allocate(__func__, SIMDEV_PINNED, ptr, bytes);
+}
+
+cudaError_t cudaFreeHost(void *ptr)
+{
+    return release(__func__, SIMDEV_PINNED, ptr);
+}
+
+/* Managed memory is not simulated, and cudaDevAttrManagedMemory says so. */
+cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
+{
+    (void)ptr;
+    (void)bytes;
+    (void)flags;
+    cudaError_t error = simdev_enter(__func__);
+    return simdev_leave(error != cudaSuccess ? error : cudaErrorNotSupported);
+}
+
+/* The memory is there at once; capacity and peak count it from this call to the call of
+ * cudaFreeAsync, so that they do not depend on how fast the streams run. */
+cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
+{
+    unsigned flags;
+    int priority;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !ptr)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_queue_describe(stream, &flags, &priority);
+    if (error == cudaSuccess)
+        error = simdev_mem_allocate(SIMDEV_DEVICE, bytes, ptr);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess || !ptr)
+        return simdev_leave(error);
+    error = simdev_mem_queue_free(ptr);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    const struct simdev_task task = {.run = simdev_mem_free_queued, .arg = ptr};
+    error = simdev_queue_submit(stream, &task, NULL);
+    if (error != cudaSuccess)
+        simdev_mem_unqueue_free(ptr);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!free_bytes || !total_bytes))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess) {
+        *total_bytes = simdev_device_capacity();
+        *free_bytes = *total_bytes - simdev_mem_totals().live_bytes;
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !attributes)
+        error = cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    void *begin;
+    size_t bytes;
+    enum simdev_place place = SIMDEV_PAGEABLE;
+    const bool ours = simdev_mem_block(ptr, &begin, &bytes, &place);
+    *attributes = (struct cudaPointerAttributes){
+        .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)(uintptr_t)ptr};
+    if (ours) {
+        attributes->type = place == SIMDEV_DEVICE ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
+        attributes->device = 0;
+        attributes->devicePointer = (void *)(uintptr_t)ptr;
+        if (place == SIMDEV_DEVICE)
+            attributes->hostPointer = NULL;
+    }
+    return cudaSuccess;
+}

@@ -1,0 +1,274 @@
+/* cudaMemcpy* and cudaMemset*. Every copy is a box of rows: width x height x depth. */
+#include "cudart_internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct side {
+    unsigned char *begin;
+    size_t pitch, slice; /* bytes from row to row, from slice to slice */
+};
+
+struct box {
+    struct side to, from; /* from.begin NULL: set to `value` */
+    size_t width, height, depth;
+    int value;
+    const char *function; /* for the violation's text */
+};
+
+static bool is_empty(const struct box *box)
+{
+    return box->width == 0 || box->height == 0 || box->depth == 0;
+}
+
+/* Bytes from the first to the last that the box touches on this side; SIZE_MAX if that overflows.
+ */
+static size_t span(const struct box *box, const struct side *side)
+{
+    size_t slices, rows, bytes;
+    if (__builtin_mul_overflow(side->slice, box->depth - 1, &slices) ||
+        __builtin_mul_overflow(side->pitch, box->height - 1, &rows) ||
+        __builtin_add_overflow(slices, rows, &bytes) ||
+        __builtin_add_overflow(bytes, box->width, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+static enum simdev_place place(const struct box *box, const struct side *side)
+{
+    return simdev_mem_place(side->begin, span(box, side));
+}
+
+static void move(const struct box *box)
+{
+    for (size_t z = 0; z < box->depth; z++) {
+        for (size_t y = 0; y < box->height; y++) {
+            unsigned char *to = box->to.begin + z * box->to.slice + y * box->to.pitch;
+            const size_t from = z * box->from.slice + y * box->from.pitch;
+            if (box->from.begin)
+                memcpy(to, box->from.begin + from, box->width);
+            else
+                memset(to, box->value, box->width);
+        }
+    }
+}
+
+static bool check_alive(const struct box *box, const struct side *side, const char *name)
+{
+    if (!side->begin || place(box, side) != SIMDEV_DEAD)
+        return true;
+    simdev_violation("%s: when it ran, the %s [%p, +%zu) was no longer inside a live allocation",
+                     box->function, name, (void *)side->begin, span(box, side));
+    return false;
+}
+
+static void run(void *arg)
+{
+    struct box *box = arg;
+    const bool to_alive = check_alive(box, &box->to, "destination");
+    const bool from_alive = check_alive(box, &box->from, "source");
+    if (to_alive && from_alive)
+        move(box);
+    else
+        simdev_fault(cudaErrorIllegalAddress);
+    free(box);
+}
+
+/* `on_device`: the caller says that this side is device memory. */
+static bool check_place(const struct box *box, const struct side *side, bool on_device,
+                        const char *name, enum simdev_place *found)
+{
+    *found = place(box, side);
+    if (*found != SIMDEV_DEAD && !(on_device && *found == SIMDEV_PAGEABLE))
+        return true;
+    simdev_violation("%s: the %s [%p, +%zu) is not inside a live allocation", box->function, name,
+                     (void *)side->begin, span(box, side));
+    return false;
+}
+
+static bool overlaps(const struct box *box)
+{
+    const uintptr_t to = (uintptr_t)box->to.begin, from = (uintptr_t)box->from.begin;
+    return box->height == 1 && box->depth == 1 && to < from + box->width && from < to + box->width;
+}
+
+/* Says in `*pageable` whether the host has to wait: CUDA may then still read or write the program's
+ * pages. */
+static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, bool *pageable,
+                              bool *on_device)
+{
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    enum simdev_place to, from;
+    if (!check_place(box, &box->to, to_device, "destination", &to) ||
+        !check_place(box, &box->from, from_device, "source", &from))
+        return cudaErrorInvalidValue;
+    if (overlaps(box))
+        simdev_violation("%s: destination %p and source %p overlap", box->function,
+                         (void *)box->to.begin, (void *)box->from.begin);
+    *pageable = to == SIMDEV_PAGEABLE || from == SIMDEV_PAGEABLE;
+    *on_device = to == SIMDEV_DEVICE && from == SIMDEV_DEVICE;
+    return cudaSuccess;
+}
+
+static cudaError_t submit(const struct box *box, cudaStream_t stream, bool wait)
+{
+    struct simdev_op *op = NULL;
+    struct box *own = malloc(sizeof(*own));
+    if (!own)
+        return cudaErrorMemoryAllocation;
+    *own = *box;
+    const struct simdev_task task = {.run = run, .arg = own};
+    cudaError_t error = simdev_queue_submit(stream, &task, wait ? &op : NULL);
+    if (error != cudaSuccess) {
+        free(own);
+        return error;
+    }
+    simdev_count(SIMDEV_COPIES);
+    if (!wait)
+        return cudaSuccess;
+    simdev_op_wait(op);
+    simdev_op_release(op);
+    return simdev_faulted();
+}
+
+/* `async`: the call is one of the ...Async functions. The others wait unless both sides are on the
+ * device. */
+static cudaError_t copy(const struct box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
+                        bool async)
+{
+    if (is_empty(box))
+        return cudaSuccess;
+    if ((box->height > 1 && (box->width > box->to.pitch || box->width > box->from.pitch)))
+        return cudaErrorInvalidPitchValue;
+    if (!box->to.begin || !box->from.begin)
+        return cudaErrorInvalidValue;
+    bool pageable, on_device;
+    cudaError_t error = check_copy(box, kind, &pageable, &on_device);
+    if (error == cudaSuccess)
+        error = submit(box, stream, pageable || (!async && !on_device));
+    return error;
+}
+
+static struct box flat(const char *function, void *to, const void *from, size_t bytes)
+{
+    return (struct box){.to = {.begin = to},
+                        .from = {.begin = (unsigned char *)(uintptr_t)from},
+                        .width = bytes,
+                        .height = 1,
+                        .depth = 1,
+                        .function = function};
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = simdev_enter(__func__);
+    const struct box box = flat(__func__, to, from, bytes);
+    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, cudaStreamLegacy, false));
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    cudaError_t error = simdev_enter(__func__);
+    const struct box box = flat(__func__, to, from, bytes);
+    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, stream, true));
+}
+
+static cudaError_t copy_2d(const char *function, const struct box *rows, enum cudaMemcpyKind kind,
+                           cudaStream_t stream, bool async)
+{
+    cudaError_t error = simdev_enter(function);
+    struct box box = *rows;
+    box.function = function;
+    box.depth = 1;
+    if (error == cudaSuccess && (box.width > box.to.pitch || box.width > box.from.pitch))
+        error = cudaErrorInvalidPitchValue;
+    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, stream, async));
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    const struct box rows = {
+        .to = {.begin = to, .pitch = to_pitch},
+        .from = {.begin = (unsigned char *)(uintptr_t)from, .pitch = from_pitch},
+        .width = width,
+        .height = height};
+    return copy_2d(__func__, &rows, kind, cudaStreamLegacy, false);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream)
+{
+    const struct box rows = {
+        .to = {.begin = to, .pitch = to_pitch},
+        .from = {.begin = (unsigned char *)(uintptr_t)from, .pitch = from_pitch},
+        .width = width,
+        .height = height};
+    return copy_2d(__func__, &rows, kind, stream, true);
+}
+
+static struct side pitched(struct cudaPitchedPtr ptr, struct cudaPos pos)
+{
+    struct side side = {.pitch = ptr.pitch, .slice = ptr.pitch * ptr.ysize};
+    if (ptr.ptr)
+        side.begin = (unsigned char *)ptr.ptr + pos.z * side.slice + pos.y * side.pitch + pos.x;
+    return side;
+}
+
+static cudaError_t copy_3d(const char *function, const struct cudaMemcpy3DParms *p,
+                           cudaStream_t stream, bool async)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && (!p || p->srcArray || p->dstArray))
+        error = cudaErrorInvalidValue; /* no arrays here */
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    const struct box box = {.to = pitched(p->dstPtr, p->dstPos),
+                            .from = pitched(p->srcPtr, p->srcPos),
+                            .width = p->extent.width,
+                            .height = p->extent.height,
+                            .depth = p->extent.depth,
+                            .function = function};
+    const bool rows_fit = box.depth <= 1 || (p->extent.height <= p->dstPtr.ysize &&
+                                             p->extent.height <= p->srcPtr.ysize);
+    return simdev_leave(rows_fit ? copy(&box, p->kind, stream, async) : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
+{
+    return copy_3d(__func__, p, cudaStreamLegacy, false);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+    return copy_3d(__func__, p, stream, true);
+}
+
+/* Returns before the device has set the memory, as CUDA does, unless the memory is the host's. */
+static cudaError_t set(const char *function, void *to, int value, size_t bytes, cudaStream_t stream,
+                       bool async)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error != cudaSuccess || bytes == 0)
+        return simdev_leave(error);
+    struct box box = flat(function, to, NULL, bytes);
+    box.value = value;
+    enum simdev_place found;
+    if (!check_place(&box, &box.to, true, "destination", &found))
+        return simdev_leave(cudaErrorInvalidValue);
+    return simdev_leave(submit(&box, stream, !async && found == SIMDEV_PINNED));
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes)
+{
+    return set(__func__, to, value, bytes, cudaStreamLegacy, false);
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    return set(__func__, to, value, bytes, stream, true);
+}

@@ -1,0 +1,376 @@
+/* Which card this is: the profile, and the questions that it answers. */
+#include "cudart_internal.h"
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char builtin_profile[] =
+    "{\"cudaDeviceId\":0,\"deviceVer\":900,\"driverVer\":13000,"
+    "\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
+    "\"regsPerBlock\":65536,\"multiProcessorCount\":132,\"smClockRateKHz\":1980000,"
+    "\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560,\"warpSize\":32,"
+    "\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":232448,"
+    "\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,\"pciDeviceId\":0,"
+    "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,"
+    "\"totalGlobalMem\":150754820096,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
+    "\"deviceName\":\"NVIDIA H200\"}";
+
+/* Every key that cuDNN insists on; checked here so that a bad profile fails once and by name. */
+static const char *const integer_keys[] = {
+    "cudaDeviceId",
+    "deviceVer",
+    "driverVer",
+    "regsPerBlock",
+    "multiProcessorCount",
+    "smClockRateKHz",
+    "memClockRateKHz",
+    "l2CacheSize",
+    "warpSize",
+    "maxSharedMemoryPerBlock",
+    "maxSharedMemoryPerBlockOptin",
+    "reservedSharedMemoryPerBlock",
+    "maxRegistersPerSM",
+    "pciDeviceId",
+    "maxCtasPerSM",
+    "maxThreadsPerBlock",
+    "maxThreadsPerSM",
+    "totalGlobalMem",
+    "isTccDriver",
+    "supportCoopLaunch",
+};
+
+static struct {
+    const char *path; /* NULL: built-in */
+    const char *text; /* NULL until everything was found good */
+    cJSON *profile;
+    size_t capacity;
+} device;
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (getdelim(&text, &bytes, '\0', file) < 0) {
+        free(text);
+        text = NULL;
+        errno = EIO;
+    }
+    fclose(file);
+    return text;
+}
+
+static bool is_triple(const cJSON *item)
+{
+    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 3)
+        return false;
+    const cJSON *number;
+    cJSON_ArrayForEach(number, item) if (!cJSON_IsNumber(number)) return false;
+    return true;
+}
+
+/* The first key that is missing or of the wrong type, or NULL. */
+static const char *bad_key(const cJSON *profile)
+{
+    for (size_t i = 0; i < sizeof(integer_keys) / sizeof(*integer_keys); i++) {
+        if (!cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(profile, integer_keys[i])))
+            return integer_keys[i];
+    }
+    if (!is_triple(cJSON_GetObjectItemCaseSensitive(profile, "maxGridSize")))
+        return "maxGridSize";
+    if (!is_triple(cJSON_GetObjectItemCaseSensitive(profile, "maxBlockSize")))
+        return "maxBlockSize";
+    if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(profile, "deviceName")))
+        return "deviceName";
+    return NULL;
+}
+
+static bool parse_bytes(const char *text, size_t *bytes)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    unsigned shift = 0;
+    if (unit) {
+        shift = 10 * (unsigned)(unit - units + 1);
+        end += end[1] == 'i' ? 2 : 1;
+    }
+    if (toupper((unsigned char)*end) == 'B')
+        end++;
+    if (*end != '\0' || value == 0 || value > (SIZE_MAX >> shift))
+        return false;
+    *bytes = (size_t)value << shift;
+    return true;
+}
+
+static double number(const char *key)
+{
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(device.profile, key));
+}
+
+static int integer(const char *key)
+{
+    return (int)number(key);
+}
+
+static int element(const char *key, int index)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(device.profile, key);
+    return (int)cJSON_GetNumberValue(cJSON_GetArrayItem(array, index));
+}
+
+static bool load_profile(const char **text)
+{
+    device.path = getenv("SIMDEV_PROFILE");
+    if (device.path && *device.path == '\0')
+        device.path = NULL;
+    *text = device.path ? read_file(device.path) : builtin_profile;
+    if (!*text) {
+        simdev_violation("SIMDEV_PROFILE %s: %s", device.path, strerror(errno));
+        return false;
+    }
+    device.profile = cJSON_Parse(*text);
+    if (!cJSON_IsObject(device.profile)) {
+        simdev_violation("SIMDEV_PROFILE %s: not a JSON object", simdev_device_profile());
+        return false;
+    }
+    const char *key = bad_key(device.profile);
+    if (key)
+        simdev_violation("SIMDEV_PROFILE %s: key %s is missing or of the wrong type",
+                         simdev_device_profile(), key);
+    return !key;
+}
+
+bool simdev_device_init(void)
+{
+    const char *text;
+    if (!load_profile(&text))
+        return false;
+    device.capacity = (size_t)number("totalGlobalMem");
+    const char *capacity = getenv("SIMDEV_CAPACITY");
+    if (capacity && *capacity && !parse_bytes(capacity, &device.capacity)) {
+        simdev_violation("SIMDEV_CAPACITY %s: not a size like 8GiB, 512M or a number of bytes",
+                         capacity);
+        return false;
+    }
+    device.text = text;
+    return true;
+}
+
+size_t simdev_device_capacity(void)
+{
+    return device.capacity;
+}
+
+const char *simdev_device_name(void)
+{
+    return device.text ? cJSON_GetObjectItemCaseSensitive(device.profile, "deviceName")->valuestring
+                       : "none";
+}
+
+const char *simdev_device_profile(void)
+{
+    return device.path ? device.path : "built-in";
+}
+
+const char *simdev_profile_text(void)
+{
+    (void)simdev_usable();
+    return device.text;
+}
+
+static int shared_per_multiprocessor(void)
+{
+    return integer("maxSharedMemoryPerBlockOptin") + integer("reservedSharedMemoryPerBlock");
+}
+
+static void set_limits(struct cudaDeviceProp *prop)
+{
+    prop->warpSize = integer("warpSize");
+    prop->regsPerBlock = integer("regsPerBlock");
+    prop->regsPerMultiprocessor = integer("maxRegistersPerSM");
+    prop->maxThreadsPerBlock = integer("maxThreadsPerBlock");
+    prop->maxThreadsPerMultiProcessor = integer("maxThreadsPerSM");
+    prop->maxBlocksPerMultiProcessor = integer("maxCtasPerSM");
+    prop->multiProcessorCount = integer("multiProcessorCount");
+    prop->sharedMemPerBlock = (size_t)number("maxSharedMemoryPerBlock");
+    prop->sharedMemPerBlockOptin = (size_t)number("maxSharedMemoryPerBlockOptin");
+    prop->reservedSharedMemPerBlock = (size_t)number("reservedSharedMemoryPerBlock");
+    prop->sharedMemPerMultiprocessor = (size_t)shared_per_multiprocessor();
+    for (int i = 0; i < 3; i++) {
+        prop->maxGridSize[i] = element("maxGridSize", i);
+        prop->maxThreadsDim[i] = element("maxBlockSize", i);
+    }
+}
+
+/* What the profile does not tell and all CUDA cards share is set; the rest stays 0. */
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !prop)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && ordinal != 0)
+        error = cudaErrorInvalidDevice;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    memset(prop, 0, sizeof(*prop));
+    snprintf(prop->name, sizeof(prop->name), "%s", simdev_device_name());
+    prop->totalGlobalMem = device.capacity;
+    prop->major = integer("deviceVer") / 100;
+    prop->minor = integer("deviceVer") / 10 % 10;
+    prop->l2CacheSize = integer("l2CacheSize");
+    prop->pciDeviceID = integer("pciDeviceId");
+    prop->tccDriver = integer("isTccDriver");
+    prop->cooperativeLaunch = integer("supportCoopLaunch");
+    prop->totalConstMem = 65536;
+    prop->memPitch = INT32_MAX;
+    prop->textureAlignment = 512;
+    prop->unifiedAddressing = 1;
+    prop->concurrentKernels = 1;
+    prop->streamPrioritiesSupported = 1;
+    prop->memoryPoolsSupported = 1;
+    set_limits(prop);
+    return cudaSuccess;
+}
+
+struct attribute {
+    enum cudaDeviceAttr attribute;
+    const char *key; /* NULL: `value` */
+    int value;
+};
+
+static const struct attribute attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, "maxThreadsPerBlock", 0},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, "maxThreadsPerSM", 0},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, "maxCtasPerSM", 0},
+    {cudaDevAttrMaxSharedMemoryPerBlock, "maxSharedMemoryPerBlock", 0},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, "maxSharedMemoryPerBlockOptin", 0},
+    {cudaDevAttrReservedSharedMemoryPerBlock, "reservedSharedMemoryPerBlock", 0},
+    {cudaDevAttrMaxRegistersPerBlock, "regsPerBlock", 0},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, "maxRegistersPerSM", 0},
+    {cudaDevAttrWarpSize, "warpSize", 0},
+    {cudaDevAttrClockRate, "smClockRateKHz", 0},
+    {cudaDevAttrMemoryClockRate, "memClockRateKHz", 0},
+    {cudaDevAttrMultiProcessorCount, "multiProcessorCount", 0},
+    {cudaDevAttrL2CacheSize, "l2CacheSize", 0},
+    {cudaDevAttrPciDeviceId, "pciDeviceId", 0},
+    {cudaDevAttrTccDriver, "isTccDriver", 0},
+    {cudaDevAttrCooperativeLaunch, "supportCoopLaunch", 0},
+    {cudaDevAttrTotalConstantMemory, NULL, 65536},
+    {cudaDevAttrMaxPitch, NULL, INT32_MAX},
+    {cudaDevAttrTextureAlignment, NULL, 512},
+    {cudaDevAttrConcurrentKernels, NULL, 1},
+    {cudaDevAttrUnifiedAddressing, NULL, 1},
+    {cudaDevAttrStreamPrioritiesSupported, NULL, 1},
+    {cudaDevAttrMemoryPoolsSupported, NULL, 1},
+    {cudaDevAttrIntegrated, NULL, 0},
+    {cudaDevAttrEccEnabled, NULL, 0},
+    {cudaDevAttrComputeMode, NULL, cudaComputeModeDefault},
+    {cudaDevAttrPciBusId, NULL, 0},
+    {cudaDevAttrPciDomainId, NULL, 0},
+    {cudaDevAttrManagedMemory, NULL, 0},
+    {cudaDevAttrPageableMemoryAccess, NULL, 0},
+    {cudaDevAttrConcurrentManagedAccess, NULL, 0},
+};
+
+static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
+{
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = integer("deviceVer") / 100;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = integer("deviceVer") / 10 % 10;
+        return cudaSuccess;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+    case cudaDevAttrMaxBlockDimZ:
+        *value = element("maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
+        return cudaSuccess;
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+        *value = element("maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        *value = shared_per_multiprocessor();
+        return cudaSuccess;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+        const struct attribute *row = &attributes[i];
+        if (row->attribute == attribute) {
+            *value = row->key ? integer(row->key) : row->value;
+            return cudaSuccess;
+        }
+    }
+    return cudaErrorInvalidValue;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !value)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && ordinal != 0)
+        error = cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        error = attribute_value(attribute, value);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !count)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *count = 1;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGetDevice(int *ordinal)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !ordinal)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *ordinal = 0;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaSetDevice(int ordinal)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && ordinal != 0)
+        error = cudaErrorInvalidDevice;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    if (!version)
+        return simdev_leave(cudaErrorInvalidValue);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    cudaError_t error = version ? simdev_usable() : cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *version = integer("driverVer");
+    return simdev_leave(error);
+}

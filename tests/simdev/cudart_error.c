@@ -1,0 +1,58 @@
+/* Names and texts of the errors. */
+#include "cudart_internal.h"
+
+/* Those that this library, or a library on top of it, can return. */
+#define ERRORS(E)                                                                                  \
+    E(cudaSuccess, "no error")                                                                     \
+    E(cudaErrorInvalidValue, "invalid argument")                                                   \
+    E(cudaErrorMemoryAllocation, "out of memory")                                                  \
+    E(cudaErrorInitializationError, "initialization error")                                        \
+    E(cudaErrorCudartUnloading, "driver shutting down")                                            \
+    E(cudaErrorInvalidConfiguration, "invalid configuration argument")                             \
+    E(cudaErrorInvalidPitchValue, "invalid pitch argument")                                        \
+    E(cudaErrorInvalidHostPointer, "invalid host pointer")                                         \
+    E(cudaErrorInvalidDevicePointer, "invalid device pointer")                                     \
+    E(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                        \
+    E(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version") \
+    E(cudaErrorNoDevice, "no CUDA-capable device is detected")                                     \
+    E(cudaErrorInvalidDevice, "invalid device ordinal")                                            \
+    E(cudaErrorInvalidResourceHandle, "invalid resource handle")                                   \
+    E(cudaErrorIllegalState, "the operation cannot be performed in the present state")             \
+    E(cudaErrorSymbolNotFound, "named symbol not found")                                           \
+    E(cudaErrorNotReady, "device not ready")                                                       \
+    E(cudaErrorIllegalAddress, "an illegal memory access was encountered")                         \
+    E(cudaErrorLaunchOutOfResources, "too many resources requested for launch")                    \
+    E(cudaErrorMisalignedAddress, "misaligned address")                                            \
+    E(cudaErrorLaunchFailure, "unspecified launch failure")                                        \
+    E(cudaErrorNotPermitted, "operation not permitted")                                            \
+    E(cudaErrorNotSupported, "operation not supported")                                            \
+    E(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")       \
+    E(cudaErrorStreamCaptureInvalidated,                                                           \
+      "operation failed due to a previous error during capture")                                   \
+    E(cudaErrorUnknown, "unknown error")
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+#define NAME(code, text)                                                                           \
+    case code:                                                                                     \
+        return #code;
+    switch ((int)error) {
+        ERRORS(NAME)
+    default:
+        return "unrecognized error code";
+    }
+#undef NAME
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+#define TEXT(code, text)                                                                           \
+    case code:                                                                                     \
+        return text;
+    switch ((int)error) {
+        ERRORS(TEXT)
+    default:
+        return "unrecognized error code";
+    }
+#undef TEXT
+}

@@ -1,0 +1,222 @@
+/* cudaEvent*: an event is the name of the last operation recorded in it. */
+#include "cudart_internal.h"
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+
+struct CUevent_st {
+    unsigned flags;
+    struct simdev_op *op; /* a reference; NULL: never recorded */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *events; /* those that exist, by address */
+
+static int compare_handles(const void *a, const void *b)
+{
+    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+/* Caller holds the lock. */
+static bool exists(cudaEvent_t event)
+{
+    return event && tfind(event, &events, compare_handles);
+}
+
+static void free_event(void *event)
+{
+    struct simdev_op *op = ((struct CUevent_st *)event)->op;
+    if (op)
+        simdev_op_release(op);
+    free(event);
+}
+
+static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags)
+{
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    struct CUevent_st *event = NULL;
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && (!out || (flags & ~known)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && (flags & cudaEventInterprocess))
+        error = cudaErrorNotSupported;
+    if (error == cudaSuccess && !(event = calloc(1, sizeof(*event))))
+        error = cudaErrorMemoryAllocation;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    event->flags = flags;
+    pthread_mutex_lock(&lock);
+    void *node = tsearch(event, &events, compare_handles);
+    pthread_mutex_unlock(&lock);
+    if (!node) {
+        free(event);
+        return simdev_leave(cudaErrorMemoryAllocation);
+    }
+    *out = event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return create(__func__, event, cudaEventDefault);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    return create(__func__, event, flags);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    pthread_mutex_lock(&lock);
+    const bool known = exists(event);
+    if (known) {
+        tdelete(event, &events, compare_handles);
+        free_event(event);
+    }
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(known ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t stream,
+                          unsigned flags)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && flags != cudaEventRecordDefault)
+        error = cudaErrorInvalidValue; /* cudaEventRecordExternal is for captures only */
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    struct simdev_op *op = NULL;
+    pthread_mutex_lock(&lock);
+    error = exists(event) ? simdev_queue_submit(stream, &(struct simdev_task){0}, &op)
+                          : cudaErrorInvalidResourceHandle;
+    if (error == cudaSuccess) {
+        if (event->op)
+            simdev_op_release(event->op);
+        event->op = op;
+    }
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return record(__func__, event, stream, cudaEventRecordDefault);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+    return record(__func__, event, stream, flags);
+}
+
+/* The place in the order: nothing to run. Waits on the device only. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && flags != cudaEventWaitDefault)
+        error = cudaErrorInvalidValue; /* cudaEventWaitExternal is for captures only */
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    pthread_mutex_lock(&lock);
+    if (!exists(event))
+        error = cudaErrorInvalidResourceHandle;
+    else
+        error = simdev_queue_submit(stream, &(struct simdev_task){.after = event->op}, NULL);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+/* A reference to what the event names, or NULL with cudaSuccess if it was never recorded. */
+static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *flags)
+{
+    pthread_mutex_lock(&lock);
+    const bool known = exists(event);
+    *op = known ? event->op : NULL;
+    *flags = known ? event->flags : 0;
+    if (*op)
+        simdev_op_retain(*op);
+    pthread_mutex_unlock(&lock);
+    return known ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    struct simdev_op *op = NULL;
+    unsigned flags;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = recorded(event, &op, &flags);
+    if (op) {
+        simdev_op_wait(op);
+        simdev_op_release(op);
+        error = simdev_faulted();
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    struct simdev_op *op = NULL;
+    unsigned flags;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = recorded(event, &op, &flags);
+    if (op) {
+        if (!simdev_op_done(op))
+            error = cudaErrorNotReady;
+        simdev_op_release(op);
+    }
+    return simdev_leave(error);
+}
+
+static cudaError_t elapsed(struct simdev_op *start, struct simdev_op *end, float *ms)
+{
+    if (!simdev_op_done(start) || !simdev_op_done(end))
+        return cudaErrorNotReady;
+    *ms = (float)((double)simdev_op_time(end) - (double)simdev_op_time(start)) / 1e6f;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    struct simdev_op *start_op = NULL, *end_op = NULL;
+    unsigned start_flags = 0, end_flags = 0;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !ms)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = recorded(start, &start_op, &start_flags);
+    if (error == cudaSuccess)
+        error = recorded(end, &end_op, &end_flags);
+    if (error == cudaSuccess) {
+        const bool timed = !((start_flags | end_flags) & cudaEventDisableTiming);
+        error = timed && start_op && end_op ? elapsed(start_op, end_op, ms)
+                                            : cudaErrorInvalidResourceHandle;
+    }
+    if (end_op)
+        simdev_op_release(end_op);
+    if (start_op)
+        simdev_op_release(start_op);
+    return simdev_leave(error);
+}
+
+void simdev_event_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    tdestroy(events, free_event);
+    events = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_event_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void simdev_event_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

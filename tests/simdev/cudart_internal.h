@@ -1,0 +1,127 @@
+/* Inside the stand-in libcudart: what its files ask of each other.
+ *
+ * Locks: memory, queue, event and report each have one of their own. The only nesting is event ->
+ * queue; the report's may be taken under any. Every function is thread-safe. */
+#ifndef CUDART_INTERNAL_H
+#define CUDART_INTERNAL_H
+
+#include "simdev.h"
+
+/* --- state: one device, brought up by the first call of the process --- */
+
+/* Brings the device up if need be. cudaSuccess, or why there is no device: unusable settings
+ * (cudaErrorInitializationError), a forked child (the same), the end of the process
+ * (cudaErrorCudartUnloading). */
+cudaError_t simdev_usable(void);
+/* Begins a CUDA call: brings the device up if need be, then says why the call has to fail before it
+ * does anything (device unusable, forked child, inside a host function, earlier fault, failure on
+ * request). */
+cudaError_t simdev_enter(const char *function);
+/* Ends a CUDA call: remembers `error` as the calling thread's last error and returns it. */
+cudaError_t simdev_leave(cudaError_t error);
+/* An asynchronous fault: from now on every call answers `error`, as after a fault on a card. */
+void simdev_fault(cudaError_t error);
+/* The fault if there was one, else cudaSuccess. */
+cudaError_t simdev_faulted(void);
+
+/* --- device: the profile --- */
+
+/* Reads SIMDEV_PROFILE and SIMDEV_CAPACITY. False (a violation says why) if either is unusable. */
+bool simdev_device_init(void);
+size_t simdev_device_capacity(void);
+const char *simdev_device_name(void);
+/* Path of the profile, or "built-in". */
+const char *simdev_device_profile(void);
+
+/* --- report --- */
+
+/* Reads SIMDEV_FAIL. False (a violation says why) if it cannot be parsed. */
+bool simdev_report_init(void);
+/* A stream ran its first work. */
+void simdev_report_stream(void);
+/* Writes SIMDEV_REPORT if set, and the last line on stderr if there were violations. */
+void simdev_report_write(void);
+
+/* --- memory --- */
+
+enum simdev_place {
+    SIMDEV_PAGEABLE, /* no part of it is ours */
+    SIMDEV_PINNED,   /* all of it inside one live page-locked host block */
+    SIMDEV_DEVICE,   /* all of it inside one live device block */
+    SIMDEV_DEAD      /* touches something of ours that is freed, a guard, or more than one block */
+};
+
+struct simdev_mem_totals {
+    size_t live_bytes, peak_bytes, largest_allocation;
+    uint64_t allocations, frees;
+};
+
+/* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and to no more.
+ */
+cudaError_t simdev_mem_allocate(enum simdev_place place, size_t bytes, void **out);
+/* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live
+ * block of `place`. */
+cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr);
+/* First half of a free in stream order: the bytes no longer count and the host may not name the
+ * block any more, while work queued earlier still may use it. The second half is
+ * simdev_mem_free_queued, on the stream. */
+cudaError_t simdev_mem_queue_free(void *ptr);
+void simdev_mem_unqueue_free(void *ptr); /* takes the first half back */
+void simdev_mem_free_queued(void *ptr);
+/* Where [ptr, ptr + bytes) lies; bytes = 0 counts as 1. */
+enum simdev_place simdev_mem_place(const void *ptr, size_t bytes);
+/* Start, size and place of the block that `ptr` lies in; false if in none that is alive. */
+bool simdev_mem_block(const void *ptr, void **begin, size_t *bytes, enum simdev_place *place);
+struct simdev_mem_totals simdev_mem_totals(void);
+/* Looks at all guards and at all poison of freed blocks; each damaged block is reported once, as a
+ * violation. */
+void simdev_mem_check(void);
+void simdev_mem_reset(void);
+void simdev_mem_lock(void);
+void simdev_mem_unlock(void);
+
+/* --- queue: streams, and the work on them --- */
+
+struct simdev_op; /* one piece of work on a stream; reference counted */
+
+struct simdev_task {
+    simdev_work_fn *run; /* NULL: nothing but a place in the order */
+    void *arg;
+    bool host_function;      /* the program's own code: exit() does not wait for it */
+    struct simdev_op *after; /* besides the order of the stream; NULL: nothing */
+};
+
+/* Queues a task; on success `*op` (unless op is NULL) is a reference for simdev_op_release. */
+cudaError_t simdev_queue_submit(cudaStream_t stream, const struct simdev_task *task,
+                                struct simdev_op **op);
+cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stream);
+cudaError_t simdev_queue_destroy(cudaStream_t stream);
+cudaError_t simdev_queue_describe(cudaStream_t stream, unsigned *flags, int *priority);
+/* Waits for, or asks about, what was queued on the stream so far. */
+cudaError_t simdev_queue_wait(cudaStream_t stream);
+cudaError_t simdev_queue_query(cudaStream_t stream);
+void simdev_queue_wait_all(void);
+/* Waits until, of what was queued so far, nothing runs and nothing can run but host functions and
+ * what waits behind them. */
+void simdev_queue_settle(void);
+/* Destroys every stream that the program created. */
+void simdev_queue_reset(void);
+/* True on a thread that runs a stream's work. */
+bool simdev_queue_on_worker(void);
+void simdev_queue_lock(void);
+void simdev_queue_unlock(void);
+
+bool simdev_op_done(struct simdev_op *op);
+void simdev_op_wait(struct simdev_op *op);
+/* When it was done, in nanoseconds of CLOCK_MONOTONIC; valid once it is. */
+uint64_t simdev_op_time(struct simdev_op *op);
+void simdev_op_retain(struct simdev_op *op);
+void simdev_op_release(struct simdev_op *op);
+
+/* --- event --- */
+
+void simdev_event_reset(void);
+void simdev_event_lock(void);
+void simdev_event_unlock(void);
+
+#endif

@@ -1,0 +1,421 @@
+/* Blocks: where they lie, what surrounds them, and what is left of them after they were freed.
+ *
+ * A block's mapping is    | guard | the program's bytes | guard to the end of the page |
+ * A freed block keeps its mapping for a while (quarantine), so that its addresses are not given out
+ * again at once: small ones full of poison, whose damage tells of a write after free; large ones
+ * without pages behind them. */
+#include "cudart_internal.h"
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+
+enum {
+    ALIGNMENT = 512,
+    /* A page and a bit, so that no block is aligned to more than CUDA promises. */
+    GUARD_BEFORE = 4096 + ALIGNMENT,
+    GUARD_AFTER = 4096,
+    GUARD_BYTE = 0x5A,
+    FRESH_BYTE = 0xCB,
+    FREED_BYTE = 0xFB,
+    QUARANTINE_BLOCKS = 4096
+};
+static const size_t small_block = MIB / 4;
+static const size_t quarantine_resident = 64 * MIB;
+static const size_t quarantine_reserved = (size_t)16 << 40;
+
+enum block_state {
+    BLOCK_LIVE,
+    BLOCK_FREE_QUEUED,
+    BLOCK_FREED
+};
+
+struct block {
+    uintptr_t map; /* start of the mapping, guards included */
+    size_t map_bytes;
+    size_t bytes; /* what the program asked for */
+    enum simdev_place place;
+    enum block_state state;
+    bool damaged;       /* reported already */
+    struct block *next; /* in the quarantine, oldest first */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *tree; /* of every block, freed ones too, by address */
+static struct simdev_mem_totals totals;
+static struct {
+    struct block *oldest, *newest;
+    size_t blocks, resident, reserved;
+} quarantine;
+
+/* Blocks that share an address compare equal, so a block of one byte finds the block around it. */
+static int compare_blocks(const void *left, const void *right)
+{
+    const struct block *a = left, *b = right;
+    if (a->map + a->map_bytes <= b->map)
+        return -1;
+    return b->map + b->map_bytes <= a->map;
+}
+
+static struct block *find_block(const void *ptr)
+{
+    const struct block key = {.map = (uintptr_t)ptr, .map_bytes = 1};
+    void *node = tfind(&key, &tree, compare_blocks);
+    return node ? *(struct block **)node : NULL;
+}
+
+static unsigned char *block_begin(const struct block *block)
+{
+    return (unsigned char *)block->map + GUARD_BEFORE;
+}
+
+static bool is_small(const struct block *block)
+{
+    return block->bytes < small_block;
+}
+
+/* The first byte of [begin, begin + bytes) that differs from `value`, or NULL. */
+static const unsigned char *first_other(const unsigned char *begin, size_t bytes,
+                                        unsigned char value)
+{
+    if (bytes == 0 || (*begin == value && memcmp(begin, begin + 1, bytes - 1) == 0))
+        return NULL;
+    while (*begin == value)
+        begin++;
+    return begin;
+}
+
+static const char *place_name(const struct block *block)
+{
+    return block->place == SIMDEV_DEVICE ? "device" : "page-locked";
+}
+
+static void check_guards(struct block *block)
+{
+    const unsigned char *begin = block_begin(block);
+    const unsigned char *end = begin + block->bytes;
+    const size_t after = block->map_bytes - GUARD_BEFORE - block->bytes;
+    const unsigned char *bad = first_other(end, after, GUARD_BYTE);
+    if (bad)
+        simdev_violation("write %zu bytes behind the end of the %s allocation %p of %zu bytes",
+                         (size_t)(bad - end), place_name(block), (const void *)begin, block->bytes);
+    const unsigned char *early = first_other(begin - GUARD_BEFORE, GUARD_BEFORE, GUARD_BYTE);
+    if (early)
+        simdev_violation("write %zu bytes before the start of the %s allocation %p of %zu bytes",
+                         (size_t)(begin - early), place_name(block), (const void *)begin,
+                         block->bytes);
+    block->damaged = bad || early;
+}
+
+static void check_poison(struct block *block)
+{
+    const unsigned char *begin = block_begin(block);
+    const unsigned char *bad = first_other(begin, block->bytes, FREED_BYTE);
+    if (bad)
+        simdev_violation("write after free at offset %zu of the %s allocation %p of %zu bytes",
+                         (size_t)(bad - begin), place_name(block), (const void *)begin,
+                         block->bytes);
+    block->damaged = bad != NULL;
+}
+
+static void check_block(struct block *block)
+{
+    if (block->damaged)
+        return;
+    if (block->state != BLOCK_FREED)
+        check_guards(block);
+    else if (is_small(block))
+        check_poison(block);
+}
+
+static void evict_oldest(void)
+{
+    struct block *block = quarantine.oldest;
+    check_block(block);
+    quarantine.oldest = block->next;
+    if (!quarantine.oldest)
+        quarantine.newest = NULL;
+    quarantine.blocks--;
+    *(is_small(block) ? &quarantine.resident : &quarantine.reserved) -= block->map_bytes;
+    tdelete(block, &tree, compare_blocks);
+    munmap((void *)block->map, block->map_bytes);
+    free(block);
+}
+
+static void bury(struct block *block)
+{
+    block->state = BLOCK_FREED;
+    if (is_small(block))
+        memset(block_begin(block), FREED_BYTE, block->bytes);
+    else
+        mmap((void *)block->map, block->map_bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    block->next = NULL;
+    *(quarantine.newest ? &quarantine.newest->next : &quarantine.oldest) = block;
+    quarantine.newest = block;
+    quarantine.blocks++;
+    *(is_small(block) ? &quarantine.resident : &quarantine.reserved) += block->map_bytes;
+    while (quarantine.blocks > QUARANTINE_BLOCKS || quarantine.resident > quarantine_resident ||
+           quarantine.reserved > quarantine_reserved)
+        evict_oldest();
+}
+
+static void count_free(const struct block *block)
+{
+    if (block->place == SIMDEV_DEVICE) {
+        totals.live_bytes -= block->bytes;
+        totals.frees++;
+    }
+}
+
+/* False if the bytes would exceed the card's memory. */
+static bool reserve(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    const size_t capacity = simdev_device_capacity();
+    const bool fits = bytes <= capacity && totals.live_bytes <= capacity - bytes;
+    if (fits) {
+        totals.live_bytes += bytes;
+        if (totals.live_bytes > totals.peak_bytes)
+            totals.peak_bytes = totals.live_bytes;
+        if (bytes > totals.largest_allocation)
+            totals.largest_allocation = bytes;
+        totals.allocations++;
+    }
+    pthread_mutex_unlock(&lock);
+    return fits;
+}
+
+static void unreserve(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    totals.live_bytes -= bytes;
+    totals.allocations--;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct block *map_block(size_t bytes, enum simdev_place place)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t map_bytes;
+    if (__builtin_add_overflow(bytes, GUARD_BEFORE + GUARD_AFTER + page - 1, &map_bytes))
+        return NULL;
+    map_bytes -= map_bytes % page;
+    struct block *block = calloc(1, sizeof(*block));
+    if (!block)
+        return NULL;
+    void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) {
+        simdev_violation("this machine cannot back an allocation of %zu bytes", bytes);
+        free(block);
+        return NULL;
+    }
+    if (map_bytes >= 2 * MIB)
+        madvise(map, map_bytes, MADV_HUGEPAGE); /* four times faster to poison */
+    *block = (struct block){
+        .map = (uintptr_t)map, .map_bytes = map_bytes, .bytes = bytes, .place = place};
+    unsigned char *begin = block_begin(block);
+    memset(map, GUARD_BYTE, GUARD_BEFORE);
+    memset(begin, FRESH_BYTE, bytes);
+    memset(begin + bytes, GUARD_BYTE, map_bytes - GUARD_BEFORE - bytes);
+    return block;
+}
+
+cudaError_t simdev_mem_allocate(enum simdev_place place, size_t bytes, void **out)
+{
+    if (bytes == 0) {
+        *out = NULL;
+        return cudaSuccess;
+    }
+    if (place == SIMDEV_DEVICE && !reserve(bytes))
+        return cudaErrorMemoryAllocation;
+    struct block *block = map_block(bytes, place);
+    if (!block)
+        goto unreserve;
+    pthread_mutex_lock(&lock);
+    void *node = tsearch(block, &tree, compare_blocks);
+    pthread_mutex_unlock(&lock);
+    if (!node)
+        goto unmap;
+    *out = block_begin(block);
+    return cudaSuccess;
+
+unmap:
+    munmap((void *)block->map, block->map_bytes);
+    free(block);
+unreserve:
+    if (place == SIMDEV_DEVICE)
+        unreserve(bytes);
+    return cudaErrorMemoryAllocation;
+}
+
+/* The live block that starts at `ptr`, or NULL after a violation. Caller holds the lock. */
+static struct block *freeable(const char *function, enum simdev_place place, const void *ptr)
+{
+    struct block *block = find_block(ptr);
+    if (!block)
+        simdev_violation("%s: %p was never allocated", function, ptr);
+    else if (block->state != BLOCK_LIVE)
+        simdev_violation("%s: %p was freed before (%zu bytes)", function, ptr, block->bytes);
+    else if (block_begin(block) != ptr)
+        simdev_violation("%s: %p is not the start of its allocation (%p, %zu bytes)", function, ptr,
+                         (void *)block_begin(block), block->bytes);
+    else if (block->place != place)
+        simdev_violation("%s: %p is %s memory", function, ptr, place_name(block));
+    else
+        return block;
+    return NULL;
+}
+
+cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = freeable(function, place, ptr);
+    if (block) {
+        check_block(block);
+        count_free(block);
+        bury(block);
+    }
+    pthread_mutex_unlock(&lock);
+    return block ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t simdev_mem_queue_free(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = freeable("cudaFreeAsync", SIMDEV_DEVICE, ptr);
+    if (block) {
+        count_free(block);
+        block->state = BLOCK_FREE_QUEUED;
+    }
+    pthread_mutex_unlock(&lock);
+    return block ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+void simdev_mem_unqueue_free(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(ptr);
+    block->state = BLOCK_LIVE;
+    totals.live_bytes += block->bytes;
+    totals.frees--;
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_mem_free_queued(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(ptr);
+    if (block && block->state == BLOCK_FREE_QUEUED) {
+        check_block(block);
+        bury(block);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* To work already queued a block is alive until the free in stream order is reached. */
+static bool is_alive(const struct block *block)
+{
+    return block->state == BLOCK_LIVE ||
+           (block->state == BLOCK_FREE_QUEUED && simdev_queue_on_worker());
+}
+
+static enum simdev_place place_of(uintptr_t begin, size_t bytes)
+{
+    const struct block key = {.map = begin, .map_bytes = bytes};
+    void *node = tfind(&key, &tree, compare_blocks);
+    if (!node)
+        return SIMDEV_PAGEABLE;
+    const struct block *block = *(struct block **)node;
+    const uintptr_t first = (uintptr_t)block_begin(block);
+    const bool inside =
+        begin >= first && bytes <= block->bytes && begin - first <= block->bytes - bytes;
+    return inside && is_alive(block) ? block->place : SIMDEV_DEAD;
+}
+
+enum simdev_place simdev_mem_place(const void *ptr, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)ptr;
+    if (bytes == 0)
+        bytes = 1;
+    if (begin > UINTPTR_MAX - bytes)
+        return SIMDEV_DEAD;
+    pthread_mutex_lock(&lock);
+    enum simdev_place place = place_of(begin, bytes);
+    pthread_mutex_unlock(&lock);
+    return place;
+}
+
+bool simdev_range_alive(const void *ptr, size_t bytes)
+{
+    return simdev_mem_place(ptr, bytes) == SIMDEV_DEVICE;
+}
+
+bool simdev_mem_block(const void *ptr, void **begin, size_t *bytes, enum simdev_place *place)
+{
+    pthread_mutex_lock(&lock);
+    const enum simdev_place found = place_of((uintptr_t)ptr, 1);
+    const bool alive = found == SIMDEV_DEVICE || found == SIMDEV_PINNED;
+    if (alive) {
+        const struct block *block = find_block(ptr);
+        *begin = block_begin(block);
+        *bytes = block->bytes;
+        *place = found;
+    }
+    pthread_mutex_unlock(&lock);
+    return alive;
+}
+
+struct simdev_mem_totals simdev_mem_totals(void)
+{
+    pthread_mutex_lock(&lock);
+    struct simdev_mem_totals copy = totals;
+    pthread_mutex_unlock(&lock);
+    return copy;
+}
+
+static void check_node(const void *node, VISIT visit, int depth)
+{
+    (void)depth;
+    if (visit == postorder || visit == leaf)
+        check_block(*(struct block *const *)node);
+}
+
+void simdev_mem_check(void)
+{
+    pthread_mutex_lock(&lock);
+    twalk(tree, check_node);
+    pthread_mutex_unlock(&lock);
+}
+
+static void reset_block(void *data)
+{
+    struct block *block = data;
+    check_block(block);
+    munmap((void *)block->map, block->map_bytes);
+    free(block);
+}
+
+void simdev_mem_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    tdestroy(tree, reset_block);
+    tree = NULL;
+    totals.live_bytes = 0;
+    memset(&quarantine, 0, sizeof(quarantine));
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_mem_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void simdev_mem_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}

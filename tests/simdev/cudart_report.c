@@ -1,0 +1,225 @@
+/* Violations, counters, failure on request, and the report at exit. */
+#include "cudart_internal.h"
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    KEPT_TEXTS = 32,
+    TEXT_BYTES = 512
+};
+
+struct failure {
+    char *function;
+    atomic_long calls_left; /* fails when it reaches 0 */
+    struct failure *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    uint64_t violations;
+    char *texts[KEPT_TEXTS];
+    size_t largest_workspace;
+    char *planning;
+} noted; /* under lock */
+static atomic_ullong counters[SIMDEV_COUNTERS];
+static atomic_ullong streams;
+static struct failure *failures; /* written by init only */
+static const char *report_path;
+
+void simdev_violation(const char *format, ...)
+{
+    static const char prefix[] = "simdev: violation: ";
+    char line[TEXT_BYTES];
+    va_list arguments;
+    memcpy(line, prefix, sizeof(prefix));
+    const size_t start = sizeof(prefix) - 1;
+    va_start(arguments, format);
+    vsnprintf(line + start, sizeof(line) - start - 1, format, arguments);
+    va_end(arguments);
+
+    pthread_mutex_lock(&lock);
+    if (noted.violations < KEPT_TEXTS)
+        noted.texts[noted.violations] = strdup(line + start);
+    noted.violations++;
+    pthread_mutex_unlock(&lock);
+
+    size_t length = strlen(line);
+    line[length++] = '\n';
+    ssize_t ignored = write(STDERR_FILENO, line, length);
+    (void)ignored;
+}
+
+void simdev_count(enum simdev_counter counter)
+{
+    atomic_fetch_add(&counters[counter], 1);
+}
+
+void simdev_report_stream(void)
+{
+    atomic_fetch_add(&streams, 1);
+}
+
+void simdev_note_workspace(size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    if (bytes > noted.largest_workspace)
+        noted.largest_workspace = bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_note_planning(const char *text)
+{
+    char *copy = strdup(text);
+    pthread_mutex_lock(&lock);
+    char *old = noted.planning;
+    noted.planning = copy;
+    pthread_mutex_unlock(&lock);
+    free(old);
+}
+
+/* One "function:n" of SIMDEV_FAIL; `text` is changed. */
+static bool add_failure(char *text)
+{
+    char *colon = strchr(text, ':');
+    if (!colon || colon == text)
+        return false;
+    char *end;
+    errno = 0;
+    long call = strtol(colon + 1, &end, 10);
+    if (errno != 0 || end == colon + 1 || *end != '\0' || call < 1)
+        return false;
+    struct failure *failure = calloc(1, sizeof(*failure));
+    if (!failure)
+        return false;
+    failure->function = strndup(text, (size_t)(colon - text));
+    atomic_init(&failure->calls_left, call);
+    failure->next = failures;
+    failures = failure;
+    return failure->function != NULL;
+}
+
+bool simdev_report_init(void)
+{
+    report_path = getenv("SIMDEV_REPORT");
+    const char *requested = getenv("SIMDEV_FAIL");
+    if (!requested || !*requested)
+        return true;
+    char *copy = strdup(requested);
+    bool good = copy != NULL;
+    char *rest = NULL;
+    for (char *item = strtok_r(copy, ", ", &rest); good && item; item = strtok_r(NULL, ", ", &rest))
+        good = add_failure(item);
+    free(copy);
+    if (!good)
+        simdev_violation("SIMDEV_FAIL %s: not a list like cudaMalloc:3,cudnnBackendExecute:2",
+                         requested);
+    return good;
+}
+
+bool simdev_should_fail(const char *function)
+{
+    (void)simdev_usable();
+    bool fail = false;
+    for (struct failure *f = failures; f; f = f->next) {
+        if (strcmp(f->function, function) == 0 && atomic_fetch_sub(&f->calls_left, 1) == 1)
+            fail = true;
+    }
+    return fail;
+}
+
+/* `path` with every %p replaced by the process id. NULL if memory is short. */
+static char *expand_path(const char *path)
+{
+    char *expanded = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&expanded, &bytes);
+    if (!out)
+        return NULL;
+    for (; *path; path++) {
+        if (path[0] == '%' && path[1] == 'p') {
+            fprintf(out, "%ld", (long)getpid());
+            path++;
+        } else {
+            fputc(*path, out);
+        }
+    }
+    fclose(out);
+    return expanded;
+}
+
+static void add_number(cJSON *object, const char *key, uint64_t value)
+{
+    cJSON_AddNumberToObject(object, key, (double)value);
+}
+
+static void add_counters(cJSON *report)
+{
+    static const char *const keys[SIMDEV_COUNTERS] = {
+        [SIMDEV_CONV_LAUNCHES] = "conv_launches",
+        [SIMDEV_OTHER_LAUNCHES] = "other_launches",
+        [SIMDEV_COPIES] = "copies",
+    };
+    for (int i = 0; i < SIMDEV_COUNTERS; i++)
+        add_number(report, keys[i], atomic_load(&counters[i]));
+}
+
+/* Caller holds the lock. NULL if memory is short. */
+static char *render(struct simdev_mem_totals memory)
+{
+    cJSON *report = cJSON_CreateObject();
+    cJSON_AddStringToObject(report, "device_name", simdev_device_name());
+    cJSON_AddStringToObject(report, "profile", simdev_device_profile());
+    cJSON_AddStringToObject(report, "planning", noted.planning ? noted.planning : "none");
+    add_number(report, "capacity_bytes", simdev_device_capacity());
+    add_number(report, "peak_bytes", memory.peak_bytes);
+    add_number(report, "live_bytes", memory.live_bytes);
+    add_number(report, "largest_allocation", memory.largest_allocation);
+    add_number(report, "allocations", memory.allocations);
+    add_number(report, "frees", memory.frees);
+    add_number(report, "largest_workspace_used", noted.largest_workspace);
+    add_counters(report);
+    add_number(report, "streams", atomic_load(&streams));
+    add_number(report, "violations", noted.violations);
+    cJSON *texts = cJSON_AddArrayToObject(report, "violation_texts");
+    for (uint64_t i = 0; i < noted.violations && i < KEPT_TEXTS; i++)
+        cJSON_AddItemToArray(texts, cJSON_CreateString(noted.texts[i] ? noted.texts[i] : ""));
+    char *text = cJSON_Print(report);
+    cJSON_Delete(report);
+    return text;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = path && text ? fopen(path, "we") : NULL;
+    bool good = file && fprintf(file, "%s\n", text) > 0;
+    if (file)
+        good = fclose(file) == 0 && good;
+    if (!good)
+        fprintf(stderr, "simdev: cannot write report %s: %s\n", path ? path : report_path,
+                strerror(errno));
+}
+
+void simdev_report_write(void)
+{
+    const struct simdev_mem_totals memory = simdev_mem_totals();
+    pthread_mutex_lock(&lock);
+    const uint64_t violations = noted.violations;
+    if (report_path && *report_path) {
+        char *path = expand_path(report_path);
+        char *text = render(memory);
+        write_file(path, text);
+        free(text);
+        free(path);
+    }
+    pthread_mutex_unlock(&lock);
+    if (violations > 0)
+        fprintf(stderr, "simdev: %llu violation%s\n", (unsigned long long)violations,
+                violations == 1 ? "" : "s");
+}

@@ -1,0 +1,161 @@
+/* The life of the device: first call, fork, faults, exit. */
+#include "cudart_internal.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool up;       /* init ran, in this process or in its parent before a fork */
+static atomic_bool forked;   /* this is a child of the process that the device came up in */
+static atomic_bool finished; /* the destructor ran */
+static cudaError_t init_error;
+static atomic_int fault;
+static _Thread_local cudaError_t last_error;
+static _Thread_local enum cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
+static void before_fork(void)
+{
+    simdev_event_lock();
+    simdev_queue_lock();
+    simdev_mem_lock();
+}
+
+static void unlock_all(void)
+{
+    simdev_mem_unlock();
+    simdev_queue_unlock();
+    simdev_event_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+    atomic_store(&forked, true);
+    unlock_all();
+}
+
+static void init(void)
+{
+    bool usable = simdev_device_init();
+    usable = simdev_report_init() && usable;
+    if (!usable || pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
+        init_error = cudaErrorInitializationError;
+    atomic_store(&up, true);
+}
+
+cudaError_t simdev_usable(void)
+{
+    pthread_once(&once, init);
+    if (atomic_load(&forked))
+        return cudaErrorInitializationError;
+    if (atomic_load(&finished))
+        return cudaErrorCudartUnloading;
+    return init_error;
+}
+
+/* Functions that create something fail as if memory were short, which every caller has to expect.
+ */
+static cudaError_t requested_error(const char *function)
+{
+    return strcasestr(function, "alloc") || strstr(function, "Create") ? cudaErrorMemoryAllocation
+                                                                       : cudaErrorUnknown;
+}
+
+cudaError_t simdev_enter(const char *function)
+{
+    cudaError_t error = simdev_usable();
+    if (error != cudaSuccess)
+        return error;
+    if (simdev_queue_on_worker())
+        return cudaErrorNotPermitted;
+    if (simdev_should_fail(function))
+        return requested_error(function);
+    return simdev_faulted();
+}
+
+cudaError_t simdev_leave(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        last_error = error;
+    return error;
+}
+
+void simdev_fault(cudaError_t error)
+{
+    int none = cudaSuccess;
+    atomic_compare_exchange_strong(&fault, &none, (int)error);
+}
+
+cudaError_t simdev_faulted(void)
+{
+    return (cudaError_t)atomic_load(&fault);
+}
+
+cudaError_t simdev_enqueue(cudaStream_t stream, simdev_work_fn *run, void *arg)
+{
+    cudaError_t error = simdev_usable();
+    if (error == cudaSuccess)
+        error = simdev_faulted();
+    if (error != cudaSuccess)
+        return error;
+    return simdev_queue_submit(stream, &(struct simdev_task){.run = run, .arg = arg}, NULL);
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = cudaPeekAtLastError();
+    last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    cudaError_t sticky = simdev_faulted();
+    return sticky != cudaSuccess ? sticky : last_error;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess) {
+        simdev_queue_wait_all();
+        simdev_mem_check();
+        error = simdev_faulted();
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    cudaError_t error = simdev_usable();
+    if (error == cudaSuccess) {
+        simdev_queue_wait_all();
+        simdev_event_reset();
+        simdev_queue_reset();
+        simdev_mem_reset();
+        atomic_store(&fault, cudaSuccess);
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!mode || *mode > cudaStreamCaptureModeRelaxed))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess) {
+        enum cudaStreamCaptureMode old = capture_mode;
+        capture_mode = *mode;
+        *mode = old;
+    }
+    return simdev_leave(error);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    if (!atomic_load(&up) || atomic_load(&forked))
+        return;
+    simdev_queue_settle();
+    atomic_store(&finished, true);
+    simdev_mem_check();
+    simdev_report_write();
+}

@@ -1,0 +1,321 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+/* The backend API. Every descriptor wraps one of the planner's; a handle, which the planner cannot
+ * have, is kept here and replaced by the profile's device properties. */
+
+struct pack {
+    int64_t pointers, uids;
+    void **pointer;
+    int64_t *uid;
+    void *workspace;
+    bool is_strange; /* something was set that changes what the plan computes */
+};
+
+struct descriptor {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendDescriptor_t own; /* the planner's */
+    bool finalized;
+    bool has_handle, has_device;
+    cudnnHandle_t handle;
+    bool has_global_index;
+    struct pack pack;
+    struct simdev_program *program; /* of a finalized plan */
+};
+
+enum {
+    ON_STACK = 64
+};
+
+/* The attribute that takes the place of a handle, by the descriptor's type; -1 if it needs none. */
+static int device_attribute(const struct descriptor *descriptor)
+{
+    switch (descriptor->type) {
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+        return CUDNN_ATTR_ENGINEHEUR_DEVICEPROP;
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+        return descriptor->has_global_index ? CUDNN_ATTR_ENGINE_DEVICEPROP : -1;
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        return CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP;
+    default:
+        return -1;
+    }
+}
+
+static bool is_handle(cudnnBackendAttributeName_t name)
+{
+    return name == CUDNN_ATTR_OPERATIONGRAPH_HANDLE || name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
+}
+
+static bool owns_handle(const struct descriptor *descriptor, cudnnBackendAttributeName_t name)
+{
+    return descriptor->type == (name == CUDNN_ATTR_OPERATIONGRAPH_HANDLE
+                                    ? CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR
+                                    : CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                                         cudnnBackendDescriptor_t *out)
+{
+    if (!out)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct descriptor *descriptor = calloc(1, sizeof *descriptor);
+    if (!descriptor)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    descriptor->type = type;
+    const cudnnStatus_t status = simdev_planner()->create(type, &descriptor->own);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        free(descriptor);
+        return status;
+    }
+    *out = descriptor;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t opaque)
+{
+    struct descriptor *descriptor = opaque;
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const cudnnStatus_t status = simdev_planner()->destroy(descriptor->own);
+    simdev_program_release(descriptor->program);
+    free(descriptor->pack.pointer);
+    free(descriptor->pack.uid);
+    free(descriptor);
+    return status;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor)
+{
+    return descriptor ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+}
+
+static cudnnStatus_t set_handle(struct descriptor *descriptor, cudnnBackendAttributeName_t name,
+                                cudnnBackendAttributeType_t type, int64_t count, const void *values)
+{
+    if (!owns_handle(descriptor, name) || descriptor->finalized || count != 1 || !values)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "a handle cannot be set here");
+    if (type != CUDNN_TYPE_HANDLE)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "not a handle");
+    cudnnHandle_t handle;
+    memcpy(&handle, values, sizeof handle);
+    if (!handle)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
+    descriptor->handle = handle;
+    descriptor->has_handle = true;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t get_handle(const struct descriptor *descriptor,
+                                cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                int64_t requested, int64_t *count, void *values)
+{
+    if (!owns_handle(descriptor, name))
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no handle belongs here");
+    if (!descriptor->finalized)
+        return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "not finalized");
+    if (type != CUDNN_TYPE_HANDLE)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "not a handle");
+    if (!descriptor->has_handle)
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "no handle was set");
+    if (values && requested > 0)
+        memcpy(values, &descriptor->handle, sizeof descriptor->handle);
+    if (count)
+        *count = 1;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* Keeps what the planner took into a variant pack. */
+static cudnnStatus_t note_pack(struct pack *pack, cudnnBackendAttributeName_t name, int64_t count,
+                               const void *values)
+{
+    const size_t bytes = (size_t)count * sizeof(void *);
+    if (name == CUDNN_ATTR_VARIANT_PACK_WORKSPACE) {
+        memcpy(&pack->workspace, values, sizeof pack->workspace);
+        return CUDNN_STATUS_SUCCESS;
+    }
+    if (name != CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
+        name != CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) {
+        pack->is_strange = true;
+        return CUDNN_STATUS_SUCCESS;
+    }
+    void *copy = malloc(bytes ? bytes : 1);
+    if (!copy)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    memcpy(copy, values, bytes);
+    if (name == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS) {
+        free(pack->pointer);
+        pack->pointer = copy;
+        pack->pointers = count;
+    } else {
+        free(pack->uid);
+        pack->uid = copy;
+        pack->uids = count;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* The planner's descriptors behind an array of ours, in `stack` if they fit there, else in memory
+ * to be freed. */
+static cudnnBackendDescriptor_t *unwrap(const void *values, int64_t count,
+                                        cudnnBackendDescriptor_t *stack)
+{
+    struct descriptor *const *ours = values;
+    cudnnBackendDescriptor_t *own = count <= ON_STACK ? stack : malloc((size_t)count * sizeof *own);
+    for (int64_t i = 0; own && i < count; i++)
+        own[i] = ours[i] ? ours[i]->own : NULL;
+    return own;
+}
+
+static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
+                                     cudnnBackendAttributeName_t name, int64_t count,
+                                     const void *values)
+{
+    cudnnBackendDescriptor_t stack[ON_STACK];
+    cudnnBackendDescriptor_t *own = unwrap(values, count, stack);
+    if (!own)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const cudnnStatus_t status =
+        simdev_planner()->set(descriptor->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, own);
+    if (own != stack)
+        free(own);
+    return status;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t opaque,
+                                                     cudnnBackendAttributeName_t name,
+                                                     cudnnBackendAttributeType_t type,
+                                                     int64_t count, const void *values)
+{
+    struct descriptor *descriptor = opaque;
+    cudnnStatus_t status;
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (is_handle(name))
+        return set_handle(descriptor, name, type, count, values);
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && count > 0)
+        status = set_descriptors(descriptor, name, count, values);
+    else
+        status = simdev_planner()->set(descriptor->own, name, type, count, values);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if ((int)name == device_attribute(descriptor) || name == CUDNN_ATTR_ENGINE_DEVICEPROP)
+        descriptor->has_device = true;
+    if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
+        descriptor->has_global_index = true;
+    if (descriptor->type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR && values)
+        return note_pack(&descriptor->pack, name, count, values);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* cuDNN fills descriptors that the client made; ours stay in the client's array and keep what they
+ * wrap. */
+static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
+                                     cudnnBackendAttributeName_t name, int64_t requested,
+                                     int64_t *count, void *values)
+{
+    struct descriptor *const *ours = values;
+    cudnnBackendDescriptor_t stack[ON_STACK];
+    int64_t filled = 0;
+    cudnnBackendDescriptor_t *own = unwrap(values, requested, stack);
+    if (!own)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const cudnnStatus_t status = simdev_planner()->get(
+        descriptor->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, own);
+    for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < filled && i < requested; i++)
+        if (ours[i])
+            ours[i]->finalized = true;
+    if (count)
+        *count = filled;
+    if (own != stack)
+        free(own);
+    return status;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const opaque,
+                                                     cudnnBackendAttributeName_t name,
+                                                     cudnnBackendAttributeType_t type,
+                                                     int64_t requested, int64_t *count,
+                                                     void *values)
+{
+    const struct descriptor *descriptor = opaque;
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (is_handle(name))
+        return get_handle(descriptor, name, type, requested, count, values);
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && requested > 0)
+        return get_descriptors(descriptor, name, requested, count, values);
+    return simdev_planner()->get(descriptor->own, name, type, requested, count, values);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
+{
+    struct descriptor *descriptor = opaque;
+    const struct simdev_planner *planner = simdev_planner();
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const bool is_plan = descriptor->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR;
+    if (is_plan && simdev_should_fail("cudnnBackendFinalize"))
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "failure on request");
+    const int attribute = device_attribute(descriptor);
+    if (!descriptor->finalized && planner->device && attribute >= 0 && !descriptor->has_device) {
+        const cudnnStatus_t set =
+            planner->set(descriptor->own, (cudnnBackendAttributeName_t)attribute,
+                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &planner->device);
+        if (set != CUDNN_STATUS_SUCCESS)
+            return set;
+        descriptor->has_device = true;
+    }
+    const cudnnStatus_t status = planner->finalize(descriptor->own);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    descriptor->finalized = true;
+    return is_plan ? simdev_plan_program(descriptor->own, &descriptor->program) : status;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
+                                                cudnnBackendDescriptor_t executionPlan,
+                                                cudnnBackendDescriptor_t variantPack)
+{
+    const struct descriptor *plan = executionPlan, *pack = variantPack;
+    if (simdev_should_fail("cudnnBackendExecute"))
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
+    if (!handle || !plan || !pack || plan->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
+        pack->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "not a handle, a plan and a variant pack");
+    if (!plan->program || !pack->finalized)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "not finalized");
+    if (pack->pack.is_strange)
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "the variant pack overrides the plan");
+    const struct simdev_binding binding = {
+        .count =
+            (int)(pack->pack.uids < pack->pack.pointers ? pack->pack.uids : pack->pack.pointers),
+        .uid = pack->pack.uid,
+        .pointer = pack->pack.pointer,
+        .workspace = pack->pack.workspace,
+    };
+    return simdev_program_launch(plan->program, atomic_load(&handle->stream), &binding);
+}
+
+/* No engine here runs as a native graph node; clients fall back to stream capture, as with real
+ * engines that do not. */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,
+                                                          cudnnBackendDescriptor_t plan,
+                                                          cudnnBackendDescriptor_t pack,
+                                                          cudaGraph_t graph)
+{
+    if (!handle || !plan || !pack || !graph)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API, "no native graphs");
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle,
+                                                        cudnnBackendDescriptor_t plan,
+                                                        cudnnBackendDescriptor_t pack,
+                                                        cudaGraph_t graph)
+{
+    return cudnnBackendPopulateCudaGraph(handle, plan, pack, graph);
+}

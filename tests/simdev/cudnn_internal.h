@@ -1,0 +1,278 @@
+/* Inside of the stand-in libcudnn.
+ *
+ * Planning (descriptors, heuristics, workspace sizes) is a planner's: the real cuDNN's or a rule of
+ * thumb. A finalized plan's JSON is parsed into a program, and programs are what runs. */
+#ifndef SIMDEV_CUDNN_INTERNAL_H
+#define SIMDEV_CUDNN_INTERNAL_H
+
+#include <cudnn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simdev.h"
+
+#define SIMDEV_EXPORT __attribute__((visibility("default")))
+
+enum {
+    SIMDEV_MAX_RANK = 8,
+    SIMDEV_MAX_SPATIAL = 3
+};
+
+struct cudnnContext {
+    _Atomic(cudaStream_t) stream;
+};
+
+/* ---- views: cudnn_view.c ---- */
+
+/* Elements in memory. Strides count elements and may be 0 or, for views made here, negative. */
+struct simdev_view {
+    char *data;
+    cudnnDataType_t type;
+    int rank;
+    int64_t dim[SIMDEV_MAX_RANK];
+    int64_t stride[SIMDEV_MAX_RANK];
+};
+
+/* Bytes of one element; 0 for a type that nothing here computes with. */
+size_t simdev_type_size(cudnnDataType_t type);
+int64_t simdev_view_elements(const struct simdev_view *view);
+/* Bytes from the first element to behind the last one; strides must not be negative. */
+size_t simdev_view_span(const struct simdev_view *view);
+/* A packed f32 view of the same extents whose dimensions lie in the order of the model's strides.
+ * data is NULL. */
+void simdev_view_pack(const struct simdev_view *model, struct simdev_view *packed);
+/* Reverses the last `count` dimensions. */
+void simdev_view_flip(struct simdev_view *view, int count);
+/* True if some byte belongs to both; exact, also for views that interleave. */
+bool simdev_views_overlap(const struct simdev_view *a, const struct simdev_view *b);
+/* True if both name the same elements in the same order. */
+bool simdev_views_equal(const struct simdev_view *a, const struct simdev_view *b);
+
+/* ---- scratch: cudnn_scratch.c ---- */
+
+/* Host memory aligned to 64 bytes, kept for reuse when given back; NULL if there is none.
+ * Thread-safe. */
+void *simdev_scratch_take(size_t bytes);
+void simdev_scratch_give(void *block);
+
+/* ---- pointwise work: cudnn_pointwise.c ---- */
+
+/* y = scale * op(alpha1 * x, alpha2 * b) + beta * y, computed in float and rounded once to y's
+ * type. */
+struct simdev_pointwise {
+    cudnnPointwiseMode_t mode;
+    float alpha1, alpha2, scale, beta;
+    float lower_clip, upper_clip, lower_slope;
+    float swish_beta, elu_alpha, softplus_beta;
+};
+
+/* The mode with neutral parameters. */
+struct simdev_pointwise simdev_pointwise_of(cudnnPointwiseMode_t mode);
+bool simdev_pointwise_computes(cudnnPointwiseMode_t mode);
+bool simdev_pointwise_is_binary(cudnnPointwiseMode_t mode);
+/* x and b (NULL for unary modes) are broadcast where their extent is 1. */
+void simdev_pointwise_run(const struct simdev_pointwise *op, const struct simdev_view *x,
+                          const struct simdev_view *b, const struct simdev_view *y);
+
+/* ---- convolutions: cudnn_convolve.c (oneDNN), cudnn_convolve_plain.c ---- */
+
+enum simdev_conv_kind {
+    SIMDEV_CONV_FORWARD,
+    SIMDEV_CONV_BACKWARD_DATA,
+    SIMDEV_CONV_BACKWARD_FILTER
+};
+
+/* The three tensors of a convolution; the kind says which one is written. */
+enum simdev_role {
+    SIMDEV_X,
+    SIMDEV_W,
+    SIMDEV_Y,
+    SIMDEV_ROLES
+};
+
+struct simdev_geometry {
+    enum simdev_conv_kind kind;
+    int spatial;
+    int64_t groups;
+    int64_t stride[SIMDEV_MAX_SPATIAL];
+    int64_t dilation[SIMDEV_MAX_SPATIAL]; /* 1 is dense */
+    int64_t pad_lower[SIMDEV_MAX_SPATIAL];
+    int64_t pad_upper[SIMDEV_MAX_SPATIAL];
+};
+
+/* Prepared cross-correlation of f32 views whose extents and strides are fixed; the data come with
+ * each run. */
+struct simdev_kernel;
+
+enum simdev_role simdev_conv_result(enum simdev_conv_kind kind);
+/* NULL only for want of memory. */
+struct simdev_kernel *simdev_kernel_create(const struct simdev_geometry *geometry,
+                                           const struct simdev_view view[SIMDEV_ROLES]);
+void simdev_kernel_destroy(struct simdev_kernel *kernel);
+/* Thread-safe. False for want of memory. */
+bool simdev_kernel_run(const struct simdev_kernel *kernel, char *const data[SIMDEV_ROLES]);
+/* The same in plain loops, with sums in double. */
+bool simdev_convolve_plain(const struct simdev_geometry *geometry,
+                           const struct simdev_view view[SIMDEV_ROLES]);
+
+/* ---- programs: cudnn_program.c, cudnn_run.c ---- */
+
+struct simdev_tensor {
+    int64_t uid;
+    struct simdev_view view; /* data is NULL */
+    int64_t alignment;
+    bool is_virtual, is_by_value, is_written;
+};
+
+struct simdev_node {
+    bool is_pointwise;
+    int operand[SIMDEV_ROLES]; /* indexes of tensors; X, W or B (-1 if there is none), Y */
+    struct simdev_geometry geometry;
+    bool is_flipped;
+    float alpha, beta;
+    struct simdev_pointwise pointwise;
+    struct simdev_kernel *kernel; /* made by the first run */
+};
+
+/* What a finalized plan computes. Counted by reference: work on a stream outlives the plan's
+ * descriptor. */
+struct simdev_program {
+    atomic_int references;
+    pthread_mutex_t lock; /* guards the making of kernels */
+    size_t workspace;
+    char refusal[160]; /* why it cannot be computed; empty if it can */
+    int tensors, nodes;
+    struct simdev_tensor *tensor;
+    struct simdev_node *node;
+};
+
+/* Parses a plan's JSON. NULL for want of memory; what is not understood becomes the program's
+ * refusal. */
+struct simdev_program *simdev_program_parse(const char *json, size_t workspace);
+struct simdev_program *simdev_program_retain(struct simdev_program *program);
+void simdev_program_release(struct simdev_program *program);
+
+struct simdev_binding {
+    int count;
+    const int64_t *uid;
+    void *const *pointer;
+    void *workspace;
+};
+
+/* Checks what a card would fault on and queues the program. */
+cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
+                                    const struct simdev_binding *binding);
+
+/* ---- planners: cudnn_planner.c, cudnn_planner_real.c, cudnn_planner_rule.c ---- */
+
+/* A backend API whose descriptors are the planner's own. Every device is the profile's: `device` is
+ * a finalized DEVICEPROP descriptor, NULL if the planner wants none. */
+struct simdev_planner {
+    cudnnStatus_t (*create)(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out);
+    cudnnStatus_t (*destroy)(cudnnBackendDescriptor_t descriptor);
+    cudnnStatus_t (*set)(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *values);
+    cudnnStatus_t (*get)(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
+                         void *values);
+    cudnnStatus_t (*finalize)(cudnnBackendDescriptor_t descriptor);
+    cudnnBackendDescriptor_t device;
+    size_t version, cudart_version;
+};
+
+/* The planner of this process, chosen and loaded by the first call. Never NULL. */
+const struct simdev_planner *simdev_planner(void);
+/* False where no real cuDNN can be loaded. */
+bool simdev_planner_real(struct simdev_planner *planner);
+void simdev_planner_rule(struct simdev_planner *planner);
+
+/* The program of a plan that the planner has finalized. */
+cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_program **out);
+
+/* ---- legacy descriptors: cudnn_legacy_desc.c ---- */
+
+struct cudnnTensorStruct {
+    cudnnDataType_t type;
+    int rank; /* 0 until it is set */
+    int dim[SIMDEV_MAX_RANK], stride[SIMDEV_MAX_RANK];
+};
+
+struct cudnnFilterStruct {
+    cudnnDataType_t type;
+    cudnnTensorFormat_t format;
+    int rank;
+    int dim[SIMDEV_MAX_RANK];
+};
+
+struct cudnnConvolutionStruct {
+    int spatial;
+    int pad[SIMDEV_MAX_SPATIAL], stride[SIMDEV_MAX_SPATIAL], dilation[SIMDEV_MAX_SPATIAL];
+    int groups;
+    cudnnConvolutionMode_t mode;
+    cudnnDataType_t compute;
+    cudnnMathType_t math;
+    cudnnReorderType_t reorder;
+};
+
+struct cudnnActivationStruct {
+    cudnnActivationMode_t mode;
+    cudnnNanPropagation_t nan;
+    double coefficient, swish_beta;
+};
+
+struct cudnnOpTensorStruct {
+    cudnnOpTensorOp_t op;
+    cudnnDataType_t compute;
+    cudnnNanPropagation_t nan;
+};
+
+/* Views of a legacy operand; data may be NULL. */
+struct simdev_view simdev_tensor_view(cudnnTensorDescriptor_t tensor, const void *data);
+struct simdev_view simdev_filter_view(cudnnFilterDescriptor_t filter, const void *data);
+/* The pointwise operation of an activation; false if there is none. */
+bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_pointwise *op);
+
+/* ---- plans of legacy convolutions: cudnn_legacy_plan.c ---- */
+
+enum {
+    SIMDEV_ALGO_NO_WORKSPACE = 0, /* engine 0; the number of the matching algorithm of every kind */
+    SIMDEV_ALGO_HEURISTIC = 1     /* what the heuristics rank first */
+};
+
+/* A legacy convolution, all of it. Views carry no data; absent operands have rank 0. */
+struct simdev_legacy_problem {
+    enum simdev_conv_kind kind;
+    struct simdev_view view[SIMDEV_ROLES];
+    struct simdev_view side, bias; /* y = act(alpha * conv + side_scale * side + bias) */
+    struct cudnnConvolutionStruct conv;
+    struct cudnnActivationStruct activation;
+    float alpha, beta, side_scale;
+    bool is_fused;
+    int algo;
+};
+
+/* The unique ids of the operands in a legacy plan's program. */
+enum simdev_legacy_uid {
+    SIMDEV_UID_X = 1, /* and one more for each further role */
+    SIMDEV_UID_SIDE = 4,
+    SIMDEV_UID_BIAS
+};
+
+struct simdev_legacy_plan {
+    cudnnStatus_t status; /* of the planning; the rest holds if it is success */
+    struct simdev_program *program;
+    bool uses_tensor_cores, is_deterministic;
+};
+
+/* The plan of the problem, made once and kept for the life of the process. Thread-safe; NULL for
+ * want of memory. */
+const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem);
+
+/* Notes the text for cudnnGetLastErrorString of this thread; returns the status. */
+cudnnStatus_t simdev_fail(cudnnStatus_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

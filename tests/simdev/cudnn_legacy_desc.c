@@ -1,0 +1,483 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+/* A descriptor type's Create and Destroy; the rest of the arguments are its first contents. */
+#define LIFE(Name, type, ...)                                                                      \
+    SIMDEV_EXPORT cudnnStatus_t cudnnCreate##Name##Descriptor(type *out)                           \
+    {                                                                                              \
+        if (!out)                                                                                  \
+            return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;                                            \
+        type made = calloc(1, sizeof *made);                                                       \
+        if (!made)                                                                                 \
+            return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;                             \
+        *made = (__typeof__(*made)){__VA_ARGS__};                                                  \
+        *out = made;                                                                               \
+        return CUDNN_STATUS_SUCCESS;                                                               \
+    }                                                                                              \
+    SIMDEV_EXPORT cudnnStatus_t cudnnDestroy##Name##Descriptor(type descriptor)                    \
+    {                                                                                              \
+        free(descriptor);                                                                          \
+        return CUDNN_STATUS_SUCCESS;                                                               \
+    }
+
+LIFE(Tensor, cudnnTensorDescriptor_t, .rank = 0)
+LIFE(Filter, cudnnFilterDescriptor_t, .rank = 0)
+LIFE(Convolution, cudnnConvolutionDescriptor_t, .groups = 1)
+LIFE(Activation, cudnnActivationDescriptor_t, .swish_beta = 1)
+LIFE(OpTensor, cudnnOpTensorDescriptor_t, .op = CUDNN_OP_TENSOR_ADD)
+
+static bool all_positive(int count, const int *values)
+{
+    for (int i = 0; i < count; i++)
+        if (values[i] < 1)
+            return false;
+    return true;
+}
+
+static bool is_rank(int rank)
+{
+    return rank >= 3 && rank <= SIMDEV_MAX_RANK;
+}
+
+/* Packed strides; false for a format that has none. */
+static bool pack(cudnnTensorFormat_t format, int rank, const int *dim, int *stride)
+{
+    int next = 1;
+    if (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC)
+        return false;
+    if (format == CUDNN_TENSOR_NHWC) {
+        stride[1] = 1;
+        next = dim[1];
+    }
+    for (int i = rank - 1; i >= 0; i--) {
+        if (format == CUDNN_TENSOR_NHWC && i == 1)
+            continue;
+        stride[i] = next;
+        next *= dim[i];
+    }
+    return true;
+}
+
+static void copy(int count, const int *from, int *to)
+{
+    if (to)
+        memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+static int fewer(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- tensors ---- */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
+                                                       cudnnDataType_t type, int rank,
+                                                       const int dim[], const int stride[])
+{
+    if (!tensor || !dim || !stride)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (!is_rank(rank))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    if (!all_positive(rank, dim) || !all_positive(rank, stride))
+        return CUDNN_STATUS_BAD_PARAM;
+    tensor->type = type;
+    tensor->rank = rank;
+    copy(rank, dim, tensor->dim);
+    copy(rank, stride, tensor->stride);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t tensor,
+                                                         cudnnTensorFormat_t format,
+                                                         cudnnDataType_t type, int rank,
+                                                         const int dim[])
+{
+    int stride[SIMDEV_MAX_RANK];
+    if (!tensor || !dim)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (!is_rank(rank) || !pack(format, rank, dim, stride))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    return cudnnSetTensorNdDescriptor(tensor, type, rank, dim, stride);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor,
+                                                       cudnnTensorFormat_t format,
+                                                       cudnnDataType_t type, int n, int c, int h,
+                                                       int w)
+{
+    const int dim[4] = {n, c, h, w};
+    return cudnnSetTensorNdDescriptorEx(tensor, format, type, 4, dim);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t tensor,
+                                                         cudnnDataType_t type, int n, int c, int h,
+                                                         int w, int n_stride, int c_stride,
+                                                         int h_stride, int w_stride)
+{
+    const int dim[4] = {n, c, h, w}, stride[4] = {n_stride, c_stride, h_stride, w_stride};
+    return cudnnSetTensorNdDescriptor(tensor, type, 4, dim, stride);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t tensor,
+                                                       int requested, cudnnDataType_t *type,
+                                                       int *rank, int dim[], int stride[])
+{
+    if (!tensor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (type)
+        *type = tensor->type;
+    if (rank)
+        *rank = tensor->rank;
+    copy(fewer(requested, tensor->rank), tensor->dim, dim);
+    copy(fewer(requested, tensor->rank), tensor->stride, stride);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetTensor4dDescriptor(const cudnnTensorDescriptor_t tensor,
+                                                       cudnnDataType_t *type, int *n, int *c,
+                                                       int *h, int *w, int *n_stride, int *c_stride,
+                                                       int *h_stride, int *w_stride)
+{
+    int *const dim[4] = {n, c, h, w};
+    int *const stride[4] = {n_stride, c_stride, h_stride, w_stride};
+    if (!tensor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (tensor->rank != 4)
+        return CUDNN_STATUS_BAD_PARAM;
+    for (int i = 0; i < 4; i++) {
+        copy(1, &tensor->dim[i], dim[i]);
+        copy(1, &tensor->stride[i], stride[i]);
+    }
+    if (type)
+        *type = tensor->type;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+struct simdev_view simdev_tensor_view(cudnnTensorDescriptor_t tensor, const void *data)
+{
+    struct simdev_view view = {(char *)(uintptr_t)data, tensor->type, tensor->rank, {0}, {0}};
+    for (int i = 0; i < tensor->rank; i++) {
+        view.dim[i] = tensor->dim[i];
+        view.stride[i] = tensor->stride[i];
+    }
+    return view;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t tensor,
+                                                      size_t *size)
+{
+    if (!tensor || !size)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const struct simdev_view view = simdev_tensor_view(tensor, NULL);
+    *size = tensor->rank ? simdev_view_span(&view) : 0;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* ---- filters ---- */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter,
+                                                       cudnnDataType_t type,
+                                                       cudnnTensorFormat_t format, int rank,
+                                                       const int dim[])
+{
+    int stride[SIMDEV_MAX_RANK];
+    if (!filter || !dim)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (!is_rank(rank) || !pack(format, rank, dim, stride))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    if (!all_positive(rank, dim))
+        return CUDNN_STATUS_BAD_PARAM;
+    filter->type = type;
+    filter->format = format;
+    filter->rank = rank;
+    copy(rank, dim, filter->dim);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter,
+                                                       cudnnDataType_t type,
+                                                       cudnnTensorFormat_t format, int k, int c,
+                                                       int h, int w)
+{
+    const int dim[4] = {k, c, h, w};
+    return cudnnSetFilterNdDescriptor(filter, type, format, 4, dim);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t filter,
+                                                       int requested, cudnnDataType_t *type,
+                                                       cudnnTensorFormat_t *format, int *rank,
+                                                       int dim[])
+{
+    if (!filter)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (type)
+        *type = filter->type;
+    if (format)
+        *format = filter->format;
+    if (rank)
+        *rank = filter->rank;
+    copy(fewer(requested, filter->rank), filter->dim, dim);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetFilter4dDescriptor(const cudnnFilterDescriptor_t filter,
+                                                       cudnnDataType_t *type,
+                                                       cudnnTensorFormat_t *format, int *k, int *c,
+                                                       int *h, int *w)
+{
+    int *const dim[4] = {k, c, h, w};
+    if (!filter)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (filter->rank != 4)
+        return CUDNN_STATUS_BAD_PARAM;
+    for (int i = 0; i < 4; i++)
+        copy(1, &filter->dim[i], dim[i]);
+    return cudnnGetFilterNdDescriptor(filter, 0, type, format, NULL, NULL);
+}
+
+struct simdev_view simdev_filter_view(cudnnFilterDescriptor_t filter, const void *data)
+{
+    int stride[SIMDEV_MAX_RANK] = {0};
+    struct simdev_view view = {(char *)(uintptr_t)data, filter->type, filter->rank, {0}, {0}};
+    pack(filter->format, filter->rank, filter->dim, stride);
+    for (int i = 0; i < filter->rank; i++) {
+        view.dim[i] = filter->dim[i];
+        view.stride[i] = stride[i];
+    }
+    return view;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetFilterSizeInBytes(const cudnnFilterDescriptor_t filter,
+                                                      size_t *size)
+{
+    if (!filter || !size)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const struct simdev_view view = simdev_filter_view(filter, NULL);
+    *size = filter->rank ? simdev_view_span(&view) : 0;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* ---- convolutions ---- */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetConvolutionNdDescriptor(
+    cudnnConvolutionDescriptor_t conv, int spatial, const int pad[], const int stride[],
+    const int dilation[], cudnnConvolutionMode_t mode, cudnnDataType_t compute)
+{
+    if (!conv || !pad || !stride || !dilation)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (spatial < 1 || spatial > SIMDEV_MAX_SPATIAL)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    for (int i = 0; i < spatial; i++)
+        if (pad[i] < 0)
+            return CUDNN_STATUS_BAD_PARAM;
+    if (!all_positive(spatial, stride) || !all_positive(spatial, dilation))
+        return CUDNN_STATUS_BAD_PARAM;
+    conv->spatial = spatial;
+    copy(spatial, pad, conv->pad);
+    copy(spatial, stride, conv->stride);
+    copy(spatial, dilation, conv->dilation);
+    conv->mode = mode;
+    conv->compute = compute;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t conv,
+                                                            int pad_h, int pad_w, int u, int v,
+                                                            int dilation_h, int dilation_w,
+                                                            cudnnConvolutionMode_t mode,
+                                                            cudnnDataType_t compute)
+{
+    const int pad[2] = {pad_h, pad_w}, stride[2] = {u, v}, dilation[2] = {dilation_h, dilation_w};
+    return cudnnSetConvolutionNdDescriptor(conv, 2, pad, stride, dilation, mode, compute);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolutionNdDescriptor(const cudnnConvolutionDescriptor_t conv,
+                                                            int requested, int *spatial, int pad[],
+                                                            int stride[], int dilation[],
+                                                            cudnnConvolutionMode_t *mode,
+                                                            cudnnDataType_t *compute)
+{
+    if (!conv)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (spatial)
+        *spatial = conv->spatial;
+    copy(fewer(requested, conv->spatial), conv->pad, pad);
+    copy(fewer(requested, conv->spatial), conv->stride, stride);
+    copy(fewer(requested, conv->spatial), conv->dilation, dilation);
+    if (mode)
+        *mode = conv->mode;
+    if (compute)
+        *compute = conv->compute;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution2dDescriptor(const cudnnConvolutionDescriptor_t conv,
+                                                            int *pad_h, int *pad_w, int *u, int *v,
+                                                            int *dilation_h, int *dilation_w,
+                                                            cudnnConvolutionMode_t *mode,
+                                                            cudnnDataType_t *compute)
+{
+    if (!conv)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (conv->spatial != 2)
+        return CUDNN_STATUS_BAD_PARAM;
+    copy(1, &conv->pad[0], pad_h);
+    copy(1, &conv->pad[1], pad_w);
+    copy(1, &conv->stride[0], u);
+    copy(1, &conv->stride[1], v);
+    copy(1, &conv->dilation[0], dilation_h);
+    copy(1, &conv->dilation[1], dilation_w);
+    return cudnnGetConvolutionNdDescriptor(conv, 0, NULL, NULL, NULL, NULL, mode, compute);
+}
+
+/* A property of the convolution descriptor with Set and Get. */
+#define PROPERTY(Name, type, field)                                                                \
+    SIMDEV_EXPORT cudnnStatus_t cudnnSetConvolution##Name(cudnnConvolutionDescriptor_t conv,       \
+                                                          type value)                              \
+    {                                                                                              \
+        if (!conv)                                                                                 \
+            return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;                                            \
+        conv->field = value;                                                                       \
+        return CUDNN_STATUS_SUCCESS;                                                               \
+    }                                                                                              \
+    SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution##Name(cudnnConvolutionDescriptor_t conv,       \
+                                                          type *value)                             \
+    {                                                                                              \
+        if (!conv || !value)                                                                       \
+            return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;                                            \
+        *value = conv->field;                                                                      \
+        return CUDNN_STATUS_SUCCESS;                                                               \
+    }
+
+PROPERTY(MathType, cudnnMathType_t, math)
+PROPERTY(GroupCount, int, groups)
+PROPERTY(ReorderType, cudnnReorderType_t, reorder)
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t x,
+    const cudnnFilterDescriptor_t w, int rank, int dim[])
+{
+    if (!conv || !x || !w || !dim)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (x->rank != rank || w->rank != rank || conv->spatial != rank - 2 ||
+        x->dim[1] != w->dim[1] * conv->groups)
+        return CUDNN_STATUS_BAD_PARAM;
+    dim[0] = x->dim[0];
+    dim[1] = w->dim[0];
+    for (int i = 0; i < conv->spatial; i++) {
+        const int room = x->dim[2 + i] + 2 * conv->pad[i];
+        const int reach = (w->dim[2 + i] - 1) * conv->dilation[i] + 1;
+        if (room < reach)
+            return CUDNN_STATUS_BAD_PARAM;
+        dim[2 + i] = (room - reach) / conv->stride[i] + 1;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t x,
+    const cudnnFilterDescriptor_t filter, int *n, int *c, int *h, int *w)
+{
+    int dim[4];
+    int *const out[4] = {n, c, h, w};
+    const cudnnStatus_t status = cudnnGetConvolutionNdForwardOutputDim(conv, x, filter, 4, dim);
+    for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < 4; i++)
+        copy(1, &dim[i], out[i]);
+    return status;
+}
+
+/* ---- activations and tensor operations ---- */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t activation,
+                                                         cudnnActivationMode_t mode,
+                                                         cudnnNanPropagation_t nan, double coef)
+{
+    if (!activation)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *activation = (struct cudnnActivationStruct){mode, nan, coef, 1.0};
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t
+cudnnGetActivationDescriptor(const cudnnActivationDescriptor_t activation,
+                             cudnnActivationMode_t *mode, cudnnNanPropagation_t *nan, double *coef)
+{
+    if (!activation || !mode || !nan || !coef)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *mode = activation->mode;
+    *nan = activation->nan;
+    *coef = activation->coefficient;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t
+cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, double beta)
+{
+    if (!activation)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    activation->swish_beta = beta;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t
+cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, double *beta)
+{
+    if (!activation || !beta)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *beta = activation->swish_beta;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_pointwise *op)
+{
+    static const struct {
+        cudnnActivationMode_t mode;
+        cudnnPointwiseMode_t op;
+    } known[] = {
+        {CUDNN_ACTIVATION_SIGMOID, CUDNN_POINTWISE_SIGMOID_FWD},
+        {CUDNN_ACTIVATION_RELU, CUDNN_POINTWISE_RELU_FWD},
+        {CUDNN_ACTIVATION_TANH, CUDNN_POINTWISE_TANH_FWD},
+        {CUDNN_ACTIVATION_CLIPPED_RELU, CUDNN_POINTWISE_RELU_FWD},
+        {CUDNN_ACTIVATION_ELU, CUDNN_POINTWISE_ELU_FWD},
+        {CUDNN_ACTIVATION_IDENTITY, CUDNN_POINTWISE_IDENTITY},
+        {CUDNN_ACTIVATION_SWISH, CUDNN_POINTWISE_SWISH_FWD},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].mode != activation->mode)
+            continue;
+        *op = simdev_pointwise_of(known[i].op);
+        if (activation->mode == CUDNN_ACTIVATION_CLIPPED_RELU)
+            op->upper_clip = (float)activation->coefficient;
+        op->elu_alpha = (float)activation->coefficient;
+        op->swish_beta = (float)activation->swish_beta;
+        return true;
+    }
+    return false;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t descriptor,
+                                                       cudnnOpTensorOp_t op,
+                                                       cudnnDataType_t compute,
+                                                       cudnnNanPropagation_t nan)
+{
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *descriptor = (struct cudnnOpTensorStruct){op, compute, nan};
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetOpTensorDescriptor(const cudnnOpTensorDescriptor_t descriptor,
+                                                       cudnnOpTensorOp_t *op,
+                                                       cudnnDataType_t *compute,
+                                                       cudnnNanPropagation_t *nan)
+{
+    if (!descriptor || !op || !compute || !nan)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *op = descriptor->op;
+    *compute = descriptor->compute;
+    *nan = descriptor->nan;
+    return CUDNN_STATUS_SUCCESS;
+}

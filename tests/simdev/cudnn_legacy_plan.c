@@ -1,0 +1,384 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+/* A legacy convolution is planned as a backend graph by the planner itself, not by our exported
+ * entries: nothing that wraps those may see it. */
+
+enum {
+    MAX_MADE = 64,
+    MAX_CONFIGS = 16,
+    BUCKETS = 4096
+};
+
+struct entry {
+    struct simdev_legacy_problem problem;
+    struct simdev_legacy_plan plan;
+    struct entry *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *bucket[BUCKETS];
+
+/* Descriptors made so far and the first failure; after one, nothing more happens. */
+struct builder {
+    const struct simdev_planner *planner;
+    cudnnStatus_t status;
+    int made;
+    cudnnBackendDescriptor_t descriptor[MAX_MADE];
+};
+
+static cudnnBackendDescriptor_t make(struct builder *b, cudnnBackendDescriptorType_t type)
+{
+    cudnnBackendDescriptor_t made = NULL;
+    if (b->status == CUDNN_STATUS_SUCCESS && b->made == MAX_MADE)
+        b->status = CUDNN_STATUS_INTERNAL_ERROR;
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->status = b->planner->create(type, &made);
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->descriptor[b->made++] = made;
+    return made;
+}
+
+static void set(struct builder *b, cudnnBackendDescriptor_t descriptor,
+                cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                const void *values)
+{
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->status = b->planner->set(descriptor, name, type, count, values);
+}
+
+static void set_descriptor(struct builder *b, cudnnBackendDescriptor_t descriptor,
+                           cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value)
+{
+    set(b, descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+}
+
+static void finalize(struct builder *b, cudnnBackendDescriptor_t descriptor)
+{
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->status = b->planner->finalize(descriptor);
+}
+
+static void destroy_made(struct builder *b, int keep)
+{
+    while (b->made > keep)
+        (void)b->planner->destroy(b->descriptor[--b->made]);
+}
+
+/* ---- the graph ---- */
+
+static cudnnBackendDescriptor_t tensor(struct builder *b, const struct simdev_view *view,
+                                       int64_t uid, bool is_virtual)
+{
+    const cudnnDataType_t type = is_virtual ? CUDNN_DATA_FLOAT : view->type;
+    const int64_t alignment = 16;
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    set(b, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    set(b, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, view->rank, view->dim);
+    set(b, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, view->rank, view->stride);
+    set(b, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
+    set(b, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    set(b, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
+    finalize(b, d);
+    return d;
+}
+
+static cudnnBackendDescriptor_t convolution(struct builder *b,
+                                            const struct cudnnConvolutionStruct *conv)
+{
+    int64_t pad[SIMDEV_MAX_SPATIAL], stride[SIMDEV_MAX_SPATIAL], dilation[SIMDEV_MAX_SPATIAL];
+    const int64_t spatial = conv->spatial;
+    for (int i = 0; i < conv->spatial; i++) {
+        pad[i] = conv->pad[i];
+        stride[i] = conv->stride[i];
+        dilation[i] = conv->dilation[i];
+    }
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &conv->compute);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &conv->mode);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, spatial, dilation);
+    set(b, d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, spatial, stride);
+    finalize(b, d);
+    return d;
+}
+
+static cudnnBackendDescriptor_t operation(struct builder *b,
+                                          const struct simdev_legacy_problem *problem,
+                                          const cudnnBackendDescriptor_t operand[SIMDEV_ROLES])
+{
+    static const struct {
+        cudnnBackendDescriptorType_t type;
+        cudnnBackendAttributeName_t role[SIMDEV_ROLES], conv, alpha, beta;
+    } name[] = {
+        [SIMDEV_CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                 CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+        [SIMDEV_CONV_BACKWARD_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                                       {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+        [SIMDEV_CONV_BACKWARD_FILTER] =
+            {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+             {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+    };
+    const enum simdev_conv_kind kind = problem->kind;
+    cudnnBackendDescriptor_t conv = convolution(b, &problem->conv);
+    cudnnBackendDescriptor_t d = make(b, name[kind].type);
+    for (int role = 0; role < SIMDEV_ROLES; role++)
+        set_descriptor(b, d, name[kind].role[role], operand[role]);
+    set_descriptor(b, d, name[kind].conv, conv);
+    set(b, d, name[kind].alpha, CUDNN_TYPE_FLOAT, 1, &problem->alpha);
+    set(b, d, name[kind].beta, CUDNN_TYPE_FLOAT, 1, &problem->beta);
+    finalize(b, d);
+    return d;
+}
+
+static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev_pointwise *op,
+                                          cudnnBackendDescriptor_t x,
+                                          cudnnBackendDescriptor_t second,
+                                          cudnnBackendDescriptor_t y)
+{
+    const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    const double lower = (double)op->lower_clip, upper = (double)op->upper_clip;
+    const double elu = (double)op->elu_alpha, swish = (double)op->swish_beta;
+    cudnnBackendDescriptor_t mode = make(b, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set(b, mode, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &op->mode);
+    set(b, mode, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute);
+    if (op->mode == CUDNN_POINTWISE_RELU_FWD && upper < 1e38) {
+        set(b, mode, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &lower);
+        set(b, mode, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &upper);
+    }
+    if (op->mode == CUDNN_POINTWISE_ELU_FWD)
+        set(b, mode, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_DOUBLE, 1, &elu);
+    if (op->mode == CUDNN_POINTWISE_SWISH_FWD)
+        set(b, mode, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_DOUBLE, 1, &swish);
+    finalize(b, mode);
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
+    set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+    if (second)
+        set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, second);
+    set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    set(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &op->alpha1);
+    set(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &op->alpha2);
+    finalize(b, d);
+    return d;
+}
+
+/* The operations behind a fused convolution: add the side input, add the bias, activate. */
+static int fused_operations(struct builder *b, const struct simdev_legacy_problem *problem,
+                            cudnnBackendDescriptor_t from, cudnnBackendDescriptor_t y,
+                            cudnnBackendDescriptor_t *operation_list)
+{
+    const struct simdev_view *shape = &problem->view[SIMDEV_Y];
+    struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_ADD);
+    struct cudnnActivationStruct activation = problem->activation;
+    const bool activates = activation.mode != CUDNN_ACTIVATION_IDENTITY;
+    int count = 0;
+    if (problem->side.rank) {
+        cudnnBackendDescriptor_t to = tensor(b, shape, 100, true);
+        op.alpha2 = problem->side_scale;
+        operation_list[count++] =
+            pointwise(b, &op, from, tensor(b, &problem->side, SIMDEV_UID_SIDE, false), to);
+        from = to;
+    }
+    cudnnBackendDescriptor_t to = activates ? tensor(b, shape, 101, true) : y;
+    op.alpha2 = 1;
+    operation_list[count++] =
+        pointwise(b, &op, from, tensor(b, &problem->bias, SIMDEV_UID_BIAS, false), to);
+    if (activates) {
+        if (!simdev_activation_op(&activation, &op))
+            b->status = CUDNN_STATUS_NOT_SUPPORTED;
+        operation_list[count++] = pointwise(b, &op, to, NULL, y);
+    }
+    return count;
+}
+
+static cudnnBackendDescriptor_t graph(struct builder *b,
+                                      const struct simdev_legacy_problem *problem)
+{
+    cudnnBackendDescriptor_t operand[SIMDEV_ROLES], list[4];
+    int count = 1;
+    for (int role = 0; role < SIMDEV_ROLES; role++)
+        operand[role] = tensor(b, &problem->view[role], SIMDEV_UID_X + role, false);
+    cudnnBackendDescriptor_t y = operand[SIMDEV_Y];
+    if (problem->is_fused)
+        operand[SIMDEV_Y] = tensor(b, &problem->view[SIMDEV_Y], 102, true);
+    list[0] = operation(b, problem, operand);
+    if (problem->is_fused)
+        count += fused_operations(b, problem, operand[SIMDEV_Y], y, list + 1);
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    set(b, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
+    finalize(b, d);
+    return d;
+}
+
+/* ---- the plan ---- */
+
+static bool has_note(const struct builder *b, cudnnBackendDescriptor_t engine,
+                     cudnnBackendNumericalNote_t wanted)
+{
+    cudnnBackendNumericalNote_t note[16];
+    int64_t count = 0;
+    if (b->planner->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, 16,
+                        &count, note) != CUDNN_STATUS_SUCCESS)
+        return false;
+    for (int64_t i = 0; i < count && i < 16; i++)
+        if (note[i] == wanted)
+            return true;
+    return false;
+}
+
+/* Turns a config into the program of its plan. */
+static cudnnStatus_t try_config(struct builder *b, cudnnBackendDescriptor_t config,
+                                struct simdev_legacy_plan *out)
+{
+    const int keep = b->made;
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    if (b->planner->device)
+        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
+    finalize(b, d);
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->status = simdev_plan_program(d, &out->program);
+    const cudnnStatus_t status = b->status;
+    b->status = CUDNN_STATUS_SUCCESS;
+    destroy_made(b, keep);
+    return status;
+}
+
+static bool math_allows(const struct builder *b, cudnnBackendDescriptor_t engine,
+                        cudnnMathType_t math)
+{
+    if (math == CUDNN_FMA_MATH && has_note(b, engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE))
+        return false;
+    return math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ||
+           !has_note(b, engine, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+}
+
+static cudnnStatus_t plan_by_heuristics(struct builder *b, cudnnBackendDescriptor_t operations,
+                                        cudnnMathType_t math, struct simdev_legacy_plan *out)
+{
+    const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
+    cudnnBackendDescriptor_t config[MAX_CONFIGS];
+    int64_t count = 0;
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operations);
+    set(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    if (b->planner->device)
+        set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->planner->device);
+    finalize(b, d);
+    for (int i = 0; i < MAX_CONFIGS; i++)
+        config[i] = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    cudnnBackendDescriptor_t engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    if (b->status == CUDNN_STATUS_SUCCESS)
+        b->status = b->planner->get(d, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                    MAX_CONFIGS, &count, config);
+    if (b->status != CUDNN_STATUS_SUCCESS)
+        return b->status;
+    for (int64_t i = 0; i < count && i < MAX_CONFIGS; i++) {
+        int64_t one = 0;
+        if (b->planner->get(config[i], CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                            1, &one, &engine) != CUDNN_STATUS_SUCCESS ||
+            !math_allows(b, engine, math) ||
+            has_note(b, engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC))
+            continue;
+        out->uses_tensor_cores = has_note(b, engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+        out->is_deterministic = true;
+        if (try_config(b, config[i], out) == CUDNN_STATUS_SUCCESS)
+            return CUDNN_STATUS_SUCCESS;
+    }
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t operations,
+                                    int64_t index, struct simdev_legacy_plan *out)
+{
+    cudnnBackendDescriptor_t engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    set_descriptor(b, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, operations);
+    set(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+    if (b->planner->device)
+        set_descriptor(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->planner->device);
+    finalize(b, engine);
+    cudnnBackendDescriptor_t config = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    set_descriptor(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    finalize(b, config);
+    if (b->status != CUDNN_STATUS_SUCCESS)
+        return b->status;
+    out->uses_tensor_cores = has_note(b, engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    out->is_deterministic = !has_note(b, engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    return try_config(b, config, out);
+}
+
+static void make_plan(const struct simdev_legacy_problem *problem, struct simdev_legacy_plan *out)
+{
+    struct builder b = {.planner = simdev_planner()};
+    cudnnBackendDescriptor_t operations = graph(&b, problem);
+    if (b.status != CUDNN_STATUS_SUCCESS)
+        out->status = b.status;
+    else if (problem->algo == SIMDEV_ALGO_HEURISTIC)
+        out->status = plan_by_heuristics(&b, operations, problem->conv.math, out);
+    else if (problem->algo == SIMDEV_ALGO_NO_WORKSPACE)
+        out->status = plan_by_engine(&b, operations, 0, out);
+    else
+        out->status = CUDNN_STATUS_NOT_SUPPORTED;
+    destroy_made(&b, 0);
+    if (out->status != CUDNN_STATUS_SUCCESS)
+        return;
+    /* A legacy call declares no alignment: only the type's own is owed. */
+    for (int i = 0; i < out->program->tensors; i++)
+        out->program->tensor[i].alignment =
+            (int64_t)simdev_type_size(out->program->tensor[i].view.type);
+}
+
+/* Problems are zeroed before they are filled, so that equal ones are equal in every byte. */
+static bool same_bytes(const void *a, const void *b, size_t size)
+{
+    return memcmp(a, b, size) == 0;
+}
+
+static size_t hash(const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ at[i]) * 1099511628211u;
+    return (size_t)(h % BUCKETS);
+}
+
+const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem)
+{
+    const size_t at = hash(problem, sizeof *problem);
+    pthread_mutex_lock(&lock);
+    struct entry *entry = bucket[at];
+    while (entry && !same_bytes(&entry->problem, problem, sizeof *problem))
+        entry = entry->next;
+    if (!entry) {
+        entry = calloc(1, sizeof *entry);
+        if (entry) {
+            memcpy(&entry->problem, problem, sizeof *problem);
+            make_plan(problem, &entry->plan);
+            entry->next = bucket[at];
+            bucket[at] = entry;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return entry ? &entry->plan : NULL;
+}

@@ -1,0 +1,69 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+static struct simdev_planner chosen;
+static pthread_once_t chosen_once = PTHREAD_ONCE_INIT;
+
+static void choose(void)
+{
+    const char *wish = getenv("SIMDEV_PLANNING");
+    const bool by_rule = wish && strcmp(wish, "rule") == 0;
+    char text[64] = "rule of thumb";
+    if (!by_rule && simdev_planner_real(&chosen)) {
+        const size_t version = chosen.version;
+        snprintf(text, sizeof text, "cudnn %zu.%zu.%zu", version / 10000, version / 100 % 100,
+                 version % 100);
+    } else {
+        chosen = (struct simdev_planner){.device = NULL};
+        simdev_planner_rule(&chosen);
+    }
+    simdev_note_planning(text);
+}
+
+const struct simdev_planner *simdev_planner(void)
+{
+    pthread_once(&chosen_once, choose);
+    return &chosen;
+}
+
+static cudnnStatus_t read_json(cudnnBackendDescriptor_t plan, char **out)
+{
+    const struct simdev_planner *planner = simdev_planner();
+    int64_t length = 0;
+    cudnnStatus_t status = planner->get(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                        CUDNN_TYPE_CHAR, 0, &length, NULL);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    char *json = calloc((size_t)length + 1, 1);
+    if (!json)
+        return CUDNN_STATUS_ALLOC_FAILED;
+    status = planner->get(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                          length, &length, json);
+    if (status != CUDNN_STATUS_SUCCESS) {
+        free(json);
+        return status;
+    }
+    *out = json;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_program **out)
+{
+    char *json;
+    int64_t workspace = 0;
+    cudnnStatus_t status = simdev_planner()->get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                                 CUDNN_TYPE_INT64, 1, NULL, &workspace);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = read_json(plan, &json);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    struct simdev_program *program = simdev_program_parse(json, (size_t)workspace);
+    free(json);
+    if (!program)
+        return CUDNN_STATUS_ALLOC_FAILED;
+    *out = program;
+    return CUDNN_STATUS_SUCCESS;
+}

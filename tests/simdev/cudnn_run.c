@@ -1,0 +1,333 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+/* A program bound to memory, on its way through a stream. */
+struct run {
+    struct simdev_program *program;
+    char *workspace;
+    float *value; /* of by-value tensors, one each, read at launch as cuDNN does */
+    char *data[]; /* one per tensor; NULL for virtual ones */
+};
+
+static struct simdev_view bound(const struct simdev_tensor *tensor, char *data)
+{
+    struct simdev_view view = tensor->view;
+    view.data = data;
+    return view;
+}
+
+/* ---- checks: what a card would fault on, or worse ---- */
+
+static bool check_tensor(const struct simdev_tensor *tensor, const char *data, const char *when)
+{
+    const size_t span = simdev_view_span(&tensor->view);
+    const long long uid = (long long)tensor->uid;
+    if (!simdev_range_alive(data, span)) {
+        simdev_violation("%s: tensor %lld at %p, %zu bytes, is not inside one live allocation",
+                         when, uid, (const void *)data, span);
+        return false;
+    }
+    if (tensor->alignment > 0 && (uintptr_t)data % (uintptr_t)tensor->alignment != 0) {
+        simdev_violation("%s: tensor %lld at %p is not aligned to the declared %lld bytes", when,
+                         uid, (const void *)data, (long long)tensor->alignment);
+        return false;
+    }
+    return true;
+}
+
+static bool check_workspace(const struct run *run, const char *when)
+{
+    const struct simdev_program *program = run->program;
+    const size_t bytes = program->workspace;
+    if (bytes == 0)
+        return true;
+    if (!run->workspace || !simdev_range_alive(run->workspace, bytes)) {
+        simdev_violation("%s: the plan's %zu bytes of workspace at %p are not inside one live "
+                         "allocation",
+                         when, bytes, (void *)run->workspace);
+        return false;
+    }
+    const struct simdev_view scratch = {
+        run->workspace, CUDNN_DATA_HALF, 1, {(int64_t)((bytes + 1) / 2)}, {1}};
+    for (int i = 0; i < program->tensors; i++) {
+        const struct simdev_view view = bound(&program->tensor[i], run->data[i]);
+        if (view.data && !program->tensor[i].is_by_value && simdev_views_overlap(&scratch, &view)) {
+            simdev_violation("%s: the workspace at %p overlaps tensor %lld", when,
+                             (void *)run->workspace, (long long)program->tensor[i].uid);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An output may be the very elements of a pointwise operand; any other overlap is a race on a card.
+ */
+static bool may_share(const struct simdev_program *program, int input, int output)
+{
+    for (int n = 0; n < program->nodes; n++) {
+        const struct simdev_node *node = &program->node[n];
+        for (int role = 0; role < SIMDEV_ROLES; role++)
+            if (!node->is_pointwise && node->operand[role] == input &&
+                node->operand[role] != output)
+                return false;
+    }
+    return true;
+}
+
+static bool check_aliasing(const struct run *run, const char *when)
+{
+    const struct simdev_program *program = run->program;
+    for (int out = 0; out < program->tensors; out++) {
+        const struct simdev_view y = bound(&program->tensor[out], run->data[out]);
+        if (!program->tensor[out].is_written || !y.data)
+            continue;
+        for (int in = 0; in < program->tensors; in++) {
+            const struct simdev_view x = bound(&program->tensor[in], run->data[in]);
+            if (in == out || !x.data || program->tensor[in].is_by_value)
+                continue;
+            const bool same = simdev_views_equal(&x, &y) && may_share(program, in, out);
+            if (!same && simdev_views_overlap(&x, &y)) {
+                simdev_violation("%s: output %lld overlaps tensor %lld", when,
+                                 (long long)program->tensor[out].uid,
+                                 (long long)program->tensor[in].uid);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool check_run(const struct run *run, const char *when)
+{
+    const struct simdev_program *program = run->program;
+    for (int i = 0; i < program->tensors; i++) {
+        const struct simdev_tensor *tensor = &program->tensor[i];
+        if (!tensor->is_virtual && !tensor->is_by_value &&
+            !check_tensor(tensor, run->data[i], when))
+            return false;
+    }
+    return check_workspace(run, when);
+}
+
+/* ---- the work ---- */
+
+static bool is_direct(const struct simdev_node *node, const struct simdev_tensor *tensor, int role)
+{
+    const bool is_result = role == (int)simdev_conv_result(node->geometry.kind);
+    const bool scaled = is_result && (node->alpha != 1 || node->beta != 0);
+    const bool flipped = role == SIMDEV_W && node->is_flipped;
+    return tensor->view.type == CUDNN_DATA_FLOAT && !scaled && !flipped && !tensor->is_by_value;
+}
+
+static struct simdev_kernel *kernel_of(struct simdev_program *program, struct simdev_node *node)
+{
+    struct simdev_view view[SIMDEV_ROLES];
+    pthread_mutex_lock(&program->lock);
+    if (!node->kernel) {
+        for (int role = 0; role < SIMDEV_ROLES; role++) {
+            const struct simdev_tensor *tensor = &program->tensor[node->operand[role]];
+            view[role] = tensor->view;
+            if (!is_direct(node, tensor, role))
+                simdev_view_pack(&tensor->view, &view[role]);
+        }
+        node->kernel = simdev_kernel_create(&node->geometry, view);
+    }
+    struct simdev_kernel *kernel = node->kernel;
+    pthread_mutex_unlock(&program->lock);
+    return kernel;
+}
+
+static struct simdev_view operand(const struct simdev_program *program, char *const *data,
+                                  const struct simdev_node *node, int role)
+{
+    const int index = node->operand[role];
+    return bound(&program->tensor[index], data[index]);
+}
+
+/* Brings the operand of a role into packed f32, in the filter's natural order. */
+static bool stage(const struct simdev_node *node, struct simdev_view from, int role,
+                  struct simdev_view *packed)
+{
+    const struct simdev_pointwise copy = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
+    simdev_view_pack(&from, packed);
+    packed->data = simdev_scratch_take((size_t)simdev_view_elements(packed) * sizeof(float));
+    if (!packed->data)
+        return false;
+    if (role == (int)simdev_conv_result(node->geometry.kind))
+        return true;
+    if (role == SIMDEV_W && node->is_flipped)
+        simdev_view_flip(&from, node->geometry.spatial);
+    simdev_pointwise_run(&copy, &from, NULL, packed);
+    return true;
+}
+
+static void unstage(const struct simdev_node *node, const struct simdev_view *packed,
+                    struct simdev_view to)
+{
+    struct simdev_pointwise copy = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
+    copy.scale = node->alpha;
+    copy.beta = node->beta;
+    if (simdev_conv_result(node->geometry.kind) == SIMDEV_W && node->is_flipped)
+        simdev_view_flip(&to, node->geometry.spatial);
+    simdev_pointwise_run(&copy, packed, NULL, &to);
+}
+
+static bool run_convolution(struct simdev_program *program, char *const *data,
+                            struct simdev_node *node)
+{
+    const enum simdev_role result = simdev_conv_result(node->geometry.kind);
+    const struct simdev_kernel *kernel = kernel_of(program, node);
+    struct simdev_view packed[SIMDEV_ROLES] = {{.data = NULL}};
+    char *memory[SIMDEV_ROLES];
+    bool ok = kernel != NULL;
+    for (int role = 0; ok && role < SIMDEV_ROLES; role++) {
+        const struct simdev_view view = operand(program, data, node, role);
+        memory[role] = view.data;
+        if (!is_direct(node, &program->tensor[node->operand[role]], role)) {
+            ok = stage(node, view, role, &packed[role]);
+            memory[role] = packed[role].data;
+        }
+    }
+    ok = ok && simdev_kernel_run(kernel, memory);
+    if (ok && packed[result].data)
+        unstage(node, &packed[result], operand(program, data, node, (int)result));
+    for (int role = 0; role < SIMDEV_ROLES; role++)
+        simdev_scratch_give(packed[role].data);
+    simdev_count(SIMDEV_CONV_LAUNCHES);
+    return ok;
+}
+
+static bool run_pointwise(const struct simdev_program *program, char *const *data,
+                          const struct simdev_node *node)
+{
+    const struct simdev_view x = operand(program, data, node, SIMDEV_X);
+    const struct simdev_view y = operand(program, data, node, SIMDEV_Y);
+    struct simdev_view b;
+    if (node->operand[SIMDEV_W] >= 0)
+        b = operand(program, data, node, SIMDEV_W);
+    simdev_pointwise_run(&node->pointwise, &x, node->operand[SIMDEV_W] >= 0 ? &b : NULL, &y);
+    if (program->nodes == 1)
+        simdev_count(SIMDEV_OTHER_LAUNCHES);
+    return true;
+}
+
+static bool take_virtuals(const struct simdev_program *program, char **data)
+{
+    for (int i = 0; i < program->tensors; i++) {
+        if (!program->tensor[i].is_virtual)
+            continue;
+        data[i] = simdev_scratch_take(simdev_view_span(&program->tensor[i].view));
+        if (!data[i])
+            return false;
+    }
+    return true;
+}
+
+static void run_nodes(struct run *run)
+{
+    struct simdev_program *program = run->program;
+    bool ok = take_virtuals(program, run->data);
+    for (int n = 0; ok && n < program->nodes; n++) {
+        struct simdev_node *node = &program->node[n];
+        ok = node->is_pointwise ? run_pointwise(program, run->data, node)
+                                : run_convolution(program, run->data, node);
+    }
+    if (!ok)
+        simdev_violation("a plan could not be computed: no host memory");
+    for (int i = 0; i < program->tensors; i++)
+        if (program->tensor[i].is_virtual)
+            simdev_scratch_give(run->data[i]);
+}
+
+static void destroy(struct run *run)
+{
+    simdev_program_release(run->program);
+    free(run->value);
+    free(run);
+}
+
+/* Who shares the workspace by mistake is to see it: a card writes there at any time of the run. */
+static void scribble(const struct run *run)
+{
+    if (run->program->workspace)
+        memset(run->workspace, 0xa5, run->program->workspace);
+}
+
+static void work(void *arg)
+{
+    struct run *run = arg;
+    if (check_run(run, "at run time")) {
+        scribble(run);
+        run_nodes(run);
+        scribble(run);
+        simdev_note_workspace(run->program->workspace);
+    }
+    destroy(run);
+}
+
+/* ---- launches ---- */
+
+static bool bind_tensor(struct run *run, int index, const struct simdev_binding *binding)
+{
+    const struct simdev_tensor *tensor = &run->program->tensor[index];
+    if (tensor->is_virtual)
+        return true;
+    for (int i = 0; i < binding->count; i++) {
+        if (binding->uid[i] != tensor->uid)
+            continue;
+        run->data[index] = binding->pointer[i];
+        if (tensor->is_by_value && run->data[index]) {
+            memcpy(&run->value[index], run->data[index], simdev_type_size(tensor->view.type));
+            run->data[index] = (char *)&run->value[index];
+        }
+        if (run->data[index])
+            return true;
+    }
+    simdev_violation("at launch: the variant pack has no pointer for tensor %lld",
+                     (long long)tensor->uid);
+    return false;
+}
+
+static struct run *bind(struct simdev_program *program, const struct simdev_binding *binding,
+                        bool *bound_all)
+{
+    const size_t tensors = (size_t)program->tensors;
+    struct run *run = calloc(1, sizeof *run + tensors * sizeof *run->data);
+    if (!run)
+        return NULL;
+    run->value = calloc(tensors, sizeof *run->value);
+    run->program = simdev_program_retain(program);
+    run->workspace = binding->workspace;
+    if (!run->value) {
+        destroy(run);
+        return NULL;
+    }
+    *bound_all = true;
+    for (int i = 0; *bound_all && i < program->tensors; i++)
+        *bound_all = bind_tensor(run, i, binding);
+    return run;
+}
+
+cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
+                                    const struct simdev_binding *binding)
+{
+    bool bound_all;
+    if (program->refusal[0]) {
+        simdev_violation("at launch: the simulated device cannot compute %s", program->refusal);
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "cannot compute %s", program->refusal);
+    }
+    struct run *run = bind(program, binding, &bound_all);
+    if (!run)
+        return simdev_fail(CUDNN_STATUS_ALLOC_FAILED, "no host memory");
+    if (!bound_all || !check_run(run, "at launch") || !check_aliasing(run, "at launch")) {
+        destroy(run);
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "operands refused");
+    }
+    if (simdev_enqueue(stream, work, run) != cudaSuccess) {
+        destroy(run);
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "no such stream");
+    }
+    return CUDNN_STATUS_SUCCESS;
+}

@@ -1,0 +1,360 @@
+/* Checks of the legacy API: convolutions, queries, tensor operations, order on a stream. */
+#include "selftest_cudnn.h"
+
+/* ---- the legacy API ---- */
+
+struct legacy {
+    cudnnTensorDescriptor_t x, y, bias;
+    cudnnFilterDescriptor_t w;
+    cudnnConvolutionDescriptor_t conv;
+};
+
+static cudnnTensorDescriptor_t legacy_tensor(const struct tensor *t, cudnnDataType_t type)
+{
+    cudnnTensorDescriptor_t d;
+    int dim[5], stride[5];
+    for (int i = 0; i < t->rank; i++) {
+        dim[i] = (int)t->dim[i];
+        stride[i] = (int)t->stride[i];
+    }
+    NEED(cudnnCreateTensorDescriptor(&d));
+    NEED(cudnnSetTensorNdDescriptor(d, type, t->rank, dim, stride));
+    return d;
+}
+
+static struct legacy legacy_of(const struct problem *p, const struct tensor t[ROLES])
+{
+    struct legacy l;
+    int dim[5], pad[3], stride[3], dilation[3];
+    const struct tensor bias = bias_like(&t[Y], p->nhwc);
+    for (int i = 0; i < t[W].rank; i++)
+        dim[i] = (int)t[W].dim[i];
+    for (int i = 0; i < p->spatial; i++) {
+        pad[i] = (int)p->lower[i];
+        stride[i] = (int)p->stride[i];
+        dilation[i] = (int)p->dilation[i];
+    }
+    l.x = legacy_tensor(&t[X], p->type);
+    l.y = legacy_tensor(&t[Y], p->type);
+    l.bias = legacy_tensor(&bias, p->type);
+    NEED(cudnnCreateFilterDescriptor(&l.w));
+    NEED(cudnnSetFilterNdDescriptor(l.w, p->type, p->nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
+                                    t[W].rank, dim));
+    NEED(cudnnCreateConvolutionDescriptor(&l.conv));
+    NEED(cudnnSetConvolutionNdDescriptor(l.conv, p->spatial, pad, stride, dilation,
+                                         p->flip ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION,
+                                         CUDNN_DATA_FLOAT));
+    NEED(cudnnSetConvolutionGroupCount(l.conv, p->groups));
+    return l;
+}
+
+static void legacy_end(struct legacy *l)
+{
+    NEED(cudnnDestroyTensorDescriptor(l->x));
+    NEED(cudnnDestroyTensorDescriptor(l->y));
+    NEED(cudnnDestroyTensorDescriptor(l->bias));
+    NEED(cudnnDestroyFilterDescriptor(l->w));
+    NEED(cudnnDestroyConvolutionDescriptor(l->conv));
+}
+
+static cudnnStatus_t legacy_run(const struct problem *p, const struct legacy *l,
+                                const struct tensor t[ROLES], int result, int algo)
+{
+    size_t bytes = 0;
+    void *workspace = NULL;
+    cudnnStatus_t status;
+    if (result == Y)
+        status = cudnnGetConvolutionForwardWorkspaceSize(handle, l->x, l->w, l->conv, l->y,
+                                                         (cudnnConvolutionFwdAlgo_t)algo, &bytes);
+    else if (result == X)
+        status = cudnnGetConvolutionBackwardDataWorkspaceSize(
+            handle, l->w, l->y, l->conv, l->x, (cudnnConvolutionBwdDataAlgo_t)algo, &bytes);
+    else
+        status = cudnnGetConvolutionBackwardFilterWorkspaceSize(
+            handle, l->x, l->y, l->conv, l->w, (cudnnConvolutionBwdFilterAlgo_t)algo, &bytes);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (bytes)
+        NEED(cudaMalloc(&workspace, bytes));
+    if (result == Y)
+        status = cudnnConvolutionForward(handle, &p->alpha, l->x, t[X].device, l->w, t[W].device,
+                                         l->conv, (cudnnConvolutionFwdAlgo_t)algo, workspace, bytes,
+                                         &p->beta, l->y, t[Y].device);
+    else if (result == X)
+        status = cudnnConvolutionBackwardData(
+            handle, &p->alpha, l->w, t[W].device, l->y, t[Y].device, l->conv,
+            (cudnnConvolutionBwdDataAlgo_t)algo, workspace, bytes, &p->beta, l->x, t[X].device);
+    else
+        status = cudnnConvolutionBackwardFilter(
+            handle, &p->alpha, l->x, t[X].device, l->y, t[Y].device, l->conv,
+            (cudnnConvolutionBwdFilterAlgo_t)algo, workspace, bytes, &p->beta, l->w, t[W].device);
+    NEED(cudaDeviceSynchronize());
+    if (workspace)
+        NEED(cudaFree(workspace));
+    return status;
+}
+
+static bool legacy_agrees(const struct problem *p, int result, int algo)
+{
+    struct tensor t[ROLES];
+    shape(p, t);
+    for (int role = 0; role < ROLES; role++)
+        make(&t[role], p->type);
+    double *wanted = reference(p, t, result);
+    struct legacy l = legacy_of(p, t);
+    bool good = legacy_run(p, &l, t, result, algo) == CUDNN_STATUS_SUCCESS;
+    download(&t[result], p->type);
+    good = good && agrees(&t[result], p->type, wanted);
+    legacy_end(&l);
+    free(wanted);
+    for (int role = 0; role < ROLES; role++)
+        unmake(&t[role]);
+    return good;
+}
+
+static void check_legacy_results(void)
+{
+    /* clang-format off */
+    static const struct problem p[] = {
+        {"f32", F, 0, 0, 2, 2, 2, 16, 8, {9, 11}, {3, 3}, {2, 1}, {1, 2}, {1, 1}, {1, 1}, 1, 0},
+        {"f32, scaled and added", F, 0, 0, 2, 1, 2, 16, 8, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2, 1},
+        {"f16", H, 0, 0, 2, 1, 2, 16, 8, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0},
+        {"bf16 nhwc", B, 1, 0, 2, 1, 2, 16, 8, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0},
+        {"3-D", F, 0, 0, 3, 1, 1, 4, 8, {5, 6, 7}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1, 0},
+    };
+    /* clang-format on */
+    static const char *const kind[ROLES] = {"backward data", "backward filter", "forward"};
+    char name[128];
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++)
+        for (int result = 0; result < ROLES; result++)
+            for (int algo = 0; algo < 2; algo++) {
+                snprintf(name, sizeof name, "legacy %s, algorithm %d, %s", kind[result], algo,
+                         p[i].name);
+                ok(legacy_agrees(&p[i], result, algo), name);
+            }
+}
+
+static void check_legacy_queries(void)
+{
+    const cudnnConvolutionFwdAlgo_t precomp = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    const float one = 1, zero = 0;
+    cudnnConvolutionFwdAlgoPerf_t perf[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
+    struct tensor t[ROLES];
+    size_t bytes = 0;
+    int count = 0;
+    char *workspace;
+    shape(&spiky, t);
+    for (int role = 0; role < ROLES; role++)
+        make(&t[role], spiky.type);
+    struct legacy l = legacy_of(&spiky, t);
+    desc plan = plan_of(&spiky, t, Y, 16);
+    NEED(cudnnGetConvolutionForwardWorkspaceSize(handle, l.x, l.w, l.conv, l.y, precomp, &bytes));
+    ok(bytes == (size_t)workspace_of(plan), "legacy and backend want the same workspace");
+    NEED(cudnnGetConvolutionForwardAlgorithm_v7(handle, l.x, l.w, l.conv, l.y, 8, &count, perf));
+    ok(count == 8 && perf[0].algo == precomp && perf[0].memory == bytes &&
+           perf[0].status == CUDNN_STATUS_SUCCESS && perf[1].memory == 0 &&
+           perf[7].status == CUDNN_STATUS_NOT_SUPPORTED,
+       "the algorithm list");
+    NEED(cudaMalloc((void **)&workspace, bytes));
+    ok(cudnnConvolutionForward(handle, &one, l.x, t[X].device, l.w, t[W].device, l.conv, precomp,
+                               workspace, bytes - 1, &zero, l.y,
+                               t[Y].device) == CUDNN_STATUS_BAD_PARAM,
+       "a legacy call that brings too little workspace");
+    ok(cudnnConvolutionForward(handle, &one, l.x, t[X].device, l.w, t[W].device, l.conv, precomp,
+                               workspace + 512, bytes, &zero, l.y,
+                               t[Y].device) == CUDNN_STATUS_EXECUTION_FAILED,
+       "a legacy call that claims more workspace than there is");
+    NEED(cudnnFindConvolutionForwardAlgorithmEx(handle, l.x, t[X].device, l.w, t[W].device, l.conv,
+                                                l.y, t[Y].device, 8, &count, perf, workspace, 16));
+    ok(count == 8 && perf[0].algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM && perf[0].time > 0 &&
+           perf[1].status != CUDNN_STATUS_SUCCESS,
+       "FindEx runs what fits its workspace");
+    NEED(cudnnFindConvolutionForwardAlgorithm(handle, l.x, l.w, l.conv, l.y, 2, &count, perf));
+    ok(count == 2 && perf[1].status == CUDNN_STATUS_SUCCESS && perf[0].time <= perf[1].time,
+       "Find brings its own memory");
+    NEED(cudnnBackendDestroyDescriptor(plan));
+    NEED(cudaFree(workspace));
+    legacy_end(&l);
+    for (int role = 0; role < ROLES; role++)
+        unmake(&t[role]);
+}
+
+static void check_legacy_fused(void)
+{
+    static const struct problem p = {"f16",   H,      0,      0,      2,      1,      2, 16, 8,
+                                     {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0};
+    const float one = 1, half = 0.5F;
+    struct tensor t[ROLES], bias;
+    shape(&p, t);
+    bias = bias_like(&t[Y], false);
+    for (int role = 0; role < ROLES; role++)
+        make(&t[role], p.type);
+    make(&bias, p.type);
+    double *wanted = reference(&p, t, Y);
+    for (int64_t i = 0; i < elements(&t[Y]); i++)
+        wanted[i] =
+            fmax(0, wanted[i] + 0.5 * (double)t[Y].host[i] + (double)bias.host[i / (9 * 11) % p.k]);
+    struct legacy l = legacy_of(&p, t);
+    cudnnActivationDescriptor_t relu;
+    NEED(cudnnCreateActivationDescriptor(&relu));
+    NEED(cudnnSetActivationDescriptor(relu, CUDNN_ACTIVATION_RELU, CUDNN_NOT_PROPAGATE_NAN, 0));
+    const cudnnStatus_t status = cudnnConvolutionBiasActivationForward(
+        handle, &one, l.x, t[X].device, l.w, t[W].device, l.conv,
+        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, NULL, 0, &half, l.y, t[Y].device, l.bias,
+        bias.device, relu, l.y, t[Y].device);
+    download(&t[Y], p.type);
+    ok(status == CUDNN_STATUS_SUCCESS && agrees(&t[Y], p.type, wanted),
+       "legacy convolution, side input in place, bias and relu");
+    NEED(cudnnDestroyActivationDescriptor(relu));
+    legacy_end(&l);
+    free(wanted);
+    unmake(&bias);
+    for (int role = 0; role < ROLES; role++)
+        unmake(&t[role]);
+}
+
+/* ---- tensor operations, and order on a stream ---- */
+
+static struct tensor make_like(int n, int c, int h, int w, bool nhwc, cudnnDataType_t type)
+{
+    struct tensor t = {.rank = 4, .dim = {n, c, h, w}};
+    lay_out(&t, nhwc);
+    make(&t, type);
+    return t;
+}
+
+static void check_operations(void)
+{
+    const float one = 1, two = 2, zero = 0, half = 0.5F;
+    struct tensor a = make_like(2, 5, 7, 9, false, H), b = make_like(2, 5, 7, 9, true, F);
+    struct tensor c = make_like(2, 5, 7, 9, true, F), bias = make_like(1, 5, 1, 1, false, F);
+    const cudnnTensorDescriptor_t ad = legacy_tensor(&a, H), bd = legacy_tensor(&b, F);
+    const cudnnTensorDescriptor_t cd = legacy_tensor(&c, F), biasd = legacy_tensor(&bias, F);
+    const int64_t count = elements(&a);
+    double *wanted = calloc((size_t)count, sizeof *wanted);
+    cudnnOpTensorDescriptor_t mul;
+    cudnnActivationDescriptor_t act;
+    NEED(cudnnCreateOpTensorDescriptor(&mul));
+    NEED(cudnnCreateActivationDescriptor(&act));
+    NEED(cudnnSetOpTensorDescriptor(mul, CUDNN_OP_TENSOR_MUL, F, CUDNN_NOT_PROPAGATE_NAN));
+
+    for (int64_t i = 0; i < count; i++)
+        wanted[i] = 2 * (double)a.host[i] + (double)b.host[i];
+    NEED(cudnnTransformTensor(handle, &two, ad, a.device, &one, bd, b.device));
+    download(&b, F);
+    ok(agrees(&b, F, wanted), "transform from f16 nchw to f32 nhwc, scaled and added");
+
+    for (int64_t i = 0; i < count; i++)
+        wanted[i] = 0.5 * (double)bias.host[i / 63 % 5] + 2 * (double)b.host[i];
+    NEED(cudnnAddTensor(handle, &half, biasd, bias.device, &two, bd, b.device));
+    download(&b, F);
+    ok(agrees(&b, F, wanted), "a broadcast bias added");
+
+    for (int64_t i = 0; i < count; i++)
+        wanted[i] = (double)b.host[i] * 2 * (double)c.host[i];
+    NEED(cudnnOpTensor(handle, mul, &one, bd, b.device, &two, cd, c.device, &zero, cd, c.device));
+    download(&c, F);
+    ok(agrees(&c, F, wanted), "a product in place");
+
+    NEED(cudnnSetActivationDescriptor(act, CUDNN_ACTIVATION_CLIPPED_RELU, CUDNN_NOT_PROPAGATE_NAN,
+                                      3));
+    for (int64_t i = 0; i < count; i++)
+        wanted[i] = fmin(3, fmax(0, (double)c.host[i]));
+    NEED(cudnnActivationForward(handle, act, &one, cd, c.device, &zero, bd, b.device));
+    download(&b, F);
+    ok(agrees(&b, F, wanted), "a clipped relu");
+
+    NEED(cudnnSetActivationDescriptor(act, CUDNN_ACTIVATION_SWISH, CUDNN_NOT_PROPAGATE_NAN, 0));
+    NEED(cudnnActivationForward(handle, act, &one, cd, c.device, &zero, bd, b.device));
+    download(&b, F);
+    bool close = true;
+    for (int64_t i = 0; i < count; i++) {
+        const double x = (double)c.host[i], y = x / (1 + exp(-x));
+        close = close && fabs((double)b.host[i] - y) <= 1e-6 * fabs(y) + 1e-30;
+    }
+    ok(close, "a swish");
+
+    NEED(cudnnSetTensor(handle, ad, a.device, &(_Float16){(_Float16)1.5}));
+    NEED(cudnnScaleTensor(handle, ad, a.device, &two));
+    for (int64_t i = 0; i < count; i++)
+        wanted[i] = 3;
+    download(&a, H);
+    ok(agrees(&a, H, wanted), "a constant, scaled");
+
+    ok(cudnnScaleTensor(handle, bd, b.device + 4, &two) == CUDNN_STATUS_EXECUTION_FAILED,
+       "an operation that reaches out of its allocation");
+
+    free(wanted);
+    NEED(cudnnDestroyOpTensorDescriptor(mul));
+    NEED(cudnnDestroyActivationDescriptor(act));
+    NEED(cudnnDestroyTensorDescriptor(ad));
+    NEED(cudnnDestroyTensorDescriptor(bd));
+    NEED(cudnnDestroyTensorDescriptor(cd));
+    NEED(cudnnDestroyTensorDescriptor(biasd));
+    unmake(&a);
+    unmake(&b);
+    unmake(&c);
+    unmake(&bias);
+}
+
+/* y = conv(x), x = 2 y, y = conv(x): queued at once, the results are those of one after the other.
+ */
+static bool ordered_on(cudaStream_t stream)
+{
+    static const struct problem p = {"order",  F,      0,      0,      2,      1,      1, 16, 16,
+                                     {40, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0};
+    static const int64_t uid[ROLES] = {1, 2, 3};
+    const float two = 2, zero = 0;
+    struct tensor t[ROLES];
+    void *workspace = NULL;
+    shape(&p, t);
+    for (int role = 0; role < ROLES; role++)
+        make(&t[role], p.type);
+    struct legacy l = legacy_of(&p, t);
+    desc plan = plan_of(&p, t, Y, 16);
+    const size_t bytes = (size_t)workspace_of(plan);
+    if (bytes)
+        NEED(cudaMalloc(&workspace, bytes));
+    double *first = reference(&p, t, Y);
+    for (int64_t i = 0; i < elements(&t[X]); i++)
+        t[X].host[i] = (float)(2 * first[i]);
+    double *wanted = reference(&p, t, Y);
+    void *pointer[ROLES] = {t[X].device, t[W].device, t[Y].device};
+    NEED(cudnnSetStream(handle, stream));
+    bool good = execute(plan, 3, uid, pointer, workspace) == CUDNN_STATUS_SUCCESS;
+    NEED(cudnnTransformTensor(handle, &two, l.y, t[Y].device, &zero, l.x, t[X].device));
+    good = execute(plan, 3, uid, pointer, workspace) == CUDNN_STATUS_SUCCESS && good;
+    NEED(cudaStreamSynchronize(stream));
+    NEED(cudnnSetStream(handle, NULL));
+    download(&t[Y], p.type);
+    good = good && agrees(&t[Y], p.type, wanted);
+    free(first);
+    free(wanted);
+    legacy_end(&l);
+    NEED(cudnnBackendDestroyDescriptor(plan));
+    if (workspace)
+        NEED(cudaFree(workspace));
+    for (int role = 0; role < ROLES; role++)
+        unmake(&t[role]);
+    return good;
+}
+
+static void check_order(void)
+{
+    cudaStream_t stream;
+    NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    ok(ordered_on(NULL), "order on the default stream");
+    ok(ordered_on(stream), "order on a stream");
+    NEED(cudaStreamDestroy(stream));
+}
+
+int main(void)
+{
+    begin();
+    check_legacy_results();
+    check_legacy_queries();
+    check_legacy_fused();
+    check_operations();
+    check_order();
+    return end();
+}
