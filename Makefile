@@ -62,7 +62,7 @@ help:
 	@sed -n '1,2s/^# //p' Makefile
 
 $(CONFIG): scripts/bootstrap
-	$(Q)scripts/bootstrap
+	$(Q)scripts/bootstrap && touch $@
 
 # Rebuild when the flags change.
 $(B)/flags: FORCE
