@@ -132,6 +132,33 @@ $(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 
+# --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
+              populating/libcudnn.so.9)
+clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientdep  := $(wildcard tests/clients/*.[hm]* tests/apps/*.h) $(B)/flags
+CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
+SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
+SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+
+$(B)/clients/libwork.so: tests/clients/work.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/plans: tests/clients/plans.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
+$(B)/clients/hostile: tests/clients/hostile.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
+$(B)/clients/libinterposer.so: tests/clients/interposer.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
+$(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/clients/partial.map $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
+# Its two functions come before those of the simulated libcudnn.
+$(B)/clients/populating/libcudnn.so.9: tests/clients/populate.c $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,-z,muldefs -Wl,--version-script=tests/simdev/cudnn.map -o $@ \
+	$(filter %.c,$^) $(filter %.o,$^) $(SIMDEPS)
+
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 benches := $(addprefix $(B)/bench/,bench decide repeat)
 null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o rest.o)

@@ -252,11 +252,11 @@ static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *c
                                    const struct cs_problem *problem, int64_t brought)
 {
     const struct entry *entry = entry_of(cs, call, problem, -1, 0);
-    if (!entry || brought >= entry->wanted || brought < 1)
+    if (!entry || brought >= entry->wanted)
         return entry;
     if (entry->verdict.rewrite && brought >= entry->verdict.told)
         return entry;
-    return entry_of(cs, call, problem, entry->wanted, brought);
+    return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
 }
 
 /* The caller has the memory for the whole call: running it as it is costs nothing more. */

@@ -19,6 +19,7 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
+    bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 
 /* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a

@@ -13,19 +13,18 @@ static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
-                                 const struct cs_vendor *vendor)
+                                 const struct cs_vendor *vendor, struct cs_key *key)
 {
     struct cs_limits limits = limits_of(cs, request);
     struct cs_decision decision;
-    struct cs_key key;
     cs_key_make(&request->problem, &request->engine, request->wanted, request->limit,
-                request->scope, &key);
-    if (cs_memo_get(&cs->memo, &key, &decision))
+                request->scope, key);
+    if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
     decision = cs_decide(&request->problem, request->wanted, cs->policy, &limits, vendor);
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_put(&cs->memo, &key, &decision);
+        cs_memo_put(&cs->memo, key, &decision);
     return decision;
 }
 
@@ -95,6 +94,26 @@ static enum cs_status build(const struct cs_request *request, const struct cs_de
     return CS_OK;
 }
 
+/* A rewriting without tiles: every call runs on the lifeboat. */
+static enum cs_status build_lifeboat(int64_t told, const struct cs_vendor *vendor,
+                                     struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    if (!rewrite)
+        return CS_NOMEM;
+    rewrite->destroy = vendor->destroy;
+    int64_t bytes;
+    enum cs_status status = vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &bytes);
+    if (status == CS_OK && bytes > told)
+        status = CS_INVALID;
+    if (status != CS_OK) {
+        cs_flow_discard(rewrite);
+        return status;
+    }
+    *rewrite_p = rewrite;
+    return CS_OK;
+}
+
 static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
                        enum cs_reason reason)
 {
@@ -110,7 +129,12 @@ bool cs_flow_small(const struct cs *cs, int64_t wanted)
 int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
                      const struct cs_vendor *vendor)
 {
-    struct cs_decision decision = decide(cs, request, vendor);
+    struct cs_key key;
+    struct cs_decision decision = decide(cs, request, vendor, &key);
+    if (decision.reason == CS_REASON_NONE && !decision.promised) {
+        decision.promised = true;
+        cs_memo_put(&cs->memo, &key, &decision);
+    }
     return told_of(request, &decision, decision.reason);
 }
 
@@ -145,14 +169,46 @@ static void announce(const struct cs *cs, const struct cs_verdict *verdict)
     cs_log(CS_LOG_INFO, "%s", text);
 }
 
+/* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
+ * gets the lifeboat; otherwise the problem is left alone from now on, so that every question about
+ * it gets one answer. */
+static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
+                                const struct cs_vendor *vendor, const struct cs_key *key,
+                                struct cs_decision *decision, enum cs_reason reason,
+                                struct cs_rewrite **rewrite_p)
+{
+    int64_t told = request->limit > 0 ? request->limit : decision->told;
+    bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
+    if (held && build_lifeboat(told, vendor, rewrite_p) == CS_OK) {
+        decision->told = told;
+        return CS_REASON_NONE;
+    }
+    if (held)
+        cs_log(CS_LOG_ERROR, "no plan for the whole of a convolution fits the workspace told: %s",
+               cs_reason_text(reason));
+    if (decision->reason == CS_REASON_NONE) {
+        *decision = (struct cs_decision){.reason = reason,
+                                         .step = 1,
+                                         .tiles = 1,
+                                         .wanted = request->wanted,
+                                         .told = request->wanted,
+                                         .scratch = request->wanted};
+        cs_memo_put(&cs->memo, key, decision);
+    }
+    return reason;
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
-    struct cs_decision decision = decide(cs, request, vendor);
+    struct cs_key key;
+    struct cs_decision decision = decide(cs, request, vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
         reason = reason_of(build(request, &decision, vendor, &rewrite));
+    if (reason != CS_REASON_NONE && (request->limit > 0 || reason != decision.reason))
+        reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
     announce(cs, &verdict);

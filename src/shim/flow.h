@@ -19,7 +19,7 @@ struct cs_request {
 
 /* Everything that Execute needs, built beforehand. */
 struct cs_rewrite {
-    struct cs_plan plan;
+    struct cs_plan plan; /* no tiles: every call runs on the lifeboat */
     void *kernel[CS_MAX_KINDS];
     void *lifeboat;
     void (*destroy)(void *kernel);

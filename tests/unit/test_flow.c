@@ -134,6 +134,11 @@ static void check_verdict(const struct cs *cs, const struct cs_request *request,
     }
     CHECK(verdict->told <= limit && verdict->told < request->wanted);
     CHECK_INT(verdict->site->facts.told, verdict->told);
+    if (rewrite->plan.tiles == 0) {
+        CHECK(rewrite->lifeboat != NULL);
+        CHECK_INT(kernels, 1);
+        return;
+    }
     CHECK_INT(cs_plan_validate(&rewrite->plan, verdict->told), CS_OK);
     CHECK(rewrite->plan.tiles > 1);
     CHECK_INT(kernels, rewrite->plan.kinds + 1);
@@ -235,8 +240,16 @@ static void what_the_caller_brought_is_the_limit(void)
     struct answer enough = prepare(cs, &roomy);
     CHECK_INT(enough.reason, CS_REASON_SMALL);
     CHECK_INT(enough.calls, 0);
+    /* Nothing fits: the caller has no more, so the lifeboat must do, unless that does not fit
+     * either. */
     tight.limit = 1;
+    struct answer nothing = prepare(cs, &tight);
+    CHECK_INT(nothing.reason, CS_REASON_NONE);
+    CHECK_INT(nothing.tiles, 0);
+    CHECK_INT(nothing.told, 1);
+    fake.no_lifeboat = true;
     CHECK_INT(prepare(cs, &tight).reason, CS_REASON_NO_TILING);
+    fake.no_lifeboat = false;
     check_same(prepare(cs, &request), usual);
     free(cs);
 }
@@ -262,16 +275,40 @@ static void check_fault(enum fault fault, int at, int asks, const struct answer 
     struct answer hit = prepare(cs, &request);
     CHECK(expected(fault, at > asks, hit.reason));
 
-    /* A plan that could not be built says nothing about the next one, nor does a moment without
-     * memory. */
+    /* What could not be decided for want of memory is decided later; all else is final. */
     fake.fault = NO_FAULT;
     struct answer again = prepare(cs, &request);
-    if (at > asks || hit.reason == CS_REASON_HOST_MEMORY)
+    if (at <= asks && hit.reason == CS_REASON_HOST_MEMORY)
         check_same(again, *sound);
     else
         check_same(again, hit);
     CHECK_INT(told(cs, &request), again.told);
     free(cs);
+}
+
+/* The small size was given out before the plan was built: it is kept, by the lifeboat if need be.
+ */
+static void a_told_size_is_kept(void)
+{
+    struct cs_request request = ordinary();
+    for (int fault = REFUSES; fault < FAULTS; fault++) {
+        for (int at = 1;; at++) {
+            struct cs *cs = new_instance("fit");
+            int64_t small = told(cs, &request);
+            CHECK(small < request.wanted);
+            fake.fault = (enum fault)fault;
+            fake.fault_at = at;
+            struct answer answer = prepare(cs, &request);
+            CHECK_INT(answer.reason, CS_REASON_NONE);
+            CHECK_INT(answer.told, small);
+            fake.fault = NO_FAULT;
+            CHECK_INT(told(cs, &request), small);
+            CHECK_INT(prepare(cs, &request).told, small);
+            free(cs);
+            if (answer.calls < at)
+                break;
+        }
+    }
 }
 
 static void every_failing_call_is_survived(void)
@@ -436,6 +473,7 @@ int main(void)
     TEST(within_the_threshold_nobody_is_asked);
     TEST(what_the_caller_brought_is_the_limit);
     TEST(every_failing_call_is_survived);
+    TEST(a_told_size_is_kept);
     TEST(what_always_fails_has_its_reason);
     TEST(a_lifeboat_may_raise_what_is_told);
     TEST(a_policy_that_only_reports_rewrites_nothing);

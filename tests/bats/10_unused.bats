@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Programs that make no cuDNN call do not notice the library.
+load helper
+
+# The library, built with sanitizers, brings their runtime along.
+own_files="libconvshim\.so${SAN_RT:+|lib(asan|tsan|ubsan|stdc\+\+)\.so}"
+
+# traced NAME PRELOAD COMMAND...: NAME.trace is the sorted list of the files it touched and the bytes it wrote; of what
+# differs from run to run the place is kept. NAME.out and NAME.err are what it said.
+traced()
+{
+    local name=$1 libraries=$2
+    shift 2
+    strace -f -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
+        -e trace=%file,write,writev,clone,clone3,fork,vfork,socket,connect "$@" >"$name.out" 2>"$name.err"
+    sed -E 's/^[0-9]+ +//; s/0x[0-9a-f]+/ADDRESS/g; s,/\* [0-9]+ vars \*/,VARS,; s/= [0-9]+$/= N/
+        s/(st_size|parent_tid|child_tid|st_[amc]time)=[^,}]*/\1/g; /^(--- SIG|\+\+\+ )/d
+        /AT_EMPTY_PATH/d; s/<unfinished \.\.\.>|<\.\.\. .* resumed>//' "$name.raw" | grep -vE "$own_files" | sort >"$name.trace"
+}
+
+# Nothing may differ but that the library is opened.
+expect_unnoticed()
+{
+    traced without "$SAN_RT" "$@"
+    traced with "$PRELOAD" "$@"
+    grep -q libconvshim with.raw || fail "the library was not loaded"
+    expect_equal "standard output" "$(cat with.out)" "$(cat without.out)"
+    expect_equal "standard error" "$(cat with.err)" "$(cat without.err)"
+    diff without.trace with.trace >difference.out || fail "the traces differ"
+}
+
+# In every environment that could make the library talk.
+expect_unnoticed_anyhow()
+{
+    expect_unnoticed "$@"
+    printf 'workspace = 0\nlog = debug\n' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
+    expect_unnoticed "$@"
+    CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/missing.ini CONVSHIM_CONFIG='workspace=-1' CONVSHIM_LOG=debug \
+        expect_unnoticed "$@"
+}
+
+need_strace()
+{
+    strace -qq -o /dev/null true 2>/dev/null || cannot_run "strace is not there or not permitted"
+}
+
+@test "true: no file, no word, no thread more" {
+    need_strace
+    expect_unnoticed_anyhow "$(type -P true)"
+}
+
+@test "sh -c: no file, no word, no thread more" {
+    need_strace
+    expect_unnoticed_anyhow sh -c 'echo one; true; /bin/true; echo two >&2'
+}
+
+@test "python3 -c pass: no file, no word, no thread more" {
+    need_strace
+    local python
+    python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || cannot_run "python3 is not there"
+    "$python" -c pass
+    expect_unnoticed_anyhow "$python" -S -c pass
+}
+
+@test "a program that links cuDNN and never calls it: no file, no word, no thread more" {
+    need_strace
+    export LD_LIBRARY_PATH=$SIMDEV_DIR
+    expect_unnoticed_anyhow "$CLIENTS/idle"
+}
+
+@test "the trace would show a file too many" {
+    need_strace
+    traced without "$SAN_RT" sh -c 'true'
+    traced with "$PRELOAD" sh -c 'true <difference.in || true'
+    ! diff without.trace with.trace >/dev/null || fail "the traces are equal"
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# Switched off, the library changes nothing.
+load helper
+
+program=("$APPS/conv_random" --api both --count 20 --seed 35)
+
+# The program printed and computed the same, and the device counted the same, to the byte.
+expect_unchanged()
+{
+    expect_status 0
+    cmp plain.bin shimmed.bin || fail "the results differ"
+    diff plain.out shimmed.out || fail "it printed something else"
+    diff plain.json shimmed.json || fail "the device counted something else"
+}
+
+run_plain()
+{
+    plain "${program[@]}" --dump plain.bin
+    expect_status 0
+}
+
+@test "CONVSHIM=0: same calls, same memory, no word" {
+    run_plain
+    CONVSHIM=0 CONVSHIM_CONFIG="$EVERYTHING;workspace=nonsense" shimmed "${program[@]}" --dump shimmed.bin
+    expect_unchanged
+    diff plain.err shimmed.err || fail "it said something else"
+}
+
+@test "policy=off: same calls, same memory, and what could be saved" {
+    run_plain
+    CONVSHIM_CONFIG="policy=off;workspace=16KiB" shimmed "${program[@]}" --dump shimmed.bin
+    expect_unchanged
+    expect_equal "calls" "$(counted calls)" "$(device plain conv_launches)"
+    expect_equal "calls passed on" "$(counted passed)" "$(counted calls)"
+    expect_equal "calls rewritten" "$(counted rewritten)" 0
+    expect_true "calls that could be tiled" "$(passed_because 'policy only reports') > 0"
+}
+
+@test "policy=off: the summary tells the bytes that could be saved" {
+    CONVSHIM_CONFIG="policy=off;workspace=64KiB" shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.err 'KiB largest wanted, .*[1-9][0-9.]* KiB could be saved \(limit 64 KiB\)'
+    # More than the limit before, less after.
+    expect_line shimmed.err ' [1-9][0-9]{2}(\.[0-9])? KiB +[1-6]?[0-9](\.[0-9])? KiB +\([NDHW] x [0-9]+ possible\)'
+}
+
+@test "policy=off does more than nothing when it is another policy" {
+    run_plain
+    CONVSHIM_CONFIG="workspace=16KiB" shimmed "${program[@]}" --dump shimmed.bin
+    ! diff plain.json shimmed.json >/dev/null || fail "fit changed nothing either: the tests above cannot fail"
+}
+
+@test "summary=off: rewritten without a word" {
+    run_plain
+    CONVSHIM_CONFIG="workspace=16KiB" CONVSHIM_SUMMARY=off shimmed "${program[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_true "launches" "$(device shimmed conv_launches) > $(device plain conv_launches)"
+    diff plain.err shimmed.err || fail "it said something"
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# Options from files and the environment, as a user meets them: one line for whatever is wrong, the program unharmed.
+load helper
+
+# Sizes do not matter here, and planning by rule of thumb starts faster.
+export SIMDEV_PLANNING=rule
+
+# One convolution; the summary says what limit and policy were in force and where they came from.
+run_program()
+{
+    shimmed "${AS_USER[@]}" "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_no_violation shimmed
+}
+
+user_file()
+{
+    echo "$XDG_CONFIG_HOME/convshim/$1.ini"
+}
+
+expect_limit()
+{
+    expect_line shimmed.err "\\(limit $1\\)\$"
+}
+
+expect_source()
+{
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: convshim [0-9.]+, .*$1\$"
+}
+
+# expect_complaint PATTERN: one line that matches (none if it is empty), then the summary.
+expect_complaint()
+{
+    local complaints
+    complaints=$(sed -n '/^convshim\[[0-9]*\]: convshim [0-9.]*, /q; s/^convshim\[[0-9]*\]: //; p' shimmed.err)
+    # shellcheck disable=SC2053 # a pattern
+    [[ $complaints == $1 && $complaints != *$'\n'* ]] || fail "it said: $complaints"
+}
+
+@test "without options: built-in defaults, no complaint" {
+    run_program
+    expect_source "policy fit, built-in defaults"
+    expect_limit "64 MiB"
+    expect_complaint ""
+    expect_equal "calls rewritten" "$(counted rewritten)" 0
+}
+
+@test "the program's own file comes before convshim.ini" {
+    echo 'workspace = 96KiB' >"$(user_file convshim)"
+    run_program
+    expect_limit "96 KiB"
+    expect_source "config/convshim/convshim.ini"
+    echo 'workspace = 80KiB' >"$(user_file hostile)"
+    run_program
+    expect_limit "80 KiB"
+    expect_source "config/convshim/hostile.ini"
+    expect_complaint ""
+}
+
+@test "CONVSHIM_CONFIGFILE comes before the user's files" {
+    echo 'workspace = 80KiB' >"$(user_file hostile)"
+    echo 'workspace = 72KiB' >named.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/named.ini
+    run_program
+    expect_limit "72 KiB"
+    expect_source "named.ini"
+    expect_complaint ""
+}
+
+@test "CONVSHIM_CONFIG comes before every file, option by option" {
+    printf 'workspace = 72KiB\npolicy = off\n' >named.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/named.ini CONVSHIM_CONFIG="workspace=68KiB"
+    run_program
+    expect_limit "68 KiB"
+    expect_source "policy off, .*named.ini and CONVSHIM_CONFIG"
+    expect_complaint ""
+}
+
+@test "XDG_CONFIG_HOME unset: ~/.config" {
+    unset XDG_CONFIG_HOME
+    mkdir -p "$HOME/.config/convshim"
+    echo 'workspace = 88KiB' >"$HOME/.config/convshim/convshim.ini"
+    run_program
+    expect_limit "88 KiB"
+}
+
+@test "the current folder is never looked at" {
+    echo 'workspace = 88KiB' | tee convshim.ini hostile.ini .convshim.ini >/dev/null
+    run_program
+    expect_source "built-in defaults"
+}
+
+# refused VALUE-OF-CONVSHIM_CONFIG COMPLAINT: one line, and the default in force.
+refused()
+{
+    CONVSHIM_CONFIG=$1 run_program
+    expect_complaint "$2"
+    expect_limit "64 MiB"
+    expect_source "policy fit, CONVSHIM_CONFIG"
+}
+
+@test "bad values: one line with place, option and what is allowed, default used" {
+    local value
+    for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
+        refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" is not allowed, ignored; allowed: 1KiB to 1TiB'
+    done
+}
+
+@test "unknown options, policies and lines without a value: one line each" {
+    refused "policy=fastest" 'CONVSHIM_CONFIG:1: policy: "fastest" is not allowed, ignored; allowed: *off*'
+    refused "worksapce=1MiB" 'CONVSHIM_CONFIG:1: worksapce: no such option, ignored; did you mean workspace?'
+    refused "zzzzzzzzzzzz=1" 'CONVSHIM_CONFIG:1: zzzzzzzzzzzz: no such option, ignored; allowed: *workspace*'
+    refused "workspace" 'CONVSHIM_CONFIG:1: "workspace" is not an option, ignored; allowed: NAME = VALUE'
+    refused "tiles=0" 'CONVSHIM_CONFIG:1: tiles: "0" is not allowed, ignored; allowed: 1 to 1024'
+    refused "log=loud" 'CONVSHIM_CONFIG:1: log: "loud" is not allowed, ignored; allowed: *warn*'
+    refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" is not allowed, ignored; allowed: off, text'
+}
+
+@test "a bad value among good ones spoils nothing else" {
+    CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
+    expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" is not allowed, ignored; allowed: 1 to 1024'
+    expect_limit "72 KiB"
+}
+
+@test "CONVSHIM=maybe, CONVSHIM_LOG=loud, CONVSHIM_SUMMARY=maybe: one line each" {
+    CONVSHIM=maybe run_program
+    expect_complaint 'CONVSHIM: only 0 switches convshim off; allowed: 0, 1'
+    CONVSHIM_LOG=loud run_program
+    expect_complaint 'CONVSHIM_LOG: log: "loud" is not allowed, ignored; allowed: *'
+    CONVSHIM_SUMMARY=maybe run_program
+    expect_complaint 'CONVSHIM_SUMMARY: summary: "maybe" is not allowed, ignored; allowed: *'
+}
+
+# named_file: CONVSHIM_CONFIGFILE=file.ini; its content comes from standard input.
+named_file()
+{
+    cat >file.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
+}
+
+@test "a file's complaint names the file and the line" {
+    named_file < <(printf '# comment\n\nworkspace = 72KiB\n\nploicy = fit\n')
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE:5: ploicy: no such option, ignored; did you mean policy?"
+    expect_limit "72 KiB"
+}
+
+@test "indented lines and lines without = do not vanish" {
+    named_file < <(printf 'policy = fit\n\t  workspace = 72KiB\njust words\n')
+    run_program
+    expect_limit "72 KiB"
+    expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" is not an option, ignored; allowed: NAME = VALUE"
+}
+
+@test "every option bad at once: one line each" {
+    named_file < <(printf 'workspace = x\nthreshold = x\npolicy = x\ntiles = x\nlog = x\nsummary = x\n')
+    run_program
+    local good='file\.ini:[1-6]: [a-z]+: "x" is not allowed, ignored; allowed: '
+    expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 6
+    expect_limit "64 MiB"
+}
+
+# unreadable PATTERN: one line with the path and the reason.
+unreadable()
+{
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE: cannot be read: $1; options there are ignored"
+    expect_limit "64 MiB"
+}
+
+@test "a file that is not there, a directory: one line with the reason" {
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/missing.ini
+    unreadable "No such file or directory"
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR
+    unreadable "Is a directory"
+}
+
+@test "a file without read permission: one line with the reason" {
+    named_file < <(echo 'workspace = 72KiB')
+    chmod 000 file.ini
+    need_permissions
+    unreadable "Permission denied"
+}
+
+@test "binary garbage: few lines, all printable, program unharmed" {
+    named_file < <(head -c 4096 "$LIBRARY")
+    run_program
+    expect_true "complaints" "$(grep -c 'file\.ini:' shimmed.err) <= 18"
+    ! LC_ALL=C grep -q $'[\x01-\x08\x0e-\x1f\x7f-\xff]' shimmed.err || fail "bytes that a terminal may act on"
+    expect_limit "64 MiB"
+}
+
+@test "10 MB of junk: few lines, read up to 1 MiB, done in seconds" {
+    named_file < <(yes 'junk junk junk' | head -c 10000000)
+    SECONDS=0
+    run_program
+    expect_true "seconds" "$SECONDS < 20"
+    expect_true "complaints" "$(grep -c 'file\.ini:' shimmed.err) <= 18"
+    expect_limit "64 MiB"
+}
+
+@test "one endless line: one line" {
+    named_file < <(head -c 500000 /dev/zero | tr '\0' w)
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE:1: *"
+}
+
+@test "a pipe that nobody writes to does not hold the program" {
+    mkfifo pipe.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/pipe.ini
+    SECONDS=0
+    run_program
+    expect_true "seconds" "$SECONDS < 20"
+}
+
+@test "CONVSHIM_LOG=off: no complaint; the summary stays" {
+    CONVSHIM_LOG=off CONVSHIM_CONFIG="workspace=0" run_program
+    expect_complaint ""
+    expect_limit "64 MiB"
+}
+
+@test "log=off in a file silences the complaints of that file and of the environment" {
+    named_file < <(printf 'workspace = 0\nlog = off\n')
+    CONVSHIM_CONFIG="tiles=0" run_program
+    expect_complaint ""
+}
+
+@test "CONVSHIM_SUMMARY=off: no summary; complaints stay" {
+    CONVSHIM_SUMMARY=off CONVSHIM_CONFIG="workspace=0" run_program
+    expect_equal "lines" "$(wc -l <shimmed.err)" 1
+    grep -q 'workspace: "0" is not allowed' shimmed.err || fail "the complaint is missing"
+}
+
+@test "CONVSHIM_LOG_FILE: everything goes there, %p is the process id" {
+    CONVSHIM_LOG_FILE=$BATS_TEST_TMPDIR/log.%p.txt CONVSHIM_CONFIG="workspace=0" run_program
+    expect_empty shimmed.err
+    local logs=(log.*.txt)
+    expect_equal "log files" "${#logs[@]}" 1
+    local pid=${logs[0]#log.}
+    pid=${pid%.txt}
+    [ -r "${logs[0]}" ] || fail "there is no log file"
+    expect_equal "lines with that process id" "$(grep -c "^convshim\[$pid\]: " "${logs[0]}")" "$(wc -l <"${logs[0]}")"
+    expect_line "${logs[0]}" 'workspace: "0" is not allowed'
+    expect_line "${logs[0]}" 'convolutions +1 call'
+}
+
+@test "log_file in a file works like the variable" {
+    named_file < <(echo "log_file = $BATS_TEST_TMPDIR/from-ini.txt")
+    run_program
+    expect_empty shimmed.err
+    expect_line from-ini.txt 'convolutions +1 call'
+}
+
+@test "standard output is the program's alone" {
+    CONVSHIM_LOG=debug CONVSHIM_CONFIG="workspace=0;policy=none" run_program
+    expect_empty shimmed.out
+}

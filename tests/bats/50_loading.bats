@@ -1,0 +1,193 @@
+#!/usr/bin/env bats
+# Hostile loading: whatever a program does with its libraries, threads and processes, it gets its results.
+load helper
+
+# hostile MODE: everything is tiled; the program ends with status $2 (0).
+hostile()
+{
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "${AS_USER[@]}" "$CLIENTS/hostile" "$1" "$CLIENTS/libwork.so"
+    expect_status "${2:-0}"
+    expect_empty shimmed.out
+}
+
+expect_summaries()
+{
+    expect_equal "summaries" "$(grep -cE '^convshim\[[0-9]+\]: convshim [0-9]' shimmed.err)" "$1"
+}
+
+expect_counts()
+{
+    expect_summaries 1
+    expect_equal "calls" "$(counted calls)" "$1"
+    expect_equal "calls rewritten" "$(counted rewritten)" "$1"
+    expect_no_violation shimmed
+}
+
+@test "a library with cuDNN loaded RTLD_LOCAL: seen and rewritten, both APIs" {
+    hostile both
+    expect_counts 2
+    expect_accounts_agree
+}
+
+@test "a library with cuDNN loaded RTLD_GLOBAL: seen and rewritten" {
+    hostile global
+    expect_counts 1
+}
+
+@test "a library with cuDNN loaded RTLD_DEEPBIND: out of reach, works unrewritten" {
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers refuse RTLD_DEEPBIND"
+    hostile deepbind
+    expect_empty shimmed.err
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 1
+}
+
+@test "libconvshim.so loaded and unloaded by hand: the program goes on" {
+    HOSTILE_CONVSHIM=$LIBRARY plain "$CLIENTS/hostile" unpreloaded "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_no_violation plain
+}
+
+@test "libconvshim.so loaded by hand on top of the preloaded one: one summary" {
+    HOSTILE_CONVSHIM=$LIBRARY hostile unpreloaded
+    expect_counts 3
+}
+
+@test "libconvshim.so preloaded twice, by two names: one summary" {
+    cp "$LIBRARY" copy.so
+    CONVSHIM_CONFIG=$EVERYTHING on_device shimmed env LD_PRELOAD="$PRELOAD:./copy.so" \
+        "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_summaries 1
+}
+
+@test "the first call comes from eight threads at once: one instance" {
+    hostile threads
+    expect_counts 8
+    expect_accounts_agree
+}
+
+@test "fork before the first call: parent and child report their own" {
+    hostile fork_before
+    expect_counts 2
+    expect_equal "calls of the child" "$(counted calls hostile.child)" 1
+}
+
+@test "fork after calls: a child that does nothing says nothing, the parent keeps its counts" {
+    hostile fork_after
+    expect_counts 2
+    expect_empty hostile.child
+}
+
+@test "fork after calls: a child that calls reports its own calls only" {
+    hostile fork_inherited
+    expect_counts 3
+    expect_equal "calls of the child" "$(counted calls hostile.child)" 1
+}
+
+@test "parent and child with CONVSHIM_LOG_FILE and %p: a file each, with a summary each" {
+    CONVSHIM_LOG_FILE=log.%p hostile fork_before
+    expect_empty shimmed.err
+    expect_empty hostile.child
+    local logs=(log.*)
+    expect_equal "log files" "${#logs[@]}" 2
+    expect_equal "calls of both" "$(($(counted calls "${logs[0]}") + $(counted calls "${logs[1]}")))" 3
+}
+
+@test "exec after calls: the new program starts afresh" {
+    hostile exec
+    expect_counts 1
+}
+
+@test "standard error closed before the end: no harm" {
+    hostile close_stderr
+    expect_empty shimmed.err
+}
+
+@test "_exit: no summary, no harm" {
+    hostile _exit
+    expect_summaries 0
+}
+
+@test "abort: the signal arrives, nothing is added" {
+    hostile abort 134
+    expect_summaries 0
+}
+
+@test "exit from another thread: one summary" {
+    hostile thread_exit
+    expect_counts 1
+}
+
+@test "main thread gone before the end: one summary" {
+    hostile main_gone
+    expect_counts 2
+}
+
+# interposed PRELOAD: another library that hands malloc on is preloaded too.
+interposed()
+{
+    CONVSHIM_CONFIG=$EVERYTHING on_device shimmed env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$1" \
+        "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_counts 2
+    # A sanitizer keeps malloc for itself.
+    expect_line shimmed.err "^interposer: ${SAN_RT:+(not )?}called\$"
+}
+
+@test "another interposer before ours" {
+    interposed "$CLIENTS/libinterposer.so:$LIBRARY"
+}
+
+@test "another interposer behind ours" {
+    interposed "$LIBRARY:$CLIENTS/libinterposer.so"
+}
+
+@test "a cuDNN without the legacy API: the backend API is rewritten, the rest is not supported" {
+    device_with partial
+    hostile local
+    expect_counts 1
+    hostile legacy 1
+    expect_line shimmed.err 'hostile: the convolution was refused'
+}
+
+@test "a cuDNN without CUDA graphs: not supported, no crash" {
+    device_with partial
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" populate
+    expect_status 1
+    expect_line shimmed.err 'CUDNN_STATUS_NOT_SUPPORTED'
+}
+
+# logged PATH: the log cannot be written there.
+logged()
+{
+    CONVSHIM_LOG_FILE=$1 hostile local
+    expect_equal "complaints" "$(grep -c 'cannot open the log file' shimmed.err)" 1
+    expect_equal "calls" "$(counted calls)" 1
+}
+
+@test "a log path that is missing or no file: one line, then standard error" {
+    logged "$BATS_TEST_TMPDIR/missing/log"
+    logged "$BATS_TEST_TMPDIR"
+    logged /dev/null/log
+}
+
+@test "a log file without write permission: one line, then standard error" {
+    touch log.txt && chmod 000 log.txt
+    need_permissions
+    logged "$BATS_TEST_TMPDIR/log.txt"
+}
+
+@test "a log file on a full disk: no harm" {
+    [ -c /dev/full ] || cannot_run "there is no /dev/full"
+    CONVSHIM_LOG_FILE=/dev/full hostile local
+    expect_empty shimmed.err
+}
+
+@test "standard error on a pipe that nobody reads: the program ends as it would" {
+    # shellcheck disable=SC2016 # the inner shell expands them
+    CONVSHIM_CONFIG=$EVERYTHING "$ROOT/scripts/with-simdev" -- bash -c \
+        '{ env LD_PRELOAD="$1" "$2" local "$3"; echo "$?" >status; } 2>&1 >/dev/null | true' \
+        bash "$PRELOAD" "$CLIENTS/hostile" "$CLIENTS/libwork.so"
+    expect_equal "status" "$(cat status)" 0
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# What real cuDNN says to the plans of the library, and the same answer to every kind of client.
+load helper
+
+layers=$ROOT/tests/data/conv_layers.csv
+limit=$((64 << 20))
+no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+
+# table NAME API: what is told for every layer, as name.csv.
+table()
+{
+    "$1" "$APPS/plan_layers" --csv "$layers" --api "$2"
+    expect_status 0
+    planned_by_cudnn "$1" || cannot_run "$no_cudnn"
+    mv "$1.out" "$1.csv"
+    expect_equal "layers of $1.csv" "$(grep -cv '^model,' "$1.csv")" "$(grep -cv '^model,' "$layers")"
+}
+
+# over FILE: the layers that are told more than the limit.
+over()
+{
+    awk -F, -v limit="$limit" '$7 + 0 > limit { print $1 "," $2 }' "$1"
+}
+
+all_under_limit()
+{
+    table plain "$1"
+    table shimmed "$1"
+    expect_true "layers over 64 MiB without the library" "$(over plain.csv | wc -l) > 20"
+    diff <(cut -d, -f1-6 plain.csv) <(cut -d, -f1-6 shimmed.csv) >difference.out ||
+        fail "engine or status of a layer changed"
+    over shimmed.csv >over.out
+    expect_equal "layers told more than 64 MiB" "$(cat over.out)" "$2"
+}
+
+@test "every layer of the list under 64 MiB, graph API; engine configs tell what plans tell" {
+    all_under_limit graph ""
+}
+
+@test "every layer of the list under 64 MiB, legacy API" {
+    all_under_limit legacy ""
+}
+
+@test "layers up to the limit are told what cuDNN told" {
+    table plain graph
+    table shimmed graph
+    awk -F, -v limit="$limit" 'NR == FNR { if ($7 + 0 <= limit) small[$1 "," $2] = $7; next }
+        ($1 "," $2) in small && small[$1 "," $2] != $7' plain.csv shimmed.csv >changed.out
+    expect_empty changed.out
+}
+
+@test "a second run tells the same bytes" {
+    table shimmed graph
+    mv shimmed.csv first.csv
+    table shimmed graph
+    cmp first.csv shimmed.csv || fail "the second run told something else"
+}
+
+# planned MODE [CONFIG]: a client whose own checks must hold; then `told` bytes are in shimmed.out.
+planned()
+{
+    CONVSHIM_CONFIG=${2:-workspace=64KiB} shimmed "$CLIENTS/plans" "$1"
+    expect_status 0
+    expect_no_violation shimmed
+}
+
+bytes()
+{
+    sed -n 's/^told //p' "$1"
+}
+
+expect_rewritten()
+{
+    expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
+    expect_equal "calls rewritten" "$(counted rewritten)" "$1"
+    expect_equal "calls" "$(counted calls)" "$1"
+}
+
+@test "plan and engine config tell the same, with and without an element count" {
+    plain "$CLIENTS/plans" channels
+    expect_status 0
+    expect_true "bytes without the library" "$(bytes plain.out) > 65536"
+    planned channels
+    expect_rewritten 1
+}
+
+@test "asked before there is a plan, the engine config tells what its plans will" {
+    planned config_first
+    expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
+}
+
+@test "a plan rebuilt from engine index and knobs on a new graph is told the same" {
+    planned rebuilt
+    expect_rewritten 1
+}
+
+@test "a plan runs rewritten after all that it was made of is destroyed" {
+    planned orphan
+    expect_rewritten 1
+}
+
+@test "descriptor addresses that come back for other things: same answers, right results" {
+    planned reused
+    expect_rewritten 30
+}
+
+@test "a variant pack that is older than the plan" {
+    planned early_pack
+    expect_rewritten 1
+}
+
+@test "a variant pack without workspace: the lifeboat, right result" {
+    planned no_workspace
+    expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
+    expect_equal "calls by lifeboat" "$(counted lifeboat)" 1
+}
+
+@test "a plan from JSON: passed through, told as cuDNN tells, counted" {
+    plain "$CLIENTS/plans" json
+    planned_by_cudnn plain || cannot_run "$no_cudnn"
+    expect_status 0
+    planned json
+    expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
+    expect_equal "calls passed on as JSON" "$(passed_because 'plan loaded from JSON')" 1
+}
+
+# What arrives at cuDNN's own cudnnBackendPopulateCudaGraph and ...Update...
+populated()
+{
+    sed -n "s/^$1: the plan wants \([0-9]*\) bytes\$/\1/p" shimmed.err
+}
+
+@test "a rewritten plan never goes whole into a CUDA graph" {
+    device_with populating
+    planned populate
+    expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
+    expect_true "bytes of the plan that is populated <= told" "$(populated populate) <= $(bytes shimmed.out)"
+    expect_true "bytes of the plan that is updated <= told" "$(populated update) <= $(bytes shimmed.out)"
+}
+
+@test "a plan that is not rewritten goes into a CUDA graph as it is" {
+    device_with populating
+    planned populate workspace=1MiB
+    expect_equal "bytes of the plan that is populated" "$(populated populate)" "$(bytes shimmed.out)"
+    expect_equal "bytes of the plan that is updated" "$(populated update)" "$(bytes shimmed.out)"
+}

@@ -1,0 +1,185 @@
+# Runs whole programs on the simulated device, without and with the library, and reads what they left.
+#
+# CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
+# CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
+# CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
+#
+# `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
+# accounting), where NAME is plain or shimmed.
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # variables that the tests use
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=$(realpath -m "${CONVSHIM_BUILD:-$ROOT/build}")
+APPS=$BUILD/apps
+CLIENTS=$BUILD/clients
+LIBRARY=$BUILD/libconvshim.so
+SAN_RT=${CONVSHIM_SAN_RT:-}
+STRICT=${CONVSHIM_STRICT:-0}
+PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
+AS_USER=()
+
+# Small tiles of everything.
+export EVERYTHING="policy=fixed;tiles=3;threshold=0"
+
+setup()
+{
+    local name
+    for name in "${!CONVSHIM@}"; do
+        unset "$name"
+    done
+    unset SIMDEV_FAIL SIMDEV_CAPACITY SIMDEV_REPORT LD_PRELOAD
+    export SIMDEV_DIR=$BUILD/simdev OMP_NUM_THREADS=1
+    export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+    mkdir -p "$HOME" "$XDG_CONFIG_HOME/convshim"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
+}
+
+# Fails; shows why, and the ends of what the programs said.
+fail()
+{
+    local log
+    echo "$1"
+    for log in "$BATS_TEST_TMPDIR"/*.{err,out}; do
+        [ ! -s "$log" ] || { echo "--- ${log##*/}" && tail -n 6 "$log"; }
+    done
+    return 1
+}
+
+cannot_run()
+{
+    [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"
+    skip "$1"
+}
+
+on_device()
+{
+    local name=$1
+    shift
+    rm -f "$name.json"
+    status=0
+    timeout 120 "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
+        status=$?
+}
+
+plain()
+{
+    on_device plain env LD_PRELOAD="$SAN_RT" "$@"
+}
+
+shimmed()
+{
+    on_device shimmed env LD_PRELOAD="$PRELOAD" "$@"
+}
+
+# expect_status WANTED: what the last program ended with.
+expect_status()
+{
+    [ "$status" = "$1" ] || fail "status $status, not $1"
+}
+
+# expect_equal WHAT GOT WANTED
+expect_equal()
+{
+    [ "$2" = "$3" ] || fail "$1: $2, not $3"
+}
+
+# expect_true WHAT ARITHMETIC
+expect_true()
+{
+    (($2)) || fail "$1: $2"
+}
+
+# expect_line FILE PATTERN: exactly one line matches.
+expect_line()
+{
+    local count
+    count=$(grep -cE -- "$2" "$1") || true
+    [ "$count" = 1 ] || fail "$count lines of $1 match /$2/, not 1"
+}
+
+expect_empty()
+{
+    [ ! -s "$1" ] || fail "$1 is not empty"
+}
+
+# The programs that follow meet file permissions also where the tests run as root.
+need_permissions()
+{
+    local secret=$BATS_TEST_TMPDIR/secret
+    touch "$secret" && chmod 000 "$secret"
+    [ "$(id -u)" != 0 ] || AS_USER=(setpriv --bounding-set=-all --inh-caps=-all)
+    ! "${AS_USER[@]}" cat "$secret" 2>/dev/null || cannot_run "this user may read and write everything"
+}
+
+# device_with NAME: the simulated device of the programs that follow has that client's libcudnn.
+device_with()
+{
+    mkdir -p device
+    cp "$BUILD/simdev/libcudart.so.13" "$BUILD/simdev/libcuda.so.1" "$CLIENTS/$1/libcudnn.so.9" device/
+    export SIMDEV_DIR=$BATS_TEST_TMPDIR/device
+}
+
+# device NAME KEY: a number of the device's accounting.
+device()
+{
+    sed -n "s/^[[:space:]]*\"$2\":[[:space:]]*\([0-9]*\),*\$/\1/p" "$1.json" | grep . ||
+        fail "$1.json does not tell $2"
+}
+
+expect_no_violation()
+{
+    local name
+    for name; do
+        expect_equal "violations of the $name run" "$(device "$name" violations)" 0
+    done
+}
+
+# counted WHAT [FILE]: a number of the summary: calls, rewritten, passed, extra (launches), lifeboat or failed.
+counted()
+{
+    local file=${2:-shimmed.err} pattern
+    case $1 in
+        calls) pattern='convolutions +\([0-9]+\) calls?:' ;;
+        rewritten) pattern='calls?: \([0-9]+\) rewritten' ;;
+        passed) pattern='rewritten, \([0-9]+\) passed on' ;;
+        extra) pattern='extra launches +\(-?[0-9]+\)' ;;
+        *) pattern="[(,] ?$1 \\([0-9]+\\)" ;;
+    esac
+    pattern=${pattern//'\('/'('} pattern=${pattern//'\)'/')'}
+    sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$file" | grep . ||
+        fail "the summary in $file does not tell $1"
+}
+
+# passed_because REASON [FILE]: how many calls the summary says were passed on for it.
+passed_because()
+{
+    sed -nE "s/^convshim\[[0-9]+\]: (passed on)? +([0-9]+) $1\$/\2/p" "${2:-shimmed.err}" | grep . || echo 0
+}
+
+# told: the largest workspace told, in bytes, rounded up as far as the summary rounds.
+told()
+{
+    sed -nE 's/^convshim.*wanted, ([0-9.]+) ([KMGT]?)i?B largest told.*/\1 \2/p' shimmed.err |
+        awk '{ power = $2 == "" ? 0 : index("KMGT", $2); print int(($1 + (power ? 0.05 : 0)) * 1024 ^ power) }' |
+        grep . || fail "the summary does not tell the largest workspace"
+}
+
+# The summary counts what the device saw.
+expect_accounts_agree()
+{
+    local launches
+    launches=$(($(counted passed) + $(counted rewritten) + $(counted extra) + $(counted lifeboat)))
+    expect_equal "calls" "$(($(counted passed) + $(counted rewritten) + $(counted lifeboat)))" "$(counted calls)"
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$launches"
+    expect_equal "failed calls" "$(counted failed)" 0
+    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $(told)"
+}
+
+planned_by_cudnn()
+{
+    grep -q '"planning":[[:space:]]*"cudnn ' "$1.json"
+}

@@ -1,0 +1,267 @@
+/* Loads libwork.so in ways that programs load cuDNN, and ends in ways that programs end. Links no
+ * CUDA library. */
+#include "work.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    THREADS = 8
+};
+
+struct library {
+    const char *path;
+    work_open_fn *open;
+    work_run_fn *run;
+    work_close_fn *close;
+    work_touch_fn *touch;
+};
+
+static struct library library;
+
+static bool load(int flags)
+{
+    void *object = dlopen(library.path, RTLD_LAZY | flags);
+    if (object == NULL) {
+        fprintf(stderr, "hostile: %s\n", dlerror());
+        return false;
+    }
+    library.open = (work_open_fn *)dlsym(object, "work_open");
+    library.run = (work_run_fn *)dlsym(object, "work_run");
+    library.close = (work_close_fn *)dlsym(object, "work_close");
+    library.touch = (work_touch_fn *)dlsym(object, "work_touch");
+    return library.open != NULL && library.run != NULL && library.close != NULL &&
+           library.touch != NULL;
+}
+
+static bool good(enum work_result result)
+{
+    static const char *const words[] = {"right", "wrong", "refused", "failed"};
+    if (result != WORK_RIGHT)
+        fprintf(stderr, "hostile: the convolution was %s\n", words[result]);
+    return result == WORK_RIGHT;
+}
+
+static bool work_of(int legacy)
+{
+    struct work *work = NULL;
+    if (!good(library.open(legacy, &work)))
+        return false;
+    bool right = good(library.run(work));
+    library.close(work);
+    return right;
+}
+
+static bool run_local(void)
+{
+    return load(RTLD_LOCAL) && work_of(0);
+}
+
+static bool run_legacy(void)
+{
+    return load(RTLD_LOCAL) && work_of(1);
+}
+
+static bool run_both(void)
+{
+    return load(RTLD_LOCAL) && work_of(0) && work_of(1);
+}
+
+static bool run_global(void)
+{
+    return load(RTLD_GLOBAL) && work_of(0);
+}
+
+static bool run_deepbind(void)
+{
+    return load(RTLD_LOCAL | RTLD_DEEPBIND) && work_of(0);
+}
+
+/* The library that HOSTILE_CONVSHIM names, loaded by hand, behind a cuDNN that is in use. */
+static bool run_unpreloaded(void)
+{
+    const char *path = getenv("HOSTILE_CONVSHIM");
+    if (!run_local() || path == NULL)
+        return false;
+    void *object = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (object == NULL)
+        fprintf(stderr, "hostile: %s\n", dlerror());
+    return object != NULL && work_of(0) && dlclose(object) == 0 && work_of(0);
+}
+
+static void *thread(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    return good(library.touch()) && work_of(0) ? barrier : NULL;
+}
+
+static bool run_threads(void)
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    bool right = load(RTLD_LOCAL) && pthread_barrier_init(&barrier, NULL, THREADS) == 0;
+    if (!right)
+        return false;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, thread, &barrier) != 0)
+            exit(1); /* the barrier never opens for an incomplete crew */
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        right = pthread_join(threads[i], &result) == 0 && result != NULL && right;
+    }
+    return right;
+}
+
+/* The child's standard error goes to hostile.child, so that two summaries can be told apart. */
+static bool child_went_well(bool (*child)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fd = open("hostile.child", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        exit(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0 && child() ? 0 : 1);
+    }
+    int status;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+static bool run_graph(void)
+{
+    return work_of(0);
+}
+
+static bool run_nothing(void)
+{
+    return true;
+}
+
+static bool run_fork_before(void)
+{
+    return load(RTLD_LOCAL) && child_went_well(run_graph) && work_of(0) && work_of(0);
+}
+
+static bool run_fork_after(void)
+{
+    return run_local() && child_went_well(run_nothing) && work_of(0);
+}
+
+static struct work *parents_work;
+
+/* CUDA does not work in a forked child: whatever it answers, the call is the child's. */
+static bool run_parents(void)
+{
+    return library.run(parents_work) != WORK_RIGHT;
+}
+
+static bool run_fork_inherited(void)
+{
+    if (!load(RTLD_LOCAL) || !good(library.open(0, &parents_work)))
+        return false;
+    bool right = true;
+    for (int i = 0; i < 3; i++) {
+        right = good(library.run(parents_work)) && right;
+        if (i == 1)
+            right = child_went_well(run_parents) && right;
+    }
+    library.close(parents_work);
+    return right;
+}
+
+static bool run_exec(void)
+{
+    if (!run_local())
+        return false;
+    execl("/proc/self/exe", "hostile", "local", library.path, (char *)NULL);
+    return false;
+}
+
+static bool run_close_stderr(void)
+{
+    return run_local() && close(STDERR_FILENO) == 0;
+}
+
+static bool run_underscore_exit(void)
+{
+    if (run_local())
+        _exit(0);
+    return false;
+}
+
+static bool run_abort(void)
+{
+    if (run_local())
+        abort();
+    return false;
+}
+
+static void *exit_well(void *unused)
+{
+    (void)unused;
+    exit(0);
+}
+
+static bool run_thread_exit(void)
+{
+    pthread_t other;
+    if (!run_local() || pthread_create(&other, NULL, exit_well, NULL) != 0)
+        return false;
+    for (;;)
+        pause();
+}
+
+static void *exit_after_work(void *unused)
+{
+    (void)unused;
+    exit(work_of(0) ? 0 : 1);
+}
+
+static bool run_main_gone(void)
+{
+    pthread_t other;
+    if (!run_local() || pthread_create(&other, NULL, exit_after_work, NULL) != 0)
+        return false;
+    pthread_exit(NULL);
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(void);
+} modes[] = {
+    {"local", run_local},
+    {"legacy", run_legacy},
+    {"both", run_both},
+    {"global", run_global},
+    {"deepbind", run_deepbind},
+    {"unpreloaded", run_unpreloaded},
+    {"threads", run_threads},
+    {"fork_before", run_fork_before},
+    {"fork_after", run_fork_after},
+    {"fork_inherited", run_fork_inherited},
+    {"exec", run_exec},
+    {"close_stderr", run_close_stderr},
+    {"_exit", run_underscore_exit},
+    {"abort", run_abort},
+    {"thread_exit", run_thread_exit},
+    {"main_gone", run_main_gone},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 3 && i < sizeof modes / sizeof *modes; i++) {
+        library.path = argv[2];
+        if (strcmp(argv[1], modes[i].name) == 0)
+            return modes[i].run() ? 0 : 1;
+    }
+    fputs("usage: hostile MODE LIBWORK\nModes:", stderr);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        fprintf(stderr, " %s", modes[i].name);
+    fputs("\n", stderr);
+    return 2;
+}

@@ -1,0 +1,638 @@
+/* Plans one convolution through the backend API in the ways of different clients. Prints the
+ * workspace that cuDNN told; the status is 0 if all that it told agrees and the result is right. */
+#include "layer.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_KNOBS = 32,
+    ROUNDS = 60
+};
+
+enum part {
+    PART_X,
+    PART_W,
+    PART_Y,
+    PART_CONV,
+    PART_OPERATION,
+    PART_GRAPH,
+    PART_HEURISTICS,
+    PART_ENGINE,
+    PART_CONFIG,
+    PART_PLAN,
+    PARTS
+};
+
+/* All descriptors behind one plan. */
+struct chain {
+    cudnnBackendDescriptor_t part[PARTS];
+};
+
+/* What XLA remembers of a plan. */
+struct recipe {
+    int64_t engine, knobs;
+    cudnnBackendKnobType_t type[MAX_KNOBS];
+    int64_t value[MAX_KNOBS];
+};
+
+struct client {
+    cudnnHandle_t handle;
+    struct conv_problem problem;
+    struct problem_data data;
+    void *x, *w, *y, *workspace;
+    void *expected, *result;
+};
+
+static cudnnStatus_t set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *values)
+{
+    return cudnnBackendSetAttribute(desc, name, type, count, values);
+}
+
+static bool make(struct chain *chain, enum part part, cudnnBackendDescriptorType_t type)
+{
+    TRY_CUDNN(cudnnBackendCreateDescriptor(type, &chain->part[part]), fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool finish(const struct chain *chain, enum part part)
+{
+    TRY_CUDNN(cudnnBackendFinalize(chain->part[part]), fail);
+    return true;
+fail:
+    return false;
+}
+
+static void chain_drop(struct chain *chain, enum part first, enum part last)
+{
+    for (int i = (int)last; i >= (int)first; i--) {
+        if (chain->part[i] != NULL)
+            cudnnBackendDestroyDescriptor(chain->part[i]);
+        chain->part[i] = NULL;
+    }
+}
+
+static bool make_tensor(struct chain *chain, enum part part, const struct tensor *tensor,
+                        int64_t uid)
+{
+    static const int64_t alignment = 16;
+    if (!make(chain, part, CUDNN_BACKEND_TENSOR_DESCRIPTOR))
+        return false;
+    cudnnBackendDescriptor_t desc = chain->part[part];
+    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &tensor->type), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, tensor->size), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, tensor->stride), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment), fail);
+    return finish(chain, part);
+fail:
+    return false;
+}
+
+static bool make_convolution(struct chain *chain, const struct conv_problem *problem)
+{
+    static const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    static const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+    static const int64_t spatial = 2;
+    if (!make(chain, PART_CONV, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR))
+        return false;
+    cudnnBackendDescriptor_t desc = chain->part[PART_CONV];
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial), fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, problem->pre),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, problem->post),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, problem->dilation),
+              fail);
+    TRY_CUDNN(
+        set(desc, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, problem->stride),
+        fail);
+    return finish(chain, PART_CONV);
+fail:
+    return false;
+}
+
+static bool make_operation(struct chain *chain, const struct conv_problem *problem)
+{
+    static const struct {
+        cudnnBackendAttributeName_t name;
+        enum part part;
+    } roles[] = {{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, PART_X},
+                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, PART_W},
+                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, PART_Y},
+                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, PART_CONV}};
+    if (!make(chain, PART_OPERATION, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR))
+        return false;
+    cudnnBackendDescriptor_t desc = chain->part[PART_OPERATION];
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        TRY_CUDNN(
+            set(desc, roles[i].name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[roles[i].part]),
+            fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1,
+                  &problem->alpha),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1,
+                  &problem->beta),
+              fail);
+    return finish(chain, PART_OPERATION);
+fail:
+    return false;
+}
+
+static bool make_graph(const struct client *client, struct chain *chain)
+{
+    const struct conv_problem *p = &client->problem;
+    if (!make_tensor(chain, PART_X, &p->x, 'x') || !make_tensor(chain, PART_W, &p->w, 'w') ||
+        !make_tensor(chain, PART_Y, &p->y, 'y') || !make_convolution(chain, p) ||
+        !make_operation(chain, p) ||
+        !make(chain, PART_GRAPH, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR))
+        return false;
+    cudnnBackendDescriptor_t desc = chain->part[PART_GRAPH];
+    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                  &chain->part[PART_OPERATION]),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &client->handle),
+              fail);
+    return finish(chain, PART_GRAPH);
+fail:
+    return false;
+}
+
+/* The first answer of the heuristics. */
+static bool ask_config(struct chain *chain)
+{
+    static const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
+    int64_t count = 0;
+    if (!make(chain, PART_HEURISTICS, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR))
+        return false;
+    cudnnBackendDescriptor_t desc = chain->part[PART_HEURISTICS];
+    TRY_CUDNN(set(desc, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                  &chain->part[PART_GRAPH]),
+              fail);
+    TRY_CUDNN(set(desc, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode), fail);
+    if (!finish(chain, PART_HEURISTICS) ||
+        !make(chain, PART_CONFIG, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(cudnnBackendGetAttribute(desc, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
+                                       &chain->part[PART_CONFIG]),
+              fail);
+    return count == 1;
+fail:
+    return false;
+}
+
+static bool make_plan(struct chain *chain)
+{
+    if (!make(chain, PART_PLAN, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_CONFIG]),
+              fail);
+    return finish(chain, PART_PLAN);
+fail:
+    return false;
+}
+
+static bool make_chain(const struct client *client, struct chain *chain)
+{
+    return make_graph(client, chain) && ask_config(chain) && make_plan(chain);
+}
+
+/* What a plan or configuration tells, asked with and without an element count; false if that makes
+ * a difference. */
+static bool ask_workspace(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                          int64_t *bytes)
+{
+    int64_t count = -1;
+    int64_t counted = -1;
+    int64_t uncounted = -1;
+    TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, NULL, &uncounted), fail);
+    TRY_CUDNN(cudnnBackendGetAttribute(desc, name, CUDNN_TYPE_INT64, 1, &count, &counted), fail);
+    if (count != 1 || counted != uncounted) {
+        fprintf(stderr, "plans: told %" PRId64 " without a count, %" PRId64 " with one\n",
+                uncounted, counted);
+        return false;
+    }
+    *bytes = counted;
+    return true;
+fail:
+    return false;
+}
+
+static bool ask_plan(const struct chain *chain, int64_t *bytes)
+{
+    return ask_workspace(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, bytes);
+}
+
+static bool equal(const char *what, int64_t got, int64_t wanted)
+{
+    if (got != wanted)
+        fprintf(stderr, "plans: %s: %" PRId64 " bytes, not %" PRId64 "\n", what, got, wanted);
+    return got == wanted;
+}
+
+/* Configuration and plan must tell the same. */
+static bool told(const struct chain *chain, int64_t *bytes)
+{
+    int64_t config = -1;
+    if (!ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &config) ||
+        !ask_plan(chain, bytes))
+        return false;
+    return equal("the configuration tells", config, *bytes);
+}
+
+static bool make_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack)
+{
+    static const int64_t ids[] = {'w', 'y', 'x'};
+    void *const pointers[] = {client->w, client->y, client->x};
+    TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, pack), fail);
+    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers),
+              fail);
+    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids), fail);
+    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace),
+              fail);
+    TRY_CUDNN(cudnnBackendFinalize(*pack), fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool result_right(const struct client *client)
+{
+    size_t bytes = tensor_storage_bytes(&client->problem.y);
+    TRY_CUDA(cudaMemcpy(client->result, client->y, bytes, cudaMemcpyDeviceToHost), fail);
+    if (layer_equal(&client->problem, client->result, client->expected))
+        return true;
+    fputs("plans: wrong result\n", stderr);
+fail:
+    return false;
+}
+
+static bool execute(const struct client *client, cudnnBackendDescriptor_t plan,
+                    cudnnBackendDescriptor_t pack)
+{
+    TRY_CUDA(cudaMemset(client->y, 0xff, tensor_storage_bytes(&client->problem.y)), fail);
+    TRY_CUDNN(cudnnBackendExecute(client->handle, plan, pack), fail);
+    return result_right(client);
+fail:
+    return false;
+}
+
+/* Allocates what was told and no more. */
+static bool run(struct client *client, cudnnBackendDescriptor_t plan, int64_t bytes)
+{
+    cudnnBackendDescriptor_t pack = NULL;
+    if (bytes > 0)
+        TRY_CUDA(cudaMalloc(&client->workspace, (size_t)bytes), fail);
+    bool right = make_pack(client, client->workspace, &pack) && execute(client, plan, pack);
+    cudnnBackendDestroyDescriptor(pack);
+    cudaFree(client->workspace);
+    client->workspace = NULL;
+    return right;
+fail:
+    return false;
+}
+
+static bool run_channels(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    return make_chain(client, chain) && told(chain, bytes) &&
+           run(client, chain->part[PART_PLAN], *bytes);
+}
+
+/* The configuration is asked before there is a plan, and a second plan made of it. */
+static bool run_config_first(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    int64_t before = -1;
+    if (!make_graph(client, chain) || !ask_config(chain) ||
+        !ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &before) ||
+        !make_plan(chain) || !told(chain, bytes) || !equal("the plan tells", *bytes, before))
+        return false;
+    chain_drop(chain, PART_PLAN, PART_PLAN);
+    return make_plan(chain) && told(chain, bytes) && equal("the second plan tells", *bytes, before);
+}
+
+static bool run_orphan(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    if (!make_chain(client, chain) || !told(chain, bytes))
+        return false;
+    chain_drop(chain, 0, PART_CONFIG);
+    return run(client, chain->part[PART_PLAN], *bytes);
+}
+
+static bool read_knobs(cudnnBackendDescriptor_t config, struct recipe *recipe)
+{
+    cudnnBackendDescriptor_t knob[MAX_KNOBS] = {NULL};
+    int64_t one = 0;
+    bool read = false;
+    for (int i = 0; i < MAX_KNOBS; i++)
+        TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]),
+                  done);
+    TRY_CUDNN(cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, MAX_KNOBS, &recipe->knobs,
+                                       knob),
+              done);
+    for (int64_t i = 0; i < recipe->knobs; i++) {
+        TRY_CUDNN(cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
+                                           CUDNN_TYPE_KNOB_TYPE, 1, &one, &recipe->type[i]),
+                  done);
+        TRY_CUDNN(cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
+                                           CUDNN_TYPE_INT64, 1, &one, &recipe->value[i]),
+                  done);
+    }
+    read = true;
+done:
+    for (int i = 0; i < MAX_KNOBS; i++)
+        if (knob[i] != NULL)
+            cudnnBackendDestroyDescriptor(knob[i]);
+    return read;
+}
+
+static bool read_recipe(struct chain *chain, struct recipe *recipe)
+{
+    int64_t one = 0;
+    if (!make(chain, PART_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_ENGINE,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one,
+                                       &chain->part[PART_ENGINE]),
+              fail);
+    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
+                                       CUDNN_TYPE_INT64, 1, &one, &recipe->engine),
+              fail);
+    return read_knobs(chain->part[PART_CONFIG], recipe);
+fail:
+    return false;
+}
+
+static bool make_engine(struct chain *chain, const struct recipe *recipe)
+{
+    if (!make(chain, PART_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_GRAPH]),
+              fail);
+    TRY_CUDNN(set(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
+                  &recipe->engine),
+              fail);
+    return finish(chain, PART_ENGINE);
+fail:
+    return false;
+}
+
+static bool set_knobs(cudnnBackendDescriptor_t config, const struct recipe *recipe,
+                      cudnnBackendDescriptor_t *knob)
+{
+    for (int64_t i = 0; i < recipe->knobs; i++) {
+        TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]),
+                  fail);
+        TRY_CUDNN(set(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1,
+                      &recipe->type[i]),
+                  fail);
+        TRY_CUDNN(
+            set(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &recipe->value[i]),
+            fail);
+        TRY_CUDNN(cudnnBackendFinalize(knob[i]), fail);
+    }
+    if (recipe->knobs > 0)
+        TRY_CUDNN(set(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                      recipe->knobs, knob),
+                  fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool make_config(struct chain *chain, const struct recipe *recipe)
+{
+    cudnnBackendDescriptor_t knob[MAX_KNOBS] = {NULL};
+    bool good = false;
+    if (!make(chain, PART_CONFIG, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_ENGINE,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_ENGINE]),
+              done);
+    good = set_knobs(chain->part[PART_CONFIG], recipe, knob) && finish(chain, PART_CONFIG);
+done:
+    for (int i = 0; i < MAX_KNOBS; i++)
+        if (knob[i] != NULL)
+            cudnnBackendDestroyDescriptor(knob[i]);
+    return good;
+}
+
+static bool run_rebuilt(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    struct recipe recipe = {.engine = -1};
+    int64_t first = -1;
+    if (!make_chain(client, chain) || !told(chain, &first) || !read_recipe(chain, &recipe))
+        return false;
+    chain_drop(chain, 0, PART_PLAN);
+    return make_graph(client, chain) && make_engine(chain, &recipe) &&
+           make_config(chain, &recipe) && make_plan(chain) && told(chain, bytes) &&
+           equal("the rebuilt plan tells", *bytes, first) &&
+           run(client, chain->part[PART_PLAN], *bytes);
+}
+
+/* Addresses of descriptors come back for other types and problems. */
+static bool run_reused(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    struct client other = *client;
+    int64_t before = -1;
+    int64_t small = -1;
+    other.problem.x.size[0] = other.problem.y.size[0] = 1;
+    if (!make_chain(client, chain) || !told(chain, &before))
+        return false;
+    chain_drop(chain, 0, PART_PLAN);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct client *turn = i % 2 != 0 ? client : &other;
+        int64_t *last = i % 2 != 0 ? &before : &small;
+        if (!make_chain(turn, chain) || !told(chain, bytes) ||
+            (*last >= 0 && !equal("a later plan tells", *bytes, *last)) ||
+            (i % 2 != 0 && !run(client, chain->part[PART_PLAN], *bytes)))
+            return false;
+        *last = *bytes;
+        /* In another order each time. */
+        enum part cut = (enum part)(i % PARTS);
+        chain_drop(chain, cut, PART_PLAN);
+        chain_drop(chain, 0, PART_PLAN);
+    }
+    return true;
+}
+
+static bool run_early_pack(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    cudnnBackendDescriptor_t pack = NULL;
+    TRY_CUDA(cudaMalloc(&client->workspace, 1 << 20), fail);
+    bool right = make_pack(client, client->workspace, &pack) && make_chain(client, chain) &&
+                 told(chain, bytes) && execute(client, chain->part[PART_PLAN], pack);
+    cudnnBackendDestroyDescriptor(pack);
+    return right;
+fail:
+    return false;
+}
+
+static bool run_no_workspace(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    cudnnBackendDescriptor_t pack = NULL;
+    bool right = make_chain(client, chain) && told(chain, bytes) &&
+                 make_pack(client, NULL, &pack) && execute(client, chain->part[PART_PLAN], pack);
+    cudnnBackendDestroyDescriptor(pack);
+    return right;
+}
+
+/* A new plan from the JSON of a plan. */
+static bool make_plan_of_json(struct client *client, struct chain *chain, char *text,
+                              int64_t length)
+{
+    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_PLAN],
+                                       CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                       CUDNN_TYPE_CHAR, length, &length, text),
+              fail);
+    chain_drop(chain, 0, PART_PLAN);
+    if (!make(chain, PART_PLAN, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+                  &client->handle),
+              fail);
+    TRY_CUDNN(set(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                  CUDNN_TYPE_CHAR, length, text),
+              fail);
+    return finish(chain, PART_PLAN);
+fail:
+    return false;
+}
+
+static bool run_json(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    int64_t length = 0;
+    if (!make_chain(client, chain))
+        return false;
+    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_PLAN],
+                                       CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                       CUDNN_TYPE_CHAR, 0, &length, NULL),
+              fail);
+    char *text = calloc((size_t)length + 1, 1);
+    if (text == NULL)
+        goto fail;
+    bool right = make_plan_of_json(client, chain, text, length) && ask_plan(chain, bytes) &&
+                 run(client, chain->part[PART_PLAN], *bytes);
+    free(text);
+    return right;
+fail:
+    return false;
+}
+
+typedef cudnnStatus_t graph_fn(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                               cudnnBackendDescriptor_t pack, cudaGraph_t graph);
+
+/* Whichever cuDNN is there may lack the two. */
+static bool run_populate(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    graph_fn *populate = (graph_fn *)dlsym(RTLD_DEFAULT, "cudnnBackendPopulateCudaGraph");
+    graph_fn *update = (graph_fn *)dlsym(RTLD_DEFAULT, "cudnnBackendUpdateCudaGraph");
+    cudnnBackendDescriptor_t pack = NULL;
+    if (populate == NULL || update == NULL || !make_chain(client, chain) || !told(chain, bytes))
+        return false;
+    TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), fail);
+    if (!make_pack(client, client->workspace, &pack))
+        return false;
+    TRY_CUDNN(populate(client->handle, chain->part[PART_PLAN], pack, NULL), fail);
+    TRY_CUDNN(update(client->handle, chain->part[PART_PLAN], pack, NULL), fail);
+    cudnnBackendDestroyDescriptor(pack);
+    return true;
+fail:
+    return false;
+}
+
+static bool upload(struct client *client)
+{
+    const struct conv_problem *p = &client->problem;
+    TRY_CUDA(cudaMalloc(&client->x, tensor_storage_bytes(&p->x)), fail);
+    TRY_CUDA(cudaMalloc(&client->w, tensor_storage_bytes(&p->w)), fail);
+    TRY_CUDA(cudaMalloc(&client->y, tensor_storage_bytes(&p->y)), fail);
+    TRY_CUDA(
+        cudaMemcpy(client->x, client->data.x, tensor_storage_bytes(&p->x), cudaMemcpyHostToDevice),
+        fail);
+    TRY_CUDA(
+        cudaMemcpy(client->w, client->data.w, tensor_storage_bytes(&p->w), cudaMemcpyHostToDevice),
+        fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool client_open(struct client *client)
+{
+    size_t bytes;
+    layer_describe(&client->problem);
+    bytes = tensor_storage_bytes(&client->problem.y);
+    client->expected = malloc(bytes);
+    client->result = malloc(bytes);
+    if (client->expected == NULL || client->result == NULL ||
+        !problem_fill(&client->problem, 1, DATA_INTEGERS, &client->data))
+        return false;
+    memcpy(client->expected, client->data.y, bytes);
+    problem_reference(&client->problem, &client->data, client->expected);
+    TRY_CUDNN(cudnnCreate(&client->handle), fail);
+    return upload(client);
+fail:
+    return false;
+}
+
+static void client_close(struct client *client)
+{
+    cudaFree(client->workspace);
+    cudaFree(client->y);
+    cudaFree(client->w);
+    cudaFree(client->x);
+    if (client->handle != NULL)
+        cudnnDestroy(client->handle);
+    problem_release(&client->data);
+    free(client->result);
+    free(client->expected);
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(struct client *client, struct chain *chain, int64_t *bytes);
+} modes[] = {
+    {"channels", run_channels},
+    {"config_first", run_config_first},
+    {"orphan", run_orphan},
+    {"rebuilt", run_rebuilt},
+    {"reused", run_reused},
+    {"early_pack", run_early_pack},
+    {"no_workspace", run_no_workspace},
+    {"json", run_json},
+    {"populate", run_populate},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof modes / sizeof *modes; i++) {
+        struct client client = {.handle = NULL};
+        struct chain chain = {{NULL}};
+        int64_t bytes = -1;
+        if (strcmp(argv[1], modes[i].name) != 0)
+            continue;
+        bool good = client_open(&client) && modes[i].run(&client, &chain, &bytes);
+        chain_drop(&chain, 0, PART_PLAN);
+        client_close(&client);
+        printf("told %" PRId64 "\n", bytes);
+        return good ? 0 : 1;
+    }
+    fputs("usage: plans MODE\nModes:", stderr);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        fprintf(stderr, " %s", modes[i].name);
+    fputs("\n", stderr);
+    return 2;
+}
