@@ -11,11 +11,14 @@ traced()
 {
     local name=$1 libraries=$2
     shift 2
-    strace -f -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
+    # One file a process: in a common one, lines of two processes cut each other in half.
+    rm -f "$name".raw.*
+    strace -ff -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
         -e trace=%file,write,writev,clone,clone3,fork,vfork,socket,connect "$@" >"$name.out" 2>"$name.err"
-    sed -E 's/^[0-9]+ +//; s/0x[0-9a-f]+/ADDRESS/g; s,/\* [0-9]+ vars \*/,VARS,; s/= [0-9]+$/= N/
+    cat "$name".raw.* >"$name.raw"
+    sed -E 's/0x[0-9a-f]+/ADDRESS/g; s,/\* [0-9]+ vars \*/,VARS,; s/= [0-9]+$/= N/
         s/(st_size|parent_tid|child_tid|st_[amc]time)=[^,}]*/\1/g; /^(--- SIG|\+\+\+ )/d
-        /AT_EMPTY_PATH/d; s/<unfinished \.\.\.>|<\.\.\. .* resumed>//' "$name.raw" | grep -vE "$own_files" | sort >"$name.trace"
+        /AT_EMPTY_PATH/d' "$name.raw" | grep -vE "$own_files" | sort >"$name.trace"
 }
 
 # Nothing may differ but that the library is opened.

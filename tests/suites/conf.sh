@@ -10,6 +10,6 @@ diff -u conf/convshim.ini <(scripts/gen-conf) | sed 's/^/# /'
 cmp -s conf/convshim.ini <(scripts/gen-conf)
 check 1 "conf/convshim.ini is up to date (make conf)" $?
 missing=$(scripts/gen-conf --markdown | grep -vxFf README.md)
-[ -n "$missing" ] && sed 's/^/# /' <<<"$missing"
+printf '%s' "$missing" | sed 's/^/# /'
 [ -z "$missing" ]
 check 2 "the README's table of options is up to date (scripts/gen-conf --markdown)" $?

@@ -5,7 +5,7 @@
 #
 # Integer data whose sums are exact, so results must be equal to the bit however a problem is cut.
 set -uo pipefail
-build=$(realpath "$1") count=$2 every=$3
+build=$(realpath "$1") count=$2 every=$3 compared=0
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -46,6 +46,7 @@ tiled() {
         's/.*convolutions +([0-9]+) calls: ([0-9]+) rewritten.*/\1 \2/p' "$work/log")
     [ "${rewritten:-0}" -gt 0 ] && [ $((100 * rewritten)) -ge $((least * calls)) ] || status=1
     grep -qE 'lifeboat [1-9]|failed [1-9]' "$work/log" && status=1
+    [ "$status" = 0 ] && compared=$((compared + rewritten))
     [ "$status" = 0 ] || note <(tail -n 25 "$work/log")
     note <<<"$(tail -n 1 "$work/compare"); ${rewritten:-0} of ${calls:-0} calls rewritten"
     verdict "$status" "$name: tiled, $config"
@@ -64,4 +65,5 @@ tiled one-row "policy=fixed;tiles=1024;threshold=0" 80 "${problems[@]}"
 sweep=(--api graph --sweep patch_conv --every "$every" --data integers)
 untiled sweep "${sweep[@]}"
 tiled sweep "policy=fixed;tiles=4;threshold=0" 75 "${sweep[@]}"
+verdict "$((compared < 2 * count))" "$compared calls run as tiles and compared element by element"
 echo "1..$tests"
