@@ -159,6 +159,18 @@ $(B)/clients/populating/libcudnn.so.9: tests/clients/populate.c $(call objects,$
 	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,-z,muldefs -Wl,--version-script=tests/simdev/cudnn.map -o $@ \
 	$(filter %.c,$^) $(filter %.o,$^) $(SIMDEPS)
 
+# --- programs of the GPU suite ----------------------------------------------------------------------------------------
+gpumain  := gpu_facts gpu_layers gpu_ballast
+gpu      := $(addprefix $(B)/gpu/,$(gpumain))
+gpushare := $(call objects,$(filter-out $(patsubst %,tests/gpu/%.c,$(gpumain)),$(wildcard tests/gpu/*.c)))
+
+$(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
+
+.PHONY: gpu
+gpu: lib $(simdev) $(gpu)
+
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 benches := $(addprefix $(B)/bench/,bench decide repeat)
 null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o rest.o)
@@ -214,10 +226,10 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            threads='tests/suites/threads.sh' \
+            threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) tsan
+test: all $(unit) $(selftest) $(clients) $(gpu) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.

@@ -184,6 +184,28 @@ static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
     return status;
 }
 
+/* A device named by its number or by a handle is the simulated one: the profile describes it. */
+static cudnnStatus_t set_own_device(const struct descriptor *descriptor,
+                                    cudnnBackendAttributeName_t name,
+                                    cudnnBackendAttributeType_t type, int64_t count,
+                                    const void *values)
+{
+    const bool by_handle = name == CUDNN_ATTR_DEVICEPROP_HANDLE;
+    const char *text = simdev_profile_text();
+    int32_t number = 0;
+    if (descriptor->type != CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR || descriptor->finalized ||
+        count != 1 || !values)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "a device cannot be set here");
+    if (type != (by_handle ? CUDNN_TYPE_HANDLE : CUDNN_TYPE_INT32))
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "neither a device nor a handle");
+    if (!by_handle)
+        memcpy(&number, values, sizeof number);
+    if (number != 0 || !text)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no such device");
+    return simdev_planner()->set(descriptor->own, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                 CUDNN_TYPE_CHAR, (int64_t)strlen(text) + 1, text);
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t opaque,
                                                      cudnnBackendAttributeName_t name,
                                                      cudnnBackendAttributeType_t type,
@@ -195,6 +217,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (is_handle(name))
         return set_handle(descriptor, name, type, count, values);
+    if (name == CUDNN_ATTR_DEVICEPROP_DEVICE_ID || name == CUDNN_ATTR_DEVICEPROP_HANDLE)
+        return set_own_device(descriptor, name, type, count, values);
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && count > 0)
         status = set_descriptors(descriptor, name, count, values);
     else

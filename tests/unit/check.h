@@ -1,4 +1,5 @@
-/* TAP for unit tests: CHECK counts, TEST names, REPORT ends. A failing check prints its place and goes on. */
+/* TAP for unit tests: CHECK counts, TEST names, REPORT ends. A failing check prints its place and
+ * goes on. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -9,10 +10,10 @@
 static int check_tests, check_failed_tests, check_failures;
 
 #define CHECK(condition)                                                                           \
-    ((condition) ? (void)0                                                                         \
-                 : (check_failures++ < 20                                                          \
-                        ? (void)printf("# %s:%d: %s\n", __FILE__, __LINE__, #condition)            \
-                        : (void)0))
+    ((condition)                                                                                   \
+         ? (void)0                                                                                 \
+         : (check_failures++ < 20 ? (void)printf("# %s:%d: %s\n", __FILE__, __LINE__, #condition)  \
+                                  : (void)0))
 #define CHECK_INT(got, want)                                                                       \
     do {                                                                                           \
         long long got_ = (long long)(got), want_ = (long long)(want);                              \
