@@ -41,7 +41,7 @@ static int lifeboat(void *ctx)
     cudnnBackendDescriptor_t plan = cs_kernel_plan(launcher->rewrite->lifeboat);
     if (launcher->pack)
         return (int)CS_REAL(cudnnBackendExecute, launcher->handle, plan, launcher->pack);
-    void *pack;
+    void *pack = NULL;
     int status = bind(ctx, 0, &launcher->whole, &pack);
     if (status != 0)
         return status;

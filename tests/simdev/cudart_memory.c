@@ -135,6 +135,8 @@ static void check_block(struct block *block)
 static void evict_oldest(void)
 {
     struct block *block = quarantine.oldest;
+    if (!block)
+        return;
     check_block(block);
     quarantine.oldest = block->next;
     if (!quarantine.oldest)
@@ -152,8 +154,9 @@ static void bury(struct block *block)
     if (is_small(block))
         memset(block_begin(block), FREED_BYTE, block->bytes);
     else
-        mmap((void *)block->map, block->map_bytes, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+        /* If this fails the block stays mapped: a touch goes unnoticed, nothing else. */
+        (void)mmap((void *)block->map, block->map_bytes, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     block->next = NULL;
     *(quarantine.newest ? &quarantine.newest->next : &quarantine.oldest) = block;
     quarantine.newest = block;

@@ -33,8 +33,8 @@ static void test_capacity(void)
     check(first != NULL, "an allocation within the capacity");
     check(cudaMalloc(&second, 40 * MIB) == cudaErrorMemoryAllocation, "one beyond it is refused");
     check(cudaPeekAtLastError() == cudaErrorMemoryAllocation, "the error is remembered");
-    check(cudaGetLastError() == cudaErrorMemoryAllocation && cudaGetLastError() == cudaSuccess,
-          "cudaGetLastError clears it");
+    const cudaError_t told = cudaGetLastError(), after = cudaGetLastError();
+    check(told == cudaErrorMemoryAllocation && after == cudaSuccess, "cudaGetLastError clears it");
     cudaMemGetInfo(&free_bytes, &total);
     check(total == 64 * MIB && free_bytes == 24 * MIB, "cudaMemGetInfo");
     cudaFree(first);

@@ -221,7 +221,8 @@ static int case_fork(void)
     int status = 0;
     waitpid(pid, &status, 0);
     open_gate(&hold.release);
-    const bool report_by_child = access(getenv("SIMDEV_REPORT"), F_OK) == 0;
+    const char *report = getenv("SIMDEV_REPORT");
+    const bool report_by_child = !report || access(report, F_OK) == 0;
     return !WIFEXITED(status) || WEXITSTATUS(status) != 5 || report_by_child;
 }
 
@@ -276,7 +277,6 @@ static void read_errors(const char *path, struct outcome *outcome)
 /* `variable` NULL: no setting besides the report. Free with cJSON_Delete(outcome.report). */
 static struct outcome try_case(const char *name, const char *variable, const char *value)
 {
-    extern char **environ;
     struct outcome outcome = {.status = -1};
     char report[sizeof(directory) + 64], errors[sizeof(directory) + 64];
     snprintf(report, sizeof(report), "%s/%s.json", directory, name);

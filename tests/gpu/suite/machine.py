@@ -102,3 +102,14 @@ def describe():
         "python": platform.python_version(),
         "packages": {name: package_version(name) for name in packages},
     }
+
+
+def library(name):
+    """The path of an installed library by the start of its file name (libcudnn.so), or None."""
+    folders = nvidia_folders() + [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "lib64")]
+    folders += ["/usr/lib/" + platform.machine() + "-linux-gnu", "/usr/lib64"]
+    for folder in folders:
+        found = sorted(glob.glob(os.path.join(folder, name + "*")))
+        if found:
+            return found[0]
+    return None

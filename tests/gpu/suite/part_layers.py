@@ -54,8 +54,9 @@ def write_layers(path, layers):
 class Layers:
     """Runs a list of layers in one variant after another; every run is one child."""
 
-    def __init__(self, suite, path, expect, iterations):
+    def __init__(self, suite, name, path, expect, iterations):
         self.suite = suite
+        self.name = name
         self.path = path
         self.expect = expect
         self.iterations = iterations
@@ -70,7 +71,7 @@ class Layers:
 
     def _run(self, key, extra):
         dtype, layout, api, workspace, wscap = key
-        name = "-".join(["layers", dtype, layout, api] + ([workspace] if workspace else [])
+        name = "-".join([self.name, dtype, layout, api] + ([workspace] if workspace else [])
                         + ([f"wscap{wscap}"] if wscap else []))
         program = ("gpu/gpu_layers", "--csv", self.path, "--dtype", dtype, "--layout", layout, "--api", api, "--iterations",
                    self.iterations, "--warmup", 3, *extra)
@@ -88,7 +89,7 @@ def run(suite):
     layers += [layer for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
                if layer["model"] == "cudnn.torch-262"]
     write_layers(path, layers)
-    layers_run = Layers(suite, path, 6, 20)
+    layers_run = Layers(suite, "layers", path, 6, 20)
     wscaps = _wscaps(suite)
     for wave in waves(CAPS):
         for variant, cap, capped in wave:
@@ -132,7 +133,7 @@ def _simulated(suite):
     layers = read_layers(suite.path("tests", "data", "conv_layers.csv"))
     small = [layer for layer in choose(layers, len(layers)) if (1 << 21) <= moved_elements(layer) <= (1 << 23)]
     write_layers(path, small[:3])
-    layers_run = Layers(suite, path, 20, 2)
+    layers_run = Layers(suite, "layers", path, 20, 2)
     for variant in (("f16", "nchw", "graph"), ("f32", "nchw", "legacy")):
         for cap in SIMULATED_CAPS:
             _variant(suite, layers_run, variant, cap, None)
@@ -184,7 +185,7 @@ def _patch_conv_shapes(suite):
     shapes = suite.work("patch_conv.csv")
     write_layers(shapes, [layer for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
                           if layer["model"] == "patch_conv"])
-    runs = Layers(suite, shapes, 30, 3)
+    runs = Layers(suite, "patch_conv", shapes, 30, 3)
     plain = runs.run("f16", "nchw", "graph")
     tiled = runs.run("f16", "nchw", "graph", workspace="64MiB") if plain else []
     if tiled:
