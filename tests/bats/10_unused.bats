@@ -44,6 +44,7 @@ expect_unnoticed_anyhow()
 
 need_strace()
 {
+    [[ $SAN_RT != *tsan* ]] || cannot_run "ThreadSanitizer's runtime opens files of its own"
     strace -qq -o /dev/null true 2>/dev/null || cannot_run "strace is not there or not permitted"
 }
 
