@@ -56,8 +56,7 @@ static enum cs_reason reason_of(enum cs_status status)
     return CS_REASON_INVARIANT;
 }
 
-static enum cs_status build_kernels(struct cs_rewrite *rewrite, int64_t told,
-                                    const struct cs_vendor *vendor)
+static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_vendor *vendor)
 {
     struct cs_plan *plan = &rewrite->plan;
     for (int64_t i = 0; i < plan->kinds; i++) {
@@ -67,51 +66,62 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, int64_t told,
             return status;
     }
     cs_plan_settle(plan);
-    int64_t lifeboat_bytes;
-    enum cs_status status =
-        vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &lifeboat_bytes);
-    return status == CS_OK && lifeboat_bytes > told ? CS_INVALID : status;
+    return CS_OK;
 }
 
-static enum cs_status build(const struct cs_request *request, const struct cs_decision *decision,
-                            const struct cs_vendor *vendor, struct cs_rewrite **rewrite_p)
+static enum cs_status build_lifeboat(struct cs_rewrite *rewrite, int64_t told,
+                                     const struct cs_vendor *vendor)
+{
+    int64_t bytes;
+    enum cs_status status = vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &bytes);
+    return status == CS_OK && bytes > told ? CS_INVALID : status;
+}
+
+static struct cs_rewrite *start(const struct cs_vendor *vendor)
 {
     struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    if (rewrite)
+        rewrite->destroy = vendor->destroy;
+    return rewrite;
+}
+
+/* Hands a rewriting out if it was built whole. */
+static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
+                             struct cs_rewrite **rewrite_p)
+{
+    if (status == CS_OK)
+        *rewrite_p = rewrite;
+    else
+        cs_flow_discard(rewrite);
+    return status;
+}
+
+static enum cs_status build_tiles(const struct cs_request *request,
+                                  const struct cs_decision *decision,
+                                  const struct cs_vendor *vendor, struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
-    rewrite->destroy = vendor->destroy;
     enum cs_status status =
         cs_plan_cut(&request->problem, decision->axis, decision->step, &rewrite->plan);
     if (status == CS_OK)
-        status = build_kernels(rewrite, decision->told, vendor);
+        status = build_kernels(rewrite, vendor);
+    if (status == CS_OK)
+        status = build_lifeboat(rewrite, decision->told, vendor);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->told);
-    if (status != CS_OK) {
-        cs_flow_discard(rewrite);
-        return status;
-    }
-    *rewrite_p = rewrite;
-    return CS_OK;
+    return finish(status, rewrite, rewrite_p);
 }
 
 /* A rewriting without tiles: every call runs on the lifeboat. */
-static enum cs_status build_lifeboat(int64_t told, const struct cs_vendor *vendor,
-                                     struct cs_rewrite **rewrite_p)
+static enum cs_status build_whole(int64_t told, const struct cs_vendor *vendor,
+                                  struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
-    rewrite->destroy = vendor->destroy;
-    int64_t bytes;
-    enum cs_status status = vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &bytes);
-    if (status == CS_OK && bytes > told)
-        status = CS_INVALID;
-    if (status != CS_OK) {
-        cs_flow_discard(rewrite);
-        return status;
-    }
-    *rewrite_p = rewrite;
-    return CS_OK;
+    return finish(build_lifeboat(rewrite, told, vendor), rewrite, rewrite_p);
 }
 
 static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
@@ -179,7 +189,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
 {
     int64_t told = request->limit > 0 ? request->limit : decision->told;
     bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
-    if (held && build_lifeboat(told, vendor, rewrite_p) == CS_OK) {
+    if (held && build_whole(told, vendor, rewrite_p) == CS_OK) {
         decision->told = told;
         return CS_REASON_NONE;
     }
@@ -206,7 +216,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
-        reason = reason_of(build(request, &decision, vendor, &rewrite));
+        reason = reason_of(build_tiles(request, &decision, vendor, &rewrite));
     if (reason != CS_REASON_NONE && (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);

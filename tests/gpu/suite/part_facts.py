@@ -1,5 +1,6 @@
 """Part A: the card's profile, plans with the handle against plans with the profile, cuDNN's own workspace cap."""
 
+import os
 import shutil
 
 from . import compare
@@ -28,7 +29,7 @@ def _profile(suite):
     if more is not None:
         rows += [record for record in more.records if "layer" in record]
     if outcome.status == 0:
-        shutil.copy(captured, suite.work("../device-profile.json"))
+        shutil.copy(captured, os.path.join(suite.out, "device-profile.json"))
     suite.shared["facts"] = rows
     report_plans(suite.report, rows)
 

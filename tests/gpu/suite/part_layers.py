@@ -3,7 +3,7 @@
 import csv
 import os
 
-from . import compare, machine
+from . import compare, convshim_text, machine
 from .report import mib
 
 CAPS = (64, 16, 256)
@@ -61,6 +61,7 @@ class Layers:
         self.expect = expect
         self.iterations = iterations
         self.rows = {}
+        self.summaries = {}
 
     def run(self, dtype, layout, api, workspace=None, wscap=None, extra=()):
         """The records of one variant, from memory if it ran before; [] if it was skipped."""
@@ -77,6 +78,7 @@ class Layers:
                    self.iterations, "--warmup", 3, *extra)
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
+        self.summaries[key] = outcome.summary if outcome else None
         return [] if outcome is None else [row for row in outcome.records if "layer" in row]
 
 
@@ -147,7 +149,7 @@ def _variant(suite, layers_run, variant, cap, wscap):
     if not tiled:
         return
     entry = {"variant": variant, "cap": cap, "plain": plain, "tiled": tiled, "capped": capped,
-             "pairs": compare.pair_layers(plain, tiled)}
+             "pairs": compare.pair_layers(plain, tiled), "summary": layers_run.summaries[(*variant, f"{cap}MiB", None)]}
     suite.shared.setdefault("layers", []).append(entry)
     report_variant(suite.report, entry)
 
@@ -163,7 +165,8 @@ def report_variant(report, entry):
             mib(pair["peak_before"]), mib(pair["peak_after"]), pair["peak_ratio"], pair["us_before"], pair["us_after"],
             pair["time_ratio"], engines(pair), bit_text(pair), mib(cap.get("workspace_after")), cap.get("us_after")])
     report.table(f"{', '.join(entry['variant'])}: untiled, tiled at {entry['cap']} MiB"
-                 + (", CUDNN_CONV_WSCAP_DBG at the same" if entry["capped"] else ""),
+                 + (", CUDNN_CONV_WSCAP_DBG at the same" if entry["capped"] else "")
+                 + f" (convshim: {convshim_text.in_words(entry['summary'])})",
                  ("layer", "in+filter+out MiB", "workspace", "tiled", "device peak", "tiled", "tiled peak / floor", "us", "tiled",
                   "ratio", "engine", "bit-equal", "workspace under WSCAP", "us under WSCAP"), rows)
 
@@ -190,7 +193,8 @@ def _patch_conv_shapes(suite):
     tiled = runs.run("f16", "nchw", "graph", workspace="64MiB") if plain else []
     if tiled:
         entry = {"variant": ("f16", "nchw", "graph"), "cap": 64, "plain": plain, "tiled": tiled, "capped": [],
-                 "pairs": compare.pair_layers(plain, tiled)}
+                 "pairs": compare.pair_layers(plain, tiled),
+                 "summary": runs.summaries[("f16", "nchw", "graph", "64MiB", None)]}
         suite.shared["patch_conv_shapes"] = entry
         report_variant(suite.report, entry)
 
