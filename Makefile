@@ -227,6 +227,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
+            gpu_compare='tests/gpu/test_compare.py' gpu_suite='tests/gpu/test_suite.py $(B)' \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
 test: all $(unit) $(selftest) $(clients) $(gpu) tsan

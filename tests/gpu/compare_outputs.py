@@ -14,15 +14,18 @@ def load(path):
     """Tensors by name."""
     if path.endswith(".npz"):
         import numpy
+
         with numpy.load(path) as arrays:
             return {name: arrays[name] for name in arrays.files}
     import torch
+
     return torch.load(path, weights_only=True)
 
 
 def bits(tensor):
     if hasattr(tensor, "numpy"):
         import torch
+
         return tensor.contiguous().reshape(-1).view(torch.uint8)
     return tensor.reshape(-1).view("uint8")
 
@@ -57,7 +60,14 @@ def compare(a, b):
     """The result for two dicts of tensors, or ValueError if they cannot be compared."""
     if a.keys() != b.keys():
         raise ValueError(f"other tensors: {sorted(a.keys() ^ b.keys())[:5]}")
-    result = {"tensors": len(a), "bit_equal": True, "worst": None, "max_abs": 0.0, "max_rel": 0.0, "max_rel_of": None}
+    result = {
+        "tensors": len(a),
+        "bit_equal": True,
+        "worst": None,
+        "max_abs": 0.0,
+        "max_rel": 0.0,
+        "max_rel_of": None,
+    }
     for name in sorted(a):
         if tuple(a[name].shape) != tuple(b[name].shape):
             raise ValueError(f"{name}: shapes {tuple(a[name].shape)} and {tuple(b[name].shape)}")

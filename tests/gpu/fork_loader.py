@@ -44,13 +44,19 @@ def main():
     torch.manual_seed(0)
     torch.backends.cudnn.deterministic = True
     width = options.width
-    model = nn.Sequential(nn.Conv2d(3, width, 3, padding=1), nn.SiLU(), nn.Conv2d(width, width, 3, padding=1), nn.SiLU(),
-                          nn.Conv2d(width, 3, 3, padding=1)).to(options.device)
+    model = nn.Sequential(
+        nn.Conv2d(3, width, 3, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(width, width, 3, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(width, 3, 3, padding=1),
+    ).to(options.device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     # Convolutions before the fork: the workers inherit a process in which the library is awake.
     model(torch.zeros(1, 3, options.edge, options.edge, device=options.device)).sum().backward()
-    loader = torch.utils.data.DataLoader(Images(4 * options.batches, options.edge), batch_size=4, num_workers=2,
-                                         multiprocessing_context="fork")
+    loader = torch.utils.data.DataLoader(
+        Images(4 * options.batches, options.edge), batch_size=4, num_workers=2, multiprocessing_context="fork"
+    )
     losses, times, pids = [], [], set()
     for epoch in range(2):
         for images, makers in loader:
@@ -63,10 +69,17 @@ def main():
             losses.append(loss.item())
             times.append((time.perf_counter() - begin) * 1000)
             pids.update(makers.tolist())
-    record = {"program": "fork_loader", "case": "2 workers", "dtype": "f32", "mode": "eager", "status": "ok",
-              "batches": len(losses), "loader_processes": len(pids - {os.getpid()}),
-              "checksum": hashlib.sha256(repr(losses).encode()).hexdigest()[:16],
-              "ms_per_iteration": statistics.median(times)}
+    record = {
+        "program": "fork_loader",
+        "case": "2 workers",
+        "dtype": "f32",
+        "mode": "eager",
+        "status": "ok",
+        "batches": len(losses),
+        "loader_processes": len(pids - {os.getpid()}),
+        "checksum": hashlib.sha256(repr(losses).encode()).hexdigest()[:16],
+        "ms_per_iteration": statistics.median(times),
+    }
     if options.device == "cuda":
         record["max_memory_allocated"] = torch.cuda.max_memory_allocated()
         record["max_memory_reserved"] = torch.cuda.max_memory_reserved()

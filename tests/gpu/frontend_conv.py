@@ -1,7 +1,6 @@
 """One convolution through NVIDIA's cudnn-frontend in Python, which finds cuDNN by dlsym. One JSON line."""
 
 import argparse
-import hashlib
 import json
 import os
 import statistics
@@ -34,8 +33,12 @@ def main():
     y = torch.empty(1, c, edge, edge, device="cuda", dtype=torch.float16)
     handle = cudnn.create_handle()
     cudnn.set_stream(handle=handle, stream=torch.cuda.current_stream().cuda_stream)
-    graph = cudnn.pygraph(handle=handle, io_data_type=cudnn.data_type.HALF,
-                          intermediate_data_type=cudnn.data_type.FLOAT, compute_data_type=cudnn.data_type.FLOAT)
+    graph = cudnn.pygraph(
+        handle=handle,
+        io_data_type=cudnn.data_type.HALF,
+        intermediate_data_type=cudnn.data_type.FLOAT,
+        compute_data_type=cudnn.data_type.FLOAT,
+    )
     x_node, w_node = graph.tensor_like(x), graph.tensor_like(w)
     y_node = graph.conv_fprop(image=x_node, weight=w_node, padding=[1, 1], stride=[1, 1], dilation=[1, 1])
     y_node.set_output(True).set_dim(list(y.shape)).set_stride(list(y.stride()))
@@ -51,10 +54,18 @@ def main():
     Step.run()
     times = measure.times_ms(Step, options.iterations, "cuda")
     result = {"output": y.cpu()}
-    record = {"program": "frontend_conv", "case": f"{c}x{edge}", "dtype": "f16", "mode": "python", "status": "ok",
-              "frontend": cudnn.__version__, "workspace": size, "checksum": measure.digest(result),
-              "ms_per_iteration": statistics.median(times),
-              "max_memory_allocated": torch.cuda.max_memory_allocated()}
+    record = {
+        "program": "frontend_conv",
+        "case": f"{c}x{edge}",
+        "dtype": "f16",
+        "mode": "python",
+        "status": "ok",
+        "frontend": cudnn.__version__,
+        "workspace": size,
+        "checksum": measure.digest(result),
+        "ms_per_iteration": statistics.median(times),
+        "max_memory_allocated": torch.cuda.max_memory_allocated(),
+    }
     if options.save:
         record["saved"] = os.path.join(options.save, "frontend_conv.pt")
         torch.save(result, record["saved"])

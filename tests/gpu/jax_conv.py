@@ -17,8 +17,11 @@ import numpy  # noqa: E402
 
 def stack(x, filters):
     for weights in filters:
-        x = jax.nn.silu(jax.lax.conv_general_dilated(x, weights, (1, 1), "SAME",
-                                                     dimension_numbers=("NCHW", "OIHW", "NCHW")))
+        x = jax.nn.silu(
+            jax.lax.conv_general_dilated(
+                x, weights, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")
+            )
+        )
     return x
 
 
@@ -26,8 +29,10 @@ def run(dtype, options):
     rng = numpy.random.default_rng(0)
     c, edge = options.channels, options.edge
     x = jnp.asarray(rng.standard_normal((1, c, edge, edge), dtype=numpy.float32), dtype)
-    filters = [jnp.asarray(rng.standard_normal((c, c, 3, 3), dtype=numpy.float32) * (9 * c) ** -0.5, dtype)
-               for _ in range(options.layers)]
+    filters = [
+        jnp.asarray(rng.standard_normal((c, c, 3, 3), dtype=numpy.float32) * (9 * c) ** -0.5, dtype)
+        for _ in range(options.layers)
+    ]
     program = jax.jit(stack)
     result = numpy.asarray(program(x, filters).astype(jnp.float32))
     times = []
@@ -35,9 +40,15 @@ def run(dtype, options):
         begin = time.perf_counter()
         program(x, filters).block_until_ready()
         times.append((time.perf_counter() - begin) * 1000)
-    record = {"program": "jax_conv", "case": f"{options.layers}x{c}x{edge}", "dtype": str(jnp.dtype(dtype)), "mode": "jit",
-              "status": "ok", "checksum": hashlib.sha256(result.tobytes()).hexdigest()[:16],
-              "ms_per_iteration": statistics.median(times)}
+    record = {
+        "program": "jax_conv",
+        "case": f"{options.layers}x{c}x{edge}",
+        "dtype": str(jnp.dtype(dtype)),
+        "mode": "jit",
+        "status": "ok",
+        "checksum": hashlib.sha256(result.tobytes()).hexdigest()[:16],
+        "ms_per_iteration": statistics.median(times),
+    }
     memory = jax.devices()[0].memory_stats()
     if memory:
         record["max_memory_allocated"] = memory.get("peak_bytes_in_use")

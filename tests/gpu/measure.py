@@ -42,7 +42,9 @@ class Training:
         self.loss = loss
         self.amp = amp
         self.optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.99, nesterov=True)
-        self.scaler = torch.amp.GradScaler(inputs[0].device.type, init_scale=1024.0, enabled=amp is torch.float16)
+        self.scaler = torch.amp.GradScaler(
+            inputs[0].device.type, init_scale=1024.0, enabled=amp is torch.float16
+        )
 
     def run(self, update=True):
         self.optimizer.zero_grad(set_to_none=True)
@@ -52,7 +54,9 @@ class Training:
         self.scaler.scale(loss).backward()
         result = {"output": output.detach(), "loss": loss.detach()}
         if not update:
-            result.update({f"grad.{name}": p.grad for name, p in self.model.named_parameters() if p.grad is not None})
+            result.update(
+                {f"grad.{name}": p.grad for name, p in self.model.named_parameters() if p.grad is not None}
+            )
             return result
         self.scaler.step(self.optimizer)
         self.scaler.update()
@@ -70,7 +74,11 @@ class NoConvolutions(TorchDispatchMode):
             grad, x, weight, bias_sizes = args[:4]
             mask = args[-1]
             bias = grad.new_empty(bias_sizes) if mask[2] else None
-            return torch.empty_like(x) if mask[0] else None, torch.empty_like(weight) if mask[1] else None, bias
+            return (
+                torch.empty_like(x) if mask[0] else None,
+                torch.empty_like(weight) if mask[1] else None,
+                bias,
+            )
         return func(*args, **(kwargs or {}))
 
 
@@ -87,8 +95,11 @@ def _empty_output(x, weight, bias, stride, padding, dilation, transposed, output
         else:
             shape.append((x.shape[axis + 2] + 2 * p - reach) // s + 1)
     last = torch.channels_last if x.dim() == 4 else torch.channels_last_3d
-    form = last if x.dim() > 3 and x.is_contiguous(memory_format=last) and not x.is_contiguous() \
+    form = (
+        last
+        if x.dim() > 3 and x.is_contiguous(memory_format=last) and not x.is_contiguous()
         else torch.contiguous_format
+    )
     return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=form)
 
 
@@ -189,7 +200,9 @@ def measure_case(record, build, options):
         step.inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in step.inputs)
     if options.channels_last:
         step.model = step.model.to(memory_format=torch.channels_last)
-        step.inputs = tuple(x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in step.inputs)
+        step.inputs = tuple(
+            x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for x in step.inputs
+        )
     if mode == "compile":
         step.model = torch.compile(step.model)
     if cuda:
@@ -224,7 +237,9 @@ def measure_case(record, build, options):
     record["iterations"] = len(times)
     record["ms_fastest"], record["ms_slowest"] = min(times), max(times)
     if options.save:
-        record["saved"] = os.path.join(options.save, "-".join((record["program"], record["case"], record["dtype"], mode)) + ".pt")
+        record["saved"] = os.path.join(
+            options.save, "-".join((record["program"], record["case"], record["dtype"], mode)) + ".pt"
+        )
         torch.save(first, record["saved"])
 
 
@@ -252,7 +267,9 @@ def arguments(description, cases):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--case", default=",".join(cases), help=f"comma list (default: {','.join(cases)})")
     parser.add_argument("--dtype", default="f16", help=f"comma list of {', '.join(DTYPES)}")
-    parser.add_argument("--mode", default="eager", help=f"comma list of {', '.join(MODES)}; floor: without convolutions")
+    parser.add_argument(
+        "--mode", default="eager", help=f"comma list of {', '.join(MODES)}; floor: without convolutions"
+    )
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=2)
@@ -292,7 +309,9 @@ def main(program, description, cases, build):
                 except Exception as error:  # one case must not take the others along
                     failed = True
                     record["status"] = "error"
-                    print(f"{program} {case} {dtype} {mode}: {type(error).__name__}: {error}", file=sys.stderr)
+                    print(
+                        f"{program} {case} {dtype} {mode}: {type(error).__name__}: {error}", file=sys.stderr
+                    )
                 print(json.dumps(record), flush=True)
                 if options.device == "cuda":
                     torch.cuda.empty_cache()

@@ -17,8 +17,15 @@ import measure
 def layer_module(row, dtype, device):
     number = {name: int(row[name]) for name in "n c h w k kh kw sh sw ph pw groups".split()}
     torch.manual_seed(0)
-    conv = torch.nn.Conv2d(number["c"], number["k"], (number["kh"], number["kw"]), (number["sh"], number["sw"]),
-                           (number["ph"], number["pw"]), groups=number["groups"], bias=False).to(device, dtype)
+    conv = torch.nn.Conv2d(
+        number["c"],
+        number["k"],
+        (number["kh"], number["kw"]),
+        (number["sh"], number["sw"]),
+        (number["ph"], number["pw"]),
+        groups=number["groups"],
+        bias=False,
+    ).to(device, dtype)
     return conv, (number["n"], number["c"], number["h"], number["w"])
 
 
@@ -30,6 +37,7 @@ def measure_layer(row, options):
         conv, x = conv.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     elif options.way == "patch_conv":
         from patch_conv import convert_model
+
         conv = convert_model(conv, splits=options.splits)
     step = measure.Inference(conv, x)
     cuda = options.device == "cuda"
@@ -40,7 +48,11 @@ def measure_layer(row, options):
     for _ in range(options.warmup):
         output_bytes = step.run()["output"].nbytes
     times = measure.times_ms(step, options.iterations, options.device)
-    record = {"input_bytes": x.nbytes, "output_bytes": output_bytes, "ms_per_iteration": statistics.median(times)}
+    record = {
+        "input_bytes": x.nbytes,
+        "output_bytes": output_bytes,
+        "ms_per_iteration": statistics.median(times),
+    }
     if cuda:
         record["max_memory_allocated"] = torch.cuda.max_memory_allocated()
     return record
@@ -60,7 +72,12 @@ def main():
     with open(options.csv, newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["kd"] == row["d"] == "1" and row["dir"] == "fwd"]
     for row in rows:
-        record = {"layer": f"{row['model']}/{row['layer']}", "way": options.way, "dtype": row["dtype"], "status": "ok"}
+        record = {
+            "layer": f"{row['model']}/{row['layer']}",
+            "way": options.way,
+            "dtype": row["dtype"],
+            "status": "ok",
+        }
         try:
             record.update(measure_layer(row, options))
         except torch.OutOfMemoryError as error:

@@ -11,8 +11,11 @@ class Stage(nn.Sequential):
     def __init__(self, inputs, outputs, stride=1):
         layers = []
         for index in range(2):
-            layers += [nn.Conv3d(outputs if index else inputs, outputs, 3, 1 if index else stride, 1),
-                       nn.InstanceNorm3d(outputs, affine=True), nn.LeakyReLU(0.01, inplace=True)]
+            layers += [
+                nn.Conv3d(outputs if index else inputs, outputs, 3, 1 if index else stride, 1),
+                nn.InstanceNorm3d(outputs, affine=True),
+                nn.LeakyReLU(0.01, inplace=True),
+            ]
         super().__init__(*layers)
 
 

@@ -37,12 +37,16 @@ class UNet(nn.Module):
         self.base = base
         self.time = nn.Sequential(nn.Linear(base, embedding), nn.SiLU(), nn.Linear(embedding, embedding))
         self.conv_in = nn.Conv2d(3, base, 3, padding=1)
-        self.down = nn.ModuleList(Block(a, b, embedding, level >= 2)
-                                  for level, (a, b) in enumerate(zip([base] + widths[:-1], widths)))
+        self.down = nn.ModuleList(
+            Block(a, b, embedding, level >= 2)
+            for level, (a, b) in enumerate(zip([base] + widths[:-1], widths))
+        )
         self.shrink = nn.ModuleList(nn.Conv2d(width, width, 3, 2, 1) for width in widths[:-1])
         self.middle = Block(widths[-1], widths[-1], embedding, True)
-        self.up = nn.ModuleList(Block(2 * b, a, embedding, level >= 2) for level, (a, b) in
-                                reversed(list(enumerate(zip([base] + widths[:-1], widths)))))
+        self.up = nn.ModuleList(
+            Block(2 * b, a, embedding, level >= 2)
+            for level, (a, b) in reversed(list(enumerate(zip([base] + widths[:-1], widths))))
+        )
         self.grow = nn.ModuleList(nn.Conv2d(width, width, 3, padding=1) for width in reversed(widths[:-1]))
         self.norm_out = nn.GroupNorm(8, base)
         self.conv_out = nn.Conv2d(base, 3, 3, padding=1)

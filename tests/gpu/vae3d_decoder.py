@@ -57,11 +57,19 @@ class Decoder(nn.Module):
         top = 4 * base
         self.conv_in = CausalConv(16, top)
         self.body = nn.Sequential(
-            Residual(top, top), Residual(top, top),
-            Residual(top, top), Residual(top, top), Grow(top, True),
-            Residual(top, top), Residual(top, top), Grow(top, True),
-            Residual(top, 2 * base), Residual(2 * base, 2 * base), Grow(2 * base, False),
-            Residual(2 * base, base), Residual(base, base),
+            Residual(top, top),
+            Residual(top, top),
+            Residual(top, top),
+            Residual(top, top),
+            Grow(top, True),
+            Residual(top, top),
+            Residual(top, top),
+            Grow(top, True),
+            Residual(top, 2 * base),
+            Residual(2 * base, 2 * base),
+            Grow(2 * base, False),
+            Residual(2 * base, base),
+            Residual(base, base),
         )
         self.norm_out = nn.GroupNorm(32, base)
         self.conv_out = CausalConv(base, 3)

@@ -38,7 +38,9 @@ class Attention(nn.Module):
 class Up(nn.Module):
     def __init__(self, inputs, outputs, grow):
         super().__init__()
-        self.blocks = nn.Sequential(Residual(inputs, outputs), Residual(outputs, outputs), Residual(outputs, outputs))
+        self.blocks = nn.Sequential(
+            Residual(inputs, outputs), Residual(outputs, outputs), Residual(outputs, outputs)
+        )
         self.conv = nn.Conv2d(outputs, outputs, 3, padding=1) if grow else None
 
     def forward(self, x):
@@ -53,7 +55,9 @@ class Decoder(nn.Module):
         self.post_quant = nn.Conv2d(4, 4, 1)
         self.conv_in = nn.Conv2d(4, top, 3, padding=1)
         self.mid = nn.Sequential(Residual(top, top), Attention(top), Residual(top, top))
-        self.up = nn.Sequential(Up(top, top, True), Up(top, top, True), Up(top, 2 * base, True), Up(2 * base, base, False))
+        self.up = nn.Sequential(
+            Up(top, top, True), Up(top, top, True), Up(top, 2 * base, True), Up(2 * base, base, False)
+        )
         self.norm_out = nn.GroupNorm(32, base, eps=1e-6)
         self.conv_out = nn.Conv2d(base, 3, 3, padding=1)
 

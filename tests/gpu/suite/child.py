@@ -77,7 +77,9 @@ class Runner:
         for ending, text in (("out", stdout), ("err", stderr)):
             with open(os.path.join(self.folder, f"{name}.{ending}"), "w", encoding="utf-8") as file:
                 file.write(text)
-        return Outcome(name, command_line(argv, settings), status, seconds, stdout, stderr, self._summary(name))
+        return Outcome(
+            name, command_line(argv, settings), status, seconds, stdout, stderr, self._summary(name)
+        )
 
     def _summary_files(self, name):
         return sorted(glob.glob(os.path.join(glob.escape(self.folder), glob.escape(name) + ".convshim.*")))

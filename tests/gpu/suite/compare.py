@@ -32,33 +32,37 @@ def pair_layers(plain, other):
         if after is None:
             continue
         both = before["status"] == "ok" and after["status"] == "ok"
-        pairs.append({
-            **dict(zip(LAYER_KEY, key)),
-            "floor": floor_bytes(before),
-            "status_before": before["status"],
-            "status_after": after["status"],
-            "workspace_before": before.get("workspace"),
-            "workspace_after": after.get("workspace"),
-            "peak_before": before.get("device_peak"),
-            "peak_after": after.get("device_peak"),
-            "peak_ratio": ratio(after.get("device_peak"), floor_bytes(before)),
-            "us_before": before.get("median_us"),
-            "us_after": after.get("median_us"),
-            "time_ratio": ratio(after.get("median_us"), before.get("median_us")),
-            "engine_before": before.get("engine"),
-            "engine_after": after.get("engine"),
-            "same_engine": before.get("engine") == after.get("engine") if both else None,
-            "bit_equal": before["checksum"] == after["checksum"] if both else None,
-            "errors": (before.get("max_rel_error"), after.get("max_rel_error")),
-        })
+        pairs.append(
+            {
+                **dict(zip(LAYER_KEY, key)),
+                "floor": floor_bytes(before),
+                "status_before": before["status"],
+                "status_after": after["status"],
+                "workspace_before": before.get("workspace"),
+                "workspace_after": after.get("workspace"),
+                "peak_before": before.get("device_peak"),
+                "peak_after": after.get("device_peak"),
+                "peak_ratio": ratio(after.get("device_peak"), floor_bytes(before)),
+                "us_before": before.get("median_us"),
+                "us_after": after.get("median_us"),
+                "time_ratio": ratio(after.get("median_us"), before.get("median_us")),
+                "engine_before": before.get("engine"),
+                "engine_after": after.get("engine"),
+                "same_engine": before.get("engine") == after.get("engine") if both else None,
+                "bit_equal": before["checksum"] == after["checksum"] if both else None,
+                "errors": (before.get("max_rel_error"), after.get("max_rel_error")),
+            }
+        )
     return pairs
 
 
 def rewritten(pairs):
     """Those whose workspace became smaller."""
     return [
-        pair for pair in pairs
-        if pair["workspace_before"] is not None and pair["workspace_after"] is not None
+        pair
+        for pair in pairs
+        if pair["workspace_before"] is not None
+        and pair["workspace_after"] is not None
         and pair["workspace_after"] < pair["workspace_before"]
     ]
 
@@ -88,7 +92,8 @@ def tiles_against_cap(plain, tiled, capped):
 
 def cap_unit(bare, as_mib, as_bytes, mib):
     """What CUDNN_CONV_WSCAP_DBG does, from the workspaces planned without it, with it set to a number of MiB, and with
-    it set to the same number in bytes; lists in the same order. 'MiB', 'bytes', 'none' (no effect) or 'unclear'."""
+    it set to the same number in bytes; lists in the same order. 'MiB', 'bytes', 'none' (no effect) or 'unclear'.
+    """
     if not bare or not len(bare) == len(as_mib) == len(as_bytes):
         return "unclear"
     limit = mib << 20

@@ -53,6 +53,7 @@ def has_module(name):
 
 def package_version(name):
     from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -77,7 +78,9 @@ def nvidia_folders(search=None):
 def header(name):
     """The folder of an installed C++ header, in Python packages or the usual places, or None."""
     places = [os.path.join(path, "include") for path in sys.path if path.endswith("-packages")]
-    places += [os.path.join(path, "nvidia", "cudnn", "include") for path in sys.path if path.endswith("-packages")]
+    places += [
+        os.path.join(path, "nvidia", "cudnn", "include") for path in sys.path if path.endswith("-packages")
+    ]
     places += [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include"), "/usr/include"]
     for folder in places:
         if os.path.exists(os.path.join(folder, name)):
@@ -95,7 +98,15 @@ def tool(name):
 
 def describe():
     """For the report; None where the machine does not say."""
-    packages = ("torch", "jax", "triton", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12", "nvidia-cudnn-frontend", "patch-conv")
+    packages = (
+        "torch",
+        "jax",
+        "triton",
+        "nvidia-cudnn-cu13",
+        "nvidia-cudnn-cu12",
+        "nvidia-cudnn-frontend",
+        "patch-conv",
+    )
     return {
         "system": platform.platform(),
         "glibc": platform.libc_ver()[1],

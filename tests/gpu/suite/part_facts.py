@@ -42,13 +42,30 @@ def report_plans(report, rows):
         if of:
             planned = [row for row in of if row["engine_handle"] != -1]
             largest = max((row["workspace_handle"] for row in planned), default=None)
-            counts.append([direction, len(of), len(planned), sum(bool(row["equal"]) for row in of), mib(largest)])
-    report.table("plans with the handle against plans with the captured profile",
-                 ("direction", "layers", "planned", "equal", "largest workspace MiB"), counts)
-    report.table("plans that differ",
-                 ("layer", "direction", "engine handle", "engine profile", "workspace handle", "workspace profile"),
-                 [[f"{row['model']}/{row['layer']}", row["dir"], row["engine_handle"], row["engine_profile"],
-                   row["workspace_handle"], row["workspace_profile"]] for row in rows if not row["equal"]])
+            counts.append(
+                [direction, len(of), len(planned), sum(bool(row["equal"]) for row in of), mib(largest)]
+            )
+    report.table(
+        "plans with the handle against plans with the captured profile",
+        ("direction", "layers", "planned", "equal", "largest workspace MiB"),
+        counts,
+    )
+    report.table(
+        "plans that differ",
+        ("layer", "direction", "engine handle", "engine profile", "workspace handle", "workspace profile"),
+        [
+            [
+                f"{row['model']}/{row['layer']}",
+                row["dir"],
+                row["engine_handle"],
+                row["engine_profile"],
+                row["workspace_handle"],
+                row["workspace_profile"],
+            ]
+            for row in rows
+            if not row["equal"]
+        ],
+    )
 
 
 def _cap(suite):
@@ -57,8 +74,9 @@ def _cap(suite):
     sizes = {}
     for name, value in (("unset", None), ("mib", str(CAP_MIB)), ("bytes", str(CAP_MIB << 20))):
         settings = {} if value is None else {"CUDNN_CONV_WSCAP_DBG": value}
-        outcome = suite.measure_c(f"wscap-{name}", ("gpu/gpu_facts", "--csv", layers, "--dir", "fwd"), 8,
-                                  settings=settings)
+        outcome = suite.measure_c(
+            f"wscap-{name}", ("gpu/gpu_facts", "--csv", layers, "--dir", "fwd"), 8, settings=settings
+        )
         if outcome is None or outcome.status != 0:
             return
         sizes[name] = [row["workspace_handle"] for row in outcome.records if "layer" in row]
@@ -67,5 +85,13 @@ def _cap(suite):
     suite.report.table(
         "effect of CUDNN_CONV_WSCAP_DBG on forward plans",
         ("value", "plans changed", "largest workspace MiB"),
-        [[value, sum(a != b for a, b in zip(sizes["unset"], sizes[name])), mib(max(sizes[name], default=None))]
-         for name, value in (("unset", "unset"), ("mib", CAP_MIB), ("bytes", CAP_MIB << 20))] + [["unit", unit, None]])
+        [
+            [
+                value,
+                sum(a != b for a, b in zip(sizes["unset"], sizes[name])),
+                mib(max(sizes[name], default=None)),
+            ]
+            for name, value in (("unset", "unset"), ("mib", CAP_MIB), ("bytes", CAP_MIB << 20))
+        ]
+        + [["unit", unit, None]],
+    )

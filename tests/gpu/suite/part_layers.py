@@ -46,7 +46,9 @@ def choose(layers, count):
 
 def write_layers(path, layers):
     with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=["model", "layer", "dir", *SHAPE, "dtype"], lineterminator="\n")
+        writer = csv.DictWriter(
+            file, fieldnames=["model", "layer", "dir", *SHAPE, "dtype"], lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(layers)
 
@@ -72,10 +74,27 @@ class Layers:
 
     def _run(self, key, extra):
         dtype, layout, api, workspace, wscap = key
-        name = "-".join([self.name, dtype, layout, api] + ([workspace] if workspace else [])
-                        + ([f"wscap{wscap}"] if wscap else []))
-        program = ("gpu/gpu_layers", "--csv", self.path, "--dtype", dtype, "--layout", layout, "--api", api, "--iterations",
-                   self.iterations, "--warmup", 3, *extra)
+        name = "-".join(
+            [self.name, dtype, layout, api]
+            + ([workspace] if workspace else [])
+            + ([f"wscap{wscap}"] if wscap else [])
+        )
+        program = (
+            "gpu/gpu_layers",
+            "--csv",
+            self.path,
+            "--dtype",
+            dtype,
+            "--layout",
+            layout,
+            "--api",
+            api,
+            "--iterations",
+            self.iterations,
+            "--warmup",
+            3,
+            *extra,
+        )
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
         self.summaries[key] = outcome.summary if outcome else None
@@ -88,8 +107,11 @@ def run(suite):
         return
     path = suite.work("chosen.csv")
     layers = choose(read_layers(suite.path("tests", "data", "conv_layers.csv")), 40)
-    layers += [layer for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
-               if layer["model"] == "cudnn.torch-262"]
+    layers += [
+        layer
+        for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
+        if layer["model"] == "cudnn.torch-262"
+    ]
     write_layers(path, layers)
     layers_run = Layers(suite, "layers", path, 6, 20)
     wscaps = _wscaps(suite)
@@ -106,9 +128,18 @@ FIRST_WAVE = [(("f16", "nchw", "graph"), cap, True) for cap in CAPS]
 
 def waves(caps):
     """Most telling first: (dtype, layout, api), cap in MiB, whether cuDNN's own cap runs too."""
-    main = ("f32", "nchw", "graph"), ("bf16", "nchw", "graph"), ("f16", "nchw", "legacy"), ("f16", "nhwc", "graph")
-    rest = [(dtype, layout, api) for dtype in ("f16", "bf16", "f32") for layout in ("nchw", "nhwc")
-            for api in ("graph", "legacy")]
+    main = (
+        ("f32", "nchw", "graph"),
+        ("bf16", "nchw", "graph"),
+        ("f16", "nchw", "legacy"),
+        ("f16", "nhwc", "graph"),
+    )
+    rest = [
+        (dtype, layout, api)
+        for dtype in ("f16", "bf16", "f32")
+        for layout in ("nchw", "nhwc")
+        for api in ("graph", "legacy")
+    ]
     rest = [variant for variant in rest if variant not in main and variant != ("f16", "nchw", "graph")]
     return [
         FIRST_WAVE,
@@ -124,19 +155,24 @@ def _wscaps(suite):
         return {cap: cap for cap in CAPS}
     if unit == "bytes":
         return {cap: cap << 20 for cap in CAPS}
-    suite.report.skip("layers under CUDNN_CONV_WSCAP_DBG",
-                      {None: "its unit was not learned (part A)", "none": "it has no effect on this cuDNN"}
-                      .get(unit, "its effect is unclear (part A)"))
+    suite.report.skip(
+        "layers under CUDNN_CONV_WSCAP_DBG",
+        {None: "its unit was not learned (part A)", "none": "it has no effect on this cuDNN"}.get(
+            unit, "its effect is unclear (part A)"
+        ),
+    )
     return {}
 
 
 def _simulated(suite):
     path = suite.work("chosen.csv")
     layers = read_layers(suite.path("tests", "data", "conv_layers.csv"))
-    small = [layer for layer in choose(layers, len(layers)) if (1 << 21) <= moved_elements(layer) <= (1 << 23)]
+    small = [
+        layer for layer in choose(layers, len(layers)) if (1 << 21) <= moved_elements(layer) <= (1 << 23)
+    ]
     write_layers(path, small[:3])
     layers_run = Layers(suite, "layers", path, 20, 2)
-    for variant in (("f16", "nchw", "graph"), ("f32", "nchw", "legacy")):
+    for variant in (("f16", "nchw", "graph"), ("f16", "nchw", "legacy")):
         for cap in SIMULATED_CAPS:
             _variant(suite, layers_run, variant, cap, None)
 
@@ -148,27 +184,67 @@ def _variant(suite, layers_run, variant, cap, wscap):
     capped = layers_run.run(*variant, wscap=wscap) if plain and wscap else []
     if not tiled:
         return
-    entry = {"variant": variant, "cap": cap, "plain": plain, "tiled": tiled, "capped": capped,
-             "pairs": compare.pair_layers(plain, tiled), "summary": layers_run.summaries[(*variant, f"{cap}MiB", None)]}
+    entry = {
+        "variant": variant,
+        "cap": cap,
+        "plain": plain,
+        "tiled": tiled,
+        "capped": capped,
+        "pairs": compare.pair_layers(plain, tiled),
+        "summary": layers_run.summaries[(*variant, f"{cap}MiB", None)],
+    }
     suite.shared.setdefault("layers", []).append(entry)
     report_variant(suite.report, entry)
 
 
 def report_variant(report, entry):
-    capped = {tuple(pair[name] for name in compare.LAYER_KEY): pair
-              for pair in compare.pair_layers(entry["plain"], entry["capped"])}
+    capped = {
+        tuple(pair[name] for name in compare.LAYER_KEY): pair
+        for pair in compare.pair_layers(entry["plain"], entry["capped"])
+    }
     rows = []
     for pair in entry["pairs"]:
         cap = capped.get(tuple(pair[name] for name in compare.LAYER_KEY), {})
-        rows.append([
-            f"{pair['model']}/{pair['layer']}", mib(pair["floor"]), mib(pair["workspace_before"]), mib(pair["workspace_after"]),
-            mib(pair["peak_before"]), mib(pair["peak_after"]), pair["peak_ratio"], pair["us_before"], pair["us_after"],
-            pair["time_ratio"], engines(pair), bit_text(pair), mib(cap.get("workspace_after")), cap.get("us_after")])
-    report.table(f"{', '.join(entry['variant'])}: untiled, tiled at {entry['cap']} MiB"
-                 + (", CUDNN_CONV_WSCAP_DBG at the same" if entry["capped"] else "")
-                 + f" (convshim: {convshim_text.in_words(entry['summary'])})",
-                 ("layer", "in+filter+out MiB", "workspace", "tiled", "device peak", "tiled", "tiled peak / floor", "us", "tiled",
-                  "ratio", "engine", "bit-equal", "workspace under WSCAP", "us under WSCAP"), rows)
+        rows.append(
+            [
+                f"{pair['model']}/{pair['layer']}",
+                mib(pair["floor"]),
+                mib(pair["workspace_before"]),
+                mib(pair["workspace_after"]),
+                mib(pair["peak_before"]),
+                mib(pair["peak_after"]),
+                pair["peak_ratio"],
+                pair["us_before"],
+                pair["us_after"],
+                pair["time_ratio"],
+                engines(pair),
+                bit_text(pair),
+                mib(cap.get("workspace_after")),
+                cap.get("us_after"),
+            ]
+        )
+    report.table(
+        f"{', '.join(entry['variant'])}: untiled, tiled at {entry['cap']} MiB"
+        + (", CUDNN_CONV_WSCAP_DBG at the same" if entry["capped"] else "")
+        + f" (convshim: {convshim_text.in_words(entry['summary'])})",
+        (
+            "layer",
+            "in+filter+out MiB",
+            "workspace",
+            "tiled",
+            "device peak",
+            "tiled",
+            "tiled peak / floor",
+            "us",
+            "tiled",
+            "ratio",
+            "engine",
+            "bit-equal",
+            "workspace under WSCAP",
+            "us under WSCAP",
+        ),
+        rows,
+    )
 
 
 def engines(pair):
@@ -186,15 +262,27 @@ def bit_text(pair):
 def _patch_conv_shapes(suite):
     """The two shapes that patch_conv's authors publish, by cuDNN alone and with tiles."""
     shapes = suite.work("patch_conv.csv")
-    write_layers(shapes, [layer for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
-                          if layer["model"] == "patch_conv"])
+    write_layers(
+        shapes,
+        [
+            layer
+            for layer in read_layers(suite.path("tests", "gpu", "extra_layers.csv"))
+            if layer["model"] == "patch_conv"
+        ],
+    )
     runs = Layers(suite, "patch_conv", shapes, 30, 3)
     plain = runs.run("f16", "nchw", "graph")
     tiled = runs.run("f16", "nchw", "graph", workspace="64MiB") if plain else []
     if tiled:
-        entry = {"variant": ("f16", "nchw", "graph"), "cap": 64, "plain": plain, "tiled": tiled, "capped": [],
-                 "pairs": compare.pair_layers(plain, tiled),
-                 "summary": runs.summaries[("f16", "nchw", "graph", "64MiB", None)]}
+        entry = {
+            "variant": ("f16", "nchw", "graph"),
+            "cap": 64,
+            "plain": plain,
+            "tiled": tiled,
+            "capped": [],
+            "pairs": compare.pair_layers(plain, tiled),
+            "summary": runs.summaries[("f16", "nchw", "graph", "64MiB", None)],
+        }
         suite.shared["patch_conv_shapes"] = entry
         report_variant(suite.report, entry)
 
@@ -218,7 +306,17 @@ def _patch_conv(suite):
         argv = suite.python_program("torch_layer.py", "--csv", shapes, "--way", way)
         outcome = suite.measure(name, argv, 15, workspace=workspace)
         for record in outcome.records if outcome else ():
-            rows.append([record["layer"], way + (" under convshim" if workspace else ""), record["status"],
-                         mib(record.get("max_memory_allocated")), record.get("ms_per_iteration")])
-    suite.report.table("patch_conv's shapes through PyTorch",
-                       ("layer", "way", "status", "max_memory_allocated MiB", "ms"), rows)
+            rows.append(
+                [
+                    record["layer"],
+                    way + (" under convshim" if workspace else ""),
+                    record["status"],
+                    mib(record.get("max_memory_allocated")),
+                    record.get("ms_per_iteration"),
+                ]
+            )
+    suite.report.table(
+        "patch_conv's shapes through PyTorch",
+        ("layer", "way", "status", "max_memory_allocated MiB", "ms"),
+        rows,
+    )

@@ -29,15 +29,17 @@ class Report:
         self.targets = []
 
     def measured(self, outcome):
-        self.measurements.append({
-            "part": self.part,
-            "name": outcome.name,
-            "command": outcome.command,
-            "status": outcome.status,
-            "seconds": round(outcome.seconds, 3),
-            "records": outcome.records,
-            "summary": outcome.summary,
-        })
+        self.measurements.append(
+            {
+                "part": self.part,
+                "name": outcome.name,
+                "command": outcome.command,
+                "status": outcome.status,
+                "seconds": round(outcome.seconds, 3),
+                "records": outcome.records,
+                "summary": outcome.summary,
+            }
+        )
 
     def skip(self, name, reason):
         self.skipped.append({"part": self.part, "name": name, "reason": reason})
@@ -56,16 +58,30 @@ class Report:
         return 0 if self.measurements else 1
 
     def as_dict(self):
-        names = ("date", "simulated", "complete", "machine", "card", "minutes", "spent_seconds", "measurements", "skipped",
-                 "failed", "tables", "targets")
+        names = (
+            "date",
+            "simulated",
+            "complete",
+            "machine",
+            "card",
+            "minutes",
+            "spent_seconds",
+            "measurements",
+            "skipped",
+            "failed",
+            "tables",
+            "targets",
+        )
         return {name: getattr(self, name) for name in names}
 
     def write(self, folder, part_titles):
         """Writes both files anew and returns their paths."""
         os.makedirs(folder, exist_ok=True)
         stem = os.path.join(folder, "gpu-suite" + ("-simulated" if self.simulated else ""))
-        for path, text in ((stem + ".json", json.dumps(self.as_dict(), indent=1) + "\n"),
-                           (stem + ".md", markdown(self.as_dict(), part_titles))):
+        for path, text in (
+            (stem + ".json", json.dumps(self.as_dict(), indent=1) + "\n"),
+            (stem + ".md", markdown(self.as_dict(), part_titles)),
+        ):
             with open(path + ".new", "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(path + ".new", path)
@@ -96,7 +112,10 @@ def markdown(report, part_titles):
     mark = " (simulated)" if report["simulated"] else ""
     lines = [f"# convshim GPU suite{mark}", ""]
     if report["simulated"]:
-        lines += ["Everything here ran on the **simulated** device: no number is one of a card, times are the host's.", ""]
+        lines += [
+            "Everything here ran on the **simulated** device: no number is one of a card, times are the host's.",
+            "",
+        ]
     if not report["complete"]:
         lines += ["**The run was cut short**: what is missing below was not measured.", ""]
     lines += _markdown_table(("what", "value"), _heading(report)) + [""]
@@ -104,7 +123,10 @@ def markdown(report, part_titles):
         lines += _part(report, part, title, mark)
     if report["targets"]:
         columns = ("target", "wanted", "measured" + mark, "verdict")
-        rows = [[entry[name] for name in ("target", "wanted", "measured", "verdict")] for entry in report["targets"]]
+        rows = [
+            [entry[name] for name in ("target", "wanted", "measured", "verdict")]
+            for entry in report["targets"]
+        ]
         lines += ["## Targets", ""] + _markdown_table(columns, rows) + [""]
     return "\n".join(lines)
 
