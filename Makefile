@@ -41,7 +41,8 @@ policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
 pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
 vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
-libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o
+doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -76,9 +77,9 @@ $(B)/gen/policies.c: policies $(wildcard policies/*.c) Makefile
 	echo 'const struct cs_policy *const cs_policies[] = {'; \
 	for p in $(policies); do echo "    &cs_policy_$$p,"; done; echo '    0};'; } > $@
 
-$(B)/gen/convshim.map: src/cudnn/entries.def
+$(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
-	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'local: *; };'; } > $@
+	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
 
 conf: conf/convshim.ini
 conf/convshim.ini: include/convshim/options.def scripts/gen-conf scripts/gen-conf.c
@@ -95,6 +96,8 @@ $(B)/obj/gen/policies.o: INCLUDES := $(PURE)
 
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+$(B)/obj/src/%.o: src/%.S $(B)/flags
+	$(call say,AS)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) -MMD -MP -c -o $@ $<
 $(B)/obj/policies/%.o: policies/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
@@ -134,9 +137,10 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
-              populating/libcudnn.so.9)
+              populating/libcudnn.so.9 libwork_looked_up.so libloader_deep.so libloader_local.so \
+              libloader_early.so libloader_other.so loader)
 clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
-clientdep  := $(wildcard tests/clients/*.[hm]* tests/apps/*.h) $(B)/flags
+clientdep  := $(wildcard tests/clients/*.[dhm]* tests/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
@@ -152,6 +156,18 @@ $(B)/clients/hostile: tests/clients/hostile.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/libinterposer.so: tests/clients/interposer.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
+# libwork.so with a cuDNN that is loaded and looked up instead of linked.
+$(B)/obj/tests/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
+$(B)/clients/libwork_looked_up.so: tests/clients/work.c $(clientbase) $(B)/obj/tests/clients/loader_cudnn.o $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
+	-L$(B)/simdev -lcudart -lm -ldl
+# What is not called through a stub can be called before the loader is done.
+$(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/clients/loader_%.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -fno-plt -shared -Wl,-soname,$(@F) -o $@ $<
+$(B)/clients/libloader_local.so: tests/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(@D) -lloader_deep
+$(B)/clients/loader: tests/clients/loader.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/clients/partial.map $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
 # Its two functions come before those of the simulated libcudnn.

@@ -1,72 +1,123 @@
 #include "cudnn/real.h"
 
+#include "shim/dlsym.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-static struct cs_real table;
 static const struct cs_real empty;
 static _Atomic(const struct cs_real *) bound;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A framework's extension loads cuDNN RTLD_LOCAL: RTLD_NEXT does not see it, its soname does. Never
- * loads anything. */
-static void *loaded(const char *soname)
+/* Where the functions are looked for: one cuDNN, the dispatcher where it is loaded, else the
+ * sub-libraries that a program linked alone, then whatever comes behind us. */
+struct places {
+    void *library[5];
+    int count;
+};
+
+/* A framework's extension loads cuDNN RTLD_LOCAL: RTLD_NEXT does not see it, its soname does. Loads
+ * nothing; what is found stays loaded from now on. */
+static bool place(struct places *places, const char *soname)
 {
-    return dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    void *library = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library)
+        places->library[places->count++] = library;
+    return library;
+}
+
+static void find_places(struct places *places)
+{
+    if (place(places, "libcudnn.so.9"))
+        return;
+    place(places, "libcudnn_graph.so.9");
+    place(places, "libcudnn_cnn.so.9");
+    place(places, "libcudnn_ops.so.9");
+    places->library[places->count++] = RTLD_NEXT;
 }
 
 static bool ours(const void *address)
 {
     Dl_info there, here;
-    return dladdr(address, &there) && dladdr(&table, &here) && there.dli_fbase == here.dli_fbase;
+    return dladdr(address, &there) && dladdr(&empty, &here) && there.dli_fbase == here.dli_fbase;
 }
 
-static void *symbol_in(void *library, const char *name)
+static void *find(const struct places *places, const char *name)
 {
-    void *address = dlsym(library, name);
-    return address && !ours(address) ? address : NULL;
-}
-
-/* All functions from one cuDNN: the dispatcher where it is loaded, else the sub-libraries that a
- * program linked alone. */
-static void *find(const char *name)
-{
-    static const char *const sub[] = {"libcudnn_graph.so.9", "libcudnn_cnn.so.9",
-                                      "libcudnn_ops.so.9"};
-    void *dispatcher = loaded("libcudnn.so.9");
-    if (dispatcher)
-        return symbol_in(dispatcher, name);
-    for (size_t i = 0; i < sizeof sub / sizeof *sub; i++) {
-        void *library = loaded(sub[i]);
-        void *address = library ? symbol_in(library, name) : NULL;
-        if (address)
+    struct cs_dlsym_libc libc = cs_dlsym_libc();
+    for (int i = 0; i < places->count; i++) {
+        void *address = libc.dlsym(places->library[i], name);
+        if (address && !ours(address))
             return address;
     }
-    return symbol_in(RTLD_NEXT, name);
+    return NULL;
 }
 
-static bool bind(void)
+static bool bind(struct cs_real *table)
 {
-#define CS_CALL(name) table.name = (__typeof__(name) *)find(#name);
+    struct places places = {.count = 0};
+    find_places(&places);
+#define CS_CALL(name) table->name = (__typeof__(name) *)find(&places, #name);
 #include "cudnn/calls.def"
 #undef CS_CALL
-    return table.cudnnBackendCreateDescriptor || table.cudnnConvolutionForward;
+    (void)dlerror(); /* what is missing is nobody's error */
+    return table->cudnnBackendCreateDescriptor || table->cudnnConvolutionForward;
 }
 
+/* No lock: whoever binds waits for the loader, whose lock may be held by a thread that waits for
+ * us. The first one to be ready wins. */
 const struct cs_real *cs_real(void)
 {
     const struct cs_real *now = atomic_load_explicit(&bound, memory_order_acquire);
     if (now)
         return now;
-    pthread_mutex_lock(&lock);
-    now = atomic_load_explicit(&bound, memory_order_relaxed);
-    if (!now && bind()) {
-        now = &table;
-        atomic_store_explicit(&bound, now, memory_order_release);
+    struct cs_real *table = malloc(sizeof *table);
+    if (!table)
+        return &empty;
+    if (!bind(table)) {
+        free(table);
+        return &empty;
     }
-    pthread_mutex_unlock(&lock);
-    return now ? now : &empty;
+    if (atomic_compare_exchange_strong(&bound, &now, table))
+        return table;
+    free(table);
+    return now;
+}
+
+static const struct entry {
+    const char *name;
+    void *function;
+    size_t slot; /* where the table has the real one */
+} entries[] = {
+#define CS_ENTRY(name) {#name, (void *)name, offsetof(struct cs_real, name)},
+#include "cudnn/entries.def"
+#undef CS_ENTRY
+};
+
+static const struct entry *entry_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (strcmp(name, entries[i].name) == 0)
+            return &entries[i];
+    return NULL;
+}
+
+void *cs_vendor_entry(const char *name)
+{
+    const struct entry *entry = entry_of(name);
+    return entry ? entry->function : NULL;
+}
+
+bool cs_vendor_entry_calls(const char *name, const void *address)
+{
+    const struct entry *entry = entry_of(name);
+    return entry && address && *(void *const *)((const char *)cs_real() + entry->slot) == address;
+}
+
+bool cs_vendor_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    return strncmp(file, "libcudnn", strlen("libcudnn")) == 0;
 }

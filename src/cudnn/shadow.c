@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    SHARDS = 64,
-    BUCKETS = 64 /* per shard */
+    SHARDS = 32,  /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
+    BUCKETS = 128 /* per shard */
 };
 
 struct shard {
@@ -23,12 +23,12 @@ static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
 
 static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
 {
-    return &shards[hash_of(descriptor) >> 58];
+    return &shards[hash_of(descriptor) >> 32 & (SHARDS - 1)];
 }
 
 static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_t descriptor)
 {
-    return &shard->bucket[hash_of(descriptor) >> 52 & (BUCKETS - 1)];
+    return &shard->bucket[hash_of(descriptor) >> 40 & (BUCKETS - 1)];
 }
 
 /* Only what the type needs: variant packs come and go with every call. */

@@ -1,0 +1,6 @@
+#include "loader_local.h"
+
+int loader_deep(void)
+{
+    return 42;
+}
