@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SHARDS = 32,  /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
@@ -52,6 +53,13 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
+/* The rows of a pack are read only as far as they were set. */
+static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
+{
+    return type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR ? offsetof(struct cs_shadow, pack.pointer)
+                                                         : bytes_of(type);
+}
+
 static void defaults(struct cs_shadow *shadow)
 {
     switch (shadow->type) {
@@ -90,8 +98,9 @@ static struct cs_shadow *unlink_locked(struct shard *shard, cudnnBackendDescript
 void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type)
 {
     struct shard *shard = shard_of(descriptor);
-    struct cs_shadow *shadow = calloc(1, bytes_of(type));
+    struct cs_shadow *shadow = malloc(bytes_of(type));
     if (shadow) {
+        memset(shadow, 0, zeroed_bytes_of(type));
         shadow->descriptor = descriptor;
         shadow->type = type;
         defaults(shadow);

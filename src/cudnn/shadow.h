@@ -50,9 +50,9 @@ struct cs_graph_note {
 struct cs_pack_note {
     int pointers, uids; /* -1: more than are noted */
     bool overridden;    /* an attribute beyond pointers, names and workspace */
+    void *workspace;
     void *pointer[CS_PACK_OPERANDS];
     int64_t uid[CS_PACK_OPERANDS];
-    void *workspace;
 };
 
 struct cs_plan_note {
