@@ -9,10 +9,11 @@
 #include "cudnn/graph.h"
 #include "shim/flow.h"
 
+/* How many operands of a variant pack are noted (a pack with more is not understood), and how many
+ * operations of a graph are looked at. */
 enum {
-    CS_PACK_OPERANDS =
-        16, /* operands of a variant pack that are noted; with more the pack is not understood */
-    CS_GRAPH_OPS = 8 /* operations of a graph that are looked at */
+    CS_PACK_OPERANDS = 16,
+    CS_GRAPH_OPS = 8
 };
 
 struct cs_tensor_note {
