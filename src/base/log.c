@@ -252,11 +252,13 @@ char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes)
         unit++;
         shift += 10;
     }
-    if (tenths % 10)
-        snprintf(text, CS_SIZE_TEXT, "%s%llu.%llu %ciB", sign, tenths / 10, tenths % 10,
-                 units[unit]);
+    /* Below 10240 as a whole: the types say so, for a compiler that checks the room. */
+    unsigned whole = (unsigned)(tenths / 10);
+    unsigned char tenth = (unsigned char)(tenths % 10);
+    if (tenth)
+        snprintf(text, CS_SIZE_TEXT, "%s%u.%hhu %ciB", sign, whole, tenth, units[unit]);
     else
-        snprintf(text, CS_SIZE_TEXT, "%s%llu %ciB", sign, tenths / 10, units[unit]);
+        snprintf(text, CS_SIZE_TEXT, "%s%u %ciB", sign, whole, units[unit]);
     return text;
 }
 
