@@ -7,6 +7,8 @@ static cudaError_t allocate(const char *function, enum simdev_place place, void 
     if (error == cudaSuccess && !ptr)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
+    if (error == cudaSuccess)
         error = simdev_mem_allocate(place, bytes, ptr);
     return simdev_leave(error);
 }
@@ -15,7 +17,10 @@ static cudaError_t allocate(const char *function, enum simdev_place place, void 
 static cudaError_t release(const char *function, enum simdev_place place, void *ptr)
 {
     cudaError_t error = simdev_enter(function);
-    if (error == cudaSuccess && ptr) {
+    if (error != cudaSuccess || !ptr)
+        return simdev_leave(error);
+    error = simdev_capture_refuse_unsafe();
+    if (error == cudaSuccess) {
         simdev_queue_wait_all();
         error = simdev_mem_free(function, place, ptr);
     }
@@ -61,16 +66,18 @@ cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
 }
 
 /* The memory is there at once; capacity and peak count it from this call to the call of
- * cudaFreeAsync, so that they do not depend on how fast the streams run. */
+ * cudaFreeAsync, so that they do not depend on how fast the streams run. Memory nodes are not
+ * simulated: a capturing stream refuses both. */
 cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
 {
-    unsigned flags;
-    int priority;
+    struct simdev_stream_info info;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && !ptr)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_queue_describe(stream, &flags, &priority);
+        error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
         error = simdev_mem_allocate(SIMDEV_DEVICE, bytes, ptr);
     return simdev_leave(error);
@@ -81,11 +88,13 @@ cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
     cudaError_t error = simdev_enter(__func__);
     if (error != cudaSuccess || !ptr)
         return simdev_leave(error);
-    error = simdev_mem_queue_free(ptr);
+    error = simdev_capture_refuse(stream);
+    if (error == cudaSuccess)
+        error = simdev_mem_queue_free(ptr);
     if (error != cudaSuccess)
         return simdev_leave(error);
-    const struct simdev_task task = {.run = simdev_mem_free_queued, .arg = ptr};
-    error = simdev_queue_submit(stream, &task, NULL);
+    const struct simdev_work work = {.run = simdev_mem_free_queued, .arg = ptr};
+    error = simdev_queue_work(stream, &work, NULL);
     if (error != cudaSuccess)
         simdev_mem_unqueue_free(ptr);
     return simdev_leave(error);

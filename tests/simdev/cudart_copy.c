@@ -11,7 +11,8 @@ struct side {
 struct box {
     struct side to, from; /* from.begin NULL: set to `value` */
     size_t width, height, depth;
-    int value;
+    uint32_t value;
+    unsigned element;     /* bytes of the value: 1, 2 or 4 */
     const char *function; /* for the violation's text */
 };
 
@@ -38,6 +39,15 @@ static enum simdev_place place(const struct box *box, const struct side *side)
     return simdev_mem_place(side->begin, span(box, side));
 }
 
+static void fill(const struct box *box, unsigned char *row)
+{
+    if (box->element <= 1)
+        memset(row, (int)(unsigned char)box->value, box->width);
+    else
+        for (size_t x = 0; x < box->width; x += box->element)
+            memcpy(row + x, &box->value, box->element);
+}
+
 static void move(const struct box *box)
 {
     for (size_t z = 0; z < box->depth; z++) {
@@ -47,7 +57,7 @@ static void move(const struct box *box)
             if (box->from.begin)
                 memcpy(to, box->from.begin + from, box->width);
             else
-                memset(to, box->value, box->width);
+                fill(box, to);
         }
     }
 }
@@ -63,14 +73,14 @@ static bool check_alive(const struct box *box, const struct side *side, const ch
 
 static void run(void *arg)
 {
-    struct box *box = arg;
+    const struct box *box = arg;
+    simdev_count(SIMDEV_COPIES);
     const bool to_alive = check_alive(box, &box->to, "destination");
     const bool from_alive = check_alive(box, &box->from, "source");
     if (to_alive && from_alive)
         move(box);
     else
         simdev_fault(cudaErrorIllegalAddress);
-    free(box);
 }
 
 /* `on_device`: the caller says that this side is device memory. */
@@ -112,21 +122,32 @@ static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, b
     return cudaSuccess;
 }
 
+static bool make_work(const struct box *box, struct simdev_work *work)
+{
+    struct box *own = malloc(sizeof(*own));
+    if (!own)
+        return false;
+    *own = *box;
+    *work = (struct simdev_work){.type = box->from.begin ? cudaGraphNodeTypeMemcpy
+                                                         : cudaGraphNodeTypeMemset,
+                                 .run = run,
+                                 .release = free,
+                                 .arg = own};
+    return true;
+}
+
 static cudaError_t submit(const struct box *box, cudaStream_t stream, bool wait)
 {
     struct simdev_op *op = NULL;
-    struct box *own = malloc(sizeof(*own));
-    if (!own)
+    struct simdev_work work;
+    if (!make_work(box, &work))
         return cudaErrorMemoryAllocation;
-    *own = *box;
-    const struct simdev_task task = {.run = run, .arg = own};
-    cudaError_t error = simdev_queue_submit(stream, &task, wait ? &op : NULL);
+    cudaError_t error = simdev_capture_submit(stream, &work, wait ? &op : NULL);
     if (error != cudaSuccess) {
-        free(own);
+        free(work.arg);
         return error;
     }
-    simdev_count(SIMDEV_COPIES);
-    if (!wait)
+    if (!op)
         return cudaSuccess;
     simdev_op_wait(op);
     simdev_op_release(op);
@@ -256,7 +277,7 @@ static cudaError_t set(const char *function, void *to, int value, size_t bytes, 
     if (error != cudaSuccess || bytes == 0)
         return simdev_leave(error);
     struct box box = flat(function, to, NULL, bytes);
-    box.value = value;
+    box.value = (unsigned char)value;
     enum simdev_place found;
     if (!check_place(&box, &box.to, true, "destination", &found))
         return simdev_leave(cudaErrorInvalidValue);
@@ -271,4 +292,105 @@ cudaError_t cudaMemset(void *to, int value, size_t bytes)
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
 {
     return set(__func__, to, value, bytes, stream, true);
+}
+
+static cudaError_t add_node(const struct box *box, cudaGraphNode_t *node, cudaGraph_t graph,
+                            const cudaGraphNode_t *dependencies, size_t count)
+{
+    struct simdev_work work;
+    if (!make_work(box, &work))
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = simdev_graph_add_work(node, graph, dependencies, count, &work);
+    if (error != cudaSuccess)
+        free(work.arg);
+    return error;
+}
+
+static cudaError_t change_node(const struct box *box, cudaGraphNode_t node)
+{
+    struct simdev_work work;
+    if (!node)
+        return cudaErrorInvalidValue;
+    if (!make_work(box, &work))
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = simdev_graph_set_work(node, &work);
+    if (error != cudaSuccess)
+        free(work.arg);
+    return error;
+}
+
+static cudaError_t check_copy_node(const struct box *box, enum cudaMemcpyKind kind)
+{
+    bool pageable, on_device;
+    if (is_empty(box) || !box->to.begin || !box->from.begin)
+        return cudaErrorInvalidValue;
+    return check_copy(box, kind, &pageable, &on_device);
+}
+
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
+                                     const cudaGraphNode_t *dependencies, size_t count, void *to,
+                                     const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = simdev_enter(__func__);
+    const struct box box = flat(__func__, to, from, bytes);
+    if (error == cudaSuccess)
+        error = check_copy_node(&box, kind);
+    if (error == cudaSuccess)
+        error = add_node(&box, node, graph, dependencies, count);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from,
+                                           size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = simdev_enter(__func__);
+    const struct box box = flat(__func__, to, from, bytes);
+    if (error == cudaSuccess)
+        error = check_copy_node(&box, kind);
+    if (error == cudaSuccess)
+        error = change_node(&box, node);
+    return simdev_leave(error);
+}
+
+static cudaError_t describe_set_node(const char *function, const struct cudaMemsetParams *params,
+                                     struct box *box)
+{
+    enum simdev_place found;
+    if (!params || !params->dst ||
+        (params->elementSize != 1 && params->elementSize != 2 && params->elementSize != 4))
+        return cudaErrorInvalidValue;
+    *box = flat(function, params->dst, NULL, params->width * params->elementSize);
+    box->to.pitch = params->pitch;
+    box->height = params->height;
+    box->value = params->value;
+    box->element = params->elementSize;
+    if (is_empty(box) || (box->height > 1 && box->width > box->to.pitch) ||
+        !check_place(box, &box->to, true, "destination", &found))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                   const cudaGraphNode_t *dependencies, size_t count,
+                                   const struct cudaMemsetParams *params)
+{
+    struct box box;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = describe_set_node(__func__, params, &box);
+    if (error == cudaSuccess)
+        error = add_node(&box, node, graph, dependencies, count);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
+                                         const struct cudaMemsetParams *params)
+{
+    struct box box;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = describe_set_node(__func__, params, &box);
+    if (error == cudaSuccess)
+        error = change_node(&box, node);
+    return simdev_leave(error);
 }

@@ -374,3 +374,18 @@ cudaError_t cudaDriverGetVersion(int *version)
         *version = integer("driverVer");
     return simdev_leave(error);
 }
+
+/* There is no driver behind this runtime; whoever asks gets along without. */
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *result)
+{
+    (void)version, (void)flags;
+    cudaError_t error = symbol && function ? simdev_usable() : cudaErrorInvalidValue;
+    if (error == cudaSuccess) {
+        *function = NULL;
+        if (result)
+            *result = cudaDriverEntryPointSymbolNotFound;
+    }
+    return simdev_leave(error);
+}

@@ -29,6 +29,20 @@
     E(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")       \
     E(cudaErrorStreamCaptureInvalidated,                                                           \
       "operation failed due to a previous error during capture")                                   \
+    E(cudaErrorStreamCaptureMerge,                                                                 \
+      "operation would result in a merge of separate capture sequences")                           \
+    E(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began")     \
+    E(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work")                        \
+    E(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream")  \
+    E(cudaErrorStreamCaptureImplicit,                                                              \
+      "operation would make the legacy stream depend on a capturing blocking stream")              \
+    E(cudaErrorCapturedEvent,                                                                      \
+      "operation not permitted on an event last recorded in a capturing stream")                   \
+    E(cudaErrorStreamCaptureWrongThread,                                                           \
+      "attempt to terminate a thread-local capture sequence from another thread")                  \
+    E(cudaErrorGraphExecUpdateFailure,                                                             \
+      "the graph update was not performed because it included changes which violated constraints " \
+      "specific to instantiated graph update")                                                     \
     E(cudaErrorUnknown, "unknown error")
 
 const char *cudaGetErrorName(cudaError_t error)

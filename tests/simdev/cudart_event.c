@@ -1,4 +1,6 @@
-/* cudaEvent*: an event is the name of the last operation recorded in it. */
+/* cudaEvent*: an event is the name of the last operation recorded in it, or of a place in a
+ * capture.
+ */
 #include "cudart_internal.h"
 #include <pthread.h>
 #include <search.h>
@@ -6,28 +8,26 @@
 
 struct CUevent_st {
     unsigned flags;
-    struct simdev_op *op; /* a reference; NULL: never recorded */
+    struct simdev_op *op; /* a reference; NULL: never recorded, or in a capture */
+    struct simdev_mark mark;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *events; /* those that exist, by address */
 
-static int compare_handles(const void *a, const void *b)
+/* Makes it name something else; `op` and the mark's nodes become the event's. */
+static void name(struct CUevent_st *event, struct simdev_op *op, const struct simdev_mark *mark)
 {
-    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
-}
-
-/* Caller holds the lock. */
-static bool exists(cudaEvent_t event)
-{
-    return event && tfind(event, &events, compare_handles);
+    if (event->op)
+        simdev_op_release(event->op);
+    free(event->mark.node);
+    event->op = op;
+    event->mark = *mark;
 }
 
 static void free_event(void *event)
 {
-    struct simdev_op *op = ((struct CUevent_st *)event)->op;
-    if (op)
-        simdev_op_release(op);
+    name(event, NULL, &(struct simdev_mark){.capture = 0});
     free(event);
 }
 
@@ -46,9 +46,9 @@ static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags
         return simdev_leave(error);
     event->flags = flags;
     pthread_mutex_lock(&lock);
-    void *node = tsearch(event, &events, compare_handles);
+    const bool added = simdev_handle_add(&events, event);
     pthread_mutex_unlock(&lock);
-    if (!node) {
+    if (!added) {
         free(event);
         return simdev_leave(cudaErrorMemoryAllocation);
     }
@@ -72,9 +72,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
-    const bool known = exists(event);
+    const bool known = simdev_handle_known(&events, event);
     if (known) {
-        tdelete(event, &events, compare_handles);
+        simdev_handle_remove(&events, event);
         free_event(event);
     }
     pthread_mutex_unlock(&lock);
@@ -86,18 +86,18 @@ static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t 
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && flags != cudaEventRecordDefault)
-        error = cudaErrorInvalidValue; /* cudaEventRecordExternal is for captures only */
+        error = cudaErrorInvalidValue; /* cudaEventRecordExternal makes nodes that are not here */
     if (error != cudaSuccess)
         return simdev_leave(error);
     struct simdev_op *op = NULL;
+    struct simdev_mark mark = {.capture = 0};
     pthread_mutex_lock(&lock);
-    error = exists(event) ? simdev_queue_submit(stream, &(struct simdev_task){0}, &op)
-                          : cudaErrorInvalidResourceHandle;
-    if (error == cudaSuccess) {
-        if (event->op)
-            simdev_op_release(event->op);
-        event->op = op;
-    }
+    error = simdev_handle_known(&events, event) ? simdev_capture_mark(stream, &mark)
+                                                : cudaErrorInvalidResourceHandle;
+    if (error == cudaSuccess && !mark.capture)
+        error = simdev_queue_submit(stream, &(struct simdev_task){.item = NULL}, &op);
+    if (error == cudaSuccess)
+        name(event, op, &mark);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
@@ -117,29 +117,35 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && flags != cudaEventWaitDefault)
-        error = cudaErrorInvalidValue; /* cudaEventWaitExternal is for captures only */
+        error = cudaErrorInvalidValue; /* cudaEventWaitExternal makes nodes that are not here */
     if (error != cudaSuccess)
         return simdev_leave(error);
+    bool captured = false;
     pthread_mutex_lock(&lock);
-    if (!exists(event))
+    if (!simdev_handle_known(&events, event))
         error = cudaErrorInvalidResourceHandle;
     else
+        error = simdev_capture_wait(stream, &event->mark, event->op != NULL, &captured);
+    if (error == cudaSuccess && !captured)
         error = simdev_queue_submit(stream, &(struct simdev_task){.after = event->op}, NULL);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
 
-/* A reference to what the event names, or NULL with cudaSuccess if it was never recorded. */
+/* A reference to what the event names, or NULL with cudaSuccess if it was never recorded. A place
+ * in a capture never runs: whoever asks for it is refused. */
 static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *flags)
 {
     pthread_mutex_lock(&lock);
-    const bool known = exists(event);
-    *op = known ? event->op : NULL;
+    const bool known = simdev_handle_known(&events, event);
+    const cudaError_t error =
+        known ? simdev_capture_refuse_mark(&event->mark) : cudaErrorInvalidResourceHandle;
+    *op = error == cudaSuccess ? event->op : NULL;
     *flags = known ? event->flags : 0;
     if (*op)
         simdev_op_retain(*op);
     pthread_mutex_unlock(&lock);
-    return known ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    return error;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

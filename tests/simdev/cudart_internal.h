@@ -1,11 +1,13 @@
 /* Inside the stand-in libcudart: what its files ask of each other.
  *
- * Locks: memory, queue, event and report each have one of their own. The only nesting is event ->
- * queue; the report's may be taken under any. Every function is thread-safe. */
+ * Locks: memory, queue, event, graph (captures too) and report each have one of their own. They
+ * nest as event -> graph -> queue; the report's may be taken under any. Every function is
+ * thread-safe unless its comment names a lock. */
 #ifndef CUDART_INTERNAL_H
 #define CUDART_INTERNAL_H
 
 #include "simdev.h"
+#include <stdatomic.h>
 
 /* --- state: one device, brought up by the first call of the process --- */
 
@@ -80,23 +82,52 @@ void simdev_mem_reset(void);
 void simdev_mem_lock(void);
 void simdev_mem_unlock(void);
 
+/* --- work and handles --- */
+
+/* Work that can be run, shared by whatever holds a reference; the last one releases the work. */
+struct simdev_item {
+    struct simdev_work work;
+    atomic_uint refs;
+};
+
+/* With one reference; NULL if memory is short. */
+struct simdev_item *simdev_item_create(const struct simdev_work *work);
+struct simdev_item *simdev_item_retain(struct simdev_item *item);
+void simdev_item_release(struct simdev_item *item); /* NULL is nothing */
+/* Undoes simdev_item_create: the work stays its maker's. */
+void simdev_item_abandon(struct simdev_item *item);
+
+/* A set of the handles that a program may hold, {NULL} when empty. Callers lock. */
+bool simdev_handle_add(void **set, void *handle); /* false if memory is short */
+bool simdev_handle_known(void *const *set, const void *handle);
+void simdev_handle_remove(void **set, const void *handle);
+
 /* --- queue: streams, and the work on them --- */
 
 struct simdev_op; /* one piece of work on a stream; reference counted */
 
 struct simdev_task {
-    simdev_work_fn *run; /* NULL: nothing but a place in the order */
-    void *arg;
-    bool host_function;      /* the program's own code: exit() does not wait for it */
-    struct simdev_op *after; /* besides the order of the stream; NULL: nothing */
+    struct simdev_item *item; /* the queue takes its own reference; NULL: a place in the order */
+    bool host_function;       /* the program's own code: exit() does not wait for it */
+    struct simdev_op *after;  /* besides the order of the stream; NULL: nothing */
+};
+
+struct simdev_stream_info {
+    uint64_t id; /* never given twice */
+    unsigned flags;
+    int priority;
+    bool is_legacy;
 };
 
 /* Queues a task; on success `*op` (unless op is NULL) is a reference for simdev_op_release. */
 cudaError_t simdev_queue_submit(cudaStream_t stream, const struct simdev_task *task,
                                 struct simdev_op **op);
+/* The same for work, whatever is captured; on an error the work stays the caller's. */
+cudaError_t simdev_queue_work(cudaStream_t stream, const struct simdev_work *work,
+                              struct simdev_op **op);
 cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stream);
 cudaError_t simdev_queue_destroy(cudaStream_t stream);
-cudaError_t simdev_queue_describe(cudaStream_t stream, unsigned *flags, int *priority);
+cudaError_t simdev_queue_describe(cudaStream_t stream, struct simdev_stream_info *info);
 /* Waits for, or asks about, what was queued on the stream so far. */
 cudaError_t simdev_queue_wait(cudaStream_t stream);
 cudaError_t simdev_queue_query(cudaStream_t stream);
@@ -117,6 +148,53 @@ void simdev_op_wait(struct simdev_op *op);
 uint64_t simdev_op_time(struct simdev_op *op);
 void simdev_op_retain(struct simdev_op *op);
 void simdev_op_release(struct simdev_op *op);
+
+/* --- capture: which streams do not run their work but make graphs of it --- */
+
+/* What an event names that was recorded in a capture. */
+struct simdev_mark {
+    unsigned long long capture; /* 0: none */
+    cudaGraphNode_t *node;      /* owned */
+    size_t nodes;
+};
+
+/* simdev_enqueue, with an `*op` as from simdev_queue_submit; NULL there if the work was captured.
+ */
+cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work *work,
+                                  struct simdev_op **op);
+/* What a call has to answer that would wait for the stream, ask about it, end it or order memory by
+ * it. An error has invalidated the captures concerned, as with the next two. */
+cudaError_t simdev_capture_refuse(cudaStream_t stream);
+/* The same for the whole device. */
+cudaError_t simdev_capture_refuse_device(void);
+/* The same for what cudaThreadExchangeStreamCaptureMode calls potentially unsafe. */
+cudaError_t simdev_capture_refuse_unsafe(void);
+/* Marks the place in a capture; a mark without capture if the stream is not capturing. */
+cudaError_t simdev_capture_mark(cudaStream_t stream, struct simdev_mark *mark);
+/* Makes the stream's next node depend on the mark; a stream that was not capturing joins.
+ * `*captured` is false if this has nothing to do with captures. `recorded`: the event names
+ * something. */
+cudaError_t simdev_capture_wait(cudaStream_t stream, const struct simdev_mark *mark, bool recorded,
+                                bool *captured);
+/* What a call has to answer that would wait for the mark or ask about it. */
+cudaError_t simdev_capture_refuse_mark(const struct simdev_mark *mark);
+/* If the stream captures, adds a copy of the graph to its capture as a child graph node and says
+ * so. Caller holds the graph lock. */
+cudaError_t simdev_capture_child(cudaStream_t stream, cudaGraph_t graph, bool *captured);
+void simdev_capture_reset(void);
+
+/* --- graph --- */
+
+/* Adds work as a node; on an error the work stays the caller's. */
+cudaError_t simdev_graph_add_work(cudaGraphNode_t *node, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count,
+                                  const struct simdev_work *work);
+/* Gives a node of the same type and maker other work; on an error the work stays the caller's. */
+cudaError_t simdev_graph_set_work(cudaGraphNode_t node, const struct simdev_work *work);
+/* Destroys every graph and executable graph. */
+void simdev_graph_reset(void);
+void simdev_graph_lock(void);
+void simdev_graph_unlock(void);
 
 /* --- event --- */
 

@@ -27,6 +27,7 @@ struct CUstream_st {
     struct CUstream_st *next;
     struct simdev_op *head, *tail; /* not done yet; the head may be running */
     pthread_cond_t wake;           /* for the worker */
+    uint64_t id;
     unsigned flags;
     int priority;
     bool running; /* the head is */
@@ -39,7 +40,8 @@ struct CUstream_st {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* for host threads */
 static unsigned host_waiters;
-static struct CUstream_st legacy = {.wake = PTHREAD_COND_INITIALIZER};
+static struct CUstream_st legacy = {.wake = PTHREAD_COND_INITIALIZER, .id = 1};
+static uint64_t next_id = 2;
 static struct CUstream_st *streams = &legacy;
 static uint64_t next_sequence = 1;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -159,8 +161,9 @@ static void *work(void *arg)
         if (task.host_function && host_waiters > 0)
             pthread_cond_broadcast(&progress); /* simdev_queue_settle does not wait for it */
         pthread_mutex_unlock(&lock);
-        if (task.run)
-            task.run(task.arg);
+        if (task.item)
+            task.item->work.run(task.item->work.arg);
+        simdev_item_release(task.item);
         pthread_mutex_lock(&lock);
         complete_head(stream);
     }
@@ -191,6 +194,7 @@ static cudaError_t create(unsigned flags, int priority, struct CUstream_st **out
     struct CUstream_st *stream = calloc(1, sizeof(*stream));
     if (!stream)
         return cudaErrorMemoryAllocation;
+    stream->id = next_id++;
     stream->flags = flags;
     stream->priority = priority;
     if (pthread_cond_init(&stream->wake, NULL) != 0) {
@@ -289,6 +293,8 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
         return cudaErrorMemoryAllocation;
     op->task = *task;
     op->refs = out ? 2 : 1;
+    if (op->task.item)
+        simdev_item_retain(op->task.item);
     pthread_mutex_lock(&lock);
     struct CUstream_st *stream = resolve(handle);
     cudaError_t error = stream ? append(stream, op) : cudaErrorInvalidResourceHandle;
@@ -304,6 +310,23 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
     pthread_mutex_unlock(&lock);
     if (error == cudaSuccess)
         settle_at_exit(sequence);
+    else
+        simdev_item_release(task->item);
+    return error;
+}
+
+cudaError_t simdev_queue_work(cudaStream_t stream, const struct simdev_work *work,
+                              struct simdev_op **op)
+{
+    struct simdev_task task = {.host_function = work->type == cudaGraphNodeTypeHost};
+    task.item = simdev_item_create(work);
+    if (!task.item)
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = simdev_queue_submit(stream, &task, op);
+    if (error == cudaSuccess)
+        simdev_item_release(task.item);
+    else
+        simdev_item_abandon(task.item);
     return error;
 }
 
@@ -326,13 +349,15 @@ cudaError_t simdev_queue_destroy(cudaStream_t handle)
     return destroyable ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-cudaError_t simdev_queue_describe(cudaStream_t handle, unsigned *flags, int *priority)
+cudaError_t simdev_queue_describe(cudaStream_t handle, struct simdev_stream_info *info)
 {
     pthread_mutex_lock(&lock);
     const struct CUstream_st *stream = resolve(handle);
     if (stream) {
-        *flags = stream->flags;
-        *priority = stream->priority;
+        *info = (struct simdev_stream_info){.id = stream->id,
+                                            .flags = stream->flags,
+                                            .priority = stream->priority,
+                                            .is_legacy = stream == &legacy};
     }
     pthread_mutex_unlock(&lock);
     return stream ? cudaSuccess : cudaErrorInvalidResourceHandle;

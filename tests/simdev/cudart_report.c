@@ -165,6 +165,7 @@ static void add_counters(cJSON *report)
         [SIMDEV_CONV_LAUNCHES] = "conv_launches",
         [SIMDEV_OTHER_LAUNCHES] = "other_launches",
         [SIMDEV_COPIES] = "copies",
+        [SIMDEV_GRAPH_LAUNCHES] = "graph_launches",
     };
     for (int i = 0; i < SIMDEV_COUNTERS; i++)
         add_number(report, keys[i], atomic_load(&counters[i]));

@@ -11,11 +11,11 @@ static atomic_bool finished; /* the destructor ran */
 static cudaError_t init_error;
 static atomic_int fault;
 static _Thread_local cudaError_t last_error;
-static _Thread_local enum cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 static void before_fork(void)
 {
     simdev_event_lock();
+    simdev_graph_lock();
     simdev_queue_lock();
     simdev_mem_lock();
 }
@@ -24,6 +24,7 @@ static void unlock_all(void)
 {
     simdev_mem_unlock();
     simdev_queue_unlock();
+    simdev_graph_unlock();
     simdev_event_unlock();
 }
 
@@ -90,14 +91,14 @@ cudaError_t simdev_faulted(void)
     return (cudaError_t)atomic_load(&fault);
 }
 
-cudaError_t simdev_enqueue(cudaStream_t stream, simdev_work_fn *run, void *arg)
+cudaError_t simdev_enqueue(cudaStream_t stream, const struct simdev_work *work)
 {
     cudaError_t error = simdev_usable();
     if (error == cudaSuccess)
         error = simdev_faulted();
     if (error != cudaSuccess)
         return error;
-    return simdev_queue_submit(stream, &(struct simdev_task){.run = run, .arg = arg}, NULL);
+    return simdev_capture_submit(stream, work, NULL);
 }
 
 cudaError_t cudaGetLastError(void)
@@ -116,6 +117,8 @@ cudaError_t cudaPeekAtLastError(void)
 cudaError_t cudaDeviceSynchronize(void)
 {
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_device();
     if (error == cudaSuccess) {
         simdev_queue_wait_all();
         simdev_mem_check();
@@ -130,22 +133,11 @@ cudaError_t cudaDeviceReset(void)
     if (error == cudaSuccess) {
         simdev_queue_wait_all();
         simdev_event_reset();
+        simdev_capture_reset();
+        simdev_graph_reset();
         simdev_queue_reset();
         simdev_mem_reset();
         atomic_store(&fault, cudaSuccess);
-    }
-    return simdev_leave(error);
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
-{
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && (!mode || *mode > cudaStreamCaptureModeRelaxed))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess) {
-        enum cudaStreamCaptureMode old = capture_mode;
-        capture_mode = *mode;
-        *mode = old;
     }
     return simdev_leave(error);
 }

@@ -1,4 +1,4 @@
-/* cudaStream*: thin over the queue. No stream is ever capturing. */
+/* cudaStream*: thin over the queue. */
 #include "cudart_internal.h"
 #include <stdlib.h>
 
@@ -43,6 +43,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
+    if (error == cudaSuccess)
         error = simdev_queue_destroy(stream);
     return simdev_leave(error);
 }
@@ -50,6 +52,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
         error = simdev_queue_wait(stream);
     if (error == cudaSuccess)
@@ -61,29 +65,48 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
+    if (error == cudaSuccess)
         error = simdev_queue_query(stream);
     return simdev_leave(error);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
 {
-    int priority;
+    struct simdev_stream_info info = {.id = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && !flags)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_queue_describe(stream, flags, &priority);
+        error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        *flags = info.flags;
     return simdev_leave(error);
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
 {
-    unsigned flags;
+    struct simdev_stream_info info = {.id = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && !priority)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_queue_describe(stream, &flags, priority);
+        error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        *priority = info.priority;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+    struct simdev_stream_info info = {.id = 0};
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !id)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        *id = info.id;
     return simdev_leave(error);
 }
 
@@ -97,41 +120,6 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
     return simdev_leave(error);
 }
 
-/* Says of a stream that exists that it is not capturing. */
-static cudaError_t not_capturing(const char *function, cudaStream_t stream,
-                                 enum cudaStreamCaptureStatus *status)
-{
-    unsigned flags;
-    int priority;
-    cudaError_t error = simdev_enter(function);
-    if (error == cudaSuccess && !status)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess)
-        error = simdev_queue_describe(stream, &flags, &priority);
-    if (error == cudaSuccess)
-        *status = cudaStreamCaptureStatusNone;
-    return simdev_leave(error);
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    return not_capturing(__func__, stream, status);
-}
-
-/* The other results are only set for a stream that is capturing. */
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                     unsigned long long *id, cudaGraph_t *graph,
-                                     const cudaGraphNode_t **dependencies,
-                                     const cudaGraphEdgeData **edges, size_t *dependency_count)
-{
-    (void)id;
-    (void)graph;
-    (void)dependencies;
-    (void)edges;
-    (void)dependency_count;
-    return not_capturing(__func__, stream, status);
-}
-
 struct host_call {
     cudaHostFn_t function;
     void *data;
@@ -139,25 +127,48 @@ struct host_call {
 
 static void run_host_call(void *arg)
 {
-    const struct host_call call = *(struct host_call *)arg;
-    free(arg);
-    call.function(call.data);
+    const struct host_call *call = arg;
+    call->function(call->data);
+}
+
+static cudaError_t make_host_work(cudaHostFn_t function, void *data, struct simdev_work *work)
+{
+    if (!function)
+        return cudaErrorInvalidValue;
+    struct host_call *call = malloc(sizeof(*call));
+    if (!call)
+        return cudaErrorMemoryAllocation;
+    *call = (struct host_call){.function = function, .data = data};
+    *work = (struct simdev_work){
+        .type = cudaGraphNodeTypeHost, .run = run_host_call, .release = free, .arg = call};
+    return cudaSuccess;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
 {
-    struct host_call *call = NULL;
+    struct simdev_work work = {.arg = NULL};
     cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && !function)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && !(call = malloc(sizeof(*call))))
-        error = cudaErrorMemoryAllocation;
-    if (error == cudaSuccess) {
-        *call = (struct host_call){.function = function, .data = data};
-        const struct simdev_task task = {.run = run_host_call, .arg = call, .host_function = true};
-        error = simdev_queue_submit(stream, &task, NULL);
-    }
+    if (error == cudaSuccess)
+        error = make_host_work(function, data, &work);
+    if (error == cudaSuccess)
+        error = simdev_capture_submit(stream, &work, NULL);
     if (error != cudaSuccess)
-        free(call);
+        free(work.arg);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                 const cudaGraphNode_t *dependencies, size_t count,
+                                 const struct cudaHostNodeParams *params)
+{
+    struct simdev_work work = {.arg = NULL};
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error =
+            params ? make_host_work(params->fn, params->userData, &work) : cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_graph_add_work(node, graph, dependencies, count, &work);
+    if (error != cudaSuccess)
+        free(work.arg);
     return simdev_leave(error);
 }

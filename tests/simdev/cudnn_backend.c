@@ -299,13 +299,10 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
     return is_plan ? simdev_plan_program(descriptor->own, &descriptor->program) : status;
 }
 
-SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
-                                                cudnnBackendDescriptor_t executionPlan,
-                                                cudnnBackendDescriptor_t variantPack)
+/* What the three calls that run a plan check of it and of the pack. */
+static cudnnStatus_t bind(cudnnHandle_t handle, const struct descriptor *plan,
+                          const struct descriptor *pack, struct simdev_binding *binding)
 {
-    const struct descriptor *plan = executionPlan, *pack = variantPack;
-    if (simdev_should_fail("cudnnBackendExecute"))
-        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
     if (!handle || !plan || !pack || plan->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
         pack->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "not a handle, a plan and a variant pack");
@@ -313,27 +310,113 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
         return simdev_fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "not finalized");
     if (pack->pack.is_strange)
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "the variant pack overrides the plan");
-    const struct simdev_binding binding = {
+    *binding = (struct simdev_binding){
         .count =
             (int)(pack->pack.uids < pack->pack.pointers ? pack->pack.uids : pack->pack.pointers),
         .uid = pack->pack.uid,
         .pointer = pack->pack.pointer,
         .workspace = pack->pack.workspace,
     };
-    return simdev_program_launch(plan->program, atomic_load(&handle->stream), &binding);
+    return CUDNN_STATUS_SUCCESS;
 }
 
-/* No engine here runs as a native graph node; clients fall back to stream capture, as with real
- * engines that do not. */
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
+                                                cudnnBackendDescriptor_t executionPlan,
+                                                cudnnBackendDescriptor_t variantPack)
+{
+    const struct descriptor *plan = executionPlan;
+    struct simdev_binding binding;
+    if (simdev_should_fail("cudnnBackendExecute"))
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
+    const cudnnStatus_t status = bind(handle, plan, variantPack, &binding);
+    return status == CUDNN_STATUS_SUCCESS
+               ? simdev_program_launch(plan->program, atomic_load(&handle->stream), &binding)
+               : status;
+}
+
+/* ---- graph population ---- */
+
+/* Puts into `*filled` the planner's descriptor that one of its own names; to be destroyed. */
+static cudnnStatus_t get_child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
+                               cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *filled)
+{
+    const struct simdev_planner *planner = simdev_planner();
+    int64_t count = 0;
+    cudnnStatus_t status = planner->create(type, filled);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = planner->get(of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, filled);
+    if (status == CUDNN_STATUS_SUCCESS && count < 1)
+        status = CUDNN_STATUS_INTERNAL_ERROR;
+    if (status != CUDNN_STATUS_SUCCESS)
+        (void)planner->destroy(*filled);
+    return status;
+}
+
+static cudnnStatus_t read_notes(cudnnBackendDescriptor_t engine, bool *native)
+{
+    cudnnBackendBehaviorNote_t note[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+    int64_t count = 0;
+    const cudnnStatus_t status =
+        simdev_planner()->get(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                              CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, note);
+    *native = false;
+    for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < count; i++)
+        *native |= note[i] == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    return status;
+}
+
+/* Whether the plan's engine can be a node of a graph: only those whose notes say so, as with the
+ * real ones, unless SIMDEV_NATIVE_GRAPHS=1. */
+static cudnnStatus_t check_native(const struct descriptor *plan)
+{
+    cudnnBackendDescriptor_t config, engine;
+    const struct simdev_planner *planner = simdev_planner();
+    const char *wish = getenv("SIMDEV_NATIVE_GRAPHS");
+    bool native = wish && strcmp(wish, "1") == 0;
+    if (native)
+        return CUDNN_STATUS_SUCCESS;
+    cudnnStatus_t status = get_child(plan->own, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                     CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status =
+        get_child(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        status = read_notes(engine, &native);
+        (void)planner->destroy(engine);
+    }
+    (void)planner->destroy(config);
+    if (status == CUDNN_STATUS_SUCCESS && !native)
+        status = simdev_fail(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API,
+                             "the engine is no node of a graph");
+    return status;
+}
+
+typedef cudnnStatus_t put_in_graph(struct simdev_program *program, cudaGraph_t graph,
+                                   const struct simdev_binding *binding);
+
+static cudnnStatus_t to_graph(const char *function, cudnnHandle_t handle,
+                              const struct descriptor *plan, const struct descriptor *pack,
+                              cudaGraph_t graph, put_in_graph *put)
+{
+    struct simdev_binding binding;
+    if (simdev_should_fail(function))
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
+    if (!graph)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no graph");
+    cudnnStatus_t status = bind(handle, plan, pack, &binding);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = check_native(plan);
+    return status == CUDNN_STATUS_SUCCESS ? put(plan->program, graph, &binding) : status;
+}
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,
                                                           cudnnBackendDescriptor_t plan,
                                                           cudnnBackendDescriptor_t pack,
                                                           cudaGraph_t graph)
 {
-    if (!handle || !plan || !pack || !graph)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API, "no native graphs");
+    return to_graph(__func__, handle, plan, pack, graph, simdev_program_populate);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle,
@@ -341,5 +424,5 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle,
                                                         cudnnBackendDescriptor_t pack,
                                                         cudaGraph_t graph)
 {
-    return cudnnBackendPopulateCudaGraph(handle, plan, pack, graph);
+    return to_graph(__func__, handle, plan, pack, graph, simdev_program_update);
 }

@@ -162,8 +162,15 @@ struct simdev_binding {
     void *workspace;
 };
 
-/* Checks what a card would fault on and queues the program. */
+/* Checks what a card would fault on and queues the program. On a capturing stream only what the run
+ * finds counts: nothing has to be there before. By-value scalars are read now. */
 cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
+                                    const struct simdev_binding *binding);
+/* The same checks; adds the program to the graph as one node. */
+cudnnStatus_t simdev_program_populate(struct simdev_program *program, cudaGraph_t graph,
+                                      const struct simdev_binding *binding);
+/* The same checks; gives the only node of the graph, made from this program, the new binding. */
+cudnnStatus_t simdev_program_update(struct simdev_program *program, cudaGraph_t graph,
                                     const struct simdev_binding *binding);
 
 /* ---- planners: cudnn_planner.c, cudnn_planner_real.c, cudnn_planner_rule.c ---- */
@@ -237,9 +244,11 @@ bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_
 
 /* ---- plans of legacy convolutions: cudnn_legacy_plan.c ---- */
 
+/* Algorithms that mean the same for every kind. One more of each kind, GEMM or
+ * WINOGRAD_NONFUSED, is another engine of the heuristics' list, with the largest workspace. */
 enum {
-    SIMDEV_ALGO_NO_WORKSPACE = 0, /* engine 0; the number of the matching algorithm of every kind */
-    SIMDEV_ALGO_HEURISTIC = 1     /* what the heuristics rank first */
+    SIMDEV_ALGO_NO_WORKSPACE = 0, /* forward engine 0, backward one that is not deterministic */
+    SIMDEV_ALGO_HEURISTIC = 1     /* the first deterministic one that the heuristics rank */
 };
 
 /* A legacy convolution, all of it. Views carry no data; absent operands have rank 0. */

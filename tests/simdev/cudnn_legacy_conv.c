@@ -5,7 +5,9 @@
 #include "cudnn_internal.h"
 
 enum {
-    MAX_ALGORITHMS = 8
+    MAX_ALGORITHMS = 8,
+    /* A host runs every engine at one speed; on a card those without tensor cores are slower. */
+    SLOWER_WITHOUT_TENSOR_CORES = 8
 };
 
 static const int algorithm_count[] = {
@@ -121,20 +123,27 @@ static struct candidate candidate_of(struct simdev_legacy_problem *problem, int 
     return row;
 }
 
+static int take_candidates(const struct candidate *all, int count, bool supported,
+                           struct candidate *row)
+{
+    int filled = 0;
+    for (int i = 0; i < count; i++)
+        if ((all[i].status == CUDNN_STATUS_SUCCESS) == supported)
+            row[filled++] = all[i];
+    return filled;
+}
+
 /* Supported ones first, the heuristic's before the one without workspace. */
 static int list_candidates(struct simdev_legacy_problem *problem, struct candidate *row)
 {
     const int count = algorithm_count[problem->kind];
-    int filled = 0;
-    const struct candidate best = candidate_of(problem, SIMDEV_ALGO_HEURISTIC);
-    const struct candidate plain = candidate_of(problem, SIMDEV_ALGO_NO_WORKSPACE);
-    const bool in_order =
-        best.status == CUDNN_STATUS_SUCCESS || plain.status != CUDNN_STATUS_SUCCESS;
-    row[filled++] = in_order ? best : plain;
-    row[filled++] = in_order ? plain : best;
+    struct candidate all[MAX_ALGORITHMS];
+    all[0] = candidate_of(problem, SIMDEV_ALGO_HEURISTIC);
+    all[1] = candidate_of(problem, SIMDEV_ALGO_NO_WORKSPACE);
     for (int algo = SIMDEV_ALGO_HEURISTIC + 1; algo < count; algo++)
-        row[filled++] = candidate_of(problem, algo);
-    return filled;
+        all[algo] = candidate_of(problem, algo);
+    const int supported = take_candidates(all, count, true, row);
+    return supported + take_candidates(all, count, false, row + supported);
 }
 
 static double now_ms(void)
@@ -161,7 +170,8 @@ static void measure(cudnnHandle_t handle, struct simdev_legacy_problem *problem,
     if (row->status == CUDNN_STATUS_SUCCESS && cudaStreamSynchronize(stream) != cudaSuccess)
         row->status = CUDNN_STATUS_EXECUTION_FAILED;
     if (row->status == CUDNN_STATUS_SUCCESS)
-        row->time = (float)(now_ms() - start);
+        row->time = (float)(now_ms() - start) *
+                    (row->math == CUDNN_FMA_MATH ? SLOWER_WITHOUT_TENSOR_CORES : 1);
 }
 
 static int by_time(const void *left, const void *right)

@@ -10,6 +10,7 @@ struct pointwise_run {
     struct simdev_pointwise op;
     struct simdev_view x, b, y;
     bool has_b;
+    bool is_unchecked; /* not looked at before: the run looks at everything */
 };
 
 static bool check_view(const char *function, const char *when, const struct simdev_view *view)
@@ -28,14 +29,19 @@ static bool check_view(const char *function, const char *when, const struct simd
     return true;
 }
 
-static bool check_input(const char *function, const struct simdev_view *x,
-                        const struct simdev_view *y)
+static bool check_input(const struct pointwise_run *run, const char *when,
+                        const struct simdev_view *x)
 {
-    if (simdev_views_equal(x, y) || !simdev_views_overlap(x, y))
+    if (simdev_views_equal(x, &run->y) || !simdev_views_overlap(x, &run->y))
         return true;
-    simdev_violation("%s, at launch: the output at %p overlaps an input", function,
-                     (void *)y->data);
+    simdev_violation("%s, %s: the output at %p overlaps an input", run->function, when,
+                     (void *)run->y.data);
     return false;
+}
+
+static bool check_inputs(const struct pointwise_run *run, const char *when)
+{
+    return check_input(run, when, &run->x) && (!run->has_b || check_input(run, when, &run->b));
 }
 
 static bool check_live(const struct pointwise_run *run, const char *when)
@@ -46,11 +52,11 @@ static bool check_live(const struct pointwise_run *run, const char *when)
 
 static void work(void *arg)
 {
-    struct pointwise_run *run = arg;
-    if (check_live(run, "at run time"))
+    const struct pointwise_run *run = arg;
+    const char *when = "at run time";
+    if (check_live(run, when) && (!run->is_unchecked || check_inputs(run, when)))
         simdev_pointwise_run(&run->op, &run->x, run->has_b ? &run->b : NULL, &run->y);
     simdev_count(SIMDEV_OTHER_LAUNCHES);
-    free(run);
 }
 
 static bool broadcasts(const struct simdev_view *from, const struct simdev_view *to)
@@ -76,8 +82,11 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
     run->has_b = b != NULL;
     if (b)
         run->b = *b;
-    if (!check_live(run, "at launch") || !check_input(function, x, y) ||
-        (b && !check_input(function, b, y)) || simdev_enqueue(stream, work, run) != cudaSuccess) {
+    run->is_unchecked = simdev_is_capturing(stream);
+    const struct simdev_work made = {.run = work, .release = free, .arg = run};
+    if ((!run->is_unchecked &&
+         (!check_live(run, "at launch") || !check_inputs(run, "at launch"))) ||
+        simdev_enqueue(stream, &made) != cudaSuccess) {
         free(run);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "%s: operands or stream refused",
                            function);
@@ -221,16 +230,16 @@ struct fill_run {
 
 static void fill(void *arg)
 {
-    struct fill_run *run = arg;
+    const struct fill_run *run = arg;
+    uint32_t element = run->element;
     struct simdev_view value = run->y;
-    value.data = (char *)&run->element;
+    value.data = (char *)&element;
     for (int i = 0; i < value.rank; i++)
         value.dim[i] = 1;
     const struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
     if (check_view("cudnnSetTensor", "at run time", &run->y))
         simdev_pointwise_run(&op, &value, NULL, &run->y);
     simdev_count(SIMDEV_OTHER_LAUNCHES);
-    free(run);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle,
@@ -244,8 +253,11 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle,
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     run->y = simdev_tensor_view(y_desc, y);
     memcpy(&run->element, value, simdev_type_size(run->y.type));
-    if (!simdev_type_size(run->y.type) || !check_view("cudnnSetTensor", "at launch", &run->y) ||
-        simdev_enqueue(atomic_load(&handle->stream), fill, run) != cudaSuccess) {
+    const cudaStream_t stream = atomic_load(&handle->stream);
+    const struct simdev_work made = {.run = fill, .release = free, .arg = run};
+    if (!simdev_type_size(run->y.type) ||
+        (!simdev_is_capturing(stream) && !check_view("cudnnSetTensor", "at launch", &run->y)) ||
+        simdev_enqueue(stream, &made) != cudaSuccess) {
         free(run);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "cudnnSetTensor: refused");
     }

@@ -9,6 +9,7 @@
 enum {
     MAX_MADE = 64,
     MAX_CONFIGS = 16,
+    COMPARED = 8, /* configs that are planned to compare their workspaces */
     BUCKETS = 4096
 };
 
@@ -273,12 +274,16 @@ static bool math_allows(const struct builder *b, cudnnBackendDescriptor_t engine
            !has_note(b, engine, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 }
 
-static cudnnStatus_t plan_by_heuristics(struct builder *b, cudnnBackendDescriptor_t operations,
-                                        cudnnMathType_t math, struct simdev_legacy_plan *out)
+/* What the heuristics answer, in order, and one engine descriptor to look at each with. */
+struct list {
+    int64_t count;
+    cudnnBackendDescriptor_t config[MAX_CONFIGS], engine;
+};
+
+static cudnnStatus_t ask_heuristics(struct builder *b, cudnnBackendDescriptor_t operations,
+                                    cudnnBackendHeurMode_t mode, struct list *list)
 {
-    const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
-    cudnnBackendDescriptor_t config[MAX_CONFIGS];
-    int64_t count = 0;
+    list->count = 0;
     cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operations);
     set(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -286,26 +291,99 @@ static cudnnStatus_t plan_by_heuristics(struct builder *b, cudnnBackendDescripto
         set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->planner->device);
     finalize(b, d);
     for (int i = 0; i < MAX_CONFIGS; i++)
-        config[i] = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    cudnnBackendDescriptor_t engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+        list->config[i] = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    list->engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = b->planner->get(d, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                    MAX_CONFIGS, &count, config);
-    if (b->status != CUDNN_STATUS_SUCCESS)
+                                    MAX_CONFIGS, &list->count, list->config);
+    if (list->count > MAX_CONFIGS)
+        list->count = MAX_CONFIGS;
+    return b->status;
+}
+
+/* Makes list->engine that of the i-th config. False if the math type forbids it, or if its
+ * determinism is not the wanted one. */
+static bool take_engine(struct builder *b, struct list *list, int64_t i, cudnnMathType_t math,
+                        bool deterministic)
+{
+    int64_t one = 0;
+    return b->planner->get(list->config[i], CUDNN_ATTR_ENGINECFG_ENGINE,
+                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one,
+                           &list->engine) == CUDNN_STATUS_SUCCESS &&
+           math_allows(b, list->engine, math) &&
+           has_note(b, list->engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) != deterministic;
+}
+
+static cudnnStatus_t plan_first(struct builder *b, cudnnBackendDescriptor_t operations,
+                                cudnnBackendHeurMode_t mode, cudnnMathType_t math,
+                                bool deterministic, struct simdev_legacy_plan *out)
+{
+    struct list list;
+    if (ask_heuristics(b, operations, mode, &list) != CUDNN_STATUS_SUCCESS)
         return b->status;
-    for (int64_t i = 0; i < count && i < MAX_CONFIGS; i++) {
-        int64_t one = 0;
-        if (b->planner->get(config[i], CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                            1, &one, &engine) != CUDNN_STATUS_SUCCESS ||
-            !math_allows(b, engine, math) ||
-            has_note(b, engine, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC))
+    for (int64_t i = 0; i < list.count; i++) {
+        if (!take_engine(b, &list, i, math, deterministic))
             continue;
-        out->uses_tensor_cores = has_note(b, engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-        out->is_deterministic = true;
-        if (try_config(b, config[i], out) == CUDNN_STATUS_SUCCESS)
+        out->uses_tensor_cores = has_note(b, list.engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+        out->is_deterministic = deterministic;
+        if (try_config(b, list.config[i], out) == CUDNN_STATUS_SUCCESS)
             return CUDNN_STATUS_SUCCESS;
     }
     return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/* -1 if there is no plan. */
+static int64_t workspace_of(struct builder *b, cudnnBackendDescriptor_t config)
+{
+    const int keep = b->made;
+    int64_t one = 0, bytes = -1;
+    cudnnBackendDescriptor_t d = make(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    if (b->planner->device)
+        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
+    finalize(b, d);
+    if (b->status != CUDNN_STATUS_SUCCESS ||
+        b->planner->get(d, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
+                        &bytes) != CUDNN_STATUS_SUCCESS)
+        bytes = -1;
+    b->status = CUDNN_STATUS_SUCCESS;
+    destroy_made(b, keep);
+    return bytes;
+}
+
+static int64_t index_of(const struct builder *b, cudnnBackendDescriptor_t engine)
+{
+    int64_t one = 0, index = -1;
+    (void)b->planner->get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &one,
+                          &index);
+    return index;
+}
+
+/* Of the engines behind the first, the one that wants most; it must want something. */
+static cudnnStatus_t plan_largest(struct builder *b, cudnnBackendDescriptor_t operations,
+                                  cudnnMathType_t math, struct simdev_legacy_plan *out)
+{
+    struct list list;
+    int64_t first = -1, largest = 0, chosen = -1;
+    if (ask_heuristics(b, operations, CUDNN_HEUR_MODE_A, &list) != CUDNN_STATUS_SUCCESS)
+        return b->status;
+    for (int64_t i = 0; i < list.count && i < COMPARED; i++) {
+        if (!take_engine(b, &list, i, math, true))
+            continue;
+        const int64_t engine = index_of(b, list.engine);
+        if (first < 0)
+            first = engine;
+        const int64_t bytes = engine != first ? workspace_of(b, list.config[i]) : 0;
+        if (bytes > largest) {
+            largest = bytes;
+            chosen = i;
+        }
+    }
+    if (chosen < 0 || !take_engine(b, &list, chosen, math, true))
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    out->uses_tensor_cores = has_note(b, list.engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    out->is_deterministic = true;
+    return try_config(b, list.config[chosen], out);
 }
 
 static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t operations,
@@ -327,18 +405,50 @@ static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t 
     return try_config(b, config, out);
 }
 
+/* The backward ALGO_0 of cuDNN adds with atomic operations: the same call may round otherwise the
+ * next time. */
+static cudnnStatus_t plan_unordered(struct builder *b, cudnnBackendDescriptor_t operations,
+                                    cudnnMathType_t math, struct simdev_legacy_plan *out)
+{
+    cudnnStatus_t status = plan_first(b, operations, CUDNN_HEUR_MODE_FALLBACK, math, false, out);
+    if (status != CUDNN_STATUS_SUCCESS)
+        status = plan_by_engine(b, operations, 0, out);
+    out->is_deterministic = false;
+    return status;
+}
+
+/* The algorithm that stands for the engine with the largest workspace: cuDNN's GEMM writes the
+ * matrix of all windows, its non-fused Winograd every transformed tile. */
+static int largest_algorithm(enum simdev_conv_kind kind)
+{
+    if (kind == SIMDEV_CONV_FORWARD)
+        return CUDNN_CONVOLUTION_FWD_ALGO_GEMM;
+    return kind == SIMDEV_CONV_BACKWARD_DATA ? CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED
+                                             : CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
+}
+
+static cudnnStatus_t plan_algorithm(struct builder *b, cudnnBackendDescriptor_t operations,
+                                    const struct simdev_legacy_problem *problem,
+                                    struct simdev_legacy_plan *out)
+{
+    const cudnnMathType_t math = problem->conv.math;
+    if (problem->algo == SIMDEV_ALGO_HEURISTIC)
+        return plan_first(b, operations, CUDNN_HEUR_MODE_A, math, true, out);
+    if (problem->algo == largest_algorithm(problem->kind))
+        return plan_largest(b, operations, math, out);
+    if (problem->algo != SIMDEV_ALGO_NO_WORKSPACE)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    return problem->kind == SIMDEV_CONV_FORWARD ? plan_by_engine(b, operations, 0, out)
+                                                : plan_unordered(b, operations, math, out);
+}
+
 static void make_plan(const struct simdev_legacy_problem *problem, struct simdev_legacy_plan *out)
 {
     struct builder b = {.planner = simdev_planner()};
     cudnnBackendDescriptor_t operations = graph(&b, problem);
-    if (b.status != CUDNN_STATUS_SUCCESS)
-        out->status = b.status;
-    else if (problem->algo == SIMDEV_ALGO_HEURISTIC)
-        out->status = plan_by_heuristics(&b, operations, problem->conv.math, out);
-    else if (problem->algo == SIMDEV_ALGO_NO_WORKSPACE)
-        out->status = plan_by_engine(&b, operations, 0, out);
-    else
-        out->status = CUDNN_STATUS_NOT_SUPPORTED;
+    out->status = b.status;
+    if (b.status == CUDNN_STATUS_SUCCESS)
+        out->status = plan_algorithm(&b, operations, problem, out);
     destroy_made(&b, 0);
     if (out->status != CUDNN_STATUS_SUCCESS)
         return;

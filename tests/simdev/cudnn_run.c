@@ -3,12 +3,13 @@
 
 #include "cudnn_internal.h"
 
-/* A program bound to memory, on its way through a stream. */
+/* A program bound to memory, on a stream or in a graph. Running it changes nothing here. */
 struct run {
     struct simdev_program *program;
     char *workspace;
-    float *value; /* of by-value tensors, one each, read at launch as cuDNN does */
-    char *data[]; /* one per tensor; NULL for virtual ones */
+    bool is_unchecked; /* not looked at before: the run looks at everything */
+    float *value;      /* of by-value tensors, one each, read at launch as cuDNN does */
+    char *data[];      /* one per tensor; NULL for virtual ones */
 };
 
 static struct simdev_view bound(const struct simdev_tensor *tensor, char *data)
@@ -225,24 +226,26 @@ static bool take_virtuals(const struct simdev_program *program, char **data)
     return true;
 }
 
-static void run_nodes(struct run *run)
+/* `data` has room for one address per tensor. */
+static bool run_nodes(const struct run *run, char **data)
 {
     struct simdev_program *program = run->program;
-    bool ok = take_virtuals(program, run->data);
+    memcpy(data, run->data, (size_t)program->tensors * sizeof *data);
+    bool ok = take_virtuals(program, data);
     for (int n = 0; ok && n < program->nodes; n++) {
         struct simdev_node *node = &program->node[n];
-        ok = node->is_pointwise ? run_pointwise(program, run->data, node)
-                                : run_convolution(program, run->data, node);
+        ok = node->is_pointwise ? run_pointwise(program, data, node)
+                                : run_convolution(program, data, node);
     }
-    if (!ok)
-        simdev_violation("a plan could not be computed: no host memory");
     for (int i = 0; i < program->tensors; i++)
         if (program->tensor[i].is_virtual)
-            simdev_scratch_give(run->data[i]);
+            simdev_scratch_give(data[i]);
+    return ok;
 }
 
-static void destroy(struct run *run)
+static void destroy(void *arg)
 {
+    struct run *run = arg;
     simdev_program_release(run->program);
     free(run->value);
     free(run);
@@ -257,14 +260,17 @@ static void scribble(const struct run *run)
 
 static void work(void *arg)
 {
-    struct run *run = arg;
-    if (check_run(run, "at run time")) {
-        scribble(run);
-        run_nodes(run);
-        scribble(run);
-        simdev_note_workspace(run->program->workspace);
-    }
-    destroy(run);
+    const struct run *run = arg;
+    const char *when = "at run time";
+    if (!check_run(run, when) || (run->is_unchecked && !check_aliasing(run, when)))
+        return;
+    char **data = calloc((size_t)run->program->tensors + 1, sizeof *data);
+    scribble(run);
+    if (!data || !run_nodes(run, data))
+        simdev_violation("a plan could not be computed: no host memory");
+    scribble(run);
+    simdev_note_workspace(run->program->workspace);
+    free(data);
 }
 
 /* ---- launches ---- */
@@ -310,8 +316,8 @@ static struct run *bind(struct simdev_program *program, const struct simdev_bind
     return run;
 }
 
-cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
-                                    const struct simdev_binding *binding)
+static cudnnStatus_t make_work(struct simdev_program *program, const struct simdev_binding *binding,
+                               bool unchecked, struct simdev_work *out)
 {
     bool bound_all;
     if (program->refusal[0]) {
@@ -321,13 +327,56 @@ cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t
     struct run *run = bind(program, binding, &bound_all);
     if (!run)
         return simdev_fail(CUDNN_STATUS_ALLOC_FAILED, "no host memory");
-    if (!bound_all || !check_run(run, "at launch") || !check_aliasing(run, "at launch")) {
+    run->is_unchecked = unchecked;
+    if (!bound_all ||
+        (!unchecked && (!check_run(run, "at launch") || !check_aliasing(run, "at launch")))) {
         destroy(run);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "operands refused");
     }
-    if (simdev_enqueue(stream, work, run) != cudaSuccess) {
-        destroy(run);
-        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "no such stream");
+    *out = (struct simdev_work){.run = work, .release = destroy, .arg = run, .maker = program};
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
+                                    const struct simdev_binding *binding)
+{
+    struct simdev_work made;
+    const cudnnStatus_t status = make_work(program, binding, simdev_is_capturing(stream), &made);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    const cudaError_t error = simdev_enqueue(stream, &made);
+    if (error != cudaSuccess) {
+        destroy(made.arg);
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "the stream refused: %s",
+                           cudaGetErrorName(error));
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t simdev_program_populate(struct simdev_program *program, cudaGraph_t graph,
+                                      const struct simdev_binding *binding)
+{
+    struct simdev_work made;
+    const cudnnStatus_t status = make_work(program, binding, false, &made);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (simdev_graph_add(graph, &made) != cudaSuccess) {
+        destroy(made.arg);
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no such graph");
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t simdev_program_update(struct simdev_program *program, cudaGraph_t graph,
+                                    const struct simdev_binding *binding)
+{
+    struct simdev_work made;
+    const cudnnStatus_t status = make_work(program, binding, false, &made);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (simdev_graph_replace(graph, &made) != cudaSuccess) {
+        destroy(made.arg);
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "the graph was not populated by this plan");
     }
     return CUDNN_STATUS_SUCCESS;
 }

@@ -104,7 +104,7 @@ static void test_stream_ordered_memory(void)
     cudaStreamCreate(&stream);
     cudaMallocAsync(&block, MIB, stream);
     cudaMemGetInfo(&before, &total);
-    simdev_enqueue(stream, wait_gate, &gate);
+    enqueue(stream, wait_gate, &gate);
     cudaMemsetAsync(block, 7, MIB, stream);
     cudaFreeAsync(block, stream);
     cudaMemGetInfo(&after, &total);
@@ -170,7 +170,7 @@ static void test_pinned_is_asynchronous(void)
     cudaStreamCreate(&stream);
     cudaMallocHost((void **)&pinned, 1);
     *pinned = 1;
-    simdev_enqueue(stream, wait_gate, &gate);
+    enqueue(stream, wait_gate, &gate);
     cudaMemcpyAsync(block, pinned, 1, cudaMemcpyHostToDevice, stream);
     check(cudaStreamQuery(stream) == cudaErrorNotReady, "a page-locked copy does not wait");
     (void)cudaGetLastError();
@@ -211,7 +211,7 @@ static void test_order(void)
     cudaStreamCreate(&stream);
     for (int i = 0; i < TASKS; i++) {
         tasks[i] = (struct numbered){i, &length, history};
-        simdev_enqueue(stream, append_number, &tasks[i]);
+        enqueue(stream, append_number, &tasks[i]);
     }
     cudaStreamSynchronize(stream);
     while (in_order < length && history[in_order] == in_order)
@@ -220,7 +220,7 @@ static void test_order(void)
     check(cudaStreamQuery(stream) == cudaSuccess, "then it is idle");
     check(cudaStreamDestroy(stream) == cudaSuccess, "and can be destroyed");
     check(cudaStreamSynchronize(stream) == cudaErrorInvalidResourceHandle, "once");
-    check(simdev_enqueue(stream, sleep_5ms, NULL) == cudaErrorInvalidResourceHandle,
+    check(enqueue(stream, sleep_5ms, NULL) == cudaErrorInvalidResourceHandle,
           "nothing can be queued on it then");
     (void)cudaGetLastError();
 }
@@ -239,12 +239,12 @@ static void test_events(void)
     cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     check(cudaEventQuery(event) == cudaSuccess && cudaStreamWaitEvent(b, event, 0) == cudaSuccess,
           "an event never recorded holds nobody up");
-    simdev_enqueue(a, wait_gate, &gate);
-    simdev_enqueue(a, increment, &counter);
+    enqueue(a, wait_gate, &gate);
+    enqueue(a, increment, &counter);
     cudaEventRecord(event, a);
-    simdev_enqueue(a, wait_gate, &later);
+    enqueue(a, wait_gate, &later);
     cudaStreamWaitEvent(b, event, 0);
-    simdev_enqueue(b, look, &e);
+    enqueue(b, look, &e);
     check(cudaEventQuery(event) == cudaErrorNotReady, "an event is not ready before its work");
     usleep(20000);
     check(cudaStreamQuery(b) == cudaErrorNotReady, "the other stream waits for it");
@@ -278,7 +278,7 @@ static void test_wait_takes_the_last_record(void)
     cudaEventCreate(&event);
     cudaEventRecord(event, a);
     cudaStreamWaitEvent(b, event, 0);
-    simdev_enqueue(a, wait_gate, &gate);
+    enqueue(a, wait_gate, &gate);
     cudaEventRecord(event, a); /* later than the wait: b does not wait for it */
     check(cudaStreamSynchronize(b) == cudaSuccess, "a wait is for what was recorded before it");
     cudaStreamWaitEvent(b, event, 0);
@@ -301,8 +301,8 @@ static void test_streams_are_concurrent(void)
     sem_init(&gate, 0, 0);
     cudaStreamCreate(&a);
     cudaStreamCreate(&b);
-    simdev_enqueue(a, wait_gate, &gate);
-    simdev_enqueue(b, open_gate, &gate);
+    enqueue(a, wait_gate, &gate);
+    enqueue(b, open_gate, &gate);
     check(cudaDeviceSynchronize() == cudaSuccess, "streams run side by side");
     cudaStreamDestroy(a);
     cudaStreamDestroy(b);
@@ -320,12 +320,12 @@ static void test_legacy_stream(void)
     sem_init(&legacy_gate, 0, 0);
     cudaStreamCreate(&blocking);
     cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-    simdev_enqueue(blocking, wait_gate, &gate);
-    simdev_enqueue(NULL, look, &at_legacy);
-    simdev_enqueue(cudaStreamLegacy, wait_gate, &legacy_gate);
-    simdev_enqueue(NULL, increment, &counter);
-    simdev_enqueue(blocking, look, &at_blocking);
-    simdev_enqueue(other, look, &at_other);
+    enqueue(blocking, wait_gate, &gate);
+    enqueue(NULL, look, &at_legacy);
+    enqueue(cudaStreamLegacy, wait_gate, &legacy_gate);
+    enqueue(NULL, increment, &counter);
+    enqueue(blocking, look, &at_blocking);
+    enqueue(other, look, &at_other);
     cudaStreamSynchronize(other);
     check(at_other.seen == 0, "a non-blocking stream does not wait for the legacy stream");
     usleep(20000);
@@ -355,7 +355,7 @@ static void test_timing(void)
     cudaEventCreate(&end);
     cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming);
     cudaEventRecord(start, stream);
-    simdev_enqueue(stream, sleep_5ms, NULL);
+    enqueue(stream, sleep_5ms, NULL);
     cudaEventRecord(end, stream);
     cudaEventRecord(untimed, stream);
     cudaEventSynchronize(untimed);
@@ -410,13 +410,13 @@ static void *hammer(void *arg)
     for (int i = 0; i < ROUNDS; i++) {
         void *block = NULL;
         wrong += cudaMallocAsync(&block, 512, stream) != cudaSuccess;
-        wrong += simdev_enqueue(stream, increment, &mine) != cudaSuccess;
+        wrong += enqueue(stream, increment, &mine) != cudaSuccess;
         wrong += cudaMemsetAsync(block, i, 512, stream) != cudaSuccess;
         wrong += cudaEventRecord(event, stream) != cudaSuccess;
         wrong += cudaStreamWaitEvent(shared->common, event, 0) != cudaSuccess;
-        wrong += simdev_enqueue(shared->common, increment, &shared->counter) != cudaSuccess;
+        wrong += enqueue(shared->common, increment, &shared->counter) != cudaSuccess;
         wrong += cudaFreeAsync(block, stream) != cudaSuccess;
-        wrong += simdev_enqueue(cudaStreamPerThread, increment, &alone) != cudaSuccess;
+        wrong += enqueue(cudaStreamPerThread, increment, &alone) != cudaSuccess;
         wrong += cudaStreamSynchronize(cudaStreamPerThread) != cudaSuccess;
         wrong += i % 16 == 0 && cudaStreamSynchronize(stream) != cudaSuccess;
         cudaStreamWaitEvent(cudaStreamPerThread, event, 0);

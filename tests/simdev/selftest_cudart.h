@@ -21,6 +21,15 @@ static bool check(bool good, const char *name)
     return good;
 }
 
+/* A call that has to fail with this error; forgets it then. */
+static inline bool fails(cudaError_t error, cudaError_t wanted)
+{
+    if (error != wanted)
+        printf("# %s instead of %s\n", cudaGetErrorName(error), cudaGetErrorName(wanted));
+    (void)cudaGetLastError();
+    return error == wanted;
+}
+
 /* Prints the plan; the status for main. */
 static int finish_checks(void)
 {
@@ -28,14 +37,14 @@ static int finish_checks(void)
     return failed != 0;
 }
 
-static void *device_alloc(size_t bytes)
+static inline void *device_alloc(size_t bytes)
 {
     void *ptr = NULL;
     return cudaMalloc(&ptr, bytes) == cudaSuccess ? ptr : NULL;
 }
 
 /* NULL if there is no such file or no JSON in it. */
-static cJSON *read_json(const char *path)
+static inline cJSON *read_json(const char *path)
 {
     FILE *file = fopen(path, "re");
     char *text = NULL;
@@ -47,18 +56,24 @@ static cJSON *read_json(const char *path)
     return json;
 }
 
-static void wait_gate(void *gate)
+/* Queues a function that may run once. */
+static inline cudaError_t enqueue(cudaStream_t stream, void (*run)(void *), void *arg)
+{
+    return simdev_enqueue(stream, &(struct simdev_work){.run = run, .arg = arg});
+}
+
+static inline void wait_gate(void *gate)
 {
     while (sem_wait(gate) != 0)
         ;
 }
 
-static void open_gate(void *gate)
+static inline void open_gate(void *gate)
 {
     sem_post(gate);
 }
 
-static void sleep_5ms(void *unused)
+static inline void sleep_5ms(void *unused)
 {
     (void)unused;
     usleep(5000);

@@ -36,14 +36,14 @@ static int case_report(void)
 static int case_overrun_freed(void)
 {
     unsigned char *block = device_alloc(1000);
-    simdev_enqueue(NULL, write_byte, block + 1000);
+    enqueue(NULL, write_byte, block + 1000);
     return cudaFree(block) != cudaSuccess;
 }
 
 static int case_overrun_asked(void)
 {
     unsigned char *block = device_alloc(MIB);
-    simdev_enqueue(NULL, write_byte, block + MIB + 3000);
+    enqueue(NULL, write_byte, block + MIB + 3000);
     cudaDeviceSynchronize();
     _exit(0); /* so that nothing but the synchronisation can have seen it */
 }
@@ -51,7 +51,7 @@ static int case_overrun_asked(void)
 static int case_overrun_at_exit(void)
 {
     unsigned char *block = device_alloc(512);
-    return simdev_enqueue(NULL, write_byte, block - 1) != cudaSuccess;
+    return enqueue(NULL, write_byte, block - 1) != cudaSuccess;
 }
 
 static int case_write_after_free(void)
@@ -99,7 +99,7 @@ static int case_fault(void)
     sem_init(&gate, 0, 0);
     cudaStreamCreate(&a);
     cudaStreamCreate(&b);
-    simdev_enqueue(a, wait_gate, &gate);
+    enqueue(a, wait_gate, &gate);
     cudaMemsetAsync(block, 0, MIB, a);
     cudaFreeAsync(block, b);
     cudaStreamSynchronize(b);
@@ -154,10 +154,10 @@ static int case_exit_with_work(void)
     cudaStreamCreate(&b);
     cudaEventCreate(&event);
     for (int i = 0; i < 20; i++) {
-        simdev_enqueue(a, count_and_sleep, NULL);
+        enqueue(a, count_and_sleep, NULL);
         cudaEventRecord(event, a);
         cudaStreamWaitEvent(b, event, 0);
-        simdev_enqueue(b, count_and_sleep, NULL);
+        enqueue(b, count_and_sleep, NULL);
     }
     return 0;
 }
@@ -169,7 +169,7 @@ static int case_exit_with_stuck_host_function(void)
     sem_init(&never, 0, 0);
     cudaStreamCreate(&stream);
     cudaLaunchHostFunc(stream, wait_gate, &never);
-    return simdev_enqueue(stream, count_and_sleep, NULL) != cudaSuccess;
+    return enqueue(stream, count_and_sleep, NULL) != cudaSuccess;
 }
 
 static void exit_with_9(void *unused)
@@ -211,7 +211,7 @@ static int case_fork(void)
     void *block = device_alloc(2 * MIB);
     sem_init(&hold.running, 0, 0);
     sem_init(&hold.release, 0, 0);
-    simdev_enqueue(NULL, hold_stream, &hold);
+    enqueue(NULL, hold_stream, &hold);
     wait_gate(&hold.running);
     pid_t pid = fork();
     if (pid == 0) {

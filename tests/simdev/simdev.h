@@ -11,13 +11,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Work that a stream runs on its own thread, in order. `arg` belongs to the work from then on. */
-typedef void simdev_work_fn(void *arg);
+/* A piece of work: on a stream it runs once, as a node of a graph any number of times. Whoever
+ * takes it copies the structure; `arg` is the work's from then on. */
+struct simdev_work {
+    enum cudaGraphNodeType type; /* kernel (0), memcpy, memset or host */
+    /* Called on a thread of the device; by several at once if several executable graphs hold the
+     * work, so it must not change what it needs to run again. */
+    void (*run)(void *arg);
+    /* Called once, on any thread, when nothing can run the work any more; must not call the
+     * runtime. NULL: nothing is to be released. */
+    void (*release)(void *arg);
+    void *arg;
+    const void *maker; /* what the work was made from, for simdev_graph_replace; may be NULL */
+};
 
-/* Queues work behind everything queued on the stream before. NULL, cudaStreamLegacy and
- * cudaStreamPerThread mean what they mean to CUDA. Returns cudaErrorInvalidResourceHandle for a
- * stream that does not exist. */
-cudaError_t simdev_enqueue(cudaStream_t stream, simdev_work_fn *run, void *arg);
+/* Queues work behind everything queued on the stream before; on a capturing stream, makes it a node
+ * of the graph instead. NULL, cudaStreamLegacy and cudaStreamPerThread mean what they mean to CUDA.
+ * Returns cudaErrorInvalidResourceHandle for a stream that does not exist, and what CUDA answers
+ * about captures. On an error the work stays the caller's. */
+cudaError_t simdev_enqueue(cudaStream_t stream, const struct simdev_work *work);
+
+/* True if work for the stream would become a node (or be refused, in an invalidated capture). */
+bool simdev_is_capturing(cudaStream_t stream);
+
+/* Adds work to the graph as a node without dependencies. cudaErrorInvalidValue for no graph; on an
+ * error the work stays the caller's. */
+cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work);
+
+/* Puts work in place of that of the graph's only node, which must be of the same type and maker,
+ * else cudaErrorInvalidValue; on an error the work stays the caller's. Executable graphs keep what
+ * they have. */
+cudaError_t simdev_graph_replace(cudaGraph_t graph, const struct simdev_work *work);
 
 /* True if all of [ptr, ptr + bytes) lies inside one live device allocation. bytes = 0 asks for the
  * address alone. */
@@ -30,7 +54,8 @@ void simdev_violation(const char *format, ...) __attribute__((format(printf, 1, 
 enum simdev_counter {
     SIMDEV_CONV_LAUNCHES,  /* convolutions executed, tiles counted singly */
     SIMDEV_OTHER_LAUNCHES, /* pointwise, activation, add, transform */
-    SIMDEV_COPIES,         /* memory copies and sets queued */
+    SIMDEV_COPIES,         /* memory copies and sets executed */
+    SIMDEV_GRAPH_LAUNCHES, /* executable graphs queued; what they do counts besides */
     SIMDEV_COUNTERS
 };
 void simdev_count(enum simdev_counter counter);

@@ -1,0 +1,58 @@
+/* Captures as the stand-in libcudart keeps them. Everything here is guarded by the graph lock,
+ * which the caller of every function holds.
+ *
+ * A capture has members: the stream that it began on, and those that joined by waiting for an event
+ * recorded in it. What is invalid during a capture invalidates it; its streams answer errors from
+ * then on, until cudaStreamEndCapture. */
+#ifndef CUDART_CAPTURE_H
+#define CUDART_CAPTURE_H
+
+#include "cudart_graph.h"
+#include <pthread.h>
+
+struct simdev_member {
+    struct simdev_member *next;
+    uint64_t stream;       /* its id */
+    bool is_blocking;      /* the legacy stream would have to wait for it */
+    cudaGraphNode_t *node; /* the next node will depend on these */
+    size_t nodes;
+    cudaGraphEdgeData *edge; /* for cudaStreamGetCaptureInfo */
+};
+
+struct simdev_capture {
+    struct simdev_capture *next;
+    unsigned long long id;
+    enum cudaStreamCaptureMode mode;
+    pthread_t thread; /* that began it */
+    cudaGraph_t graph;
+    bool owns_graph;
+    bool is_invalid;
+    struct simdev_member *members; /* the last is the one that it began on */
+};
+
+extern struct simdev_capture *simdev_captures;
+/* How many there are; may be read without the lock. */
+extern atomic_uint simdev_capture_count;
+
+/* The capture that the stream is a member of; NULL if it is not capturing. */
+struct simdev_capture *simdev_capture_find(const struct simdev_stream_info *stream,
+                                           struct simdev_member **member);
+/* Looks a stream up that is to be used. `*capture` is NULL if it does not capture; an error if it
+ * cannot be used. */
+cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_info *stream,
+                                   struct simdev_capture **capture, struct simdev_member **member);
+/* cudaErrorStreamCaptureImplicit for the legacy stream while a blocking stream is captured: it
+ * cannot be used at all then. */
+cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream, bool invalidates);
+/* Returns the error. */
+cudaError_t simdev_capture_invalidate(struct simdev_capture *capture, cudaError_t error);
+/* Takes all streams out of the capture, and the capture away; the graph stays. */
+void simdev_capture_end(struct simdev_capture *capture);
+
+/* A new member, that depends on nothing; NULL if memory is short. */
+struct simdev_member *simdev_capture_join(struct simdev_capture *capture,
+                                          const struct simdev_stream_info *stream);
+/* Makes the member's next node depend on these too; false if memory is short. */
+bool simdev_member_add(struct simdev_member *member, const cudaGraphNode_t *nodes, size_t count);
+
+#endif

@@ -1,0 +1,460 @@
+/* cudaGraphExec_t: a private copy of the graph, and an image of it to run.
+ *
+ * An image never changes; a launch holds a reference, so an update leaves launches alone that are
+ * queued already. One launch is one operation on its stream. */
+#include "cudart_graph.h"
+#include <search.h>
+#include <stdlib.h>
+
+/* A node, or one of the two ends of a child graph. */
+struct step {
+    struct simdev_item *item; /* a reference; NULL: nothing to run */
+    size_t first, count;      /* what it depends on, in `on` */
+};
+
+struct image {
+    atomic_uint refs;
+    size_t steps, edges;
+    struct step *step;
+    size_t *on;                /* places of steps */
+    size_t *order;             /* one that the dependencies allow */
+    struct simdev_keeps keeps; /* of the graph and of what is embedded */
+    bool has_host_function;
+};
+
+struct CUgraphExec_st {
+    cudaGraph_t graph; /* its nodes' origins are the nodes that the program knows */
+    struct image *image;
+    struct simdev_op *last; /* the last launch, a reference; NULL: none */
+    unsigned long long flags;
+};
+
+static void *execs; /* those that exist, by address; under the graph lock */
+
+/* --- images --- */
+
+static void release_image(void *arg)
+{
+    struct image *image = arg;
+    if (!image || atomic_fetch_sub(&image->refs, 1) > 1)
+        return;
+    for (size_t i = 0; i < image->steps; i++)
+        simdev_item_release(image->step[i].item);
+    free(image->step);
+    free(image->on);
+    free(image->order);
+    simdev_keeps_drop(&image->keeps);
+    free(image);
+}
+
+static void run_image(void *arg)
+{
+    const struct image *image = arg;
+    for (size_t i = 0; i < image->steps; i++) {
+        const struct simdev_item *item = image->step[image->order[i]].item;
+        if (item)
+            item->work.run(item->work.arg);
+    }
+}
+
+/* Counts steps and edges. A child graph has a step before all of its nodes and one behind them. */
+static void measure(cudaGraph_t graph, struct image *image)
+{
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+        node->first_step = node->last_step = image->steps++;
+        image->edges += node->dependencies + 1; /* a root has one, to its child graph's start */
+        if (!node->child)
+            continue;
+        measure(node->child, image);
+        image->edges += node->child->nodes + 1;
+        node->last_step = image->steps++;
+    }
+}
+
+static void depend(struct image *image, size_t step, size_t on)
+{
+    image->on[image->step[step].first + image->step[step].count++] = on;
+}
+
+/* `start`: the step before all of the graph's nodes; SIZE_MAX for the outermost graph. */
+static void fill(cudaGraph_t graph, size_t start, struct image *image)
+{
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+        struct step *step = &image->step[node->first_step];
+        step->first = image->edges;
+        for (size_t i = 0; i < node->dependencies; i++)
+            depend(image, node->first_step, node->dependency[i]->last_step);
+        if (node->dependencies == 0 && start != SIZE_MAX)
+            depend(image, node->first_step, start);
+        image->edges += step->count;
+        if (node->item)
+            step->item = simdev_item_retain(node->item);
+        image->has_host_function |= node->type == cudaGraphNodeTypeHost;
+        if (!node->child)
+            continue;
+        fill(node->child, node->first_step, image);
+        image->step[node->last_step].first = image->edges;
+        depend(image, node->last_step, node->first_step);
+        for (cudaGraphNode_t inner = node->child->first; inner; inner = inner->next)
+            depend(image, node->last_step, inner->last_step);
+        image->edges += image->step[node->last_step].count;
+    }
+}
+
+static bool keep_all(cudaGraph_t graph, struct image *image)
+{
+    bool kept = simdev_keeps_copy(&image->keeps, &graph->keeps);
+    for (cudaGraphNode_t node = graph->first; kept && node; node = node->next)
+        kept = !node->child || keep_all(node->child, image);
+    return kept;
+}
+
+/* Of the steps that may come next, always the one that became free last: not the order of adding,
+ * on which nobody may rely. cudaErrorInvalidValue if the dependencies are circular. */
+static cudaError_t sort(struct image *image)
+{
+    cudaError_t error = cudaErrorMemoryAllocation;
+    size_t *waits = calloc(image->steps + 1, sizeof(size_t));
+    size_t *begin = calloc(image->steps + 2, sizeof(size_t));
+    size_t *next = calloc(image->edges + 1, sizeof(size_t)); /* of step s: from begin[s] on */
+    size_t *ready = calloc(image->steps + 1, sizeof(size_t));
+    size_t sorted = 0, free_steps = 0;
+    if (!waits || !begin || !next || !ready)
+        goto release;
+    for (size_t e = 0; e < image->edges; e++)
+        begin[image->on[e] + 2]++;
+    for (size_t s = 2; s <= image->steps; s++)
+        begin[s] += begin[s - 1];
+    for (size_t s = 0; s < image->steps; s++) {
+        const struct step *step = &image->step[s];
+        waits[s] = step->count;
+        for (size_t i = 0; i < step->count; i++)
+            next[begin[image->on[step->first + i] + 1]++] = s;
+        if (step->count == 0)
+            ready[free_steps++] = s;
+    }
+    while (free_steps > 0) {
+        const size_t s = image->order[sorted++] = ready[--free_steps];
+        for (size_t e = begin[s]; e < begin[s + 1]; e++) {
+            if (--waits[next[e]] == 0)
+                ready[free_steps++] = next[e];
+        }
+    }
+    error = sorted == image->steps ? cudaSuccess : cudaErrorInvalidValue;
+
+release:
+    free(ready);
+    free(next);
+    free(begin);
+    free(waits);
+    return error;
+}
+
+static cudaError_t make_image(cudaGraph_t graph, struct image **out)
+{
+    struct image *image = calloc(1, sizeof(*image));
+    if (!image)
+        return cudaErrorMemoryAllocation;
+    atomic_init(&image->refs, 1);
+    measure(graph, image);
+    image->step = calloc(image->steps + 1, sizeof(struct step));
+    image->on = calloc(image->edges + 1, sizeof(size_t));
+    image->order = calloc(image->steps + 1, sizeof(size_t));
+    if (!image->step || !image->on || !image->order || !keep_all(graph, image)) {
+        image->steps = 0;
+        release_image(image);
+        return cudaErrorMemoryAllocation;
+    }
+    image->edges = 0;
+    fill(graph, SIZE_MAX, image);
+    cudaError_t error = sort(image);
+    if (error == cudaSuccess)
+        *out = image;
+    else
+        release_image(image);
+    return error;
+}
+
+/* --- making and ending them --- */
+
+static void destroy(cudaGraphExec_t exec)
+{
+    release_image(exec->image);
+    simdev_graph_destroy(exec->graph);
+    if (exec->last)
+        simdev_op_release(exec->last);
+    free(exec);
+}
+
+/* Caller holds the lock, here and below. */
+static cudaError_t instantiate(cudaGraph_t graph, unsigned long long flags, cudaGraphExec_t *out)
+{
+    cudaError_t error = cudaErrorMemoryAllocation;
+    if (!simdev_graph_known(graph))
+        return cudaErrorInvalidValue;
+    cudaGraphExec_t exec = calloc(1, sizeof(*exec));
+    if (!exec)
+        return error;
+    exec->flags = flags;
+    exec->graph = simdev_graph_clone(graph);
+    if (!exec->graph)
+        goto destroy;
+    exec->graph->is_embedded = true;
+    error = make_image(exec->graph, &exec->image);
+    if (error != cudaSuccess)
+        goto destroy;
+    if (!simdev_handle_add(&execs, exec)) {
+        error = cudaErrorMemoryAllocation;
+        goto destroy;
+    }
+    *out = exec;
+    return cudaSuccess;
+
+destroy:
+    destroy(exec);
+    return error;
+}
+
+/* Graphs that the device itself launches are not simulated. */
+static cudaError_t make(const char *function, cudaGraphExec_t *out, cudaGraph_t graph,
+                        unsigned long long flags)
+{
+    const unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                     cudaGraphInstantiateFlagUpload |
+                                     cudaGraphInstantiateFlagUseNodePriority;
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && !out)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && (flags & ~known))
+        error = flags & cudaGraphInstantiateFlagDeviceLaunch ? cudaErrorNotSupported
+                                                             : cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    error = instantiate(graph, flags, out);
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    return make(__func__, exec, graph, flags);
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                          unsigned long long flags)
+{
+    return make(__func__, exec, graph, flags);
+}
+
+static bool known(cudaGraphExec_t exec)
+{
+    return simdev_handle_known(&execs, exec);
+}
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (flags && known(exec))
+        *flags = exec->flags;
+    else
+        error = cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (known(exec)) {
+        simdev_handle_remove(&execs, exec);
+        destroy(exec);
+    } else {
+        error = cudaErrorInvalidValue;
+    }
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+static void destroy_handle(void *exec)
+{
+    destroy(exec);
+}
+
+void simdev_graph_exec_reset(void)
+{
+    tdestroy(execs, destroy_handle);
+    execs = NULL;
+}
+
+/* --- updates --- */
+
+/* True if `to` could stand in for `from`: the same nodes and edges, added in the same order. The
+ * nodes of both are numbered then. */
+static bool compare(cudaGraph_t from, cudaGraph_t to, cudaGraphExecUpdateResultInfo *info)
+{
+    *info = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateErrorTopologyChanged};
+    if (from->nodes != to->nodes)
+        return false;
+    simdev_graph_number(from);
+    simdev_graph_number(to);
+    for (cudaGraphNode_t a = from->first, b = to->first; a; a = a->next, b = b->next) {
+        info->errorNode = b;
+        if (a->type != b->type) {
+            info->result = cudaGraphExecUpdateErrorNodeTypeChanged;
+            return false;
+        }
+        if (a->dependencies != b->dependencies)
+            return false;
+        for (size_t i = 0; i < a->dependencies; i++) {
+            if (a->dependency[i]->index != b->dependency[i]->index) {
+                info->errorFromNode = b->dependency[i];
+                return false;
+            }
+        }
+        if (a->child && !compare(a->child, b->child, info))
+            return false;
+    }
+    *info = (cudaGraphExecUpdateResultInfo){.result = cudaGraphExecUpdateSuccess};
+    return true;
+}
+
+/* Takes over the work of a graph that compares well. */
+static void adopt(cudaGraph_t graph, cudaGraph_t from)
+{
+    for (cudaGraphNode_t a = graph->first, b = from->first; a; a = a->next, b = b->next) {
+        struct simdev_item *old = a->item;
+        if (b->item)
+            a->item = simdev_item_retain(b->item);
+        simdev_item_release(old);
+        if (a->child)
+            adopt(a->child, b->child);
+    }
+}
+
+/* `part`: the executable graph's own, or one embedded in it. */
+static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t part, cudaGraph_t from,
+                          cudaGraphExecUpdateResultInfo *info)
+{
+    struct image *image;
+    if (!compare(part, from, info))
+        return cudaErrorGraphExecUpdateFailure;
+    adopt(part, from);
+    cudaError_t error = make_image(exec->graph, &image);
+    if (error != cudaSuccess) {
+        info->result = cudaGraphExecUpdateError;
+        return error;
+    }
+    release_image(exec->image);
+    exec->image = image;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo *out)
+{
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    error = known(exec) && simdev_graph_known(graph) ? update(exec, exec->graph, graph, &info)
+                                                     : cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    if (out)
+        *out = info;
+    return simdev_leave(error);
+}
+
+/* The copy of the program's node, at any depth; NULL if there is none. */
+static cudaGraphNode_t find_copy(cudaGraph_t graph, uint64_t origin)
+{
+    cudaGraphNode_t found = NULL;
+    for (cudaGraphNode_t node = graph->first; node && !found; node = node->next) {
+        if (node->origin == origin)
+            found = node;
+        else if (node->child)
+            found = find_copy(node->child, origin);
+    }
+    return found;
+}
+
+cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                 cudaGraph_t child)
+{
+    cudaGraphExecUpdateResultInfo info;
+    cudaGraphNode_t copy = NULL;
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (known(exec) && simdev_graph_known(child) && simdev_graph_node_known(node))
+        copy = find_copy(exec->graph, node->id);
+    error = copy && copy->child ? update(exec, copy->child, child, &info) : cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+/* --- launches --- */
+
+/* Behind everything on the stream and behind the last launch of the same executable graph. */
+static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    struct simdev_op *op;
+    const struct simdev_work work = {
+        .run = run_image, .release = release_image, .arg = exec->image};
+    struct simdev_task task = {.after = exec->last,
+                               .host_function = exec->image->has_host_function};
+    task.item = simdev_item_create(&work);
+    if (!task.item)
+        return cudaErrorMemoryAllocation;
+    atomic_fetch_add(&exec->image->refs, 1); /* the work's */
+    cudaError_t error = simdev_queue_submit(stream, &task, &op);
+    simdev_item_release(task.item);
+    if (error != cudaSuccess)
+        return error;
+    if (exec->last)
+        simdev_op_release(exec->last);
+    exec->last = op;
+    simdev_count(SIMDEV_GRAPH_LAUNCHES);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    bool captured = false;
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (known(exec)) {
+        error = simdev_capture_child(stream, exec->graph, &captured);
+        if (error == cudaSuccess && !captured)
+            error = launch(exec, stream);
+    } else {
+        error = cudaErrorInvalidValue;
+    }
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+/* Nothing has to be brought to the device before a launch. */
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    struct simdev_stream_info info;
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    error = simdev_queue_describe(stream, &info);
+    simdev_graph_lock();
+    if (error == cudaSuccess && !known(exec))
+        error = cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}

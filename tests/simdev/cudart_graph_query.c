@@ -1,0 +1,174 @@
+/* cudaGraph_t, asked: nodes, edges, types. */
+#include "cudart_graph.h"
+#include <string.h>
+
+/* A list on its way to the program: as many as fit are written, `found` counts all. */
+struct list {
+    cudaGraphNode_t *node, *to;
+    cudaGraphEdgeData *edge;
+    size_t room, found;
+};
+
+static void put(struct list *list, cudaGraphNode_t node, cudaGraphNode_t to)
+{
+    const size_t i = list->found++;
+    if (i >= list->room)
+        return;
+    if (list->node)
+        list->node[i] = node;
+    if (list->to)
+        list->to[i] = to;
+    if (list->edge)
+        memset(&list->edge[i], 0, sizeof(list->edge[i]));
+}
+
+static struct list begin_list(cudaGraphNode_t *node, cudaGraphNode_t *to, cudaGraphEdgeData *edge,
+                              const size_t *count)
+{
+    return (struct list){.node = node, .to = to, .edge = edge, .room = node ? *count : 0};
+}
+
+/* Clears the rest of the room and says how many there are, or were written. */
+static void end_list(struct list *list, size_t *count)
+{
+    const size_t found = list->found;
+    while (list->found < list->room)
+        put(list, NULL, NULL);
+    *count = list->node && list->room < found ? list->room : found;
+}
+
+static cudaError_t list_nodes(const char *function, cudaGraph_t graph, cudaGraphNode_t *out,
+                              size_t *count, bool roots_only)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && !count)
+        error = cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (simdev_graph_known(graph)) {
+        struct list list = begin_list(out, NULL, NULL, count);
+        for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+            if (!roots_only || node->dependencies == 0)
+                put(&list, node, NULL);
+        }
+        end_list(&list, count);
+    } else {
+        error = cudaErrorInvalidValue;
+    }
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *out, size_t *count)
+{
+    return list_nodes(__func__, graph, out, count, false);
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *out, size_t *count)
+{
+    return list_nodes(__func__, graph, out, count, true);
+}
+
+/* Edges of a graph, or of one node: those that lead to it or away from it. Caller holds the lock.
+ */
+enum edges {
+    EDGES_ALL,
+    EDGES_TO,
+    EDGES_FROM
+};
+
+static void put_edges(struct list *list, cudaGraph_t graph, cudaGraphNode_t of, enum edges which)
+{
+    for (cudaGraphNode_t to = graph->first; to; to = to->next) {
+        for (size_t i = 0; i < to->dependencies; i++) {
+            cudaGraphNode_t from = to->dependency[i];
+            if (which == EDGES_ALL)
+                put(list, from, to);
+            else if (which == EDGES_TO && to == of)
+                put(list, from, NULL);
+            else if (which == EDGES_FROM && from == of)
+                put(list, to, NULL);
+        }
+    }
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                              cudaGraphEdgeData *edges, size_t *count)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!count || !from != !to || (edges && !from)))
+        error = cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (simdev_graph_known(graph)) {
+        struct list list = begin_list(from, to, edges, count);
+        put_edges(&list, graph, NULL, EDGES_ALL);
+        end_list(&list, count);
+    } else {
+        error = cudaErrorInvalidValue;
+    }
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+static cudaError_t list_neighbours(const char *function, cudaGraphNode_t node, cudaGraphNode_t *out,
+                                   cudaGraphEdgeData *edges, size_t *count, enum edges which)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && (!count || (edges && !out)))
+        error = cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (simdev_graph_node_known(node)) {
+        struct list list = begin_list(out, NULL, edges, count);
+        put_edges(&list, node->graph, node, which);
+        end_list(&list, count);
+    } else {
+        error = cudaErrorInvalidValue;
+    }
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *out,
+                                         cudaGraphEdgeData *edges, size_t *count)
+{
+    return list_neighbours(__func__, node, out, edges, count, EDGES_TO);
+}
+
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *out,
+                                           cudaGraphEdgeData *edges, size_t *count)
+{
+    return list_neighbours(__func__, node, out, edges, count, EDGES_FROM);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (type && simdev_graph_node_known(node))
+        *type = node->type;
+    else
+        error = cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (graph && simdev_graph_node_known(node) && node->child)
+        *graph = node->child;
+    else
+        error = cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
