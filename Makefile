@@ -137,8 +137,10 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
-              populating/libcudnn.so.9 libwork_looked_up.so libloader_deep.so libloader_local.so \
+              libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader)
+include tests/clients/frontend/rules.mk
+include tests/clients/frameworks/rules.mk
 clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
 clientdep  := $(wildcard tests/clients/*.[dhm]* tests/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
@@ -170,10 +172,6 @@ $(B)/clients/loader: tests/clients/loader.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/clients/partial.map $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
-# Its two functions come before those of the simulated libcudnn.
-$(B)/clients/populating/libcudnn.so.9: tests/clients/populate.c $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,-z,muldefs -Wl,--version-script=tests/simdev/cudnn.map -o $@ \
-	$(filter %.c,$^) $(filter %.o,$^) $(SIMDEPS)
 
 # --- programs of the GPU suite ----------------------------------------------------------------------------------------
 gpumain  := gpu_facts gpu_layers gpu_ballast
@@ -215,7 +213,7 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/,describe_graph.c shadow.c graph.c) src/shim/flow.c
+described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) src/shim/flow.c
 
 $(B)/fuzz/fuzz_describe: fuzzed := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
@@ -248,7 +246,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) $(gpu) tsan
+test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.

@@ -11,7 +11,7 @@ static int64_t fixed_tiles(const struct cs_limits *limits)
 static double fixed_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     (void)limits;
-    if (candidate->axis == CS_AXIS_NONE)
+    if (candidate->tiling.axis[0] == CS_AXIS_NONE)
         return INFINITY;
     double halo = (double)candidate->halo;
     return (double)candidate->workspace + halo / (halo + 1073741824.0); /* a fraction of one byte */

@@ -11,7 +11,8 @@
 
 /* Device addresses for one launch. */
 struct cs_addresses {
-    void *operand[CS_OPERANDS];
+    void *tensor[CS_MAX_TENSORS]; /* of virtual tensors: NULL; of those by value: host addresses */
+    void *staged; /* for a packed copy of the filter; NULL where the plan has none */
     void *workspace;
 };
 

@@ -1,9 +1,12 @@
 /* A rewritten convolution: which tiles, of which kinds, with how much scratch.
  *
- * Tiles cut the output along one axis into consecutive ranges that cover it exactly once; the input
- * range of a tile follows from stride, dilation and padding and overlaps its neighbours' by the
- * halo. Tiles that are the same problem on other addresses are of one kind: one execution plan of
- * the vendor serves them all. A plan is a value of fixed size: no pointers, no ownership. */
+ * A cut divides one axis into consecutive ranges; a plan is one cut or the product of two, the
+ * first one outermost. Tiles cover the result exactly once, or, where the axis is summed over
+ * (backward-filter along N, D, H, W), add up to it: there every tile but the first of such a cut
+ * has beta 1. What a tile reads along a spatial axis follows from stride, dilation and padding and
+ * overlaps its neighbours' by the halo. Tiles that are the same problem on other addresses are of
+ * one kind: one execution plan of the vendor serves them all. A plan is a value of fixed size: no
+ * pointers, no ownership. */
 #ifndef CONVSHIM_PLAN_H
 #define CONVSHIM_PLAN_H
 
@@ -11,77 +14,130 @@
 #include <stddef.h>
 
 enum cs_axis {
-    CS_AXIS_NONE, /* the whole problem in one launch */
-    CS_AXIS_N,
-    CS_AXIS_D,
+    CS_AXIS_NONE,
+    CS_AXIS_N, /* batch: x, y */
+    CS_AXIS_D, /* spatial: x, y, with a halo */
     CS_AXIS_H,
     CS_AXIS_W,
+    CS_AXIS_K, /* output channels: filter, y; not with groups */
+    CS_AXIS_C, /* input channels: x, filter; not with groups */
     CS_AXES
 };
 
 enum {
+    CS_MAX_CUTS = 2,
     CS_MAX_KINDS = 16,
-    CS_MAX_TILES = 1024
+    CS_MAX_TILES = 1024,
+    CS_STAGED_ALIGNMENT = 16,  /* that a staged filter needs of the scratch, bytes */
+    CS_SCRATCH_ALIGNMENT = 256 /* of the parts of a plan's scratch, bytes */
+};
+
+/* How to cut: CS_AXIS_NONE in both places leaves the problem whole, in the second place it is one
+ * cut alone. */
+struct cs_tiling {
+    enum cs_axis axis[CS_MAX_CUTS];
+    int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
+};
+
+/* What the tiles of one kind along one cut have in common. */
+struct cs_slice {
+    int64_t count;     /* extent of the range that is divided */
+    int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
+                          count unless the axis is spatial */
+    int64_t pre, post; /* padding along the axis */
+    bool accumulates;  /* added to what is there, the client's or an earlier tile's: beta is 1 */
+    int64_t alignment[CS_MAX_TENSORS]; /* what all of these tiles keep of the whole's */
+};
+
+struct cs_cut {
+    enum cs_axis axis;
+    int64_t head; /* elements in the first range */
+    int64_t step; /* in every other but the last, which takes the rest */
+    int64_t tiles;
+    int64_t slices;
+    uint8_t slice_of[CS_MAX_TILES];
+    struct cs_slice slice[CS_MAX_KINDS];
 };
 
 struct cs_kind {
-    struct cs_problem
-        problem;   /* the tile as a convolution of its own: the client's strides, true alignments */
-    int64_t tiles; /* how many tiles are of this kind */
+    int64_t tiles;     /* how many tiles are of this kind */
     int64_t workspace; /* bytes that the vendor asks for; 0 until it was asked */
 };
 
 struct cs_plan {
     struct cs_problem problem; /* the whole */
-    enum cs_axis axis;
-    int64_t head; /* output elements along the axis in the first tile */
-    int64_t step; /* in every other tile but the last, which takes the rest */
+    int cuts;                  /* 0: the whole problem in one launch */
+    struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
     int64_t kinds;
-    int64_t workspace; /* scratch bytes that the whole plan needs: the largest of its kinds (one
-                          lane) */
-    int64_t halo;      /* bytes of x read more than once, summed over tiles */
-    uint8_t kind_of[CS_MAX_TILES];
-    struct cs_kind kind[CS_MAX_KINDS];
+    int64_t workspace; /* scratch bytes that the whole plan needs: `staged` and behind it the
+                          largest of its kinds' (one lane) */
+    int64_t staged;    /* bytes, a multiple of CS_SCRATCH_ALIGNMENT, for a packed copy of the tile's
+                          part of the filter, where the vendor takes no view of it (backward-filter
+                          cut along C); else 0 */
+    int64_t halo;      /* bytes of x and y read more than once, summed over tiles */
+    struct cs_kind
+        kind[CS_MAX_KINDS]; /* slice of cut 0 times slices of cut 1 plus slice of cut 1 */
+};
+
+/* A tile's range along one cut. */
+struct cs_range {
+    int64_t first, count;       /* of what is divided */
+    int64_t in_first, in_count; /* of what goes with it; the same unless the axis is spatial */
+    int64_t pre, post;
 };
 
 /* One tile of a plan. */
 struct cs_tile {
     int kind;
-    int64_t first, count;        /* output range along the axis */
-    int64_t in_first, in_count;  /* input range along the axis */
-    int64_t pre, post;           /* padding of this tile along the axis */
-    int64_t offset[CS_OPERANDS]; /* bytes from the operand's base address to the tile's */
+    struct cs_range range[CS_MAX_CUTS];
+    int64_t offset[CS_MAX_TENSORS]; /* bytes from the tensor's base address to the tile's */
 };
 
-/* "-", "N", "D", "H", "W". */
+/* "-", "N", "D", "H", "W", "K", "C". */
 const char *cs_axis_name(enum cs_axis axis);
 
-/* The dimension of x and y that an axis cuts. Not for CS_AXIS_NONE. */
-enum cs_dim cs_axis_dim(enum cs_axis axis);
+/* "-", "H", "KC". */
+const char *cs_tiling_name(const struct cs_tiling *tiling);
 
-/* Output elements along an axis: how often it can be cut at most. 1 for CS_AXIS_NONE. */
+/* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
+enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
+
+/* The elements that can be divided along an axis: how often it can be cut at most. 1 for
+ * CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C but in
+ * backward-filter, K in backward-data, sums into a filter gradient of 16 bits. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Cuts a checked problem along `axis` into tiles of `step` output elements. Tiles whose window
- * would lie in the padding alone are merged into their neighbours. Workspaces are left 0.
- * CS_ILLEGAL if that gives more than CS_MAX_TILES tiles or CS_MAX_KINDS kinds, or if no such cut
- * exists (one tile is a cut for CS_AXIS_NONE alone); CS_OVERFLOW. *plan holds nothing of use unless
- * CS_OK. */
-CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem, enum cs_axis axis,
-                                         int64_t step, struct cs_plan *plan);
+/* Steps along an axis are rounded up to a multiple of this. */
+int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan with head and
- * step of at least 1 a tile that leaves 64 bits comes out with count 0. */
+/* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
+ * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
+ * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
+ * tiles or CS_MAX_KINDS kinds, if an axis cannot be cut or is given twice, or if some cut would
+ * give less than two tiles; CS_OVERFLOW. *plan holds nothing of use unless CS_OK. */
+CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
+                                         const struct cs_tiling *tiling, struct cs_plan *plan);
+
+/* The tiling of a plan, with the steps as they were rounded. */
+struct cs_tiling cs_plan_tiling(const struct cs_plan *plan);
+
+/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the client's strides (but for a
+ * staged filter), true alignments. */
+void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem);
+
+/* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan of a checked
+ * problem and axes that can be cut, with heads, steps and tiles of at least 1, a tile that is none
+ * or leaves 64 bits comes out as zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 
 /* Takes over the kinds' workspaces: plan->workspace becomes what the plan needs in all. */
 void cs_plan_settle(struct cs_plan *plan);
 
-/* Proves the invariants from the plan alone: output covered exactly once and in order, every tile's
- * window equal to the whole problem's, halos inside the padded input, every tile inside its
- * tensors, alignments true, scratch at most `limit` bytes. Independent of cs_plan_cut's arithmetic.
- * CS_INVALID if one is broken. */
+/* Proves the invariants from the plan alone: the result covered exactly once and in order, or
+ * summed exactly once; every tile's window equal to the whole problem's, halos inside the padded
+ * input, every tile inside its tensors, alignments true, scratch at most `limit` bytes. Independent
+ * of cs_plan_cut's arithmetic. CS_INVALID if one is broken. */
 CS_MUST_CHECK enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit);
 
 /* The plan as stable text, one line a tile after a head line; like snprintf, returns the length it

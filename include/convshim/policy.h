@@ -14,14 +14,13 @@ struct cs_limits {
     int64_t tiles;     /* for policies that take a fixed number of tiles */
 };
 
-/* One way to run a problem. The untiled call is a candidate too: axis CS_AXIS_NONE, one tile. */
+/* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
 struct cs_candidate {
-    enum cs_axis axis;
-    int64_t step;      /* output elements a tile */
+    struct cs_tiling tiling;
     int64_t tiles;     /* launches */
     int64_t kinds;     /* different tiles: execution plans to build */
     int64_t workspace; /* bytes */
-    int64_t halo;      /* bytes of x read again */
+    int64_t halo;      /* bytes of x and y read again */
 };
 
 struct cs_policy {

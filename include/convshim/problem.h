@@ -1,4 +1,5 @@
-/* One convolution as plain integers: what a cuDNN call says, whichever API said it.
+/* One convolution, with the pointwise operations fused to it, as plain integers: what a cuDNN call
+ * says, whichever API said it.
  *
  * Five dimensions always: a 2-D convolution has D = 1, a 1-D one D = H = 1. Extents count elements,
  * strides count elements, alignments count bytes. Everything here is a value: copy, compare, keep.
@@ -29,16 +30,27 @@ enum cs_dtype {
     CS_DTYPES
 };
 
+/* Which operand the convolution computes: y, dx or dw. The gradients stand in the places of what
+ * they are gradients of. */
 enum cs_direction {
-    CS_FORWARD
+    CS_FORWARD,
+    CS_BACKWARD_DATA,
+    CS_BACKWARD_FILTER,
+    CS_DIRECTIONS
 };
 
-/* The operands of a convolution in the order in which every array here holds them. */
+/* The operands of a convolution in the order in which every array here holds them; the other
+ * tensors of a fused problem follow behind them. */
 enum cs_operand {
     CS_X,
     CS_FILTER,
     CS_Y,
     CS_OPERANDS
+};
+enum {
+    CS_MAX_TENSORS = 16,
+    CS_MAX_STEPS = 8,
+    CS_STEP_WORDS = 32
 };
 
 struct cs_tensor {
@@ -46,6 +58,18 @@ struct cs_tensor {
     int64_t strides[CS_DIMS]; /* of absent dimensions: 0 */
     int64_t alignment;        /* bytes that divide the base address */
     enum cs_dtype dtype;
+    enum cs_operand side; /* whose elements its own go with: an extent is that operand's or 1
+                             (broadcast); of an operand: itself */
+    bool is_virtual;      /* exists inside a launch only: has no address */
+    bool by_value;        /* one number in host memory */
+    bool written;
+};
+
+/* A pointwise operation before or behind the convolution. Planning does not look into it: numbers
+ * of the vendor's part, only compared. */
+struct cs_step {
+    int words;
+    int64_t word[CS_STEP_WORDS];
 };
 
 struct cs_problem {
@@ -58,8 +82,12 @@ struct cs_problem {
     int64_t post[CS_SPATIAL]; /* padding behind the last element */
     int64_t stride[CS_SPATIAL];
     int64_t dilation[CS_SPATIAL];
-    double alpha, beta; /* y = alpha * conv(x, w) + beta * y */
-    struct cs_tensor tensor[CS_OPERANDS];
+    double alpha, beta; /* result = alpha * convolution + beta * result */
+    int tensors;        /* CS_OPERANDS, more if fused */
+    struct cs_tensor tensor[CS_MAX_TENSORS];
+    int steps;        /* 0: the convolution alone */
+    int steps_before; /* how many of them come before the convolution */
+    struct cs_step step[CS_MAX_STEPS];
 };
 
 /* An engine as a client chose it: cuDNN's global index and knob settings. */
@@ -79,6 +107,12 @@ int64_t cs_dtype_size(enum cs_dtype dtype);
 /* "f32", "f16", "bf16". */
 const char *cs_dtype_name(enum cs_dtype dtype);
 
+/* The operand that a direction computes. */
+enum cs_operand cs_result(enum cs_direction direction);
+
+/* "forward", "dgrad", "wgrad". */
+const char *cs_direction_name(enum cs_direction direction);
+
 /* Bytes from the first to the last element that the tensor touches, strides included. Strides must
  * not be negative. */
 CS_MUST_CHECK enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p);
@@ -92,15 +126,17 @@ const char *cs_problem_layout(const struct cs_problem *problem);
 
 /* CS_OK if extents are positive (1 in absent dimensions), strides positive where the extent is more
  * than 1, paddings not negative, alignments powers of two, channels and groups agree, the output's
- * extents follow from the input's, every span fits 64 bits, and no two elements of y can lie at one
- * place. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL for y. Nothing but a problem that passed
- * here may be planned. */
+ * extents follow from the input's, every further tensor goes with its side, every span fits 64
+ * bits, the result of the convolution is virtual or written, something is written, all that is
+ * written has an address, lies on the result's side and has all of its extents, and no two elements
+ * of it can lie at one place. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL for what is written.
+ * Nothing but a problem that passed here may be planned. */
 CS_MUST_CHECK enum cs_status cs_problem_check(const struct cs_problem *problem);
 
 /* The problem as a row of integers, for comparing and hashing: equal problems, and only those, give
  * equal words. Returns how many of `words` were used, at most CS_PROBLEM_WORDS. */
 enum {
-    CS_PROBLEM_WORDS = 64
+    CS_PROBLEM_WORDS = 560
 };
 int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_WORDS]);
 

@@ -10,6 +10,7 @@
 
 struct cs_vendor {
     void *ctx;
+    bool compiles; /* the client's engine is compiled for every plan, which takes up to seconds */
 
     /* Builds the client's own engine for `problem`. The caller owns the kernel. CS_REFUSED if the
      * engine does not take the problem. */

@@ -16,8 +16,8 @@ enum {
 struct cs_site_facts {
     struct cs_problem problem;
     int64_t engine;
-    enum cs_reason reason; /* CS_REASON_NONE: rewritten */
-    enum cs_axis axis;     /* of the tiling, applied or (CS_REASON_REPORT_ONLY) only possible */
+    enum cs_reason reason;   /* CS_REASON_NONE: rewritten */
+    struct cs_tiling tiling; /* applied or (CS_REASON_REPORT_ONLY) only possible */
     int64_t tiles;
     int64_t wanted; /* workspace bytes before */
     int64_t told;   /* after; what it would be if CS_REASON_REPORT_ONLY; = wanted if left alone */
@@ -68,7 +68,8 @@ void cs_account_lifeboat(struct cs_account *account, struct cs_site *site);
 void cs_account_failed(struct cs_account *account, struct cs_site *site);
 
 /* One line about a convolution for the log, like snprintf: "1x512x512x512 -> 512 k3x3 s1 p1 f16
- * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9". */
+ * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9"; behind the layout "dgrad" or "wgrad" if
+ * it is not forward, "fused" if there are other operations with it. */
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 
 /* Forgets everything counted (a forked child starts at zero). Sites stay valid. Not while another

@@ -128,7 +128,7 @@ static void padding_text(char *text, size_t size, const struct cs_problem *probl
     snprintf(text, size, "%s%s", pre, post);
 }
 
-/* "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw". */
+/* "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", "... dgrad", "... fused". */
 static void shape_text(char *text, size_t size, const struct cs_problem *problem)
 {
     const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
@@ -142,9 +142,12 @@ static void shape_text(char *text, size_t size, const struct cs_problem *problem
         setting_text(dilation, sizeof dilation, "d", problem->dilation, count);
     if (problem->groups != 1)
         snprintf(groups, sizeof groups, " g%lld", (long long)problem->groups);
-    snprintf(text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s", (long long)x->dims[CS_N],
+    bool forward = problem->direction == CS_FORWARD;
+    snprintf(text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s%s%s%s", (long long)x->dims[CS_N],
              (long long)x->dims[CS_C], image, (long long)filter->dims[CS_N], kernel, stride,
-             padding, dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem));
+             padding, dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem),
+             forward ? "" : " ", forward ? "" : cs_direction_name(problem->direction),
+             problem->steps > 0 ? " fused" : "");
 }
 
 static void fill_row(struct row *row, const struct cs_site_facts *facts)
@@ -157,7 +160,7 @@ static void fill_row(struct row *row, const struct cs_site_facts *facts)
     if (facts->reason == CS_REASON_NONE || possible) {
         cs_size_text(row->told, facts->told);
         snprintf(row->tiles, sizeof row->tiles, possible ? "(%s x %lld possible)" : "%s x %lld",
-                 cs_axis_name(facts->axis), (long long)facts->tiles);
+                 cs_tiling_name(&facts->tiling), (long long)facts->tiles);
     } else {
         snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
     }

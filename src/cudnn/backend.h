@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 enum {
-    CS_BENCH_MADE = 64
+    CS_BENCH_MADE = 128
 };
 
 struct cs_bench {

@@ -1,384 +1,17 @@
 #include "cudnn/describe_graph.h"
 
+#include "cudnn/operation.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* One attribute as a client set it. */
-struct attribute {
-    cudnnBackendAttributeName_t name;
-    cudnnBackendAttributeType_t type;
-    int64_t count;
-    const void *elements;
-};
-
-static int64_t as_int64(const struct attribute *a, enum cs_reason *reason_p)
-{
-    int64_t value = 0;
-    if (a->type == CUDNN_TYPE_INT64 && a->count == 1)
-        memcpy(&value, a->elements, sizeof value);
-    else
-        *reason_p = CS_REASON_ATTRIBUTE;
-    return value;
-}
-
-static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
-                     enum cs_reason *reason_p)
-{
-    if (a->type != CUDNN_TYPE_INT64 || a->count < 1 || a->count > capacity) {
-        *reason_p = CS_REASON_ATTRIBUTE;
-        return 0;
-    }
-    memcpy(values, a->elements, (size_t)a->count * sizeof *values);
-    return (int)a->count;
-}
-
-static bool as_true(const struct attribute *a)
-{
-    unsigned char value = 1;
-    if (a->type == CUDNN_TYPE_BOOLEAN && a->count == 1)
-        memcpy(&value, a->elements, sizeof value);
-    return value != 0;
-}
-
-static double as_double(const struct attribute *a, enum cs_reason *reason_p)
-{
-    double wide = 0;
-    float narrow = 0;
-    if (a->type == CUDNN_TYPE_DOUBLE && a->count == 1) {
-        memcpy(&wide, a->elements, sizeof wide);
-        return wide;
-    }
-    if (a->type == CUDNN_TYPE_FLOAT && a->count == 1)
-        memcpy(&narrow, a->elements, sizeof narrow);
-    else
-        *reason_p = CS_REASON_ATTRIBUTE;
-    return (double)narrow;
-}
-
-/* An enum of cuDNN's, all of which have the size of an int. */
-static int as_enum(const struct attribute *a, cudnnBackendAttributeType_t type,
-                   enum cs_reason *reason_p)
-{
-    int value = -1;
-    if (a->type == type && a->count == 1)
-        memcpy(&value, a->elements, sizeof value);
-    else
-        *reason_p = CS_REASON_ATTRIBUTE;
-    return value;
-}
-
-static struct cs_shadow *as_shadow(const struct attribute *a)
-{
-    cudnnBackendDescriptor_t descriptor;
-    if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR || a->count != 1)
-        return NULL;
-    memcpy(&descriptor, a->elements, sizeof descriptor);
-    return cs_shadow_find(descriptor);
-}
-
-bool cs_describe_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p)
-{
-    switch (type) {
-    case CUDNN_DATA_FLOAT:
-        *dtype_p = CS_F32;
-        return true;
-    case CUDNN_DATA_HALF:
-        *dtype_p = CS_F16;
-        return true;
-    case CUDNN_DATA_BFLOAT16:
-        *dtype_p = CS_BF16;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static enum cs_dtype as_dtype(const struct attribute *a, enum cs_reason *reason_p)
-{
-    enum cs_dtype dtype = CS_F32;
-    int type = as_enum(a, CUDNN_TYPE_DATA_TYPE, reason_p);
-    if (*reason_p == CS_REASON_NONE && !cs_describe_dtype((cudnnDataType_t)type, &dtype))
-        *reason_p = CS_REASON_DTYPE;
-    return dtype;
-}
-
-static void set_tensor(struct cs_tensor_note *note, const struct attribute *a)
-{
-    switch ((int)a->name) {
-    case CUDNN_ATTR_TENSOR_DATA_TYPE:
-        note->dtype = as_dtype(a, &note->reason);
-        break;
-    case CUDNN_ATTR_TENSOR_DIMENSIONS:
-        note->dims = as_int64s(a, note->extent, CS_DIMS, &note->reason);
-        break;
-    case CUDNN_ATTR_TENSOR_STRIDES:
-        as_int64s(a, note->stride, CS_DIMS, &note->reason);
-        break;
-    case CUDNN_ATTR_TENSOR_UNIQUE_ID:
-        note->uid = as_int64(a, &note->reason);
-        break;
-    case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
-        note->alignment = as_int64(a, &note->reason);
-        break;
-    case CUDNN_ATTR_TENSOR_VECTOR_COUNT:
-        if (as_int64(a, &note->reason) != 1)
-            note->reason = CS_REASON_TENSOR;
-        break;
-    case CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION:
-        break; /* means nothing while the vector count is 1 */
-    case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
-    case CUDNN_ATTR_TENSOR_IS_BY_VALUE:
-        if (as_true(a))
-            note->reason = CS_REASON_TENSOR;
-        break;
-    case CUDNN_ATTR_TENSOR_REORDERING_MODE:
-        if (as_enum(a, CUDNN_TYPE_TENSOR_REORDERING_MODE, &note->reason) !=
-            CUDNN_TENSOR_REORDERING_NONE)
-            note->reason = CS_REASON_TENSOR;
-        break;
-    case CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC:
-        note->reason = CS_REASON_TENSOR;
-        break;
-    default:
-        note->reason = CS_REASON_ATTRIBUTE;
-    }
-}
-
-static void set_conv(struct cs_conv_note *note, const struct attribute *a)
-{
-    switch ((int)a->name) {
-    case CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS:
-        note->spatial = (int)as_int64(a, &note->reason);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
-        note->compute = as_dtype(a, &note->reason);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_CONV_MODE:
-        note->flipped = as_enum(a, CUDNN_TYPE_CONVOLUTION_MODE, &note->reason) == CUDNN_CONVOLUTION;
-        break;
-    case CUDNN_ATTR_CONVOLUTION_DILATIONS:
-        as_int64s(a, note->dilation, CS_SPATIAL, &note->reason);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES:
-        as_int64s(a, note->stride, CS_SPATIAL, &note->reason);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS:
-        as_int64s(a, note->pre, CS_SPATIAL, &note->reason);
-        break;
-    case CUDNN_ATTR_CONVOLUTION_POST_PADDINGS:
-        as_int64s(a, note->post, CS_SPATIAL, &note->reason);
-        break;
-    default:
-        note->reason = CS_REASON_ATTRIBUTE;
-    }
-}
-
-static void set_operand(struct cs_operation_note *note, enum cs_operand operand,
-                        const struct attribute *a)
-{
-    const struct cs_shadow *tensor = as_shadow(a);
-    if (tensor && tensor->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
-        note->tensor[operand] = tensor->tensor;
-    else
-        note->tensor[operand].reason = CS_REASON_UNSEEN;
-}
-
-static void set_conv_of(struct cs_operation_note *note, const struct attribute *a)
-{
-    const struct cs_shadow *conv = as_shadow(a);
-    if (conv && conv->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
-        note->conv = conv->conv;
-    else
-        note->conv.reason = CS_REASON_UNSEEN;
-}
-
-static void set_operation(struct cs_operation_note *note, const struct attribute *a)
-{
-    switch ((int)a->name) {
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X:
-        set_operand(note, CS_X, a);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W:
-        set_operand(note, CS_FILTER, a);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y:
-        set_operand(note, CS_Y, a);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC:
-        set_conv_of(note, a);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA:
-        note->alpha = as_double(a, &note->reason);
-        break;
-    case CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA:
-        note->beta = as_double(a, &note->reason);
-        break;
-    default:
-        note->reason = CS_REASON_ATTRIBUTE;
-    }
-}
-
-static bool is_convolution(cudnnBackendDescriptorType_t type)
-{
-    return type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
-           type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ||
-           type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
-}
-
-static void set_operations(struct cs_graph_note *note, const struct attribute *a)
-{
-    const char *elements = a->elements;
-    note->operations = a->count < CS_GRAPH_OPS ? (int)a->count : CS_GRAPH_OPS;
-    note->convolution = false;
-    if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
-        note->reason = CS_REASON_ATTRIBUTE;
-        return;
-    }
-    for (int i = 0; i < note->operations; i++) {
-        cudnnBackendDescriptor_t descriptor;
-        memcpy(&descriptor, elements + (size_t)i * sizeof descriptor, sizeof descriptor);
-        const struct cs_shadow *operation = cs_shadow_find(descriptor);
-        if (!operation)
-            note->reason = CS_REASON_UNSEEN;
-        else if (is_convolution(operation->type))
-            note->convolution = true;
-        if (operation && operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
-            note->operation = operation->operation;
-        else if (operation && is_convolution(operation->type))
-            note->reason = CS_REASON_BACKWARD;
-    }
-    if (note->operations > 1)
-        note->reason = CS_REASON_FUSED;
-}
-
-static void set_graph(struct cs_graph_note *note, const struct attribute *a)
-{
-    switch ((int)a->name) {
-    case CUDNN_ATTR_OPERATIONGRAPH_OPS:
-        set_operations(note, a);
-        break;
-    case CUDNN_ATTR_OPERATIONGRAPH_HANDLE:
-        if (a->type == CUDNN_TYPE_HANDLE && a->count == 1)
-            memcpy(&note->handle, a->elements, sizeof note->handle);
-        else
-            note->reason = CS_REASON_ATTRIBUTE;
-        break;
-    case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
-        if (as_true(a))
-            note->reason = CS_REASON_DYNAMIC;
-        break;
-    case CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY:
-        break;
-    default:
-        note->reason = CS_REASON_ATTRIBUTE;
-    }
-}
-
-/* How many elements were noted; -1 if they are not of that type or too many. */
-static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, void *out)
-{
-    if (a->type != type || a->count < 0 || a->count > CS_PACK_OPERANDS)
-        return -1;
-    if (a->count > 0)
-        memcpy(out, a->elements, (size_t)a->count * sizeof(int64_t));
-    return (int)a->count;
-}
-
-static void set_pack(struct cs_pack_note *note, const struct attribute *a)
-{
-    switch ((int)a->name) {
-    case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
-        note->pointers = as_row(a, CUDNN_TYPE_VOID_PTR, note->pointer);
-        break;
-    case CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS:
-        note->uids = as_row(a, CUDNN_TYPE_INT64, note->uid);
-        break;
-    case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
-        if (a->type == CUDNN_TYPE_VOID_PTR && a->count == 1)
-            memcpy(&note->workspace, a->elements, sizeof note->workspace);
-        else
-            note->overridden = true;
-        break;
-    default:
-        note->overridden = true;
-    }
-}
-
-static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
-{
-    const struct cs_shadow *from = as_shadow(a);
-    cs_shadow_origin(shadow, from ? from->graph : NULL);
-}
-
-static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
-{
-    if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
-        set_origin(shadow, a);
-    else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
-        shadow->plan.reason = CS_REASON_FROM_JSON;
-}
-
-void cs_describe_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
-                     cudnnBackendAttributeType_t type, int64_t count, const void *elements)
-{
-    struct attribute a = {name, type, count, elements};
-    switch (shadow->type) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-        set_tensor(&shadow->tensor, &a);
-        break;
-    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-        set_conv(&shadow->conv, &a);
-        break;
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-        set_operation(&shadow->operation, &a);
-        break;
-    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        set_graph(&shadow->graph_note, &a);
-        break;
-    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)
-            set_origin(shadow, &a);
-        break;
-    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
-            set_origin(shadow, &a);
-        break;
-    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINECFG_ENGINE)
-            set_origin(shadow, &a);
-        break;
-    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-        set_plan(shadow, &a);
-        break;
-    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        set_pack(&shadow->pack, &a);
-        break;
-    default:
-        break;
-    }
-}
-
-void cs_describe_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
-                     const void *elements)
-{
-    bool derived = name == CUDNN_ATTR_ENGINEHEUR_RESULTS || name == CUDNN_ATTR_ENGINECFG_ENGINE ||
-                   name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH ||
-                   name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG;
-    for (int64_t i = 0; derived && i < count; i++) {
-        cudnnBackendDescriptor_t descriptor;
-        memcpy(&descriptor, (const char *)elements + (size_t)i * sizeof descriptor,
-               sizeof descriptor);
-        struct cs_shadow *filled = cs_shadow_find(descriptor);
-        if (filled)
-            cs_shadow_origin(filled, shadow->graph);
-    }
-}
 
 /* The client's dimensions (N C [[D] H] W) in our five. */
 static void spread(const struct cs_tensor_note *note, struct cs_tensor *tensor)
 {
-    *tensor = (struct cs_tensor){
-        .dims = {1, 1, 1, 1, 1}, .alignment = note->alignment, .dtype = note->dtype};
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
+                                 .alignment = note->alignment,
+                                 .dtype = note->dtype,
+                                 .is_virtual = note->is_virtual,
+                                 .by_value = note->by_value};
     for (int i = 0; i < note->dims; i++) {
         int dim = i < CS_D ? i : i + CS_DIMS - note->dims;
         tensor->dims[dim] = note->extent[i];
@@ -398,19 +31,211 @@ static void spread_window(const struct cs_conv_note *note, struct cs_problem *pr
     }
 }
 
-static enum cs_reason first_reason(const struct cs_graph_note *note)
+/* A graph on its way to a problem: tensors are known by the client's names. */
+struct draft {
+    const struct cs_graph_note *note;
+    const struct cs_operation_note *convolution;
+    struct cs_problem *problem;
+    int64_t *uid;
+    bool sided[CS_MAX_TENSORS]; /* tensor[i].side is known */
+};
+
+static enum cs_reason operation_reason(const struct cs_operation_note *operation)
 {
-    const struct cs_operation_note *operation = &note->operation;
-    enum cs_reason reasons[] = {note->reason,
-                                operation->reason,
-                                operation->conv.reason,
-                                operation->tensor[CS_X].reason,
-                                operation->tensor[CS_FILTER].reason,
-                                operation->tensor[CS_Y].reason};
+    enum cs_reason reasons[] = {operation->reason, operation->conv.reason,
+                                operation->pointwise.reason};
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i] != CS_REASON_NONE)
             return reasons[i];
+    for (int i = 0; i < CS_PW_OPERANDS; i++)
+        if (operation->tensor[i].reason != CS_REASON_NONE)
+            return operation->tensor[i].reason;
     return CS_REASON_NONE;
+}
+
+static enum cs_reason first_reason(const struct cs_graph_note *note)
+{
+    enum cs_reason reason = note->reason;
+    for (int i = 0; i < note->operations && reason == CS_REASON_NONE; i++)
+        reason = operation_reason(&note->operation[i]);
+    return reason;
+}
+
+/* The one convolution; what comes before it in the client's order is counted. */
+static enum cs_reason find_convolution(struct draft *draft)
+{
+    for (int i = 0; i < draft->note->operations; i++) {
+        const struct cs_operation_note *operation = &draft->note->operation[i];
+        if (!cs_operation_direction(operation->type, &draft->problem->direction))
+            continue;
+        if (draft->convolution)
+            return CS_REASON_FUSED;
+        draft->convolution = operation;
+        draft->problem->steps_before = i;
+    }
+    return draft->convolution ? CS_REASON_NONE : CS_REASON_FUSED;
+}
+
+static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
+{
+    return memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           memcmp(a->strides, b->strides, sizeof a->strides) == 0 && a->alignment == b->alignment &&
+           a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
+}
+
+/* The index of a tensor, added if it is new; -1 for an absent one. */
+static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_note *note,
+                               int64_t *index_p)
+{
+    struct cs_problem *problem = draft->problem;
+    struct cs_tensor tensor;
+    *index_p = -1;
+    if (note->dims == 0)
+        return CS_REASON_NONE;
+    if (note->dims != problem->spatial + CS_D)
+        return CS_REASON_ATTRIBUTE;
+    spread(note, &tensor);
+    for (int i = 0; i < problem->tensors; i++) {
+        if (draft->uid[i] != note->uid)
+            continue;
+        *index_p = i;
+        return same_tensor(&problem->tensor[i], &tensor) ? CS_REASON_NONE : CS_REASON_ATTRIBUTE;
+    }
+    if (problem->tensors == CS_MAX_TENSORS)
+        return CS_REASON_FUSED;
+    *index_p = problem->tensors++;
+    problem->tensor[*index_p] = tensor;
+    draft->uid[*index_p] = note->uid;
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason add_operands(struct draft *draft)
+{
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t index;
+        enum cs_reason reason = index_of(draft, &draft->convolution->tensor[i], &index);
+        if (reason != CS_REASON_NONE)
+            return reason;
+        if (index != i)
+            return CS_REASON_ATTRIBUTE;
+        draft->problem->tensor[i].side = (enum cs_operand)i;
+        draft->sided[i] = true;
+    }
+    enum cs_operand result = cs_result(draft->problem->direction);
+    draft->problem->tensor[result].written = !draft->problem->tensor[result].is_virtual;
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason add_step(struct draft *draft, const struct cs_operation_note *operation)
+{
+    struct cs_problem *problem = draft->problem;
+    const struct cs_pointwise_note *note = &operation->pointwise;
+    struct cs_pointwise pointwise = {
+        .mode = note->mode, .precision = note->precision, .settings = note->settings};
+    if (note->mode == CUDNN_POINTWISE_GEN_INDEX)
+        return CS_REASON_FUSED; /* its values depend on where an element lies */
+    memcpy(pointwise.setting, note->setting, sizeof pointwise.setting);
+    for (int i = 0; i < CS_PW_OPERANDS; i++) {
+        enum cs_reason reason = index_of(draft, &operation->tensor[i], &pointwise.operand[i]);
+        if (reason != CS_REASON_NONE)
+            return reason;
+    }
+    if (pointwise.operand[CS_PW_Y] < 0)
+        return CS_REASON_ATTRIBUTE;
+    struct cs_tensor *result = &problem->tensor[pointwise.operand[CS_PW_Y]];
+    result->written = !result->is_virtual;
+    cs_pointwise_pack(&pointwise, &problem->step[problem->steps++]);
+    return CS_REASON_NONE;
+}
+
+static bool single(const struct cs_tensor *tensor)
+{
+    for (int i = 0; i < CS_DIMS; i++)
+        if (tensor->dims[i] != 1)
+            return false;
+    return true;
+}
+
+/* All tensors of a pointwise operation lie on one side. Returns whether something new was learnt;
+ * a single number may serve several sides. */
+static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
+{
+    struct cs_problem *problem = draft->problem;
+    bool learnt = false;
+    int from = -1;
+    for (int i = 0; i < CS_PW_OPERANDS; i++) {
+        int at = (int)pointwise->operand[i];
+        if (at >= 0 && draft->sided[at] && (from < 0 || !single(&problem->tensor[at])))
+            from = at;
+    }
+    for (int i = 0; from >= 0 && i < CS_PW_OPERANDS; i++) {
+        int at = (int)pointwise->operand[i];
+        if (at < 0)
+            continue;
+        if (!draft->sided[at]) {
+            problem->tensor[at].side = problem->tensor[from].side;
+            draft->sided[at] = learnt = true;
+        } else if (problem->tensor[at].side != problem->tensor[from].side &&
+                   !single(&problem->tensor[at])) {
+            *clash = true;
+        }
+    }
+    return learnt;
+}
+
+static enum cs_reason find_sides(struct draft *draft)
+{
+    struct cs_problem *problem = draft->problem;
+    bool learnt = true, clash = false;
+    while (learnt && !clash) {
+        learnt = false;
+        for (int i = 0; i < problem->steps; i++) {
+            struct cs_pointwise pointwise;
+            cs_pointwise_unpack(&problem->step[i], &pointwise);
+            learnt |= spread_side(draft, &pointwise, &clash);
+        }
+    }
+    for (int i = 0; i < problem->tensors; i++)
+        clash |= !draft->sided[i];
+    return clash ? CS_REASON_FUSED : CS_REASON_NONE;
+}
+
+static enum cs_reason add_steps(struct draft *draft)
+{
+    for (int i = 0; i < draft->note->operations; i++) {
+        const struct cs_operation_note *operation = &draft->note->operation[i];
+        enum cs_reason reason =
+            operation == draft->convolution ? CS_REASON_NONE : add_step(draft, operation);
+        if (reason != CS_REASON_NONE)
+            return reason;
+    }
+    return find_sides(draft);
+}
+
+static enum cs_reason set_window(struct draft *draft)
+{
+    const struct cs_conv_note *conv = &draft->convolution->conv;
+    struct cs_problem *problem = draft->problem;
+    if (conv->spatial < 1 || conv->spatial > CS_SPATIAL)
+        return CS_REASON_ATTRIBUTE;
+    problem->compute = conv->compute;
+    problem->spatial = conv->spatial;
+    problem->flipped = conv->flipped;
+    problem->alpha = draft->convolution->alpha;
+    problem->beta = draft->convolution->beta;
+    spread_window(conv, problem);
+    return CS_REASON_NONE;
+}
+
+/* What is written on another side than the result's would be written twice in the halo. */
+static enum cs_reason check_written(const struct cs_problem *problem)
+{
+    for (int i = 0; i < problem->tensors; i++)
+        if (problem->tensor[i].written && problem->tensor[i].side != cs_result(problem->direction))
+            return CS_REASON_FUSED;
+    return problem->steps == 0 && problem->tensor[cs_result(problem->direction)].is_virtual
+               ? CS_REASON_TENSOR
+               : CS_REASON_NONE;
 }
 
 enum cs_reason cs_describe_finish(struct cs_problem *problem)
@@ -420,6 +245,9 @@ enum cs_reason cs_describe_finish(struct cs_problem *problem)
     if (per_group < 1 || channels % per_group != 0)
         return CS_REASON_ATTRIBUTE;
     problem->groups = channels / per_group;
+    enum cs_reason reason = check_written(problem);
+    if (reason != CS_REASON_NONE)
+        return reason;
     switch (cs_problem_check(problem)) {
     case CS_OK:
         return CS_REASON_NONE;
@@ -430,25 +258,19 @@ enum cs_reason cs_describe_finish(struct cs_problem *problem)
     }
 }
 
-static enum cs_reason problem_of(const struct cs_operation_note *operation,
-                                 struct cs_problem *problem)
+static enum cs_reason problem_of(const struct cs_graph_note *note, struct cs_graph *graph)
 {
-    const struct cs_conv_note *conv = &operation->conv;
-    if (conv->spatial < 1 || conv->spatial > CS_SPATIAL)
-        return CS_REASON_ATTRIBUTE;
-    *problem = (struct cs_problem){.direction = CS_FORWARD,
-                                   .compute = conv->compute,
-                                   .spatial = conv->spatial,
-                                   .flipped = conv->flipped,
-                                   .alpha = operation->alpha,
-                                   .beta = operation->beta};
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (operation->tensor[i].dims != conv->spatial + 2)
-            return CS_REASON_ATTRIBUTE;
-        spread(&operation->tensor[i], &problem->tensor[i]);
-    }
-    spread_window(conv, problem);
-    return cs_describe_finish(problem);
+    struct draft draft = {.note = note, .problem = &graph->problem, .uid = graph->uid};
+    enum cs_reason reason = first_reason(note);
+    if (reason == CS_REASON_NONE)
+        reason = find_convolution(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = set_window(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = add_operands(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = add_steps(&draft);
+    return reason == CS_REASON_NONE ? cs_describe_finish(&graph->problem) : reason;
 }
 
 struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)
@@ -460,12 +282,17 @@ struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)
     atomic_init(&graph->references, 1);
     graph->convolution = note->convolution;
     graph->handle = note->handle;
-    graph->reason = first_reason(note);
-    if (graph->convolution && graph->reason == CS_REASON_NONE)
-        graph->reason = problem_of(&note->operation, &graph->problem);
-    for (int i = 0; i < CS_OPERANDS; i++)
-        graph->uid[i] = note->operation.tensor[i].uid;
+    if (graph->convolution)
+        graph->reason = problem_of(note, graph);
     return graph;
+}
+
+static void *address_of(const struct cs_pack_note *pack, int64_t uid)
+{
+    for (int i = pack->uids - 1; i >= 0; i--)
+        if (pack->uid[i] == uid)
+            return pack->pointer[i];
+    return NULL;
 }
 
 bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *graph,
@@ -473,16 +300,15 @@ bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *gra
 {
     const struct cs_pack_note *pack = &shadow->pack;
     if (shadow->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || pack->overridden ||
-        pack->pointers != pack->uids || pack->uids < CS_OPERANDS)
+        pack->pointers != pack->uids)
         return false;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        addresses->operand[i] = NULL;
-        for (int j = 0; j < pack->uids; j++)
-            if (pack->uid[j] == graph->uid[i])
-                addresses->operand[i] = pack->pointer[j];
-        if (!addresses->operand[i])
+    for (int i = 0; i < graph->problem.tensors; i++) {
+        bool is_virtual = graph->problem.tensor[i].is_virtual;
+        addresses->tensor[i] = is_virtual ? NULL : address_of(pack, graph->uid[i]);
+        if (!is_virtual && !addresses->tensor[i])
             return false;
     }
+    addresses->staged = NULL;
     addresses->workspace = pack->workspace;
     return true;
 }

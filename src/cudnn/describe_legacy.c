@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "cudnn/describe_graph.h"
+#include <string.h>
 
 enum {
     ALIGNMENT = 16 /* what tensor-core engines ask for at most; cudaMalloc gives more */
@@ -26,7 +27,7 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
     spread(extent, *dims_p, tensor->dims);
     spread(stride, *dims_p, tensor->strides);
-    return cs_describe_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+    return cs_note_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 /* Filters are always packed; the innermost dimension first in `order`. */
@@ -58,7 +59,7 @@ static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct
         return CS_REASON_ATTRIBUTE;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
     spread(extent, *dims_p, tensor->dims);
-    if (!cs_describe_dtype(type, &tensor->dtype))
+    if (!cs_note_dtype(type, &tensor->dtype))
         return CS_REASON_DTYPE;
     switch (format) {
     case CUDNN_TENSOR_NCHW:
@@ -89,7 +90,7 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
         problem->stride[i] = from < 0 ? 1 : stride[from];
         problem->dilation[i] = from < 0 ? 1 : dilation[from];
     }
-    return cs_describe_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
+    return cs_note_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 static int64_t alignment_of(const void *address)
@@ -105,11 +106,112 @@ static double scale_of(const void *scale, double absent)
     return scale ? (double)*(const float *)scale : absent;
 }
 
-enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call,
-                                  const struct cs_addresses *addresses, struct cs_problem *problem)
+/* The fused call on its way to steps: conv -> + alpha2 * z -> + bias -> activation -> y. */
+struct chain {
+    struct cs_problem *problem;
+    struct cs_addresses *addresses;
+    int64_t last; /* the tensor that the next step takes */
+};
+
+static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, void *address)
+{
+    int at = chain->problem->tensors++;
+    chain->problem->tensor[at] = *tensor;
+    chain->problem->tensor[at].side = CS_Y;
+    chain->addresses->tensor[at] = address;
+    return at;
+}
+
+/* What a step leaves for the next one, in the accumulator's precision. */
+static int64_t add_virtual(struct chain *chain)
+{
+    struct cs_tensor tensor = chain->problem->tensor[CS_Y];
+    return add_tensor(chain, &tensor, NULL);
+}
+
+static void add_step(struct chain *chain, cudnnPointwiseMode_t mode, int64_t b, int64_t y,
+                     const struct cs_setting *setting)
+{
+    struct cs_pointwise pointwise = {.mode = mode,
+                                     .precision = CUDNN_DATA_FLOAT,
+                                     .operand = {chain->last, b, -1, y},
+                                     .settings = setting ? 1 : 0};
+    if (setting)
+        pointwise.setting[0] = *setting;
+    cs_pointwise_pack(&pointwise, &chain->problem->step[chain->problem->steps++]);
+    chain->last = y;
+}
+
+static struct cs_setting float_setting(cudnnBackendAttributeName_t name, double value)
+{
+    struct cs_setting setting = {name, CUDNN_TYPE_FLOAT, 0};
+    float narrow = (float)value;
+    memcpy(&setting.bits, &narrow, sizeof narrow);
+    return setting;
+}
+
+static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p)
+{
+    cudnnActivationMode_t mode;
+    cudnnNanPropagation_t nan;
+    double coefficient;
+    if (CS_REAL(cudnnGetActivationDescriptor, call->activation, &mode, &nan, &coefficient) !=
+        CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    *relu_p = mode == CUDNN_ACTIVATION_RELU;
+    return *relu_p || mode == CUDNN_ACTIVATION_IDENTITY ? CS_REASON_NONE : CS_REASON_FUSED;
+}
+
+static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *address, int spatial,
+                                    struct chain *chain, int64_t *index_p)
+{
+    struct cs_tensor tensor;
+    int dims;
+    enum cs_reason reason = describe_tensor(descriptor, &tensor, &dims);
+    if (reason != CS_REASON_NONE)
+        return reason;
+    if (dims != spatial + CS_D)
+        return CS_REASON_ATTRIBUTE;
+    tensor.alignment = alignment_of(address);
+    *index_p = add_tensor(chain, &tensor, address);
+    return CS_REASON_NONE;
+}
+
+/* With alpha2 = 0 z is not read: callers pass y itself. */
+static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
+{
+    struct cs_problem *problem = chain->problem;
+    struct cs_tensor y = problem->tensor[CS_Y];
+    double alpha2 = scale_of(call->alpha2, 0);
+    int64_t bias, z = -1;
+    bool relu;
+    y.written = true;
+    problem->tensor[CS_Y].dtype = problem->compute;
+    problem->tensor[CS_Y].is_virtual = true;
+    problem->tensor[CS_Y].written = false;
+    chain->addresses->tensor[CS_Y] = NULL;
+    enum cs_reason reason = describe_activation(call, &relu);
+    if (reason == CS_REASON_NONE)
+        reason = describe_side(call->bias, call->bias_data, problem->spatial, chain, &bias);
+    if (reason == CS_REASON_NONE && alpha2 != 0)
+        reason = describe_side(call->z, call->z_data, problem->spatial, chain, &z);
+    if (reason != CS_REASON_NONE)
+        return reason;
+    int64_t result = add_tensor(chain, &y, call->data[CS_Y]);
+    if (z >= 0) {
+        struct cs_setting scale = float_setting(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, alpha2);
+        add_step(chain, CUDNN_POINTWISE_ADD, z, add_virtual(chain), &scale);
+    }
+    add_step(chain, CUDNN_POINTWISE_ADD, bias, relu ? add_virtual(chain) : result, NULL);
+    if (relu)
+        add_step(chain, CUDNN_POINTWISE_RELU_FWD, -1, result, NULL);
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason describe_operands(const struct cs_legacy_call *call,
+                                        struct cs_problem *problem, struct cs_addresses *addresses)
 {
     int dims[CS_OPERANDS];
-    *problem = (struct cs_problem){.direction = CS_FORWARD};
     enum cs_reason reason = describe_tensor(call->x, &problem->tensor[CS_X], &dims[CS_X]);
     if (reason == CS_REASON_NONE)
         reason = describe_tensor(call->y, &problem->tensor[CS_Y], &dims[CS_Y]);
@@ -117,14 +219,31 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call,
         reason = describe_filter(call->w, &problem->tensor[CS_FILTER], &dims[CS_FILTER]);
     if (reason == CS_REASON_NONE)
         reason = describe_window(call->conv, problem);
-    if (reason != CS_REASON_NONE)
-        return reason;
+    for (int i = 0; reason == CS_REASON_NONE && i < CS_OPERANDS; i++) {
+        if (dims[i] != problem->spatial + CS_D)
+            reason = CS_REASON_ATTRIBUTE;
+        problem->tensor[i].side = (enum cs_operand)i;
+        problem->tensor[i].alignment = alignment_of(call->data[i]);
+        problem->tensor[i].written = i == (int)cs_result(call->direction);
+        addresses->tensor[i] = call->data[i];
+    }
+    return reason;
+}
+
+enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
+                                  struct cs_addresses *addresses)
+{
+    struct chain chain = {problem, addresses, CS_Y};
+    /* Not zeroed whole: a problem has room for many more tensors than most calls have. */
+    problem->direction = call->direction;
+    problem->tensors = CS_OPERANDS;
+    problem->steps = problem->steps_before = 0;
     problem->alpha = scale_of(call->alpha, 1);
     problem->beta = scale_of(call->beta, 0);
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (dims[i] != problem->spatial + 2)
-            return CS_REASON_ATTRIBUTE;
-        problem->tensor[i].alignment = addresses ? alignment_of(addresses->operand[i]) : ALIGNMENT;
-    }
-    return cs_describe_finish(problem);
+    addresses->staged = NULL;
+    addresses->workspace = call->workspace;
+    enum cs_reason reason = describe_operands(call, problem, addresses);
+    if (reason == CS_REASON_NONE && call->fused)
+        reason = describe_fusion(call, &chain);
+    return reason == CS_REASON_NONE ? cs_describe_finish(problem) : reason;
 }

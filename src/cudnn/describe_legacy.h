@@ -3,11 +3,12 @@
 #define CS_CUDNN_DESCRIBE_LEGACY_H
 
 #include "convshim/gpu.h"
-#include "cudnn/legacy.h"
+#include "convshim/status.h"
+#include "cudnn/legacy_call.h"
 
-/* Fills `problem`; alignments are those of cudaMalloc'ed memory, or of `addresses` if that is not
- * NULL. */
-enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call,
-                                  const struct cs_addresses *addresses, struct cs_problem *problem);
+/* Fills `problem` and the addresses of its tensors. Alignments are those of the call's addresses,
+ * or of cudaMalloc'ed memory in queries, which have none. */
+enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
+                                  struct cs_addresses *addresses);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cudnn/describe_graph.h"
 #include "cudnn/entry.h"
+#include "cudnn/populate.h"
 #include "cudnn/rewrite_graph.h"
 #include <string.h>
 
@@ -55,6 +56,31 @@ static int destroy_handle(struct cs *cs, struct cs_call *call)
 CS_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 {
     struct one a = {{destroy_replay, destroy_handle}, descriptor};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+static int initialize_replay(struct cs_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    return (int)CS_REAL(cudnnBackendInitialize, a->descriptor);
+}
+
+/* The descriptor is as if it had just been created. */
+static int initialize_handle(struct cs *cs, struct cs_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    (void)cs;
+    int status = initialize_replay(call);
+    const struct cs_shadow *shadow =
+        status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
+    if (shadow)
+        cs_shadow_add(a->descriptor, shadow->type);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor)
+{
+    struct one a = {{initialize_replay, initialize_handle}, descriptor};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -119,7 +145,7 @@ static int set_handle(struct cs *cs, struct cs_call *call)
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
     if (shadow)
-        cs_describe_set(shadow, a->name, a->type, a->count, a->elements);
+        cs_note_set(shadow, a->name, a->type, a->count, a->elements);
     return status;
 }
 
@@ -169,7 +195,7 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
     if (filled < 1 || !a->elements)
         return;
     if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
-        cs_describe_got(shadow, a->name, filled, a->elements);
+        cs_note_got(shadow, a->name, filled, a->elements);
     if (a->type == CUDNN_TYPE_INT64)
         tell(cs, shadow, a->name, a->elements);
 }
@@ -246,12 +272,29 @@ static int update_replay(struct cs_call *call)
     return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
-static int graph_handle(struct cs *cs, struct cs_call *call)
+static const struct cs_shadow *rewritten(cudnnBackendDescriptor_t plan)
+{
+    const struct cs_shadow *shadow = cs_shadow_find(plan);
+    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+                   shadow->plan.verdict.rewrite
+               ? shadow
+               : NULL;
+}
+
+static int populate_handle(struct cs *cs, struct cs_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
+    const struct cs_shadow *plan = rewritten(a->plan);
     (void)cs;
-    a->plan = cs_rewrite_whole(a->plan);
-    return call->replay(call);
+    return plan ? cs_populate(plan, a->handle, a->pack, a->graph) : populate_replay(call);
+}
+
+static int update_handle(struct cs *cs, struct cs_call *call)
+{
+    struct graph *a = CS_ARGS(struct graph, call);
+    const struct cs_shadow *plan = rewritten(a->plan);
+    (void)cs;
+    return plan ? cs_populate_update(plan, a->handle, a->pack, a->graph) : update_replay(call);
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,
@@ -259,7 +302,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,
                                                       cudnnBackendDescriptor_t pack,
                                                       cudaGraph_t graph)
 {
-    struct graph a = {{populate_replay, graph_handle}, handle, plan, pack, graph};
+    struct graph a = {{populate_replay, populate_handle}, handle, plan, pack, graph};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -268,6 +311,6 @@ CS_EXPORT cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle,
                                                     cudnnBackendDescriptor_t pack,
                                                     cudaGraph_t graph)
 {
-    struct graph a = {{update_replay, graph_handle}, handle, plan, pack, graph};
+    struct graph a = {{update_replay, update_handle}, handle, plan, pack, graph};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }

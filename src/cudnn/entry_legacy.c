@@ -2,29 +2,26 @@
 #include "cudnn/legacy.h"
 #include "cudnn/maker.h"
 
-struct forward {
+/* The three directions differ in the order of their arguments alone. Addresses are held without
+ * const, as variant packs hold them; nothing writes through those of inputs. */
+#define ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
+
+struct run {
     struct cs_call call;
     struct cs_legacy_call what;
-    struct cs_addresses addresses;
-    size_t brought;
 };
 
-static int forward_replay(struct cs_call *call)
+static int run_replay(struct cs_call *call)
 {
-    struct forward *a = CS_ARGS(struct forward, call);
-    return (int)CS_REAL(cudnnConvolutionForward, a->what.handle, a->what.alpha, a->what.x,
-                        a->addresses.operand[CS_X], a->what.w, a->addresses.operand[CS_FILTER],
-                        a->what.conv, a->what.algorithm, a->addresses.workspace, a->brought,
-                        a->what.beta, a->what.y, a->addresses.operand[CS_Y]);
+    return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
 }
 
-static int forward_handle(struct cs *cs, struct cs_call *call)
+static int run_handle(struct cs *cs, struct cs_call *call)
 {
-    struct forward *a = CS_ARGS(struct forward, call);
     int status;
-    if (cs_legacy_run(cs, &a->what, &a->addresses, (int64_t)a->brought, &status))
+    if (cs_legacy_run(cs, &CS_ARGS(struct run, call)->what, &status))
         return status;
-    return forward_replay(call);
+    return run_replay(call);
 }
 
 CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
@@ -33,84 +30,96 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
     const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
     size_t brought, const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y)
 {
-    /* Addresses are held without const, as variant packs hold them; nothing writes through x or w.
-     */
-    struct forward a = {{forward_replay, forward_handle},
-                        {handle, x_descriptor, y_descriptor, w_descriptor, conv, algorithm,
-                         CUDNN_DEFAULT_MATH, alpha, beta},
-                        {{(void *)(uintptr_t)x, (void *)(uintptr_t)w, y}, workspace},
-                        brought};
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_FORWARD,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = y_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {ADDRESS(x), ADDRESS(w), y},
+                     .workspace = workspace,
+                     .brought = brought}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-struct size {
-    struct cs_call call;
-    struct cs_legacy_call what;
-    size_t *bytes;
-};
-
-static int size_replay(struct cs_call *call)
+CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
+    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_descriptor,
+    const void *w, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdDataAlgo_t algorithm,
+    void *workspace, size_t brought, const void *beta, const cudnnTensorDescriptor_t dx_descriptor,
+    void *dx)
 {
-    struct size *a = CS_ARGS(struct size, call);
-    return (int)CS_REAL(cudnnGetConvolutionForwardWorkspaceSize, a->what.handle, a->what.x,
-                        a->what.w, a->what.conv, a->what.y, a->what.algorithm, a->bytes);
-}
-
-static int size_handle(struct cs *cs, struct cs_call *call)
-{
-    struct size *a = CS_ARGS(struct size, call);
-    int status = size_replay(call);
-    if (status == CUDNN_STATUS_SUCCESS)
-        *a->bytes = cs_legacy_tell(cs, &a->what, *a->bytes);
-    return status;
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y,
-    cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
-{
-    struct size a = {{size_replay, size_handle},
-                     {handle, x, y, w, conv, algorithm, CUDNN_DEFAULT_MATH, NULL, NULL},
-                     bytes};
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_BACKWARD_DATA,
+                     .handle = handle,
+                     .x = dx_descriptor,
+                     .y = dy_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {dx, ADDRESS(w), ADDRESS(dy)},
+                     .workspace = workspace,
+                     .brought = brought}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-struct algorithm {
-    struct cs_call call;
-    struct cs_legacy_call what;
-    int requested;
-    int *returned;
-    cudnnConvolutionFwdAlgoPerf_t *result;
-};
-
-static int algorithm_replay(struct cs_call *call)
+CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
+    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
+    const void *x, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdFilterAlgo_t algorithm,
+    void *workspace, size_t brought, const void *beta, const cudnnFilterDescriptor_t dw_descriptor,
+    void *dw)
 {
-    struct algorithm *a = CS_ARGS(struct algorithm, call);
-    return (int)CS_REAL(cudnnGetConvolutionForwardAlgorithm_v7, a->what.handle, a->what.x,
-                        a->what.w, a->what.conv, a->what.y, a->requested, a->returned, a->result);
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_BACKWARD_FILTER,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = dy_descriptor,
+                     .w = dw_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {ADDRESS(x), dw, ADDRESS(dy)},
+                     .workspace = workspace,
+                     .brought = brought}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-static int algorithm_handle(struct cs *cs, struct cs_call *call)
+CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor,
+    const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
+    size_t brought, const void *alpha2, const cudnnTensorDescriptor_t z_descriptor, const void *z,
+    const cudnnTensorDescriptor_t bias_descriptor, const void *bias,
+    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
+    void *y)
 {
-    struct algorithm *a = CS_ARGS(struct algorithm, call);
-    int status = algorithm_replay(call);
-    for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < *a->returned; i++)
-        cs_legacy_tell_result(cs, &a->what, &a->result[i]);
-    return status;
-}
-
-CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y, const int requested,
-    int *returned, cudnnConvolutionFwdAlgoPerf_t *result)
-{
-    struct algorithm a = {
-        {algorithm_replay, algorithm_handle},
-        {handle, x, y, w, conv, CUDNN_CONVOLUTION_FWD_ALGO_COUNT, CUDNN_DEFAULT_MATH, NULL, NULL},
-        requested,
-        returned,
-        result};
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_FORWARD,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = y_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha1,
+                     .data = {ADDRESS(x), ADDRESS(w), y},
+                     .workspace = workspace,
+                     .brought = brought,
+                     .fused = true,
+                     .alpha2 = alpha2,
+                     .z = z_descriptor,
+                     .bias = bias_descriptor,
+                     .z_data = ADDRESS(z),
+                     .bias_data = ADDRESS(bias),
+                     .activation = activation}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 

@@ -11,11 +11,16 @@
 struct cs_launcher {
     cudnnHandle_t handle;
     const struct cs_rewrite *rewrite;
-    const int64_t *uid;            /* of the operands, CS_OPERANDS of them */
+    const struct cs_problem *problem; /* the whole */
+    const int64_t *uid;               /* of the problem's tensors */
     cudnnBackendDescriptor_t pack; /* the client's variant pack for the whole problem, or NULL: */
     struct cs_addresses whole;     /* what it would hold */
 };
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher);
+
+/* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
+int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
+                     cudnnBackendDescriptor_t *pack_p);
 
 #endif

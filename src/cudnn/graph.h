@@ -13,8 +13,8 @@ struct cs_graph {
     bool convolution;      /* false: none of our business, not even counted */
     enum cs_reason reason; /* CS_REASON_NONE: `problem` holds it */
     struct cs_problem problem;
-    int64_t uid[CS_OPERANDS]; /* the client's names for the operands */
-    cudnnHandle_t handle;     /* NULL: planned by device properties */
+    int64_t uid[CS_MAX_TENSORS]; /* the client's names for the tensors of `problem` */
+    cudnnHandle_t handle;        /* NULL: planned by device properties */
 };
 
 /* Another reference; NULL gives NULL. */

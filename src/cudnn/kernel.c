@@ -1,7 +1,12 @@
 #include "cudnn/kernel.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum {
-    RESULTS = 12 /* of the heuristics, looked at where the client's engine does not take a tile */
+    RESULTS = 12, /* of the heuristics, looked at where the client's engine does not take a tile */
+    FALLBACKS = 3 /* looked at for a lifeboat: those behind engine 0 may have to be compiled */
 };
 
 static enum cs_status status_of(cudnnStatus_t vendor)
@@ -16,8 +21,22 @@ static enum cs_status status_of(cudnnStatus_t vendor)
     }
 }
 
-/* The plan of a configuration on the bench, taken off it, if the bench is without an error so far;
- * clears the bench. */
+static void destroy(void *opaque)
+{
+    struct cs_kernel *kernel = opaque;
+    if (!kernel)
+        return;
+    if (kernel->packed)
+        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->packed);
+    if (kernel->view)
+        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->view);
+    if (kernel->plan)
+        (void)CS_REAL(cudnnBackendDestroyDescriptor, kernel->plan);
+    free(kernel);
+}
+
+/* Hands over the plan of a configuration, if the bench is without an error so far; clears the
+ * bench. */
 static enum cs_status finish(struct cs_bench *bench, const struct cs_target *target,
                              cudnnBackendDescriptor_t configuration, void **kernel_p,
                              int64_t *workspace_p)
@@ -27,8 +46,12 @@ static enum cs_status finish(struct cs_bench *bench, const struct cs_target *tar
     enum cs_status status = status_of(bench->status);
     if (status == CS_OK && workspace < 0)
         status = CS_REFUSED;
+    struct cs_kernel *kernel = status == CS_OK ? calloc(1, sizeof *kernel) : NULL;
+    if (status == CS_OK && !kernel)
+        status = CS_NOMEM;
     if (status == CS_OK) {
-        *kernel_p = cs_bench_take(bench, plan);
+        kernel->plan = cs_bench_take(bench, plan);
+        *kernel_p = kernel;
         *workspace_p = workspace;
     }
     cs_bench_clear(bench);
@@ -53,7 +76,8 @@ static enum cs_status build_alike(const struct cs_maker *maker, const struct cs_
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
-    int results = cs_parts_heuristics(&bench, &maker->target, problem, configuration, RESULTS);
+    int results = cs_parts_heuristics(&bench, &maker->target, problem, CUDNN_HEUR_MODE_A,
+                                      configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
         struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
         struct cs_notes notes = cs_parts_notes(&own, configuration[i]);
@@ -67,10 +91,9 @@ static enum cs_status build_alike(const struct cs_maker *maker, const struct cs_
 
 /* The client's engine with its own knobs; where they do not fit a smaller problem, with the
  * engine's defaults; where the engine does not, one that computes alike. */
-static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p)
+static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
+                                 void **kernel_p, int64_t *workspace_p)
 {
-    const struct cs_maker *maker = ctx;
     const struct cs_engine plain = {.index = maker->engine.index};
     enum cs_status status =
         build_engine(&maker->target, problem, &maker->engine, kernel_p, workspace_p);
@@ -81,13 +104,96 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, void **
     return status;
 }
 
-static void destroy(void *kernel)
+/* A legacy descriptor of a filter's elements, as the copies take it. */
+static enum cs_status describe_filter(const struct cs_tensor *filter, int spatial,
+                                      cudnnTensorDescriptor_t *descriptor_p)
 {
-    if (kernel)
-        (void)CS_REAL(cudnnBackendDestroyDescriptor, cs_kernel_plan(kernel));
+    cudnnDataType_t type = cs_parts_dtype(filter->dtype);
+    int dims[CS_DIMS], strides[CS_DIMS], count = 0;
+    for (int i = 0; i < CS_DIMS; i++) {
+        if (i >= CS_D && i < CS_DIMS - spatial)
+            continue;
+        if (filter->dims[i] > INT_MAX || filter->strides[i] > INT_MAX)
+            return CS_REFUSED;
+        dims[count] = (int)filter->dims[i];
+        strides[count++] = (int)filter->strides[i];
+    }
+    cudnnStatus_t status = CS_REAL(cudnnCreateTensorDescriptor, descriptor_p);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = CS_REAL(cudnnSetTensorNdDescriptor, *descriptor_p, type, count, dims, strides);
+    return status_of(status);
 }
 
-/* Engine 0 needs no workspace and takes every convolution that we plan. */
+static bool is_staged(const struct cs_maker *maker, const struct cs_problem *problem)
+{
+    const struct cs_tensor *whole = &maker->problem.tensor[CS_FILTER];
+    return problem->direction == CS_BACKWARD_FILTER &&
+           memcmp(whole->strides, problem->tensor[CS_FILTER].strides, sizeof whole->strides) != 0;
+}
+
+static enum cs_status add_stage(const struct cs_maker *maker, const struct cs_problem *problem,
+                                struct cs_kernel *kernel)
+{
+    struct cs_tensor view = problem->tensor[CS_FILTER];
+    memcpy(view.strides, maker->problem.tensor[CS_FILTER].strides, sizeof view.strides);
+    kernel->adds = problem->beta != 0;
+    enum cs_status status =
+        describe_filter(&problem->tensor[CS_FILTER], problem->spatial, &kernel->packed);
+    if (status == CS_OK)
+        status = describe_filter(&view, problem->spatial, &kernel->view);
+    return status;
+}
+
+static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
+                            int64_t *workspace_p)
+{
+    const struct cs_maker *maker = ctx;
+    void *kernel;
+    int64_t workspace;
+    enum cs_status status = build_plan(maker, problem, &kernel, &workspace);
+    if (status != CS_OK)
+        return status;
+    if (is_staged(maker, problem))
+        status = add_stage(maker, problem, kernel);
+    if (status != CS_OK) {
+        destroy(kernel);
+        return status;
+    }
+    *kernel_p = kernel;
+    *workspace_p = workspace;
+    return CS_OK;
+}
+
+/* Keeps a kernel only if it stays within the limit. */
+static enum cs_status keep_within(enum cs_status status, int64_t limit, void **kernel_p,
+                                  const int64_t *workspace_p)
+{
+    if (status == CS_OK && *workspace_p > limit) {
+        destroy(*kernel_p);
+        return CS_REFUSED;
+    }
+    return status;
+}
+
+/* Any engine that the heuristics fall back to. */
+static enum cs_status build_fallback(const struct cs_maker *maker, int64_t limit, void **kernel_p,
+                                     int64_t *workspace_p)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[FALLBACKS];
+    enum cs_status status = CS_REFUSED;
+    int results = cs_parts_heuristics(&bench, &maker->target, &maker->problem,
+                                      CUDNN_HEUR_MODE_FALLBACK, configuration, FALLBACKS);
+    for (int i = 0; i < results && status == CS_REFUSED; i++) {
+        struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        status = finish(&own, &maker->target, configuration[i], kernel_p, workspace_p);
+        status = keep_within(status, limit, kernel_p, workspace_p);
+    }
+    cs_bench_clear(&bench);
+    return status;
+}
+
+/* Engine 0 needs no workspace and takes every convolution that we plan, and most fused ones. */
 static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
                                      int64_t *workspace_p)
 {
@@ -97,12 +203,11 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
     int64_t workspace;
     enum cs_status status =
         build_engine(&maker->target, &maker->problem, &engine, &kernel, &workspace);
+    status = keep_within(status, limit, &kernel, &workspace);
+    if (status == CS_REFUSED && maker->problem.steps > 0)
+        status = build_fallback(maker, limit, &kernel, &workspace);
     if (status != CS_OK)
         return status;
-    if (workspace > limit) {
-        destroy(kernel);
-        return CS_REFUSED;
-    }
     *kernel_p = kernel;
     *workspace_p = workspace;
     return CS_OK;
@@ -110,5 +215,6 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
 
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
-    return (struct cs_vendor){maker, build, build_lifeboat, destroy};
+    bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy};
 }

@@ -14,7 +14,9 @@ enum {
     MAX_PER_HANDLE = 2048 /* then the handle starts afresh */
 };
 
-static const int64_t operand_uid[CS_OPERANDS] = {[CS_X] = 'x', [CS_FILTER] = 'w', [CS_Y] = 'y'};
+/* The names of a problem's tensors in our own variant packs. */
+static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
+                                                   9, 10, 11, 12, 13, 14, 15, 16};
 
 /* One problem under one limit. A handle belongs to one thread at a time, and so do its entries; the
  * lock guards the table that all handles share. */
@@ -114,42 +116,12 @@ void cs_legacy_fork(bool before)
         pthread_mutex_unlock(&lock);
 }
 
-static cudnnMathType_t math_of(cudnnConvolutionDescriptor_t conv)
-{
-    cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-    if (CS_REAL(cudnnGetConvolutionMathType, conv, &math) != CUDNN_STATUS_SUCCESS)
-        math = CUDNN_DEFAULT_MATH;
-    return math;
-}
-
-#define NOTE(name) (1u << CUDNN_NUMERICAL_NOTE_##name)
-
-/* What the algorithm and the math type do not allow. Forward algorithms are all deterministic. */
-static unsigned forbidden_notes(const struct cs_legacy_call *call, const struct cs_problem *problem)
-{
-    unsigned notes = NOTE(NONDETERMINISTIC);
-    if (call->math == CUDNN_FMA_MATH)
-        notes |= NOTE(TENSOR_CORE);
-    if (call->math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
-        notes |= NOTE(DOWN_CONVERT_INPUTS);
-    if (problem->compute == CS_F32)
-        notes |= NOTE(REDUCED_PRECISION_REDUCTION);
-    if (call->algorithm != CUDNN_CONVOLUTION_FWD_ALGO_FFT &&
-        call->algorithm != CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING)
-        notes |= NOTE(FFT);
-    if (call->algorithm != CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD &&
-        call->algorithm != CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED)
-        notes |= NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) | NOTE(WINOGRAD_TILE_6x6) |
-                 NOTE(WINOGRAD_TILE_13x13);
-    return notes;
-}
-
 static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
                                const struct cs_problem *problem, int64_t wanted, int64_t limit)
 {
     struct cs_graph graph = {.problem = *problem, .handle = call->handle};
     struct cs_maker maker;
-    memcpy(graph.uid, operand_uid, sizeof graph.uid);
+    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
     cs_maker_init(&maker, &graph);
     struct cs_request request = {.problem = *problem,
                                  .engine = {.index = -1},
@@ -158,7 +130,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
                                  .scope = cs_maker_scope(&maker)};
     struct cs_verdict verdict;
     if ((limit > 0 || !cs_flow_small(cs, wanted)) &&
-        cs_maker_pick(&maker, forbidden_notes(call, problem)))
+        cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute)))
         request.engine = maker.engine;
     struct cs_vendor vendor = cs_kernel_vendor(&maker);
     verdict = cs_flow_prepare(cs, &request, &vendor);
@@ -178,9 +150,7 @@ static void key_of(const struct cs_legacy_call *call, const struct cs_problem *p
 static bool wanted_of(const struct cs_legacy_call *call, int64_t *wanted_p)
 {
     size_t bytes;
-    if (CS_REAL(cudnnGetConvolutionForwardWorkspaceSize, call->handle, call->x, call->w, call->conv,
-                call->y, call->algorithm, &bytes) != CUDNN_STATUS_SUCCESS ||
-        bytes > INT64_MAX)
+    if (cs_legacy_call_size(call, &bytes) != CUDNN_STATUS_SUCCESS || bytes > INT64_MAX)
         return false;
     *wanted_p = (int64_t)bytes;
     return true;
@@ -196,7 +166,7 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
     struct entry *entry = find(&key);
     if (entry || (wanted < 0 && !wanted_of(call, &wanted)))
         return entry;
-    entry = calloc(1, sizeof *entry);
+    entry = malloc(sizeof *entry);
     if (!entry)
         return NULL;
     entry->handle = call->handle;
@@ -210,47 +180,54 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
 static int64_t told(struct cs *cs, const struct cs_legacy_call *call, int64_t wanted)
 {
     struct cs_problem problem;
+    struct cs_addresses none;
     if (cs_flow_small(cs, wanted))
         return wanted;
     atomic_store_explicit(&oversized, true, memory_order_release);
-    if (cs_describe_legacy(call, NULL, &problem) != CS_REASON_NONE)
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
         return wanted;
     const struct entry *entry = entry_of(cs, call, &problem, wanted, 0);
     return entry ? entry->verdict.told : wanted;
 }
 
-size_t cs_legacy_tell(struct cs *cs, struct cs_legacy_call *call, size_t wanted)
+size_t cs_legacy_tell_as(struct cs *cs, const struct cs_legacy_call *call, size_t wanted)
 {
-    call->math = math_of(call->conv);
     return wanted > INT64_MAX ? wanted : (size_t)told(cs, call, (int64_t)wanted);
 }
 
-void cs_legacy_tell_result(struct cs *cs, const struct cs_legacy_call *call,
-                           cudnnConvolutionFwdAlgoPerf_t *result)
+size_t cs_legacy_tell(struct cs *cs, struct cs_legacy_call *call, size_t wanted)
 {
-    struct cs_legacy_call chosen = *call;
-    chosen.algorithm = result->algo;
-    chosen.math = result->mathType;
-    if (result->status == CUDNN_STATUS_SUCCESS && result->memory <= INT64_MAX)
-        result->memory = (size_t)told(cs, &chosen, (int64_t)result->memory);
+    call->math = cs_legacy_call_math(call->conv);
+    return cs_legacy_tell_as(cs, call, wanted);
 }
 
-static int launch(struct cs *cs, const struct cs_legacy_call *call, const struct entry *entry,
-                  const struct cs_addresses *addresses)
+void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
+                            const struct cs_legacy_results *results)
 {
-    struct cs_launcher launcher = {.handle = call->handle,
-                                   .rewrite = entry->verdict.rewrite,
-                                   .uid = operand_uid,
-                                   .whole = *addresses};
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
-    return cs_flow_run(cs, &entry->verdict, &gpu, addresses);
+    for (int i = 0; i < *results->returned; i++) {
+        cs_legacy_result *result = &results->result[i];
+        struct cs_legacy_call chosen = *call;
+        chosen.algorithm = result->algo;
+        chosen.math = result->mathType;
+        if (result->status == CUDNN_STATUS_SUCCESS)
+            result->memory = cs_legacy_tell_as(cs, &chosen, result->memory);
+    }
 }
+
+/* A described call and where its rewriting is. */
+struct match {
+    struct cs_problem problem;
+    struct cs_addresses addresses;
+    const struct entry *entry; /* NULL if the call could not be described or made up */
+    enum cs_reason reason;     /* why it is not rewritten */
+};
 
 /* The entry whose tiles fit into what the caller brought, or, without a rewriting, the one that
  * says why not. */
 static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
-                                   const struct cs_problem *problem, int64_t brought)
+                                   const struct cs_problem *problem)
 {
+    int64_t brought = call->brought > INT64_MAX ? INT64_MAX : (int64_t)call->brought;
     const struct entry *entry = entry_of(cs, call, problem, -1, 0);
     if (!entry || brought >= entry->wanted)
         return entry;
@@ -259,32 +236,61 @@ static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *c
     return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
 }
 
-/* The caller has the memory for the whole call: running it as it is costs nothing more. */
-static bool brought_all(const struct entry *entry, int64_t brought)
+static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
 {
-    return brought >= entry->wanted && entry->wanted > entry->verdict.told;
+    match->entry = NULL;
+    match->reason = cs_describe_legacy(call, &match->problem, &match->addresses);
+    if (match->reason != CS_REASON_NONE)
+        return;
+    match->entry = fitting(cs, call, &match->problem);
+    match->reason = match->entry ? match->entry->verdict.reason : CS_REASON_VENDOR;
 }
 
-bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, const struct cs_addresses *addresses,
-                   int64_t brought, int *status_p)
+static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
 {
-    struct cs_problem problem;
+    return (struct cs_launcher){.handle = call->handle,
+                                .rewrite = match->entry->verdict.rewrite,
+                                .problem = &match->problem,
+                                .uid = tensor_uid,
+                                .whole = match->addresses};
+}
+
+/* The caller has the memory for the whole call: running it as it is costs nothing more. */
+static bool brought_all(const struct cs_legacy_call *call, const struct entry *entry)
+{
+    return call->brought >= (size_t)entry->wanted && entry->wanted > entry->verdict.told;
+}
+
+bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
     if (!atomic_load_explicit(&oversized, memory_order_acquire)) {
         cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
         return false;
     }
-    call->math = math_of(call->conv);
-    enum cs_reason reason = cs_describe_legacy(call, addresses, &problem);
-    const struct entry *entry =
-        reason == CS_REASON_NONE ? fitting(cs, call, &problem, brought) : NULL;
-    if (entry && entry->verdict.rewrite && !brought_all(entry, brought)) {
-        *status_p = launch(cs, call, entry, addresses);
+    call->math = cs_legacy_call_math(call->conv);
+    match(cs, call, &found);
+    const struct entry *entry = found.entry;
+    if (entry && entry->verdict.rewrite && !brought_all(call, entry)) {
+        struct cs_launcher launcher = launcher_of(call, &found);
+        struct cs_gpu gpu = cs_launcher_gpu(&launcher);
+        *status_p = cs_flow_run(cs, &entry->verdict, &gpu, &found.addresses);
         return true;
     }
-    if (entry)
-        reason = entry->verdict.rewrite ? CS_REASON_BROUGHT : entry->verdict.reason;
-    else if (reason == CS_REASON_NONE)
-        reason = CS_REASON_VENDOR;
-    cs_account_passed(&cs->account, entry ? entry->verdict.site : NULL, reason);
+    if (entry && entry->verdict.rewrite)
+        found.reason = CS_REASON_BROUGHT;
+    cs_account_passed(&cs->account, entry ? entry->verdict.site : NULL, found.reason);
     return false;
+}
+
+bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
+    match(cs, call, &found);
+    if (!found.entry || !found.entry->verdict.rewrite)
+        return false;
+    struct cs_launcher launcher = launcher_of(call, &found);
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
+    *status_p = cs_exec_run(&found.entry->verdict.rewrite->plan, &gpu, &found.addresses).vendor;
+    return true;
 }

@@ -149,8 +149,8 @@ bool cs_maker_pick(struct cs_maker *maker, unsigned forbidden)
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t configuration[PICKS];
-    int results =
-        cs_parts_heuristics(&bench, &maker->target, &maker->problem, configuration, PICKS);
+    int results = cs_parts_heuristics(&bench, &maker->target, &maker->problem, CUDNN_HEUR_MODE_A,
+                                      configuration, PICKS);
     bool picked = false;
     for (int i = 0; i < results && !picked; i++)
         picked = try_pick(maker, configuration[i], forbidden);

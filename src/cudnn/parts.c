@@ -1,7 +1,15 @@
 #include "cudnn/parts.h"
 
+#include "cudnn/fusion.h"
+#include "cudnn/operation.h"
+
 static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
+
+cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype)
+{
+    return vendor_dtype[dtype];
+}
 
 /* Our five dimensions back in the client's count. */
 static int gather(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
@@ -27,6 +35,12 @@ static cudnnBackendDescriptor_t make_tensor(struct cs_bench *bench, const struct
     cs_bench_set(bench, made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
     cs_bench_set(bench, made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1,
                  &tensor->alignment);
+    if (tensor->is_virtual)
+        cs_bench_set(bench, made, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1,
+                     &tensor->is_virtual);
+    if (tensor->by_value)
+        cs_bench_set(bench, made, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1,
+                     &tensor->by_value);
     cs_bench_finalize(bench, made);
     return made;
 }
@@ -64,29 +78,91 @@ static void set_scale(struct cs_bench *bench, cudnnBackendDescriptor_t operation
         cs_bench_set(bench, operation, name, CUDNN_TYPE_DOUBLE, 1, &value);
 }
 
+static cudnnBackendDescriptor_t make_convolution(struct cs_bench *bench,
+                                                 const struct cs_problem *problem,
+                                                 const cudnnBackendDescriptor_t *tensor)
+{
+    const struct cs_operation_names *names = &cs_operation_names[problem->direction];
+    cudnnBackendDescriptor_t conv = make_conv(bench, problem);
+    cudnnBackendDescriptor_t operation = cs_bench_make(bench, names->type);
+    for (int i = 0; i < CS_OPERANDS; i++)
+        cs_bench_set(bench, operation, names->operand[i], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                     &tensor[i]);
+    cs_bench_set(bench, operation, names->conv, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &conv);
+    set_scale(bench, operation, names->alpha, problem->alpha);
+    set_scale(bench, operation, names->beta, problem->beta);
+    cs_bench_finalize(bench, operation);
+    return operation;
+}
+
+/* The settings of a pointwise operation are spread over two descriptors, told apart by the number
+ * of the attribute. */
+static void set_settings(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor,
+                         const struct cs_pointwise *pointwise, bool of_operation)
+{
+    for (int i = 0; i < pointwise->settings; i++) {
+        const struct cs_setting *setting = &pointwise->setting[i];
+        bool is_operation = setting->name >= CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR;
+        if (is_operation == of_operation)
+            cs_bench_set(bench, descriptor, (cudnnBackendAttributeName_t)setting->name,
+                         (cudnnBackendAttributeType_t)setting->type, 1, &setting->bits);
+    }
+}
+
+static cudnnBackendDescriptor_t make_step(struct cs_bench *bench, const struct cs_step *step,
+                                          const cudnnBackendDescriptor_t *tensor)
+{
+    static const cudnnBackendAttributeName_t role[CS_PW_OPERANDS] = {
+        [CS_PW_X] = CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
+        [CS_PW_B] = CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+        [CS_PW_T] = CUDNN_ATTR_OPERATION_POINTWISE_TDESC,
+        [CS_PW_Y] = CUDNN_ATTR_OPERATION_POINTWISE_YDESC};
+    struct cs_pointwise pointwise;
+    cs_pointwise_unpack(step, &pointwise);
+    cudnnPointwiseMode_t mode = (cudnnPointwiseMode_t)pointwise.mode;
+    cudnnDataType_t precision = (cudnnDataType_t)pointwise.precision;
+    cudnnBackendDescriptor_t kind = cs_bench_make(bench, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    cs_bench_set(bench, kind, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+    cs_bench_set(bench, kind, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &precision);
+    set_settings(bench, kind, &pointwise, false);
+    cs_bench_finalize(bench, kind);
+    cudnnBackendDescriptor_t operation =
+        cs_bench_make(bench, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    cs_bench_set(bench, operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &kind);
+    for (int i = 0; i < CS_PW_OPERANDS; i++)
+        if (pointwise.operand[i] >= 0)
+            cs_bench_set(bench, operation, role[i], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                         &tensor[pointwise.operand[i]]);
+    set_settings(bench, operation, &pointwise, true);
+    cs_bench_finalize(bench, operation);
+    return operation;
+}
+
+/* In the client's order. */
+static int make_operations(struct cs_bench *bench, const struct cs_problem *problem,
+                           const cudnnBackendDescriptor_t *tensor,
+                           cudnnBackendDescriptor_t operation[CS_MAX_STEPS + 1])
+{
+    int made = 0;
+    for (int i = 0; i < problem->steps_before; i++)
+        operation[made++] = make_step(bench, &problem->step[i], tensor);
+    operation[made++] = make_convolution(bench, problem, tensor);
+    for (int i = problem->steps_before; i < problem->steps; i++)
+        operation[made++] = make_step(bench, &problem->step[i], tensor);
+    return made;
+}
+
 cudnnBackendDescriptor_t cs_parts_graph(struct cs_bench *bench, const struct cs_target *target,
                                         const struct cs_problem *problem)
 {
-    static const cudnnBackendAttributeName_t role[CS_OPERANDS] = {
-        [CS_X] = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-        [CS_FILTER] = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-        [CS_Y] = CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y};
-    cudnnBackendDescriptor_t conv = make_conv(bench, problem);
-    cudnnBackendDescriptor_t tensor[CS_OPERANDS];
-    for (int i = 0; i < CS_OPERANDS; i++)
+    cudnnBackendDescriptor_t tensor[CS_MAX_TENSORS], operation[CS_MAX_STEPS + 1];
+    for (int i = 0; i < problem->tensors; i++)
         tensor[i] = make_tensor(bench, &problem->tensor[i], problem->spatial, target->uid[i]);
-    cudnnBackendDescriptor_t operation =
-        cs_bench_make(bench, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-    for (int i = 0; i < CS_OPERANDS; i++)
-        cs_bench_set(bench, operation, role[i], CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &tensor[i]);
-    cs_bench_set(bench, operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &conv);
-    set_scale(bench, operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, problem->alpha);
-    set_scale(bench, operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, problem->beta);
-    cs_bench_finalize(bench, operation);
+    int operations = make_operations(bench, problem, tensor, operation);
     cudnnBackendDescriptor_t graph = cs_bench_make(bench, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    cs_bench_set(bench, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                 &operation);
+    cs_bench_set(bench, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                 operations, operation);
     if (target->handle)
         cs_bench_set(bench, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
                      &target->handle);
@@ -176,10 +252,9 @@ cudnnBackendDescriptor_t cs_parts_configuration(struct cs_bench *bench,
 }
 
 int cs_parts_heuristics(struct cs_bench *bench, const struct cs_target *target,
-                        const struct cs_problem *problem, cudnnBackendDescriptor_t *configuration,
-                        int capacity)
+                        const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
+                        cudnnBackendDescriptor_t *configuration, int capacity)
 {
-    cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
     cudnnBackendDescriptor_t graph = cs_parts_graph(bench, target, problem);
     cudnnBackendDescriptor_t made = cs_bench_make(bench, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     cs_bench_set(bench, made, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,

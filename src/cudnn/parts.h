@@ -10,12 +10,15 @@
 struct cs_target {
     cudnnHandle_t handle;            /* the device; or, if NULL, */
     cudnnBackendDescriptor_t device; /* its properties */
-    int64_t uid[CS_OPERANDS];        /* names of the operands in variant packs */
+    int64_t uid[CS_MAX_TENSORS];     /* names of the tensors in variant packs */
     int32_t sm_count;                /* settings of the client's engine beside its knobs; 0: none */
     bool no_clusters;
 };
 
-/* A finalized operation graph of the one convolution. */
+/* Our types as cuDNN's. */
+cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype);
+
+/* A finalized operation graph of the convolution and its steps. */
 cudnnBackendDescriptor_t cs_parts_graph(struct cs_bench *bench, const struct cs_target *target,
                                         const struct cs_problem *problem);
 
@@ -25,11 +28,11 @@ cudnnBackendDescriptor_t cs_parts_configuration(struct cs_bench *bench,
                                                 cudnnBackendDescriptor_t graph,
                                                 const struct cs_engine *engine);
 
-/* What the heuristics (mode A) offer for a problem, best first: at most `capacity` configurations.
- * Returns how many. */
+/* What the heuristics offer for a problem, best first: at most `capacity` configurations. Returns
+ * how many. */
 int cs_parts_heuristics(struct cs_bench *bench, const struct cs_target *target,
-                        const struct cs_problem *problem, cudnnBackendDescriptor_t *configuration,
-                        int capacity);
+                        const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
+                        cudnnBackendDescriptor_t *configuration, int capacity);
 
 /* A finalized execution plan. */
 cudnnBackendDescriptor_t cs_parts_plan(struct cs_bench *bench, const struct cs_target *target,

@@ -1,7 +1,9 @@
 #include "cudnn/real.h"
 
+#include "cudnn/runtime.h"
 #include "shim/dlsym.h"
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,6 +11,8 @@
 
 static const struct cs_real empty;
 static _Atomic(const struct cs_real *) bound;
+static const struct cs_runtime no_runtime;
+static _Atomic(const struct cs_runtime *) bound_runtime;
 
 /* Where the functions are looked for: one cuDNN, the dispatcher where it is loaded, else the
  * sub-libraries that a program linked alone, then whatever comes behind us. */
@@ -27,6 +31,16 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
+/* A dispatcher of another name: an older version's, or renamed by who packed it. */
+static int place_renamed(struct dl_phdr_info *object, size_t size, void *places)
+{
+    const char *slash = strrchr(object->dlpi_name, '/');
+    const char *file = slash ? slash + 1 : object->dlpi_name;
+    (void)size;
+    return strncmp(file, "libcudnn", strlen("libcudnn")) == 0 &&
+           strchr(".-", file[strlen("libcudnn")]) && place(places, object->dlpi_name);
+}
+
 static void find_places(struct places *places)
 {
     if (place(places, "libcudnn.so.9"))
@@ -34,6 +48,8 @@ static void find_places(struct places *places)
     place(places, "libcudnn_graph.so.9");
     place(places, "libcudnn_cnn.so.9");
     place(places, "libcudnn_ops.so.9");
+    if (places->count == 0)
+        dl_iterate_phdr(place_renamed, places);
     places->library[places->count++] = RTLD_NEXT;
 }
 
@@ -80,6 +96,33 @@ const struct cs_real *cs_real(void)
         return &empty;
     }
     if (atomic_compare_exchange_strong(&bound, &now, table))
+        return table;
+    free(table);
+    return now;
+}
+
+static void bind_runtime(struct cs_runtime *table)
+{
+    struct places places = {.count = 0};
+    if (!place(&places, "libcudart.so.13"))
+        place(&places, "libcudart.so.12");
+    places.library[places.count++] = RTLD_NEXT;
+#define CS_RUNTIME(name) table->name = (__typeof__(name) *)find(&places, #name);
+#include "cudnn/runtime.def"
+#undef CS_RUNTIME
+    (void)dlerror();
+}
+
+const struct cs_runtime *cs_runtime(void)
+{
+    const struct cs_runtime *now = atomic_load_explicit(&bound_runtime, memory_order_acquire);
+    if (now)
+        return now;
+    struct cs_runtime *table = malloc(sizeof *table);
+    if (!table)
+        return &no_runtime;
+    bind_runtime(table);
+    if (atomic_compare_exchange_strong(&bound_runtime, &now, table))
         return table;
     free(table);
     return now;

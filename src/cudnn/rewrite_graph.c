@@ -70,6 +70,16 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
     return told;
 }
 
+static struct cs_launcher launcher_of(const struct cs_shadow *plan, cudnnHandle_t handle,
+                                      cudnnBackendDescriptor_t pack)
+{
+    return (struct cs_launcher){.handle = handle,
+                                .rewrite = plan->plan.verdict.rewrite,
+                                .problem = &plan->graph->problem,
+                                .uid = plan->graph->uid,
+                                .pack = pack};
+}
+
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                    cudnnBackendDescriptor_t pack)
 {
@@ -78,17 +88,7 @@ int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t ha
     struct cs_addresses addresses;
     bool understood = noted && cs_describe_pack(noted, plan->graph, &addresses) &&
                       (addresses.workspace || verdict->told == 0);
-    struct cs_launcher launcher = {
-        .handle = handle, .rewrite = verdict->rewrite, .uid = plan->graph->uid, .pack = pack};
+    struct cs_launcher launcher = launcher_of(plan, handle, pack);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher);
     return cs_flow_run(cs, verdict, &gpu, understood ? &addresses : NULL);
-}
-
-cudnnBackendDescriptor_t cs_rewrite_whole(cudnnBackendDescriptor_t plan)
-{
-    const struct cs_shadow *shadow = cs_shadow_find(plan);
-    if (!shadow || shadow->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ||
-        !shadow->plan.verdict.rewrite)
-        return plan;
-    return cs_kernel_plan(shadow->plan.verdict.rewrite->lifeboat);
 }

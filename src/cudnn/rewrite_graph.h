@@ -16,9 +16,4 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                    cudnnBackendDescriptor_t pack);
 
-/* The descriptor that stands for a plan where it must run as one piece: the lifeboat of a rewritten
- * plan, since its full plan must not run in the workspace that was told; otherwise the plan itself.
- */
-cudnnBackendDescriptor_t cs_rewrite_whole(cudnnBackendDescriptor_t plan);
-
 #endif

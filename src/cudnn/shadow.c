@@ -1,5 +1,6 @@
 #include "cudnn/shadow.h"
 
+#include "cudnn/operation.h"
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -40,7 +41,12 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
         return offsetof(struct cs_shadow, tensor) + sizeof(struct cs_tensor_note);
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
         return offsetof(struct cs_shadow, conv) + sizeof(struct cs_conv_note);
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pointwise) + sizeof(struct cs_pointwise_note);
+    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         return offsetof(struct cs_shadow, operation) + sizeof(struct cs_operation_note);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
         return offsetof(struct cs_shadow, graph_note) + sizeof(struct cs_graph_note);
@@ -53,24 +59,29 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* The rows of a pack are read only as far as they were set. */
+/* The rows of packs and graphs are read only as far as they were set. */
 static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
 {
-    return type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR ? offsetof(struct cs_shadow, pack.pointer)
-                                                         : bytes_of(type);
+    switch (type) {
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pack.pointer);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        return offsetof(struct cs_shadow, graph_note.operation);
+    default:
+        return bytes_of(type);
+    }
 }
 
 static void defaults(struct cs_shadow *shadow)
 {
-    switch (shadow->type) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+    enum cs_direction direction;
+    if (shadow->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
         shadow->tensor.alignment = 1;
-        break;
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    } else if (cs_operation_direction(shadow->type, &direction)) {
+        shadow->operation.type = shadow->type;
         shadow->operation.alpha = 1;
-        break;
-    default:
-        break;
+    } else if (shadow->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
+        shadow->operation.type = shadow->type;
     }
 }
 

@@ -7,54 +7,8 @@
 #define CS_CUDNN_SHADOW_H
 
 #include "cudnn/graph.h"
+#include "cudnn/note.h"
 #include "shim/flow.h"
-
-/* How many operands of a variant pack are noted (a pack with more is not understood), and how many
- * operations of a graph are looked at. */
-enum {
-    CS_PACK_OPERANDS = 16,
-    CS_GRAPH_OPS = 8
-};
-
-struct cs_tensor_note {
-    int dims;                                 /* as the client counts them: 3 to 5 */
-    int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
-    int64_t uid;
-    int64_t alignment;
-    enum cs_dtype dtype;
-    enum cs_reason reason; /* why it cannot be planned with; CS_REASON_NONE */
-};
-
-struct cs_conv_note {
-    int spatial;
-    int64_t pre[CS_SPATIAL], post[CS_SPATIAL], stride[CS_SPATIAL], dilation[CS_SPATIAL];
-    bool flipped;
-    enum cs_dtype compute;
-    enum cs_reason reason;
-};
-
-struct cs_operation_note {
-    struct cs_tensor_note tensor[CS_OPERANDS];
-    struct cs_conv_note conv;
-    double alpha, beta;
-    enum cs_reason reason;
-};
-
-struct cs_graph_note {
-    int operations;   /* as many as the client gave */
-    bool convolution; /* at least one of them is */
-    enum cs_reason reason;
-    cudnnHandle_t handle;
-    struct cs_operation_note operation; /* the only one, if it is only one */
-};
-
-struct cs_pack_note {
-    int pointers, uids; /* -1: more than are noted */
-    bool overridden;    /* an attribute beyond pointers, names and workspace */
-    void *workspace;
-    void *pointer[CS_PACK_OPERANDS];
-    int64_t uid[CS_PACK_OPERANDS];
-};
 
 struct cs_plan_note {
     enum cs_reason reason; /* set before the plan is finalized */
@@ -71,6 +25,7 @@ struct cs_shadow {
     union {
         struct cs_tensor_note tensor;
         struct cs_conv_note conv;
+        struct cs_pointwise_note pointwise;
         struct cs_operation_note operation;
         struct cs_graph_note graph_note;
         struct cs_plan_note plan;

@@ -4,7 +4,9 @@
 #include "decide/search.h"
 
 enum {
-    LIFEBOAT_ASKS = 2
+    LIFEBOAT_ASKS = 2,
+    PRODUCT_ASKS = 22, /* kept for products of two cuts */
+    COMPILED_ASKS = 8  /* where every one may take seconds; lifeboats are never compiled */
 };
 
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
@@ -20,8 +22,7 @@ static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limi
 static void list_untiled(struct cs_search *search, int64_t wanted)
 {
     search->candidate[search->candidates++] = (struct cs_candidate){
-        .axis = CS_AXIS_NONE,
-        .step = 1,
+        .tiling = {.step = {1, 1}},
         .tiles = 1,
         .kinds = 1,
         .workspace = wanted,
@@ -30,41 +31,39 @@ static void list_untiled(struct cs_search *search, int64_t wanted)
 
 static enum cs_status list_count(struct cs_search *search, enum cs_axis axis, int64_t tiles)
 {
-    int64_t extent = cs_axis_extent(search->problem, axis);
+    int64_t extent = cs_axis_extent(search->problem, axis), bytes;
+    enum cs_probed probed;
     if (tiles > CS_MAX_TILES)
         tiles = CS_MAX_TILES;
     if (tiles > extent)
         tiles = extent;
-    return tiles > 1 ? cs_search_step(search, axis, cs_ceil_div(extent, tiles)) : CS_OK;
+    struct cs_tiling tiling = {.axis = {axis},
+                               .step = {tiles > 1 ? cs_ceil_div(extent, tiles) : 1, 1}};
+    return tiles > 1 ? cs_search_probe(search, &tiling, &probed, &bytes) : CS_OK;
 }
 
-/* No later axis can beat what was found on an earlier one: fewer tiles, or as many with less halo.
- */
-static int64_t most_tiles(const struct cs_search *search)
+static enum cs_status list_axis(struct cs_search *search, enum cs_axis axis, int64_t tiles)
 {
-    int64_t most = INT64_MAX;
-    for (int i = 1; i < search->candidates; i++) {
-        const struct cs_candidate *candidate = &search->candidate[i];
-        int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
-        if (beaten_by < most)
-            most = beaten_by;
-    }
-    return most;
+    return tiles > 0 ? list_count(search, axis, tiles)
+                     : cs_search_fewest(search, axis, cs_search_most(search));
 }
 
-static enum cs_status list_axes(struct cs_search *search, int64_t tiles, int64_t wanted)
+/* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
+ * products make the smallest tiles: each only for problems that nothing before helps. */
+static enum cs_status list_tilings(struct cs_search *search, int64_t tiles)
 {
-    for (int axis = CS_AXIS_N; axis < CS_AXES; axis++) {
-        /* Slices along W are the least contiguous: only for problems that nothing else helps. */
-        if (axis == CS_AXIS_W && search->candidates > 1)
-            break;
-        enum cs_status status =
-            tiles > 0 ? list_count(search, (enum cs_axis)axis, tiles)
-                      : cs_search_fewest(search, (enum cs_axis)axis, most_tiles(search), wanted);
-        if (status != CS_OK)
-            return status;
+    static const enum cs_axis stages[][CS_DIMS] = {
+        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_C}};
+    for (size_t stage = 0; stage < sizeof stages / sizeof *stages; stage++) {
+        for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
+            enum cs_status status = list_axis(search, stages[stage][i], tiles);
+            if (status != CS_OK)
+                return status;
+        }
+        if (search->candidates > 1)
+            return CS_OK;
     }
-    return CS_OK;
+    return tiles > 0 ? CS_OK : cs_search_products(search);
 }
 
 static const struct cs_candidate *
@@ -133,8 +132,7 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
 {
     return (struct cs_decision){
         .reason = reason,
-        .axis = CS_AXIS_NONE,
-        .step = 1,
+        .tiling = {.step = {1, 1}},
         .tiles = 1,
         .wanted = wanted,
         .told = wanted,
@@ -154,23 +152,24 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
+        .wanted = wanted,
         /* A policy of fixed counts may well exceed the limit, but nothing may exceed what was
            wanted. */
         .limit = tiles > 0 || wanted < limits->workspace ? wanted : limits->workspace,
-        .asks_left = CS_MAX_ASKS - LIFEBOAT_ASKS,
+        .asks_left = vendor->compiles ? COMPILED_ASKS : CS_MAX_ASKS - LIFEBOAT_ASKS,
+        .asks_kept = vendor->compiles ? 0 : PRODUCT_ASKS,
     };
     list_untiled(&search, wanted);
-    if (list_axes(&search, tiles, wanted) != CS_OK)
+    if (list_tilings(&search, tiles) != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
     const struct cs_candidate *best = pick(&search, policy, limits);
-    if (!best || best->axis == CS_AXIS_NONE)
+    if (!best || best->tiling.axis[0] == CS_AXIS_NONE)
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 
     struct cs_decision decision = {
         .reason = CS_REASON_REPORT_ONLY,
-        .axis = best->axis,
-        .step = best->step,
+        .tiling = best->tiling,
         .tiles = best->tiles,
         .wanted = wanted,
         .told = wanted,

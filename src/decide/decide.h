@@ -10,8 +10,7 @@
 struct cs_decision {
     enum cs_reason reason; /* CS_REASON_NONE: rewrite as below. CS_REASON_REPORT_ONLY: the tiling
                               below was not applied */
-    enum cs_axis axis;
-    int64_t step;
+    struct cs_tiling tiling;
     int64_t tiles;
     int64_t wanted; /* bytes the client's plan asks for */
     int64_t told;   /* bytes the rewritten plan asks for, its lifeboat counted in; = wanted if it is
@@ -23,10 +22,11 @@ struct cs_decision {
 };
 
 /* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
- * reason. Asks the vendor for at most CS_MAX_ASKS plans, none at all when the workspace is within
- * the threshold: limits->threshold, or limits->workspace if that is less or the threshold negative.
- * A threshold of 0 is below every call for a policy that takes a fixed number of tiles: it tiles
- * those that want nothing, too. No tiling that needs more than `wanted` is ever taken. */
+ * reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles), none at
+ * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
+ * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
+ * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
+ * `wanted` is ever taken. */
 enum {
     CS_MAX_ASKS = 48
 };

@@ -8,12 +8,6 @@ enum {
     EARLY_TURNS = 6  /* probes that follow the model; the others halve */
 };
 
-enum outcome {
-    FITS, /* every kind was asked; listed */
-    OVER, /* some kind needs more than the limit */
-    HOLE  /* illegal, refused, or no asks left */
-};
-
 /* What is known of one axis. Fewer tiles mean a larger step, so the step sought is the largest that
  * fits. */
 struct bracket {
@@ -25,52 +19,81 @@ struct bracket {
     double step[2], bytes[2]; /* the last two answers: a line through them tells where to look */
 };
 
-static enum cs_status ask(struct cs_search *search, struct cs_kind *kind)
+static enum cs_status ask(struct cs_search *search, int64_t kind)
 {
     const struct cs_vendor *vendor = search->vendor;
     void *kernel = NULL;
     int64_t workspace = 0;
-    if (search->asks_left == 0)
+    struct cs_problem problem;
+    if (search->asks_left <= (search->candidates > 1 ? 0 : search->asks_kept))
         return CS_REFUSED;
     search->asks_left--;
     search->asked++;
-    enum cs_status status = vendor->build(vendor->ctx, &kind->problem, &kernel, &workspace);
+    cs_plan_problem(&search->plan, kind, &problem);
+    enum cs_status status = vendor->build(vendor->ctx, &problem, &kernel, &workspace);
     if (status != CS_OK)
         return status == CS_NOMEM ? CS_NOMEM : CS_REFUSED;
     vendor->destroy(kernel);
     if (workspace < 0)
         return CS_REFUSED;
     search->answered++;
-    kind->workspace = workspace;
+    search->plan.kind[kind].workspace = workspace;
     return CS_OK;
 }
 
-static int64_t largest_kind(const struct cs_plan *plan, enum cs_axis axis, unsigned asked)
+struct extent {
+    int64_t count, in_count;
+};
+
+static struct extent extent_of(const struct cs_plan *plan, int64_t kind)
+{
+    int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
+    const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
+    struct extent extent = {1, 1};
+    for (int c = 0; c < plan->cuts; c++) {
+        const struct cs_slice *slice = &plan->cut[c].slice[at[c]];
+        if (!cs_mul(extent.count, slice->count, &extent.count))
+            extent.count = INT64_MAX;
+        if (!cs_mul(extent.in_count, slice->in_count, &extent.in_count))
+            extent.in_count = INT64_MAX;
+    }
+    return extent;
+}
+
+int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
 {
     int64_t largest = -1;
-    enum cs_dim dim = cs_axis_dim(axis);
+    struct extent most = {0, 0};
     for (int64_t i = 0; i < plan->kinds; i++) {
-        if (asked >> i & 1)
+        struct extent extent = extent_of(plan, i);
+        if (skipped >> i & 1)
             continue;
-        if (largest < 0) {
+        if (largest < 0 || extent.count > most.count ||
+            (extent.count == most.count && extent.in_count > most.in_count)) {
             largest = i;
-            continue;
+            most = extent;
         }
-        const struct cs_tensor *new = plan->kind[i].problem.tensor;
-        const struct cs_tensor *old = plan->kind[largest].problem.tensor;
-        int64_t more = new[CS_Y].dims[dim] - old[CS_Y].dims[dim];
-        if (more > 0 || (more == 0 && new[CS_X].dims[dim] > old[CS_X].dims[dim]))
-            largest = i;
     }
     return largest;
+}
+
+int64_t cs_search_most(const struct cs_search *search)
+{
+    int64_t most = INT64_MAX;
+    for (int i = 1; i < search->candidates; i++) {
+        const struct cs_candidate *candidate = &search->candidate[i];
+        int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
+        if (beaten_by < most)
+            most = beaten_by;
+    }
+    return most;
 }
 
 static void list(struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
     search->candidate[search->candidates++] = (struct cs_candidate){
-        .axis = plan->axis,
-        .step = plan->step,
+        .tiling = cs_plan_tiling(plan),
         .tiles = plan->tiles,
         .kinds = plan->kinds,
         .workspace = plan->workspace,
@@ -78,43 +101,57 @@ static void list(struct cs_search *search)
     };
 }
 
-/* The kind that looks largest is asked first: mostly it settles that a cut does not fit. *bytes_p
- * is what that kind needs, or a kind that needs more than the limit. */
-static enum cs_status probe(struct cs_search *search, enum cs_axis axis, int64_t step,
-                            enum outcome *outcome_p, int64_t *bytes_p)
+static bool too_much(const struct cs_search *search, int64_t kind)
+{
+    return search->plan.kind[kind].workspace > search->limit - search->plan.staged;
+}
+
+/* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. */
+enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling *tiling,
+                               enum cs_probed *probed_p, int64_t *bytes_p)
 {
     struct cs_plan *plan = &search->plan;
-    enum cs_status status = cs_plan_cut(search->problem, axis, step, plan);
-    *outcome_p = HOLE;
+    enum cs_status status = cs_plan_cut(search->problem, tiling, plan);
+    *probed_p = CS_HOLE;
     if (status != CS_OK) {
         search->overflowed |= status == CS_OVERFLOW;
         return CS_OK;
     }
     unsigned asked = 0;
     for (int64_t i = 0; i < plan->kinds; i++) {
-        int64_t kind = largest_kind(plan, axis, asked);
-        status = ask(search, &plan->kind[kind]);
+        int64_t kind = cs_search_largest(plan, asked);
+        status = ask(search, kind);
         if (status != CS_OK)
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
         asked |= 1u << kind;
-        if (i == 0 || plan->kind[kind].workspace > search->limit)
-            *bytes_p = plan->kind[kind].workspace;
-        if (plan->kind[kind].workspace > search->limit) {
-            *outcome_p = OVER;
+        if ((i == 0 || too_much(search, kind)) &&
+            !cs_add(plan->kind[kind].workspace, plan->staged, bytes_p))
+            *bytes_p = INT64_MAX;
+        if (too_much(search, kind)) {
+            *probed_p = CS_OVER;
             return CS_OK;
         }
     }
     cs_plan_settle(plan);
     list(search);
-    *outcome_p = FITS;
+    *probed_p = CS_FITS;
     return CS_OK;
 }
 
-enum cs_status cs_search_step(struct cs_search *search, enum cs_axis axis, int64_t step)
+/* A cut of one axis; steps are counted in the units that they are rounded to. */
+static struct cs_tiling along(const struct cs_search *search, enum cs_axis axis, int64_t step)
 {
-    enum outcome outcome;
-    int64_t bytes = 0;
-    return probe(search, axis, step, &outcome, &bytes);
+    int64_t unit = cs_axis_unit(search->problem, axis);
+    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}};
+    if (!cs_mul(step, unit, &tiling.step[0]))
+        tiling.step[0] = INT64_MAX;
+    return tiling;
+}
+
+static bool legal_step(struct cs_search *search, enum cs_axis axis, int64_t step)
+{
+    struct cs_tiling tiling = along(search, axis, step);
+    return cs_plan_cut(search->problem, &tiling, &search->plan) == CS_OK;
 }
 
 /* Small steps are illegal where they give too many tiles or kinds; found without asking. 0 if every
@@ -123,7 +160,7 @@ static int64_t smallest_step(struct cs_search *search, enum cs_axis axis, int64_
                              int64_t most)
 {
     int64_t illegal = cs_ceil_div(extent, most) - 1, legal = illegal + 1;
-    while (cs_plan_cut(search->problem, axis, legal, &search->plan) != CS_OK) {
+    while (!legal_step(search, axis, legal)) {
         illegal = legal;
         if (legal > extent / 2)
             return 0;
@@ -131,7 +168,7 @@ static int64_t smallest_step(struct cs_search *search, enum cs_axis axis, int64_
     }
     while (legal - illegal > 1) {
         int64_t middle = illegal + (legal - illegal) / 2;
-        if (cs_plan_cut(search->problem, axis, middle, &search->plan) == CS_OK)
+        if (legal_step(search, axis, middle))
             legal = middle;
         else
             illegal = middle;
@@ -180,9 +217,9 @@ static int64_t next_step(const struct bracket *bracket, int64_t limit, int turn)
     return step < bracket->over ? step : 0;
 }
 
-static void learn(struct bracket *bracket, int64_t step, enum outcome outcome, int64_t bytes)
+static void learn(struct bracket *bracket, int64_t step, enum cs_probed outcome, int64_t bytes)
 {
-    if (outcome == HOLE) {
+    if (outcome == CS_HOLE) {
         bracket->holes++;
         if (step == bracket->smallest)
             bracket->smallest++;
@@ -190,7 +227,7 @@ static void learn(struct bracket *bracket, int64_t step, enum outcome outcome, i
             bracket->over = step;
         return;
     }
-    if (outcome == FITS)
+    if (outcome == CS_FITS)
         bracket->fits = step;
     else
         bracket->over = step;
@@ -200,10 +237,10 @@ static void learn(struct bracket *bracket, int64_t step, enum outcome outcome, i
     bracket->bytes[1] = (double)bytes;
 }
 
-enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int64_t most,
-                                int64_t wanted)
+enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int64_t most)
 {
-    int64_t extent = cs_axis_extent(search->problem, axis);
+    int64_t extent =
+        cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
     int64_t limit = search->limit;
     if (extent < 2 || most < 2)
         return CS_OK;
@@ -212,16 +249,17 @@ enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int
         .smallest = smallest_step(search, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
         .over = extent,
         .step = {0, (double)extent},
-        .bytes = {0, (double)wanted},
+        .bytes = {0, (double)search->wanted},
     };
     if (bracket.smallest == 0)
         return CS_OK;
     /* Under a bound from another axis the first question is whether this one can keep up at all. */
     int64_t step = most < CS_MAX_TILES ? bracket.smallest : next_step(&bracket, limit, 0);
     for (int turn = 1; turn <= MOST_TURNS && step > 0; turn++) {
-        enum outcome outcome;
+        enum cs_probed outcome;
         int64_t bytes = 0;
-        enum cs_status status = probe(search, axis, step, &outcome, &bytes);
+        struct cs_tiling tiling = along(search, axis, step);
+        enum cs_status status = cs_search_probe(search, &tiling, &outcome, &bytes);
         if (status != CS_OK)
             return status;
         learn(&bracket, step, outcome, bytes);

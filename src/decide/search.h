@@ -1,5 +1,5 @@
-/* Finding the tilings of one axis that are worth a policy's look, with as few questions to the
- * vendor as it takes. */
+/* Finding the tilings that are worth a policy's look, with as few questions to the vendor as it
+ * takes. */
 #ifndef CS_DECIDE_SEARCH_H
 #define CS_DECIDE_SEARCH_H
 
@@ -12,8 +12,10 @@ enum {
 struct cs_search {
     const struct cs_problem *problem;
     const struct cs_vendor *vendor;
+    int64_t wanted;      /* bytes of the untiled plan */
     int64_t limit;       /* bytes that a tiling may need to be listed */
     int64_t asks_left;   /* vendor plans that may still be built */
+    int64_t asks_kept;   /* of these for products, as long as no tiling is listed */
     int64_t asked;       /* vendor plans built, refused ones too */
     int64_t answered;    /* those that were not refused */
     bool overflowed;     /* some cut left 64 bits */
@@ -22,16 +24,36 @@ struct cs_search {
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
 
-/* Lists the cut of `axis` in tiles of `step` if it is legal, none of its kinds is refused and it
- * needs at most the limit. CS_OK whether listed or not; CS_NOMEM. */
-CS_MUST_CHECK enum cs_status cs_search_step(struct cs_search *search, enum cs_axis axis,
-                                            int64_t step);
+enum cs_probed {
+    CS_FITS, /* every kind was asked; listed */
+    CS_OVER, /* some kind needs more than the limit */
+    CS_HOLE  /* illegal, refused, or no asks left */
+};
+
+/* Lists a tiling if it is legal, none of its kinds is refused and it needs at most the limit.
+ * *bytes_p is what the kind that looks largest needs, or one that needs more than the limit, with
+ * what is staged; not set at a hole. CS_OK whatever *probed_p says; CS_NOMEM. */
+CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search,
+                                             const struct cs_tiling *tiling,
+                                             enum cs_probed *probed_p, int64_t *bytes_p);
 
 /* Lists the cut of `axis` into the fewest tiles that needs at most the limit, and what it met on
  * the way there. Looks at no cut into more than `most` tiles. Where the vendor's workspaces do not
  * shrink with the tile, what is listed is still true but may not be the fewest. CS_OK whether
  * something was listed or not; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis,
-                                              int64_t most, int64_t wanted);
+                                              int64_t most);
+
+/* The same for products of two cuts: the first pair of axes that has one, with the outer counts
+ * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
+ * is foretold from the operands' sizes. */
+CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
+
+/* The kind of a plan that looks largest of those not in `skipped`, a set of bits; -1 if all are. */
+int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped);
+
+/* No tiling with more tiles than this can beat what is listed: fewer tiles, or as many with less
+ * halo. */
+int64_t cs_search_most(const struct cs_search *search);
 
 #endif

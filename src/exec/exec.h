@@ -1,7 +1,8 @@
 /* Walks a plan over a device. Takes everything it needs before the first launch (the point of no
  * return); what fails before that is run on the lifeboat. After it, a failure is repaired by the
- * lifeboat only if running again gives the same result: beta is 0 and the output overlaps no input.
- * Otherwise the vendor's status is returned as it is. */
+ * lifeboat only if running again gives the same result: beta is 0 and nothing that is written is
+ * read. Otherwise the vendor's status is returned as it is. A plan without tiles runs on the
+ * lifeboat. */
 #ifndef CS_EXEC_EXEC_H
 #define CS_EXEC_EXEC_H
 

@@ -2,22 +2,33 @@
 #include "plan/line.h"
 #include <string.h>
 
-/* Output elements whose window lies in the padding before the input, and the first one whose window
- * lies behind it. Windows move forward with the output, so those two sets are a head and a tail,
- * and a tile between them always meets the input. */
+/* How often the range that follows is read: elements of all tiles together, and those of them that
+ * are not the same. */
+struct reading {
+    int64_t read, distinct;
+};
+
+/* Elements of y whose window lies in the padding before x, and the first one whose window lies
+ * behind it. Windows move forward with y, so those two sets are a head and a tail, and a tile
+ * between them always meets x. */
 static enum cs_status padding_only(const struct cs_line *line, int64_t *before_p, int64_t *behind_p)
 {
     int64_t end;
-    if (!cs_add(line->in, line->pre, &end))
+    *before_p = 0;
+    *behind_p = line->divided;
+    if (line->transposed)
+        return CS_OK;
+    if (!cs_add(line->following, line->pre, &end))
         return CS_OVERFLOW;
-    *before_p = line->pre < line->reach ? 0 : (line->pre - line->reach) / line->stride + 1;
+    if (line->pre >= line->reach)
+        *before_p = (line->pre - line->reach) / line->stride + 1;
     *behind_p = cs_ceil_div(end, line->stride);
     return CS_OK;
 }
 
 /* Tile boundaries: multiples of the step, tiles in the padding alone merged into the first or last
- * that meets the input. */
-static enum cs_status lay_out(const struct cs_line *line, int64_t step, struct cs_plan *plan)
+ * that meets x. */
+static enum cs_status lay_out(const struct cs_line *line, int64_t step, struct cs_cut *cut)
 {
     int64_t before, behind, head;
     enum cs_status status = padding_only(line, &before, &behind);
@@ -25,194 +36,309 @@ static enum cs_status lay_out(const struct cs_line *line, int64_t step, struct c
         return status;
 
     int64_t begin = before / step;
-    int64_t end = cs_ceil_div(line->out < behind ? line->out : behind, step);
+    int64_t end = cs_ceil_div(line->divided < behind ? line->divided : behind, step);
     if (end - begin < 2 || end - begin > CS_MAX_TILES)
         return CS_ILLEGAL;
     if (!cs_mul(begin + 1, step, &head))
         return CS_OVERFLOW;
-    plan->head = head;
-    plan->step = step;
-    plan->tiles = end - begin;
+    cut->head = head;
+    cut->step = step;
+    cut->tiles = end - begin;
     return CS_OK;
 }
 
-static enum cs_status tile_window(const struct cs_plan *plan, const struct cs_line *line,
-                                  int64_t index, struct cs_window *window)
+static enum cs_status range_at(const struct cs_cut *cut, const struct cs_line *line, int64_t index,
+                               struct cs_range *range)
 {
-    int64_t first = 0, count = plan->head;
+    int64_t first = 0, count = cut->head;
     if (index > 0) {
-        if (!cs_mul(index - 1, plan->step, &first) || !cs_add(first, plan->head, &first))
+        if (!cs_mul(index - 1, cut->step, &first) || !cs_add(first, cut->head, &first))
             return CS_OVERFLOW;
-        count = plan->step;
+        count = cut->step;
     }
-    if (index == plan->tiles - 1 && !cs_add(line->out, -first, &count))
+    if (index == cut->tiles - 1 && !cs_add(line->divided, -first, &count))
         return CS_OVERFLOW;
-    return cs_line_window(line, first, count, window);
+    return count < 1 ? CS_ILLEGAL : cs_line_range(line, first, count, range);
 }
 
-static enum cs_status tile_offset(const struct cs_tensor *tensor, enum cs_dim dim, int64_t first,
-                                  int64_t *offset_p)
+/* Bytes from the start of a tensor to where a range starts in it. */
+static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axis axis, int tensor,
+                                   const struct cs_range *range, int64_t *offset_p)
 {
-    int64_t offset;
-    if (!cs_mul(first, tensor->strides[dim], &offset) ||
-        !cs_mul(offset, cs_dtype_size(tensor->dtype), &offset))
-        return CS_OVERFLOW;
+    const struct cs_tensor *t = &problem->tensor[tensor];
+    enum cs_dim dim = cs_axis_cuts(problem, axis, tensor);
+    int64_t offset = 0;
+    if (dim != CS_DIMS) {
+        int64_t first = t->side == cs_divided_side(problem) ? range->first : range->in_first;
+        if (!cs_mul(first, t->strides[dim], &offset) ||
+            !cs_mul(offset, cs_dtype_size(t->dtype), &offset))
+            return CS_OVERFLOW;
+    }
     *offset_p = offset;
     return CS_OK;
 }
 
-static enum cs_status tile_at(const struct cs_plan *plan, const struct cs_line *line, int64_t index,
-                              struct cs_tile *tile)
+static bool slice_is(const struct cs_slice *slice, const struct cs_range *range, bool accumulates)
 {
-    struct cs_window window;
-    int64_t x, y;
-    enum cs_status status = tile_window(plan, line, index, &window);
-    if (status == CS_OK)
-        status = tile_offset(&plan->problem.tensor[CS_X], line->dim, window.in_first, &x);
-    if (status == CS_OK)
-        status = tile_offset(&plan->problem.tensor[CS_Y], line->dim, window.first, &y);
-    if (status != CS_OK)
-        return status;
-
-    *tile = (struct cs_tile){
-        .kind = plan->kind_of[index],
-        .first = window.first,
-        .count = window.count,
-        .in_first = window.in_first,
-        .in_count = window.in_count,
-        .pre = window.pre,
-        .post = window.post,
-        .offset = {[CS_X] = x, [CS_FILTER] = 0, [CS_Y] = y},
-    };
-    return CS_OK;
+    return slice->count == range->count && slice->in_count == range->in_count &&
+           slice->pre == range->pre && slice->post == range->post &&
+           slice->accumulates == accumulates;
 }
 
-static void tile_problem(const struct cs_problem *whole, enum cs_dim dim,
-                         const struct cs_tile *tile, struct cs_problem *problem)
+static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_range *range,
+                                bool accumulates, struct cs_cut *cut, int64_t *index_p)
 {
-    *problem = *whole;
-    problem->tensor[CS_X].dims[dim] = tile->in_count;
-    problem->tensor[CS_Y].dims[dim] = tile->count;
-    if (dim >= CS_D) {
-        problem->pre[dim - CS_D] = tile->pre;
-        problem->post[dim - CS_D] = tile->post;
+    int64_t index = 0;
+    while (index < cut->slices && !slice_is(&cut->slice[index], range, accumulates))
+        index++;
+    if (index == CS_MAX_KINDS)
+        return CS_ILLEGAL;
+    if (index == cut->slices) {
+        struct cs_slice *slice = &cut->slice[index];
+        *slice = (struct cs_slice){.count = range->count,
+                                   .in_count = range->in_count,
+                                   .pre = range->pre,
+                                   .post = range->post,
+                                   .accumulates = accumulates};
+        for (int i = 0; i < problem->tensors; i++)
+            slice->alignment[i] = problem->tensor[i].alignment;
+        cut->slices++;
     }
-}
-
-static bool tile_is_of(const struct cs_problem *kind, enum cs_dim dim, const struct cs_tile *tile)
-{
-    if (kind->tensor[CS_X].dims[dim] != tile->in_count ||
-        kind->tensor[CS_Y].dims[dim] != tile->count)
-        return false;
-    return dim < CS_D ||
-           (kind->pre[dim - CS_D] == tile->pre && kind->post[dim - CS_D] == tile->post);
+    *index_p = index;
+    return CS_OK;
 }
 
 /* Every tile of a kind runs the same execution plan, so the kind can promise only what all of its
  * tiles keep. */
-static void lower_alignments(struct cs_problem *kind, const struct cs_tile *tile)
+static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs_axis axis,
+                                       const struct cs_range *range, struct cs_slice *slice)
 {
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t kept = tile->offset[i] & -tile->offset[i];
-        if (kept != 0 && kept < kind->tensor[i].alignment)
-            kind->tensor[i].alignment = kept;
+    for (int i = 0; i < problem->tensors; i++) {
+        int64_t offset;
+        if (offset_along(problem, axis, i, range, &offset) != CS_OK)
+            return CS_OVERFLOW;
+        int64_t kept = offset & -offset;
+        if (kept != 0 && kept < slice->alignment[i])
+            slice->alignment[i] = kept;
     }
-}
-
-static enum cs_status add_tile(struct cs_plan *plan, enum cs_dim dim, int64_t index,
-                               const struct cs_tile *tile)
-{
-    int64_t kind = 0;
-    while (kind < plan->kinds && !tile_is_of(&plan->kind[kind].problem, dim, tile))
-        kind++;
-    if (kind == CS_MAX_KINDS)
-        return CS_ILLEGAL;
-    if (kind == plan->kinds) {
-        tile_problem(&plan->problem, dim, tile, &plan->kind[kind].problem);
-        plan->kinds++;
-    }
-    lower_alignments(&plan->kind[kind].problem, tile);
-    plan->kind[kind].tiles++;
-    plan->kind_of[index] = (uint8_t)kind;
     return CS_OK;
 }
 
-static enum cs_status halo_bytes(const struct cs_plan *plan, const struct cs_line *line,
-                                 int64_t elements, int64_t *halo_p)
+static enum cs_status add_slices(const struct cs_problem *problem, const struct cs_line *line,
+                                 struct cs_cut *cut, struct reading *following)
 {
-    int64_t bytes;
-    enum cs_status status = cs_tensor_bytes(&plan->problem.tensor[CS_X], &bytes);
-    if (status != CS_OK)
-        return status;
-    return cs_mul(elements, bytes / line->in, halo_p) ? CS_OK : CS_OVERFLOW;
-}
-
-static enum cs_status add_tiles(struct cs_plan *plan, const struct cs_line *line)
-{
-    int64_t reread = 0, read_end = 0;
-    for (int64_t i = 0; i < plan->tiles; i++) {
-        struct cs_tile tile;
-        enum cs_status status = tile_at(plan, line, i, &tile);
+    int64_t read_end = 0;
+    bool sums = cs_axis_accumulates(problem, cut->axis);
+    for (int64_t i = 0; i < cut->tiles; i++) {
+        struct cs_range range;
+        int64_t slice;
+        enum cs_status status = range_at(cut, line, i, &range);
         if (status == CS_OK)
-            status = add_tile(plan, line->dim, i, &tile);
+            status = slice_for(problem, &range, sums && (i > 0 || problem->beta == 1), cut, &slice);
+        if (status == CS_OK)
+            status = lower_alignments(problem, cut->axis, &range, &cut->slice[slice]);
         if (status != CS_OK)
             return status;
-        if (tile.in_first < read_end && !cs_add(reread, read_end - tile.in_first, &reread))
+        cut->slice_of[i] = (uint8_t)slice;
+
+        int64_t end = range.in_first + range.in_count;
+        int64_t fresh = end - (range.in_first > read_end ? range.in_first : read_end);
+        following->distinct += fresh > 0 ? fresh : 0;
+        if (!cs_add(following->read, range.in_count, &following->read))
             return CS_OVERFLOW;
-        read_end = tile.in_first + tile.in_count;
+        read_end = end > read_end ? end : read_end;
     }
-    return halo_bytes(plan, line, reread, &plan->halo);
+    return CS_OK;
 }
 
-static void whole_plan(struct cs_plan *plan)
-{
-    plan->head = 1;
-    plan->step = 1;
-    plan->tiles = 1;
-    plan->kinds = 1;
-    plan->kind[0].problem = plan->problem;
-    plan->kind[0].tiles = 1;
-}
-
-enum cs_status cs_plan_cut(const struct cs_problem *problem, enum cs_axis axis, int64_t step,
-                           struct cs_plan *plan)
+static enum cs_status cut_axis(const struct cs_problem *problem, enum cs_axis axis, int64_t step,
+                               struct cs_cut *cut, struct reading *following)
 {
     struct cs_line line;
-    memset(plan, 0, sizeof *plan);
-    plan->problem = *problem;
-    plan->axis = axis;
-    if (axis == CS_AXIS_NONE) {
-        whole_plan(plan);
-        return CS_OK;
-    }
-    if (step < 1 || step >= cs_axis_extent(problem, axis))
+    int64_t extent = cs_axis_extent(problem, axis), unit = cs_axis_unit(problem, axis);
+    if (step < 1 || step >= extent)
         return CS_ILLEGAL;
-
+    if (!cs_mul(cs_ceil_div(step, unit), unit, &step))
+        return CS_OVERFLOW;
+    if (step >= extent)
+        return CS_ILLEGAL;
+    cut->axis = axis;
     enum cs_status status = cs_line_of(problem, axis, &line);
     if (status == CS_OK)
-        status = lay_out(&line, step, plan);
+        status = lay_out(&line, step, cut);
     if (status == CS_OK)
-        status = add_tiles(plan, &line);
+        status = add_slices(problem, &line, cut, following);
     return status;
+}
+
+/* Slices of two cuts meet as often as each of them does. */
+static enum cs_status multiply(struct cs_plan *plan)
+{
+    int64_t met[CS_MAX_CUTS][CS_MAX_KINDS] = {{1}, {1}};
+    int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
+    plan->tiles = plan->kinds = 1;
+    for (int c = 0; c < plan->cuts; c++) {
+        const struct cs_cut *cut = &plan->cut[c];
+        plan->tiles *= cut->tiles;
+        plan->kinds *= cut->slices;
+        met[c][0] = 0;
+        for (int64_t i = 0; i < cut->tiles; i++)
+            met[c][cut->slice_of[i]]++;
+    }
+    if (plan->tiles > CS_MAX_TILES || plan->kinds > CS_MAX_KINDS)
+        return CS_ILLEGAL;
+    for (int64_t i = 0; i < plan->kinds; i++)
+        plan->kind[i].tiles = met[0][i / inner] * met[1][i % inner];
+    return CS_OK;
+}
+
+/* Elements of x or y read again: along a cut it is the range that is divided, the one that follows,
+ * or, where it is not cut, whole once a tile. */
+static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand side,
+                                   const struct reading *following, int64_t *bytes_p)
+{
+    const struct cs_problem *problem = &plan->problem;
+    const struct cs_tensor *tensor = &problem->tensor[side];
+    int64_t rest, read = 1, distinct = 1, bytes;
+    if (cs_tensor_bytes(tensor, &rest) != CS_OK)
+        return CS_OVERFLOW;
+    for (int c = 0; c < plan->cuts; c++) {
+        enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
+        struct reading along = {plan->cut[c].tiles, 1};
+        if (dim != CS_DIMS) {
+            along = following[c];
+            if (side == cs_divided_side(problem))
+                along.read = along.distinct = tensor->dims[dim];
+            rest /= tensor->dims[dim];
+        }
+        if (!cs_mul(read, along.read, &read) || !cs_mul(distinct, along.distinct, &distinct))
+            return CS_OVERFLOW;
+    }
+    if (!cs_mul(rest, read - distinct, &bytes))
+        return CS_OVERFLOW;
+    *bytes_p = bytes;
+    return CS_OK;
+}
+
+static enum cs_status add_halo(const struct reading *following, struct cs_plan *plan)
+{
+    enum cs_operand result = cs_result(plan->problem.direction);
+    const enum cs_operand images[] = {CS_X, CS_Y};
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes = 0;
+        enum cs_status status =
+            images[i] == result ? CS_OK : reread_bytes(plan, images[i], following, &bytes);
+        if (status != CS_OK)
+            return status;
+        if (!cs_add(plan->halo, bytes, &plan->halo))
+            return CS_OVERFLOW;
+    }
+    return CS_OK;
+}
+
+static bool stages(const struct cs_plan *plan)
+{
+    for (int c = 0; c < plan->cuts; c++)
+        if (plan->cut[c].axis == CS_AXIS_C)
+            return true;
+    return false;
+}
+
+static enum cs_status add_staged(struct cs_plan *plan)
+{
+    for (int64_t i = 0; stages(plan) && i < plan->kinds; i++) {
+        struct cs_problem kind;
+        int64_t bytes;
+        cs_plan_problem(plan, i, &kind);
+        if (cs_tensor_bytes(&kind.tensor[CS_FILTER], &bytes) != CS_OK ||
+            !cs_mul(cs_ceil_div(bytes, CS_SCRATCH_ALIGNMENT), CS_SCRATCH_ALIGNMENT, &bytes))
+            return CS_OVERFLOW;
+        plan->staged = bytes > plan->staged ? bytes : plan->staged;
+    }
+    plan->workspace = plan->staged;
+    return CS_OK;
+}
+
+static bool names_axes(const struct cs_tiling *tiling)
+{
+    for (int c = 0; c < CS_MAX_CUTS; c++)
+        if ((unsigned)tiling->axis[c] >= CS_AXES)
+            return false;
+    return tiling->axis[1] == CS_AXIS_NONE ||
+           (tiling->axis[0] != CS_AXIS_NONE && tiling->axis[0] != tiling->axis[1]);
+}
+
+enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_tiling *tiling,
+                           struct cs_plan *plan)
+{
+    struct reading following[CS_MAX_CUTS] = {{0, 0}};
+    memset(plan, 0, sizeof *plan);
+    plan->problem = *problem;
+    if (!names_axes(tiling))
+        return CS_ILLEGAL;
+    for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
+        enum cs_status status =
+            cut_axis(problem, tiling->axis[c], tiling->step[c], &plan->cut[c], &following[c]);
+        if (status != CS_OK)
+            return status;
+        plan->cuts++;
+    }
+    enum cs_status status = multiply(plan);
+    if (status == CS_OK)
+        status = add_halo(following, plan);
+    if (status == CS_OK)
+        status = add_staged(plan);
+    return status;
+}
+
+struct cs_tiling cs_plan_tiling(const struct cs_plan *plan)
+{
+    struct cs_tiling tiling = {.step = {1, 1}};
+    for (int c = 0; c < plan->cuts; c++) {
+        tiling.axis[c] = plan->cut[c].axis;
+        tiling.step[c] = plan->cut[c].step;
+    }
+    return tiling;
+}
+
+static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
+{
+    struct cs_tile made = {0};
+    int64_t inner = plan->cuts > 1 ? plan->cut[1].tiles : 1;
+    const int64_t at[CS_MAX_CUTS] = {index / inner, index % inner};
+    for (int c = 0; c < plan->cuts; c++) {
+        const struct cs_cut *cut = &plan->cut[c];
+        struct cs_line line;
+        enum cs_status status = cs_line_of(&plan->problem, cut->axis, &line);
+        if (status == CS_OK)
+            status = range_at(cut, &line, at[c], &made.range[c]);
+        for (int i = 0; status == CS_OK && i < plan->problem.tensors; i++) {
+            int64_t offset;
+            status = offset_along(&plan->problem, cut->axis, i, &made.range[c], &offset);
+            if (status == CS_OK && !cs_add(made.offset[i], offset, &made.offset[i]))
+                status = CS_OVERFLOW;
+        }
+        if (status != CS_OK)
+            return status;
+        made.kind = made.kind * (int)cut->slices + cut->slice_of[at[c]];
+    }
+    *tile = made;
+    return CS_OK;
 }
 
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
-    struct cs_line line;
-    if (plan->axis == CS_AXIS_NONE) {
-        *tile = (struct cs_tile){.count = 1, .in_count = 1};
-        return;
-    }
-    if (cs_line_of(&plan->problem, plan->axis, &line) != CS_OK ||
-        tile_at(plan, &line, index, tile) != CS_OK)
-        *tile = (struct cs_tile){.count = 0};
+    if (tile_at(plan, index, tile) != CS_OK)
+        *tile = (struct cs_tile){0};
 }
 
 void cs_plan_settle(struct cs_plan *plan)
 {
-    plan->workspace = 0;
+    int64_t largest = 0;
     for (int64_t i = 0; i < plan->kinds; i++) {
-        if (plan->kind[i].workspace > plan->workspace)
-            plan->workspace = plan->kind[i].workspace;
+        if (plan->kind[i].workspace > largest)
+            largest = plan->kind[i].workspace;
     }
+    if (!cs_add(plan->staged, largest, &plan->workspace))
+        plan->workspace = INT64_MAX;
 }

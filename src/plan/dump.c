@@ -30,27 +30,46 @@ static void put_extents(struct text *text, const char *before, const struct cs_t
 static void put_head(struct text *text, const struct cs_plan *plan)
 {
     const struct cs_problem *problem = &plan->problem;
-    put_extents(text, "x ", &problem->tensor[CS_X]);
+    const struct cs_tiling tiling = cs_plan_tiling(plan);
+    put(text, "%s", cs_direction_name(problem->direction));
+    put_extents(text, " x ", &problem->tensor[CS_X]);
     put_extents(text, " w ", &problem->tensor[CS_FILTER]);
     put_extents(text, " y ", &problem->tensor[CS_Y]);
-    put(text, " %s %s", cs_dtype_name(problem->tensor[CS_X].dtype), cs_problem_layout(problem));
-    put(text, " axis %s head %lld step %lld tiles %lld kinds %lld workspace %lld halo %lld\n",
-        cs_axis_name(plan->axis), (long long)plan->head, (long long)plan->step,
+    put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
+        cs_problem_layout(problem), cs_tiling_name(&tiling));
+    for (int c = 0; c < plan->cuts; c++)
+        put(text, " head %lld step %lld", (long long)plan->cut[c].head,
+            (long long)plan->cut[c].step);
+    put(text, " tiles %lld kinds %lld workspace %lld staged %lld halo %lld\n",
         (long long)plan->tiles, (long long)plan->kinds, (long long)plan->workspace,
-        (long long)plan->halo);
+        (long long)plan->staged, (long long)plan->halo);
+}
+
+static void put_range(struct text *text, enum cs_axis axis, const struct cs_range *range)
+{
+    put(text, " %s %lld+%lld", cs_axis_name(axis), (long long)range->first,
+        (long long)range->count);
+    if (axis >= CS_AXIS_D && axis <= CS_AXIS_W)
+        put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
+            (long long)range->in_count, (long long)range->pre, (long long)range->post);
 }
 
 static void put_tile(struct text *text, const struct cs_plan *plan, int64_t index)
 {
     struct cs_tile tile;
+    struct cs_problem kind;
     cs_plan_tile(plan, index, &tile);
-    const struct cs_kind *kind = &plan->kind[tile.kind];
-    put(text, "tile %lld kind %d out %lld+%lld in %lld+%lld pad %lld,%lld", (long long)index,
-        tile.kind, (long long)tile.first, (long long)tile.count, (long long)tile.in_first,
-        (long long)tile.in_count, (long long)tile.pre, (long long)tile.post);
-    put(text, " offset %lld,%lld align %lld,%lld workspace %lld\n", (long long)tile.offset[CS_X],
-        (long long)tile.offset[CS_Y], (long long)kind->problem.tensor[CS_X].alignment,
-        (long long)kind->problem.tensor[CS_Y].alignment, (long long)kind->workspace);
+    cs_plan_problem(plan, tile.kind, &kind);
+    put(text, "tile %lld kind %d", (long long)index, tile.kind);
+    for (int c = 0; c < plan->cuts; c++)
+        put_range(text, plan->cut[c].axis, &tile.range[c]);
+    put(text, " beta %g offset", kind.beta);
+    for (int i = 0; i < kind.tensors; i++)
+        put(text, "%c%lld", i ? ',' : ' ', (long long)tile.offset[i]);
+    put(text, " align");
+    for (int i = 0; i < kind.tensors; i++)
+        put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
+    put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
 }
 
 int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size)

@@ -1,31 +1,35 @@
-/* The cut axis of a convolution as a convolution in one dimension, and the ranges of it that one
- * tile reads and writes. */
+/* A cut axis of a convolution as a convolution in one dimension: the range that is divided, and the
+ * one that goes with it on the other side of the window. */
 #ifndef CS_PLAN_LINE_H
 #define CS_PLAN_LINE_H
 
 #include "convshim/plan.h"
 
 struct cs_line {
-    enum cs_dim dim; /* the dimension of x and y that is cut */
-    int64_t in, out; /* their extents along it */
+    int64_t divided, following; /* extents */
     int64_t stride, pre;
-    int64_t reach; /* input elements from the first to the last tap of one output element */
+    int64_t reach;   /* elements of x from the first to the last tap of one of y */
+    bool transposed; /* x is divided and y follows, not the other way round */
 };
 
-/* An output range and the input that it reads, as far as that exists; padding stands for the rest.
- */
-struct cs_window {
-    int64_t first, count;
-    int64_t in_first, in_count; /* in_count <= 0: the window lies in the padding alone */
-    int64_t pre, post;
-};
-
-/* `axis` is not CS_AXIS_NONE. CS_OVERFLOW only for problems that never passed cs_problem_check. */
+/* `axis` can be cut. CS_OVERFLOW only for problems that never passed cs_problem_check. */
 CS_MUST_CHECK enum cs_status cs_line_of(const struct cs_problem *problem, enum cs_axis axis,
                                         struct cs_line *line);
 
-/* The window of output elements [first, first + count). */
-CS_MUST_CHECK enum cs_status cs_line_window(const struct cs_line *line, int64_t first,
-                                            int64_t count, struct cs_window *window);
+/* The range [first, first + count) of what is divided with what goes with it, as far as that
+ * exists; padding stands for the rest. in_count <= 0: the window lies in the padding alone, which
+ * happens only where y is divided. */
+CS_MUST_CHECK enum cs_status cs_line_range(const struct cs_line *line, int64_t first, int64_t count,
+                                           struct cs_range *range);
+
+/* True if the result is a sum over the axis: tiles add to what others have left. */
+bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);
+
+/* The dimension along which tiles cut the tensor of that index, CS_DIMS if they take it whole. */
+enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, int tensor);
+
+/* The operand whose range is divided; the others' follow. Along axes without a window they are the
+ * same. */
+enum cs_operand cs_divided_side(const struct cs_problem *problem);
 
 #endif

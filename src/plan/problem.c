@@ -3,6 +3,12 @@
 #include "base/checked.h"
 #include <string.h>
 
+/* Scalars, the window, tensors and steps of cs_problem_words. */
+_Static_assert(10 + 4 * CS_SPATIAL + CS_MAX_TENSORS * (2 * CS_DIMS + 4) +
+                       CS_MAX_STEPS * (1 + CS_STEP_WORDS) <=
+                   CS_PROBLEM_WORDS,
+               "a problem no longer fits its words");
+
 static const struct {
     int64_t size;
     const char *name;
@@ -20,6 +26,18 @@ int64_t cs_dtype_size(enum cs_dtype dtype)
 const char *cs_dtype_name(enum cs_dtype dtype)
 {
     return dtypes[dtype].name;
+}
+
+enum cs_operand cs_result(enum cs_direction direction)
+{
+    static const enum cs_operand results[CS_DIRECTIONS] = {CS_Y, CS_X, CS_FILTER};
+    return results[direction];
+}
+
+const char *cs_direction_name(enum cs_direction direction)
+{
+    static const char *const names[CS_DIRECTIONS] = {"forward", "dgrad", "wgrad"};
+    return names[direction];
 }
 
 enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
@@ -73,9 +91,21 @@ const char *cs_problem_layout(const struct cs_problem *problem)
     return "strided";
 }
 
+static bool counts_valid(const struct cs_problem *problem)
+{
+    if (problem->tensors < CS_OPERANDS || problem->tensors > CS_MAX_TENSORS || problem->steps < 0 ||
+        problem->steps > CS_MAX_STEPS || problem->steps_before < 0 ||
+        problem->steps_before > problem->steps)
+        return false;
+    for (int i = 0; i < problem->steps; i++)
+        if (problem->step[i].words < 0 || problem->step[i].words > CS_STEP_WORDS)
+            return false;
+    return true;
+}
+
 static bool scalars_valid(const struct cs_problem *problem)
 {
-    if (problem->direction != CS_FORWARD || (unsigned)problem->compute >= CS_DTYPES ||
+    if ((unsigned)problem->direction >= CS_DIRECTIONS || (unsigned)problem->compute >= CS_DTYPES ||
         problem->spatial < 1 || problem->spatial > CS_SPATIAL || problem->groups < 1)
         return false;
     for (int i = 0; i < CS_SPATIAL; i++) {
@@ -156,31 +186,74 @@ static bool elements_distinct(const struct cs_tensor *tensor)
     return true;
 }
 
-enum cs_status cs_problem_check(const struct cs_problem *problem)
+static bool goes_with_side(const struct cs_problem *problem, int index)
 {
-    if (!scalars_valid(problem))
-        return CS_INVALID;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (!tensor_valid(&problem->tensor[i], problem->spatial))
+    const struct cs_tensor *tensor = &problem->tensor[index];
+    if (index < CS_OPERANDS)
+        return tensor->side == (enum cs_operand)index && !tensor->by_value;
+    if ((unsigned)tensor->side >= CS_OPERANDS)
+        return false;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        int64_t extent = tensor->dims[dim];
+        if (extent != 1 && (tensor->by_value || extent != problem->tensor[tensor->side].dims[dim]))
+            return false;
+    }
+    return true;
+}
+
+static enum cs_status check_tensors(const struct cs_problem *problem)
+{
+    for (int i = 0; i < problem->tensors; i++) {
+        if (!tensor_valid(&problem->tensor[i], problem->spatial) || !goes_with_side(problem, i))
             return CS_INVALID;
     }
+    return CS_OK;
+}
 
-    enum cs_status status = check_channels(problem);
-    if (status != CS_OK)
-        return status;
-    status = check_extents(problem);
-    if (status != CS_OK)
-        return status;
-
-    for (int i = 0; i < CS_OPERANDS; i++) {
+static enum cs_status check_sizes(const struct cs_problem *problem)
+{
+    for (int i = 0; i < problem->tensors; i++) {
         int64_t bytes;
-        status = cs_tensor_span(&problem->tensor[i], &bytes);
+        enum cs_status status = cs_tensor_span(&problem->tensor[i], &bytes);
         if (status == CS_OK)
             status = cs_tensor_bytes(&problem->tensor[i], &bytes);
         if (status != CS_OK)
             return status;
     }
-    return elements_distinct(&problem->tensor[CS_Y]) ? CS_OK : CS_ILLEGAL;
+    return CS_OK;
+}
+
+static enum cs_status check_written(const struct cs_problem *problem)
+{
+    enum cs_operand result = cs_result(problem->direction);
+    if (!problem->tensor[result].is_virtual && !problem->tensor[result].written)
+        return CS_ILLEGAL;
+    bool some = false;
+    for (int i = 0; i < problem->tensors; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        if (!tensor->written)
+            continue;
+        if (tensor->is_virtual || tensor->by_value || tensor->side != result ||
+            memcmp(tensor->dims, problem->tensor[result].dims, sizeof tensor->dims) != 0 ||
+            !elements_distinct(tensor))
+            return CS_ILLEGAL;
+        some = true;
+    }
+    return some ? CS_OK : CS_ILLEGAL;
+}
+
+enum cs_status cs_problem_check(const struct cs_problem *problem)
+{
+    if (!counts_valid(problem) || !scalars_valid(problem))
+        return CS_INVALID;
+    enum cs_status status = check_tensors(problem);
+    if (status == CS_OK)
+        status = check_channels(problem);
+    if (status == CS_OK)
+        status = check_extents(problem);
+    if (status == CS_OK)
+        status = check_sizes(problem);
+    return status == CS_OK ? check_written(problem) : status;
 }
 
 static int64_t double_word(double value)
@@ -201,19 +274,26 @@ int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_
     const int64_t scalars[] = {
         problem->direction,         problem->compute, problem->spatial,
         problem->flipped,           problem->groups,  double_word(problem->alpha),
-        double_word(problem->beta),
+        double_word(problem->beta), problem->tensors, problem->steps,
+        problem->steps_before,
     };
     int used = put_words(words, 0, scalars, (int)(sizeof scalars / sizeof *scalars));
     used = put_words(words, used, problem->pre, CS_SPATIAL);
     used = put_words(words, used, problem->post, CS_SPATIAL);
     used = put_words(words, used, problem->stride, CS_SPATIAL);
     used = put_words(words, used, problem->dilation, CS_SPATIAL);
-    for (int i = 0; i < CS_OPERANDS; i++) {
+    for (int i = 0; i < problem->tensors; i++) {
         const struct cs_tensor *tensor = &problem->tensor[i];
         used = put_words(words, used, tensor->dims, CS_DIMS);
         used = put_words(words, used, tensor->strides, CS_DIMS);
         words[used++] = tensor->alignment;
         words[used++] = tensor->dtype;
+        words[used++] = tensor->side;
+        words[used++] = tensor->is_virtual | tensor->by_value << 1 | tensor->written << 2;
+    }
+    for (int i = 0; i < problem->steps; i++) {
+        words[used++] = problem->step[i].words;
+        used = put_words(words, used, problem->step[i].word, problem->step[i].words);
     }
     return used;
 }

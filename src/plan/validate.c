@@ -1,8 +1,20 @@
 /* Shares no arithmetic with the cut: it takes tiles as the executor gets them, from cs_plan_tile,
- * and holds each against what the whole problem says about its first and last output element. */
+ * and kinds as the vendor gets them, from cs_plan_problem, and holds each against what the whole
+ * problem says about its first and last element. */
 #include "base/checked.h"
 #include "convshim/plan.h"
 #include <string.h>
+
+__extension__ typedef __int128 wide; /* what all tiles read may leave 64 bits */
+
+/* One axis as the problem says it. */
+struct way {
+    enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
+    int64_t extent;               /* of what is divided */
+    bool spatial, transposed, sums;
+    int64_t step, pad, sweep; /* of the window: stride, padding before, first to last tap */
+    int64_t in, out;          /* extents of x and y */
+};
 
 static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
 {
@@ -11,155 +23,352 @@ static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
     return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
 }
 
-/* A kind may differ from the whole in what a tile is: extents and padding along the axis, and
- * alignments. */
-static bool kind_derives(const struct cs_problem *whole, const struct cs_problem *kind,
-                         enum cs_axis axis)
+static bool find_way(const struct cs_problem *whole, enum cs_axis axis, struct way *way)
 {
-    struct cs_problem restored = *kind;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        if (kind->tensor[i].alignment > whole->tensor[i].alignment)
-            return false;
-        restored.tensor[i].alignment = whole->tensor[i].alignment;
-    }
-    if (axis != CS_AXIS_NONE) {
-        enum cs_dim dim = cs_axis_dim(axis);
-        restored.tensor[CS_X].dims[dim] = whole->tensor[CS_X].dims[dim];
-        restored.tensor[CS_Y].dims[dim] = whole->tensor[CS_Y].dims[dim];
-        if (dim >= CS_D) {
-            restored.pre[dim - CS_D] = whole->pre[dim - CS_D];
-            restored.post[dim - CS_D] = whole->post[dim - CS_D];
+    *way = (struct way){.extent = cs_axis_extent(whole, axis), .step = 1};
+    for (int side = 0; side < CS_OPERANDS; side++)
+        way->dim[side] = cs_axis_dim(axis, (enum cs_operand)side);
+    way->in = way->out = way->extent;
+    way->sums = whole->direction == CS_BACKWARD_FILTER && way->dim[CS_FILTER] == CS_DIMS;
+    enum cs_dim dim = way->dim[CS_X];
+    if (dim < CS_D || dim == CS_DIMS)
+        return true;
+    way->spatial = true;
+    way->transposed = whole->direction == CS_BACKWARD_DATA;
+    way->step = whole->stride[dim - CS_D];
+    way->pad = whole->pre[dim - CS_D];
+    way->in = whole->tensor[CS_X].dims[dim];
+    way->out = whole->tensor[CS_Y].dims[dim];
+    return cs_mul(whole->tensor[CS_FILTER].dims[dim] - 1, whole->dilation[dim - CS_D], &way->sweep);
+}
+
+/* Where the first tap of element `first` of y lies and the last tap of element `last`. */
+static bool taps_of(const struct way *way, int64_t first, int64_t last, int64_t *first_tap,
+                    int64_t *last_tap)
+{
+    return cs_mul(first, way->step, first_tap) && cs_add(*first_tap, -way->pad, first_tap) &&
+           cs_mul(last, way->step, last_tap) && cs_add(*last_tap, way->sweep, last_tap) &&
+           cs_add(*last_tap, -way->pad, last_tap);
+}
+
+/* Every tap that meets the whole x meets the tile's part of it. Those between the first and the
+ * last follow, since both step alike. */
+static bool reads_all(const struct way *way, const struct cs_range *range)
+{
+    int64_t first_tap, last_tap;
+    int64_t end = range->in_first + range->in_count;
+    if (!taps_of(way, range->first, range->first + range->count - 1, &first_tap, &last_tap))
+        return false;
+    return range->in_first - range->pre == first_tap &&
+           (first_tap >= range->in_first || range->in_first == 0) &&
+           (last_tap < end || end == way->in);
+}
+
+/* No element of y that the tile leaves out reaches its part of x. */
+static bool reached_by_all(const struct way *way, const struct cs_range *range)
+{
+    int64_t first_tap, before, behind, unused;
+    int64_t begin = range->in_first, last = begin + range->in_count - 1;
+    if (!taps_of(way, begin, begin - 1, &first_tap, &before) ||
+        !taps_of(way, last + 1, last, &behind, &unused))
+        return false;
+    return range->first - range->pre == first_tap && (begin == 0 || before < range->first) &&
+           (last == way->out - 1 || behind >= range->first + range->count);
+}
+
+static bool range_valid(const struct way *way, const struct cs_range *range)
+{
+    int64_t follows = way->transposed ? way->out : way->in;
+    if (range->count < 1 || range->first < 0 || range->first > way->extent - range->count ||
+        range->in_count < 1 || range->in_first < 0 || range->in_first > follows - range->in_count ||
+        range->pre < 0 || range->post < 0)
+        return false;
+    return way->transposed ? reached_by_all(way, range) : reads_all(way, range);
+}
+
+/* What tensor `index` has of the range: first element and count. False if it is left whole. */
+static bool part_of(const struct cs_problem *whole, const struct way *way, int index,
+                    const struct cs_range *range, int64_t *first_p, int64_t *count_p)
+{
+    const struct cs_tensor *tensor = &whole->tensor[index];
+    enum cs_dim dim = way->dim[tensor->side];
+    if (dim == CS_DIMS || tensor->dims[dim] != whole->tensor[tensor->side].dims[dim])
+        return false;
+    bool divided = !way->spatial || (tensor->side == CS_X) == way->transposed;
+    *first_p = divided ? range->first : range->in_first;
+    *count_p = divided ? range->count : range->in_count;
+    return true;
+}
+
+static bool is_staged(const struct cs_plan *plan, int index)
+{
+    bool channels = false;
+    for (int c = 0; c < plan->cuts; c++)
+        channels |= plan->cut[c].axis == CS_AXIS_C;
+    return channels && index == CS_FILTER;
+}
+
+/* A packed tensor with the dimensions in the same order. */
+static bool packed_alike(const struct cs_tensor *whole, const struct cs_tensor *part)
+{
+    int64_t span, bytes;
+    for (int a = 0; a < CS_DIMS; a++) {
+        for (int b = 0; b < CS_DIMS; b++) {
+            if (whole->dims[a] > 1 && whole->dims[b] > 1 && whole->strides[a] < whole->strides[b] &&
+                part->strides[a] > part->strides[b])
+                return false;
         }
     }
-    return same_problem(whole, &restored) && cs_problem_check(kind) == CS_OK;
+    return cs_tensor_span(part, &span) == CS_OK && cs_tensor_bytes(part, &bytes) == CS_OK &&
+           span == bytes && part->alignment <= CS_STAGED_ALIGNMENT;
 }
 
-static bool kinds_valid(const struct cs_plan *plan, int64_t limit)
+/* The tensor's part of a tile: extents, offset, inside the whole, as aligned as it says. */
+static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int index,
+                         const struct cs_tile *tile, const struct cs_problem *kind)
 {
-    int64_t largest = 0, counted[CS_MAX_KINDS] = {0};
-    for (int64_t i = 0; i < plan->tiles; i++) {
-        if (plan->kind_of[i] >= plan->kinds)
+    const struct cs_tensor *whole = &plan->problem.tensor[index], *part = &kind->tensor[index];
+    struct cs_tensor view = *whole;
+    int64_t offset = 0, span, view_span, end;
+    for (int c = 0; c < plan->cuts; c++) {
+        int64_t first, count, bytes;
+        if (!part_of(&plan->problem, &ways[c], index, &tile->range[c], &first, &count))
+            continue;
+        enum cs_dim dim = ways[c].dim[whole->side];
+        view.dims[dim] = count;
+        if (!cs_mul(cs_dtype_size(whole->dtype), first, &bytes) ||
+            !cs_mul(bytes, whole->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
             return false;
-        counted[plan->kind_of[i]]++;
     }
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        const struct cs_kind *kind = &plan->kind[i];
-        if (kind->tiles < 1 || kind->tiles != counted[i] || kind->workspace < 0 ||
-            !kind_derives(&plan->problem, &kind->problem, plan->axis))
+    if (offset != tile->offset[index] || memcmp(view.dims, part->dims, sizeof view.dims) != 0 ||
+        cs_tensor_span(whole, &span) != CS_OK || cs_tensor_span(&view, &view_span) != CS_OK ||
+        !cs_add(offset, view_span, &end) || end > span)
+        return false;
+    return is_staged(plan, index) ? packed_alike(whole, part) : offset % part->alignment == 0;
+}
+
+/* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
+ * where it adds, and in the strides of a staged filter. */
+static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
+                         const struct cs_tile *tile, const struct cs_problem *kind, bool adds)
+{
+    const struct cs_problem *whole = &plan->problem;
+    struct cs_problem restored = *kind;
+    if (kind->tensors != whole->tensors || cs_problem_check(kind) != CS_OK)
+        return false;
+    for (int i = 0; i < kind->tensors; i++) {
+        if (kind->tensor[i].alignment > whole->tensor[i].alignment && !is_staged(plan, i))
             return false;
-        largest = kind->workspace > largest ? kind->workspace : largest;
+        restored.tensor[i].alignment = whole->tensor[i].alignment;
+        memcpy(restored.tensor[i].dims, whole->tensor[i].dims, sizeof whole->tensor[i].dims);
+        if (is_staged(plan, i))
+            memcpy(restored.tensor[i].strides, whole->tensor[i].strides,
+                   sizeof whole->tensor[i].strides);
     }
-    return plan->workspace == largest && largest <= limit;
+    for (int c = 0; c < plan->cuts; c++) {
+        if (!ways[c].spatial)
+            continue;
+        int i = (int)ways[c].dim[CS_X] - CS_D;
+        if (kind->pre[i] != tile->range[c].pre || kind->post[i] != tile->range[c].post)
+            return false;
+        restored.pre[i] = whole->pre[i];
+        restored.post[i] = whole->post[i];
+    }
+    if (adds) {
+        if (kind->beta != 1)
+            return false;
+        restored.beta = whole->beta;
+    }
+    return same_problem(whole, &restored);
 }
 
-/* Taps of the tile's first output element start where the whole problem's do, and every tap of the
- * tile that meets the whole input meets the tile's part of it. All taps between follow, since both
- * step alike. */
-static bool window_valid(const struct cs_problem *whole, enum cs_dim dim,
-                         const struct cs_tile *tile)
+static bool tile_valid(const struct cs_plan *plan, const struct way *ways,
+                       const struct cs_tile *tile, bool adds)
 {
-    bool spatial = dim >= CS_D;
-    int64_t step = spatial ? whole->stride[dim - CS_D] : 1;
-    int64_t pad = spatial ? whole->pre[dim - CS_D] : 0;
-    int64_t taps = spatial ? whole->tensor[CS_FILTER].dims[dim] : 1;
-    int64_t gap = spatial ? whole->dilation[dim - CS_D] : 1;
-    int64_t extent = whole->tensor[CS_X].dims[dim];
-    int64_t first_tap, last_tap, sweep;
-
-    if (!cs_mul(tile->first, step, &first_tap) || !cs_add(first_tap, -pad, &first_tap) ||
-        !cs_mul(taps - 1, gap, &sweep) || !cs_mul(tile->count - 1, step, &last_tap) ||
-        !cs_add(last_tap, sweep, &last_tap) || !cs_add(last_tap, first_tap, &last_tap))
+    if (tile->kind < 0 || tile->kind >= plan->kinds)
         return false;
-    if (tile->in_first < 0 || tile->in_count < 1 || tile->pre < 0 || tile->post < 0 ||
-        tile->in_first > extent - tile->in_count || tile->in_first - tile->pre != first_tap)
-        return false;
-    bool reads_before = first_tap < tile->in_first && tile->in_first > 0;
-    bool reads_behind =
-        last_tap >= tile->in_first + tile->in_count && tile->in_first + tile->in_count < extent;
-    return !reads_before && !reads_behind;
+    for (int c = 0; c < plan->cuts; c++)
+        if (!range_valid(&ways[c], &tile->range[c]))
+            return false;
+    struct cs_problem kind;
+    cs_plan_problem(plan, tile->kind, &kind);
+    for (int i = 0; i < plan->problem.tensors; i++)
+        if (!tensor_valid(plan, ways, i, tile, &kind))
+            return false;
+    return kind_derives(plan, ways, tile, &kind, adds);
 }
 
-static bool operand_valid(const struct cs_tensor *whole, const struct cs_tensor *part,
-                          int64_t offset)
-{
-    int64_t span, part_span, end;
-    return offset >= 0 && offset % part->alignment == 0 && cs_tensor_span(whole, &span) == CS_OK &&
-           cs_tensor_span(part, &part_span) == CS_OK && cs_add(offset, part_span, &end) &&
-           end <= span;
-}
+/* Elements of x and y that tiles read, beside those that they read for the first time. */
+struct readings {
+    wide bytes[CS_OPERANDS];
+    int64_t distinct[CS_MAX_CUTS]; /* of the range that follows */
+};
 
-static bool offsets_valid(const struct cs_problem *whole, enum cs_dim dim,
-                          const struct cs_problem *kind, const struct cs_tile *tile)
+static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
+                        struct readings *readings)
 {
-    const int64_t first[CS_OPERANDS] = {[CS_X] = tile->in_first, [CS_Y] = tile->first};
+    struct cs_problem kind;
+    cs_plan_problem(plan, tile->kind, &kind);
     for (int i = 0; i < CS_OPERANDS; i++) {
-        const struct cs_tensor *tensor = &whole->tensor[i];
         int64_t bytes;
-        if (!cs_mul(cs_dtype_size(tensor->dtype), tensor->strides[dim], &bytes) ||
-            !cs_mul(bytes, first[i], &bytes) || bytes != tile->offset[i] ||
-            !operand_valid(tensor, &kind->tensor[i], tile->offset[i]))
+        if (cs_tensor_bytes(&kind.tensor[i], &bytes) != CS_OK)
             return false;
+        readings->bytes[i] += bytes;
     }
     return true;
 }
 
-static bool tile_valid(const struct cs_plan *plan, enum cs_dim dim, const struct cs_tile *tile)
+static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
+                       const struct readings *readings)
 {
-    if (tile->kind < 0 || tile->kind >= plan->kinds || tile->count < 1)
-        return false;
-    const struct cs_problem *kind = &plan->kind[tile->kind].problem;
-    if (kind->tensor[CS_X].dims[dim] != tile->in_count ||
-        kind->tensor[CS_Y].dims[dim] != tile->count)
-        return false;
-    int64_t pre = dim >= CS_D ? kind->pre[dim - CS_D] : 0;
-    int64_t post = dim >= CS_D ? kind->post[dim - CS_D] : 0;
-    return pre == tile->pre && post == tile->post && window_valid(&plan->problem, dim, tile) &&
-           offsets_valid(&plan->problem, dim, kind, tile);
+    const struct cs_problem *whole = &plan->problem;
+    wide halo = 0;
+    for (int side = CS_X; side <= CS_Y; side += CS_Y - CS_X) {
+        struct cs_tensor once = whole->tensor[side];
+        int64_t bytes;
+        for (int c = 0; c < plan->cuts; c++)
+            if (ways[c].spatial && (side == CS_X) != ways[c].transposed)
+                once.dims[ways[c].dim[side]] = readings->distinct[c];
+        if (side == (int)cs_result(whole->direction))
+            continue;
+        if (cs_tensor_bytes(&once, &bytes) != CS_OK)
+            return false;
+        halo += readings->bytes[side] - bytes;
+    }
+    return halo == plan->halo;
 }
 
-static bool halo_valid(const struct cs_plan *plan, enum cs_dim dim, int64_t read, int64_t distinct)
+/* Goes through the tiles of one cut in order. */
+struct walk {
+    int64_t next, read_end, distinct;
+};
+
+static bool step_on(struct walk *walk, const struct cs_range *range)
 {
-    const struct cs_tensor *x = &plan->problem.tensor[CS_X];
-    int64_t bytes;
-    return cs_tensor_bytes(x, &bytes) == CS_OK &&
-           cs_mul(bytes / x->dims[dim], read - distinct, &bytes) && bytes == plan->halo;
+    if (range->first != walk->next || !cs_add(walk->next, range->count, &walk->next))
+        return false;
+    int64_t end = range->in_first + range->in_count;
+    int64_t begin = range->in_first > walk->read_end ? range->in_first : walk->read_end;
+    if (end > begin) {
+        walk->distinct += end - begin;
+        walk->read_end = end;
+    }
+    return true;
+}
+
+static bool same_range(const struct cs_range *a, const struct cs_range *b)
+{
+    return a->first == b->first && a->count == b->count && a->in_first == b->in_first &&
+           a->in_count == b->in_count && a->pre == b->pre && a->post == b->post;
+}
+
+/* One range of the first cut with all those of the second. */
+static bool row_valid(const struct cs_plan *plan, const struct way *ways, int64_t row,
+                      struct walk *outer, struct readings *readings)
+{
+    int64_t tiles = plan->cuts > 1 ? plan->cut[1].tiles : 1;
+    struct cs_tile first, tile;
+    struct walk inner = {0};
+    cs_plan_tile(plan, row * tiles, &first);
+    if (!step_on(outer, &first.range[0]))
+        return false;
+    for (int64_t i = 0; i < tiles; i++) {
+        bool adds = (ways[0].sums && row > 0) || (plan->cuts > 1 && ways[1].sums && i > 0);
+        cs_plan_tile(plan, row * tiles + i, &tile);
+        if (!same_range(&tile.range[0], &first.range[0]) ||
+            (plan->cuts > 1 && !step_on(&inner, &tile.range[1])) ||
+            !tile_valid(plan, ways, &tile, adds) || !add_reading(plan, &tile, readings))
+            return false;
+    }
+    readings->distinct[1] = inner.distinct;
+    return plan->cuts < 2 || inner.next == ways[1].extent;
 }
 
 static bool tiles_valid(const struct cs_plan *plan)
 {
-    enum cs_dim dim = cs_axis_dim(plan->axis);
-    int64_t next = 0, read = 0, distinct = 0, read_end = 0;
+    struct way ways[CS_MAX_CUTS] = {0};
+    struct readings readings = {0};
+    struct walk outer = {0};
+    for (int c = 0; c < plan->cuts; c++)
+        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]))
+            return false;
+    for (int64_t row = 0; row < plan->cut[0].tiles; row++)
+        if (!row_valid(plan, ways, row, &outer, &readings))
+            return false;
+    readings.distinct[0] = outer.distinct;
+    return outer.next == ways[0].extent && halo_valid(plan, ways, &readings);
+}
+
+static bool cut_valid(const struct cs_problem *whole, const struct cs_cut *cut)
+{
+    if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(whole, cut->axis) < 2 || cut->tiles < 2 ||
+        cut->tiles > CS_MAX_TILES || cut->slices < 1 || cut->slices > CS_MAX_KINDS ||
+        cut->head < 1 || cut->step < 1)
+        return false;
+    for (int64_t i = 0; i < cut->tiles; i++)
+        if (cut->slice_of[i] >= cut->slices)
+            return false;
+    for (int64_t i = 0; i < cut->slices; i++)
+        for (int j = 0; j < whole->tensors; j++)
+            if (cut->slice[i].alignment[j] < 1)
+                return false;
+    return true;
+}
+
+static bool cuts_valid(const struct cs_plan *plan)
+{
+    int64_t tiles = 1, kinds = 1;
+    if (plan->cuts < 0 || plan->cuts > CS_MAX_CUTS)
+        return false;
+    for (int c = 0; c < plan->cuts; c++) {
+        if (!cut_valid(&plan->problem, &plan->cut[c]) ||
+            (c > 0 && plan->cut[c].axis == plan->cut[0].axis))
+            return false;
+        tiles *= plan->cut[c].tiles;
+        kinds *= plan->cut[c].slices;
+    }
+    return plan->tiles == tiles && tiles <= CS_MAX_TILES && plan->kinds == kinds &&
+           kinds <= CS_MAX_KINDS;
+}
+
+static bool kinds_valid(const struct cs_plan *plan)
+{
+    int64_t counted[CS_MAX_KINDS] = {0};
     for (int64_t i = 0; i < plan->tiles; i++) {
         struct cs_tile tile;
         cs_plan_tile(plan, i, &tile);
-        if (tile.first != next || !tile_valid(plan, dim, &tile))
+        if (tile.kind < 0 || tile.kind >= plan->kinds)
             return false;
-        next += tile.count;
-
-        int64_t begin = tile.in_first > read_end ? tile.in_first : read_end;
-        int64_t end = tile.in_first + tile.in_count;
-        if (!cs_add(read, tile.in_count, &read))
-            return false;
-        if (end > begin) {
-            distinct += end - begin;
-            read_end = end;
-        }
+        counted[tile.kind]++;
     }
-    return next == plan->problem.tensor[CS_Y].dims[dim] && halo_valid(plan, dim, read, distinct);
+    for (int64_t i = 0; i < plan->kinds; i++)
+        if (plan->kind[i].tiles < 1 || plan->kind[i].tiles != counted[i])
+            return false;
+    return true;
 }
 
-static bool whole_valid(const struct cs_plan *plan)
+static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 {
-    return plan->head == 1 && plan->step == 1 && plan->tiles == 1 && plan->kinds == 1 &&
-           plan->halo == 0 && same_problem(&plan->problem, &plan->kind[0].problem);
+    int64_t largest = 0, staged = 0, workspace;
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        struct cs_problem kind;
+        int64_t bytes;
+        cs_plan_problem(plan, i, &kind);
+        if (plan->kind[i].workspace < 0 ||
+            cs_tensor_bytes(&kind.tensor[CS_FILTER], &bytes) != CS_OK)
+            return false;
+        largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
+        staged = is_staged(plan, CS_FILTER) && bytes > staged ? bytes : staged;
+    }
+    return plan->staged >= staged && plan->staged - staged < CS_SCRATCH_ALIGNMENT &&
+           plan->staged % CS_SCRATCH_ALIGNMENT == 0 && cs_add(plan->staged, largest, &workspace) &&
+           plan->workspace == workspace && workspace <= limit;
 }
 
 enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit)
 {
-    bool valid = (unsigned)plan->axis < CS_AXES && plan->tiles >= 1 &&
-                 plan->tiles <= CS_MAX_TILES && plan->kinds >= 1 && plan->kinds <= CS_MAX_KINDS &&
-                 plan->head >= 1 && plan->step >= 1 && cs_problem_check(&plan->problem) == CS_OK &&
-                 kinds_valid(plan, limit) &&
-                 (plan->axis == CS_AXIS_NONE ? whole_valid(plan) : tiles_valid(plan));
+    bool valid = cs_problem_check(&plan->problem) == CS_OK && cuts_valid(plan) &&
+                 kinds_valid(plan) && scratch_valid(plan, limit) &&
+                 (plan->cuts == 0 ? plan->halo == 0 : tiles_valid(plan));
     return valid ? CS_OK : CS_INVALID;
 }

@@ -60,8 +60,10 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_
 {
     struct cs_plan *plan = &rewrite->plan;
     for (int64_t i = 0; i < plan->kinds; i++) {
-        enum cs_status status = vendor->build(vendor->ctx, &plan->kind[i].problem,
-                                              &rewrite->kernel[i], &plan->kind[i].workspace);
+        struct cs_problem kind;
+        cs_plan_problem(plan, i, &kind);
+        enum cs_status status =
+            vendor->build(vendor->ctx, &kind, &rewrite->kernel[i], &plan->kind[i].workspace);
         if (status != CS_OK)
             return status;
     }
@@ -103,8 +105,7 @@ static enum cs_status build_tiles(const struct cs_request *request,
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
-    enum cs_status status =
-        cs_plan_cut(&request->problem, decision->axis, decision->step, &rewrite->plan);
+    enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
         status = build_kernels(rewrite, vendor);
     if (status == CS_OK)
@@ -161,7 +162,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
     struct cs_site_facts facts = {.problem = request->problem,
                                   .engine = request->engine.index,
                                   .reason = reason,
-                                  .axis = decision->axis,
+                                  .tiling = decision->tiling,
                                   .tiles = decision->tiles,
                                   .wanted = request->wanted,
                                   .told = reported(request, decision, reason)};
@@ -198,7 +199,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
         *decision = (struct cs_decision){.reason = reason,
-                                         .step = 1,
+                                         .tiling = {.step = {1, 1}},
                                          .tiles = 1,
                                          .wanted = request->wanted,
                                          .told = request->wanted,

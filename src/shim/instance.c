@@ -82,6 +82,16 @@ static void configure(struct cs *cs)
                                     .tiles = cs->config.tiles};
 }
 
+static bool vendor_served(void)
+{
+    char vendor[64];
+    if (cs_vendor_supported())
+        return true;
+    cs_vendor_version(vendor, sizeof vendor);
+    cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", vendor);
+    return false;
+}
+
 static struct cs *create(void)
 {
     /* Zero pages that nobody touches cost nothing: the tables are sized for large programs. */
@@ -91,7 +101,7 @@ static struct cs *create(void)
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
     configure(cs);
-    if (!cs->policy) {
+    if (!cs->policy || !vendor_served()) {
         free(cs);
         return NULL;
     }

@@ -26,6 +26,10 @@ struct cs *cs_instance(void);
  * part implements it. */
 void cs_vendor_version(char *text, size_t size);
 
+/* True if the vendor library is of a version that can be planned with. The vendor's part implements
+ * it. */
+bool cs_vendor_supported(void);
+
 /* Holds (before) or frees (after) the vendor part's locks across a fork. The vendor's part
  * implements it. */
 void cs_vendor_fork(bool before);

@@ -10,7 +10,9 @@ void client_report(const char *file, int line, const char *call, const char *tex
 
 enum outcome client_judge(const char *file, int line, const char *call, cudnnStatus_t status)
 {
-    if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000)
+    /* An engine that writes its kernel for the problem may find that it does not compile. */
+    if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000 ||
+        status == CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED)
         return OUTCOME_REFUSED;
     client_report(file, line, call, cudnnGetErrorString(status));
     return OUTCOME_ERROR;

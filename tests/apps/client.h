@@ -13,7 +13,7 @@
 #define CLIENT_MAX_DIMS 5
 
 /* What became of something that cuDNN was asked for. Refused: cuDNN says that it does not support
- * it. */
+ * it, or that the kernel which an engine wrote for it does not compile. */
 enum outcome {
     OUTCOME_OK,
     OUTCOME_REFUSED,
@@ -40,8 +40,8 @@ enum outcome {
         }                                                                                          \
     } while (0)
 
-/* Calls a cuDNN function; on failure returns OUTCOME_REFUSED, silently, if the status is one of the
- * NOT_SUPPORTED family, else prints like TRY_CUDNN and returns OUTCOME_ERROR. */
+/* Calls a cuDNN function; on failure returns OUTCOME_REFUSED, silently, if cuDNN
+ * refuses, else prints like TRY_CUDNN and returns OUTCOME_ERROR. */
 #define ASK_CUDNN(call)                                                                            \
     do {                                                                                           \
         cudnnStatus_t ask_status = (call);                                                         \

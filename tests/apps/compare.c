@@ -13,7 +13,8 @@
 enum rule {
     RULE_EXACT,
     RULE_BOUNDS,
-    RULE_ULPS
+    RULE_ULPS,
+    RULE_REFERENCE
 };
 
 struct options {
@@ -23,14 +24,21 @@ struct options {
     int64_t ulps;
     bool raw; /* whole files are float32 */
     const char *json;
-    const char *paths[2];
+    const char *paths[3]; /* A, B and, for RULE_REFERENCE, the reference */
+};
+
+/* Squared errors against the reference, in units of each record's largest magnitude. */
+struct errors {
+    double squares[2]; /* of A and of B, over all elements of a type */
+    uint64_t elements;
 };
 
 struct tally {
     uint64_t records, elements, differ;
     double worst_absolute, worst_relative, largest;
     int lines;
-    bool faulty; /* headers, counts or file ends */
+    bool faulty;             /* headers, counts or file ends */
+    struct errors errors[3]; /* f32, f16, bf16 */
 };
 
 struct record {
@@ -39,16 +47,22 @@ struct record {
     void *data;
     size_t bytes;
     cudnnDataType_t type;
+    bool reference; /* the data are doubles, whatever type the header names */
 };
 
 static const char USAGE[] =
-    "usage: compare [--exact | --rel X --abs Y | --ulps N] [--float32] [--json PATH] A B\n"
+    "usage: compare [--exact | --rel X --abs Y | --ulps N | --reference R] [--float32]\n"
+    "               [--json PATH] A B\n"
     "Compares two dumps of conv_random, or with --float32 two files of raw float32 numbers.\n"
     "--exact (the default) asks for equal values (+0 and -0 are equal, so are two NaN), "
     "--rel and\n"
     "--abs for |a - b| <= Y + X max(|a|, |b|), --ulps for at most N representable numbers of "
     "the\n"
-    "type between a and b. Status: 0 equal, 1 different or not readable, 2 on usage.\n";
+    "type between a and b, --reference for B to be no further from the doubles of R, which "
+    "conv_random\n"
+    "wrote, than A is: the root of the mean square at most 1.1 times as large, the largest error "
+    "twice.\n"
+    "Status: 0 equal, 1 different or not readable, 2 on usage.\n";
 
 /* Numbers the values of a type in their order; both zeros get 0. */
 static int64_t rank_of(cudnnDataType_t type, const void *base, size_t index)
@@ -132,6 +146,75 @@ static void compare_elements(const struct options *options, const struct record 
         report_worst(a, b, worst, tally);
 }
 
+/* Half the distance of the numbers of a type at one. */
+static double half_unit(cudnnDataType_t type)
+{
+    return type == CUDNN_DATA_FLOAT ? 0x1p-24 : type == CUDNN_DATA_HALF ? 0x1p-11 : 0x1p-8;
+}
+
+static struct errors *errors_of(struct tally *tally, cudnnDataType_t type)
+{
+    return &tally->errors[type == CUDNN_DATA_FLOAT ? 0 : type == CUDNN_DATA_HALF ? 1 : 2];
+}
+
+/* Other sums round otherwise, here for the better, there for the worse: what must not grow is the
+ * error of the whole. One record may have few elements, of which chance rules the mean: there one
+ * rounding of its largest number is allowed on top. Over all records of a type (finish_errors)
+ * chance has no say any more, and nothing is allowed on top. */
+static void compare_errors(const struct record *const *records, struct tally *tally)
+{
+    const double *exact = records[2]->data;
+    cudnnDataType_t type = records[0]->type;
+    size_t count = records[0]->bytes / dtype_size(type);
+    double squares[2] = {0.0, 0.0};
+    double worst[2] = {0.0, 0.0};
+    double largest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(exact[i]));
+        for (int side = 0; side < 2; side++) {
+            double error = fabs((double)dtype_load(type, records[side]->data, i) - exact[i]);
+            squares[side] += error * error;
+            /* Not fmax, which would lose a NaN. */
+            worst[side] = error <= worst[side] ? worst[side] : error;
+        }
+    }
+    double slack = half_unit(type) * largest;
+    double mean = sqrt(squares[0] / (double)count);
+    bool good = sqrt(squares[1] / (double)count) <= 1.1 * mean + slack &&
+                worst[1] <= 2.0 * worst[0] + slack;
+    tally->elements += count;
+    if (count > 0 && !good) {
+        tally->differ += count;
+        if (tally->lines++ < MAX_LINES)
+            printf("%s: worst errors %.6g and %.6g, squares %.6g and %.6g\n", records[0]->header,
+                   worst[0], worst[1], squares[0], squares[1]);
+    }
+    if (count > 0 && largest > 0.0) {
+        struct errors *errors = errors_of(tally, type);
+        errors->elements += count;
+        for (int side = 0; side < 2; side++)
+            errors->squares[side] += squares[side] / (largest * largest);
+    }
+}
+
+/* The whole of every type. */
+static void finish_errors(struct tally *tally)
+{
+    static const char *const names[] = {"f32", "f16", "bf16"};
+    for (int i = 0; i < 3; i++) {
+        const struct errors *errors = &tally->errors[i];
+        if (errors->elements == 0)
+            continue;
+        double mean[2];
+        for (int side = 0; side < 2; side++)
+            mean[side] = sqrt(errors->squares[side] / (double)errors->elements);
+        printf("%s: %" PRIu64 " elements, mean errors %.6g and %.6g of the largest number\n",
+               names[i], errors->elements, mean[0], mean[1]);
+        if (!(mean[1] <= 1.1 * mean[0]))
+            tally->differ += errors->elements;
+    }
+}
+
 static void fault(struct tally *tally, const char *path, const char *text)
 {
     tally->faulty = true;
@@ -155,8 +238,11 @@ static bool parse_header(struct record *record)
     char *end;
     errno = 0;
     record->bytes = strtoull(bytes, &end, 10);
-    return *end == '\0' && end != bytes && errno == 0 && record->bytes <= UINT32_MAX &&
-           dtype_parse(name, &record->type) && record->bytes % dtype_size(record->type) == 0;
+    if (*end != '\0' || end == bytes || errno != 0 || record->bytes > UINT32_MAX ||
+        !dtype_parse(name, &record->type))
+        return false;
+    size_t element = record->reference ? sizeof(double) : dtype_size(record->type);
+    return record->bytes % element == 0;
 }
 
 static bool read_data(FILE *file, struct record *record)
@@ -188,32 +274,60 @@ static enum reading read_record(FILE *file, struct record *record)
     return good ? READ_RECORD : READ_BROKEN;
 }
 
-/* True if there may be more. */
-static bool compare_record(const struct options *options, FILE *const *files,
-                           struct record *records, struct tally *tally)
+/* True if all files have another record; faults are told. */
+static bool read_records(const struct options *options, FILE *const *files, int count,
+                         struct record *records, struct tally *tally)
 {
-    enum reading reading[2];
-    for (int i = 0; i < 2; i++) {
+    enum reading reading[3];
+    bool more = true;
+    for (int i = 0; i < count; i++) {
         reading[i] = read_record(files[i], &records[i]);
+        more = more && reading[i] == READ_RECORD;
         if (reading[i] == READ_BROKEN)
             fault(tally, options->paths[i], "truncated or not a dump");
         if (reading[i] == READ_END && records[i].bytes != tally->records)
             fault(tally, options->paths[i],
                   "the count at its end is not the number of its records");
     }
-    if (reading[0] != READ_RECORD || reading[1] != READ_RECORD) {
-        if (reading[0] != reading[1] && !tally->faulty)
-            fault(tally, options->paths[reading[0] == READ_END ? 0 : 1], "has fewer records");
+    for (int i = 1; i < count; i++)
+        if (reading[i] != reading[0] && !tally->faulty)
+            fault(tally, options->paths[reading[0] == READ_END ? 0 : i], "has fewer records");
+    return more;
+}
+
+/* The problem and how it went; the number of bytes must fit the number of elements. */
+static bool same_problem(const struct record *a, const struct record *reference)
+{
+    size_t length = (size_t)(find_field(a->header, " bytes=") - a->header);
+    return strncmp(a->header, reference->header, length) == 0 &&
+           a->bytes / dtype_size(a->type) == reference->bytes / sizeof(double);
+}
+
+/* True if there may be more. */
+static bool compare_record(const struct options *options, FILE *const *files,
+                           struct record *records, struct tally *tally)
+{
+    const struct record *const all[] = {&records[0], &records[1], &records[2]};
+    bool wide = options->rule == RULE_REFERENCE;
+    if (!read_records(options, files, wide ? 3 : 2, records, tally))
         return false;
-    }
     tally->records++;
-    if (strcmp(records[0].header, records[1].header) != 0) {
+    const struct record *other = &records[1];
+    bool same = strcmp(records[0].header, other->header) == 0;
+    if (same && wide) {
+        other = &records[2];
+        same = same_problem(&records[0], other);
+    }
+    if (!same) {
         tally->faulty = true;
         if (tally->lines++ < MAX_LINES)
-            printf("headers differ:\n  %s\n  %s\n", records[0].header, records[1].header);
+            printf("headers differ:\n  %s\n  %s\n", records[0].header, other->header);
         return true;
     }
-    compare_elements(options, &records[0], &records[1], tally);
+    if (wide)
+        compare_errors(all, tally);
+    else
+        compare_elements(options, &records[0], &records[1], tally);
     return true;
 }
 
@@ -264,10 +378,11 @@ static bool write_json(const char *path, const struct tally *tally)
 
 static bool compare_files(const struct options *options, struct tally *tally)
 {
-    FILE *files[2] = {NULL, NULL};
-    struct record records[2] = {{.header = NULL}, {.header = NULL}};
+    FILE *files[3] = {NULL, NULL, NULL};
+    struct record records[3] = {{.header = NULL}, {.header = NULL}, {.reference = true}};
+    int count = options->rule == RULE_REFERENCE ? 3 : 2;
     bool good = true;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < count; i++) {
         files[i] = fopen(options->paths[i], "rb");
         if (files[i] == NULL) {
             perror(options->paths[i]);
@@ -281,7 +396,9 @@ static bool compare_files(const struct options *options, struct tally *tally)
             continue;
     if (good && tally->records == 0 && !tally->faulty)
         fault(tally, options->paths[0], "has no records");
-    for (int i = 0; i < 2; i++) {
+    if (good && options->rule == RULE_REFERENCE)
+        finish_errors(tally);
+    for (int i = 0; i < 3; i++) {
         if (files[i] != NULL)
             fclose(files[i]);
         free(records[i].header);
@@ -293,7 +410,7 @@ static bool compare_files(const struct options *options, struct tally *tally)
 static bool pick_rule(enum rule rule, struct options *options)
 {
     if (options->rule_given && options->rule != rule) {
-        fputs("--exact, --rel with --abs, and --ulps exclude each other\n", stderr);
+        fputs("--exact, --rel with --abs, --ulps and --reference exclude each other\n", stderr);
         return false;
     }
     options->rule = rule;
@@ -314,6 +431,9 @@ static bool take(int option, const char *value, void *to)
     case 'u':
         return pick_rule(RULE_ULPS, options) &&
                option_number("ulps", value, 0, UINT32_MAX, &options->ulps);
+    case 'x':
+        options->paths[2] = value;
+        return pick_rule(RULE_REFERENCE, options);
     case 'f':
         options->raw = true;
         return true;
@@ -327,16 +447,24 @@ static bool take(int option, const char *value, void *to)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"exact", no_argument, NULL, 'e'},     {"rel", required_argument, NULL, 'r'},
-        {"abs", required_argument, NULL, 'a'}, {"ulps", required_argument, NULL, 'u'},
-        {"float32", no_argument, NULL, 'f'},   {"json", required_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},      {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"exact", no_argument, NULL, 'e'},
+                                          {"rel", required_argument, NULL, 'r'},
+                                          {"abs", required_argument, NULL, 'a'},
+                                          {"ulps", required_argument, NULL, 'u'},
+                                          {"reference", required_argument, NULL, 'x'},
+                                          {"float32", no_argument, NULL, 'f'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {.rule = RULE_EXACT};
     struct tally tally = {0};
     int status = options_parse(argc, argv, known, take, &options, USAGE, 2);
     if (status >= 0)
         return status;
+    if (options.raw && options.rule == RULE_REFERENCE) {
+        fputs("--reference is about dumps of conv_random\n", stderr);
+        return 2;
+    }
     options.paths[0] = argv[optind];
     options.paths[1] = argv[optind + 1];
     bool good = compare_files(&options, &tally);

@@ -27,6 +27,40 @@ bool conv_apis_parse(const char *name, bool *chosen)
     return true;
 }
 
+const char *conv_direction_name(enum conv_direction direction)
+{
+    static const char *const names[] = {"forward", "data", "filter"};
+    return names[direction];
+}
+
+bool conv_direction_parse(const char *name, enum conv_direction *direction)
+{
+    for (enum conv_direction i = CONV_FORWARD; i < CONV_DIRECTIONS; i++) {
+        if (strcmp(name, conv_direction_name(i)) == 0) {
+            *direction = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool conv_directions_parse(const char *name, bool *chosen)
+{
+    enum conv_direction direction = CONV_FORWARD;
+    bool all = strcmp(name, "all") == 0;
+    if (!all && !conv_direction_parse(name, &direction))
+        return option_refuse("direction", name, "forward, data, filter or all");
+    for (enum conv_direction i = CONV_FORWARD; i < CONV_DIRECTIONS; i++)
+        chosen[i] = all || i == direction;
+    return true;
+}
+
+const struct tensor *conv_result(const struct conv_problem *problem)
+{
+    const struct tensor *const results[] = {&problem->y, &problem->x, &problem->w};
+    return results[problem->direction];
+}
+
 bool conv_output(struct conv_problem *problem)
 {
     struct tensor *y = &problem->y;
@@ -54,9 +88,9 @@ static bool same_tensor(const struct tensor *a, const struct tensor *b)
 
 bool conv_same(const struct conv_problem *a, const struct conv_problem *b)
 {
-    return a->spatial == b->spatial && a->layout == b->layout && same_tensor(&a->x, &b->x) &&
-           same_tensor(&a->w, &b->w) && same_tensor(&a->y, &b->y) && a->groups == b->groups &&
-           memcmp(a->pre, b->pre, sizeof a->pre) == 0 &&
+    return a->direction == b->direction && a->spatial == b->spatial && a->layout == b->layout &&
+           same_tensor(&a->x, &b->x) && same_tensor(&a->w, &b->w) && same_tensor(&a->y, &b->y) &&
+           a->groups == b->groups && memcmp(a->pre, b->pre, sizeof a->pre) == 0 &&
            memcmp(a->post, b->post, sizeof a->post) == 0 &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
            memcmp(a->dilation, b->dilation, sizeof a->dilation) == 0 && a->alpha == b->alpha &&
@@ -83,16 +117,16 @@ void conv_plan_destroy(struct conv_plan *plan)
         conv_legacy_destroy(plan);
 }
 
-enum outcome conv_plan_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                           const void *w, void *y, void *workspace)
+enum outcome conv_plan_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                           void *y, void *workspace)
 {
     if (plan->api == CONV_GRAPH)
         return conv_graph_run(handle, plan, x, w, y, workspace);
     return conv_legacy_run(handle, plan, x, w, y, workspace);
 }
 
-static enum outcome call_plan(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                              const void *w, void *y)
+static enum outcome call_plan(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                              void *y)
 {
     void *workspace = NULL;
     enum outcome outcome = OUTCOME_ERROR;
@@ -112,7 +146,7 @@ done:
 }
 
 enum outcome conv_run(cudnnHandle_t handle, enum conv_api api, const struct conv_problem *problem,
-                      const struct conv_settings *settings, const void *x, const void *w, void *y,
+                      const struct conv_settings *settings, void *x, void *w, void *y,
                       struct conv_plan *plan, bool *planned)
 {
     for (int first = 0;; first = plan->choice + 1) {

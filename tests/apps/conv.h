@@ -1,5 +1,5 @@
-/* One forward convolution through cuDNN, as frameworks run it: ask for a plan, ask for its
- * workspace, execute. */
+/* One convolution through cuDNN, in any direction, as frameworks run it: ask for a plan, ask for
+ * its workspace, execute. */
 #ifndef CONV_H
 #define CONV_H
 
@@ -7,7 +7,7 @@
 
 enum conv_api {
     CONV_GRAPH, /* cudnnBackend* */
-    CONV_LEGACY /* cudnnConvolutionForward */
+    CONV_LEGACY /* cudnnConvolution* */
 };
 
 const char *conv_api_name(enum conv_api api);
@@ -16,9 +16,24 @@ bool conv_api_parse(const char *name, enum conv_api *api);
  * stderr, otherwise. */
 bool conv_apis_parse(const char *name, bool *chosen);
 
-/* y = alpha * conv(x, w) + beta * y, cross-correlation, computed in float. Unused places of the
+/* Which of x, w and y is computed from the other two. */
+enum conv_direction {
+    CONV_FORWARD, /* y */
+    CONV_DATA,    /* x, the gradient of what y is the gradient of */
+    CONV_FILTER,  /* w, likewise */
+    CONV_DIRECTIONS
+};
+
+/* forward, data, filter */
+const char *conv_direction_name(enum conv_direction direction);
+bool conv_direction_parse(const char *name, enum conv_direction *direction);
+/* Like conv_apis_parse: a direction's name or "all". */
+bool conv_directions_parse(const char *name, bool *chosen);
+
+/* result = alpha * conv + beta * result, cross-correlation, computed in float. Unused places of the
  * arrays are 0. */
 struct conv_problem {
+    enum conv_direction direction;
     int spatial; /* 2 or 3; x, w and y have two dimensions more */
     enum layout layout;
     struct tensor x, w, y; /* w is packed */
@@ -27,6 +42,9 @@ struct conv_problem {
     int64_t stride[3], dilation[3];
     float alpha, beta;
 };
+
+/* The tensor that the direction computes. */
+const struct tensor *conv_result(const struct conv_problem *problem);
 
 /* Sets y's dimensions from the rest. False if the kernel does not fit into the padded input. */
 bool conv_output(struct conv_problem *problem);
@@ -47,6 +65,7 @@ struct conv_settings {
  * thread at a time. The plan needs nothing of the problem it was made from. */
 struct conv_plan {
     enum conv_api api;
+    enum conv_direction direction;
     int choice;
     int64_t engine;           /* global index; legacy: the algorithm */
     int64_t workspace;        /* bytes */
@@ -56,7 +75,7 @@ struct conv_plan {
     cudnnTensorDescriptor_t x, y;  /* legacy */
     cudnnFilterDescriptor_t w;
     cudnnConvolutionDescriptor_t conv;
-    cudnnConvolutionFwdAlgo_t algorithm;
+    int algorithm; /* a number of the direction's own enumeration */
 };
 
 /* Plans with the first answer of the library, not before the `first`-th, that works. The settings
@@ -67,30 +86,31 @@ enum outcome conv_plan_create(cudnnHandle_t handle, enum conv_api api,
                               struct conv_plan *plan);
 void conv_plan_destroy(struct conv_plan *plan);
 
-/* Runs on the handle's stream without waiting. Pointers are those of the tensors' first elements;
- * the workspace has at least plan->workspace bytes and may be NULL if that is 0. */
-enum outcome conv_plan_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                           const void *w, void *y, void *workspace);
+/* Runs on the handle's stream without waiting. Pointers are those of the tensors' first elements,
+ * one of them the result's; the workspace has at least plan->workspace bytes and may be NULL if
+ * that is 0. */
+enum outcome conv_plan_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                           void *y, void *workspace);
 
 /* Runs the problem like an eager framework: with *plan if *planned, else with the first answer that
  * works, which *plan then holds; the workspace is allocated for the call and freed after it. An
  * answer that cuDNN then refuses to run, or for whose workspace there is no memory, gives its turn
  * to the next. The caller owns *plan if *planned. */
 enum outcome conv_run(cudnnHandle_t handle, enum conv_api api, const struct conv_problem *problem,
-                      const struct conv_settings *settings, const void *x, const void *w, void *y,
+                      const struct conv_settings *settings, void *x, void *w, void *y,
                       struct conv_plan *plan, bool *planned);
 
 /* The two ways behind the functions above. */
 enum outcome conv_graph_plan(cudnnHandle_t handle, const struct conv_problem *problem,
                              const struct conv_settings *settings, int first,
                              struct conv_plan *plan);
-enum outcome conv_graph_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                            const void *w, void *y, void *workspace);
+enum outcome conv_graph_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                            void *y, void *workspace);
 enum outcome conv_legacy_plan(cudnnHandle_t handle, const struct conv_problem *problem,
                               const struct conv_settings *settings, int first,
                               struct conv_plan *plan);
-enum outcome conv_legacy_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                             const void *w, void *y, void *workspace);
+enum outcome conv_legacy_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                             void *y, void *workspace);
 void conv_legacy_destroy(struct conv_plan *plan);
 
 #endif

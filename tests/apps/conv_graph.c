@@ -1,4 +1,4 @@
-#include "conv.h"
+#include "backend.h"
 
 #include <stdlib.h>
 
@@ -12,42 +12,47 @@ enum part {
     PARTS
 };
 
-/* Everything that a plan is made from and does not need afterwards. */
-struct graph {
-    cudnnBackendDescriptor_t part[PARTS];
-};
-
-static cudnnStatus_t set_one(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
-                             cudnnBackendAttributeType_t type, const void *value)
+cudnnStatus_t backend_set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                          cudnnBackendAttributeType_t type, const void *value)
 {
     return cudnnBackendSetAttribute(desc, name, type, 1, value);
 }
 
-static cudnnStatus_t set_desc(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
-                              cudnnBackendDescriptor_t value)
+cudnnStatus_t backend_set_desc(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
+                               cudnnBackendDescriptor_t value)
 {
-    return set_one(desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value);
+    return backend_set(desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value);
 }
 
-/* Unique ids are letters, as in PyTorch. */
-static enum outcome make_tensor(const struct tensor *tensor, int64_t id,
-                                cudnnBackendDescriptor_t *desc)
+void backend_destroy(cudnnBackendDescriptor_t desc)
+{
+    if (desc != NULL)
+        cudnnBackendDestroyDescriptor(desc);
+}
+
+enum outcome backend_tensor(const struct tensor *tensor, int64_t id, enum backend_storage storage,
+                            cudnnBackendDescriptor_t *desc)
 {
     int64_t alignment = tensor_alignment(tensor);
+    bool yes = true;
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, desc));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &tensor->type));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &tensor->type));
     ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64,
                                        tensor->dims, tensor->size));
     ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64,
                                        tensor->dims, tensor->stride));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &id));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &id));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment));
+    if (storage != BACKEND_MEMORY)
+        ASK_CUDNN(backend_set(*desc,
+                              storage == BACKEND_VIRTUAL ? CUDNN_ATTR_TENSOR_IS_VIRTUAL
+                                                         : CUDNN_ATTR_TENSOR_IS_BY_VALUE,
+                              CUDNN_TYPE_BOOLEAN, &yes));
     ASK_CUDNN(cudnnBackendFinalize(*desc));
     return OUTCOME_OK;
 }
 
-static enum outcome make_convolution(const struct conv_problem *problem,
-                                     cudnnBackendDescriptor_t *desc)
+enum outcome backend_convolution(const struct conv_problem *problem, cudnnBackendDescriptor_t *desc)
 {
     cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
@@ -60,9 +65,10 @@ static enum outcome make_convolution(const struct conv_problem *problem,
                    {CUDNN_ATTR_CONVOLUTION_DILATIONS, problem->dilation},
                    {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, problem->stride}};
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, desc));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &compute));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &spatial));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &compute));
+    ASK_CUDNN(
+        backend_set(*desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &spatial));
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         ASK_CUDNN(cudnnBackendSetAttribute(*desc, extents[i].name, CUDNN_TYPE_INT64, spatial,
                                            extents[i].values));
@@ -70,62 +76,78 @@ static enum outcome make_convolution(const struct conv_problem *problem,
     return OUTCOME_OK;
 }
 
-static enum outcome make_operation(const struct conv_problem *problem, struct graph *graph)
+/* The names of a direction's operation and of its attributes. */
+struct operation {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t part[PART_CONV + 1];
+    cudnnBackendAttributeName_t alpha, beta;
+};
+
+static const struct operation OPERATIONS[] = {
+    [CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                      {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    [CONV_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                   {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    [CONV_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+
+enum outcome backend_operation(const struct conv_problem *problem,
+                               const cudnnBackendDescriptor_t *parts,
+                               cudnnBackendDescriptor_t *desc)
 {
-    cudnnBackendDescriptor_t *desc = &graph->part[PART_OPERATION];
-    ASK_CUDNN(
-        cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, desc));
-    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, graph->part[PART_X]));
-    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, graph->part[PART_W]));
-    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, graph->part[PART_Y]));
-    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                       graph->part[PART_CONV]));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT,
-                      &problem->alpha));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT,
-                      &problem->beta));
+    const struct operation *operation = &OPERATIONS[problem->direction];
+    ASK_CUDNN(cudnnBackendCreateDescriptor(operation->type, desc));
+    for (int i = PART_X; i <= PART_CONV; i++)
+        ASK_CUDNN(backend_set_desc(*desc, operation->part[i], parts[i]));
+    ASK_CUDNN(backend_set(*desc, operation->alpha, CUDNN_TYPE_FLOAT, &problem->alpha));
+    ASK_CUDNN(backend_set(*desc, operation->beta, CUDNN_TYPE_FLOAT, &problem->beta));
     ASK_CUDNN(cudnnBackendFinalize(*desc));
     return OUTCOME_OK;
 }
 
-static enum outcome make_graph(cudnnHandle_t handle, struct graph *graph)
+enum outcome backend_graph(cudnnHandle_t handle, const cudnnBackendDescriptor_t *operations,
+                           int64_t count, cudnnBackendDescriptor_t *desc)
 {
-    cudnnBackendDescriptor_t *desc = &graph->part[PART_GRAPH];
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, desc));
-    ASK_CUDNN(set_desc(*desc, CUDNN_ATTR_OPERATIONGRAPH_OPS, graph->part[PART_OPERATION]));
-    ASK_CUDNN(set_one(*desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle));
+    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, count, operations));
+    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle));
     ASK_CUDNN(cudnnBackendFinalize(*desc));
     return OUTCOME_OK;
 }
 
-/* The parts made so far are the caller's also on failure. */
-static enum outcome graph_build(cudnnHandle_t handle, const struct conv_problem *problem,
-                                struct graph *graph)
+/* Everything that a plan is made from and does not need afterwards; what was made so far is the
+ * caller's also on failure. Unique ids are letters, as in PyTorch. */
+static enum outcome build(cudnnHandle_t handle, const struct conv_problem *problem,
+                          cudnnBackendDescriptor_t *parts)
 {
-    enum outcome outcome = make_tensor(&problem->x, 'x', &graph->part[PART_X]);
+    enum outcome outcome = backend_tensor(&problem->x, 'x', BACKEND_MEMORY, &parts[PART_X]);
     if (outcome == OUTCOME_OK)
-        outcome = make_tensor(&problem->w, 'w', &graph->part[PART_W]);
+        outcome = backend_tensor(&problem->w, 'w', BACKEND_MEMORY, &parts[PART_W]);
     if (outcome == OUTCOME_OK)
-        outcome = make_tensor(&problem->y, 'y', &graph->part[PART_Y]);
+        outcome = backend_tensor(&problem->y, 'y', BACKEND_MEMORY, &parts[PART_Y]);
     if (outcome == OUTCOME_OK)
-        outcome = make_convolution(problem, &graph->part[PART_CONV]);
+        outcome = backend_convolution(problem, &parts[PART_CONV]);
     if (outcome == OUTCOME_OK)
-        outcome = make_operation(problem, graph);
+        outcome = backend_operation(problem, parts, &parts[PART_OPERATION]);
     if (outcome == OUTCOME_OK)
-        outcome = make_graph(handle, graph);
+        outcome = backend_graph(handle, &parts[PART_OPERATION], 1, &parts[PART_GRAPH]);
     return outcome;
-}
-
-static void destroy(cudnnBackendDescriptor_t desc)
-{
-    if (desc != NULL)
-        cudnnBackendDestroyDescriptor(desc);
-}
-
-static void graph_release(struct graph *graph)
-{
-    for (int i = PARTS - 1; i >= 0; i--)
-        destroy(graph->part[i]);
 }
 
 static enum outcome read_engine(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t engine,
@@ -144,17 +166,17 @@ static enum outcome ask_engine(cudnnBackendDescriptor_t config, int64_t *index)
     cudnnBackendDescriptor_t engine = NULL;
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
     enum outcome outcome = read_engine(config, engine, index);
-    destroy(engine);
+    backend_destroy(engine);
     return outcome;
 }
 
 static enum outcome build_plan(cudnnHandle_t handle, cudnnBackendDescriptor_t config,
                                const struct conv_settings *settings, struct conv_plan *plan)
 {
-    ASK_CUDNN(set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
+    ASK_CUDNN(backend_set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
     if (settings->plan_handle)
         ASK_CUDNN(
-            set_one(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle));
+            backend_set(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, &handle));
     ASK_CUDNN(cudnnBackendFinalize(plan->plan));
     /* cudnn-frontend passes no element count here. */
     ASK_CUDNN(cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
@@ -177,7 +199,7 @@ static enum outcome try_config(cudnnHandle_t handle, cudnnBackendDescriptor_t co
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan->plan));
     outcome = build_plan(handle, config, settings, plan);
     if (outcome != OUTCOME_OK) {
-        destroy(plan->plan);
+        backend_destroy(plan->plan);
         plan->plan = NULL;
     }
     return outcome;
@@ -209,23 +231,24 @@ static enum outcome try_configs(cudnnHandle_t handle, cudnnBackendDescriptor_t h
     }
 destroy_configs:
     for (int64_t i = 0; i < configs; i++)
-        destroy(config[i]);
+        backend_destroy(config[i]);
     free(config);
     return outcome;
 }
 
-static enum outcome ask_heuristics(cudnnBackendDescriptor_t heuristics, const struct graph *graph,
-                                   cudnnBackendHeurMode_t mode, int64_t *configs)
+static enum outcome ask_heuristics(cudnnBackendDescriptor_t heuristics,
+                                   cudnnBackendDescriptor_t graph, cudnnBackendHeurMode_t mode,
+                                   int64_t *configs)
 {
-    ASK_CUDNN(set_desc(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->part[PART_GRAPH]));
-    ASK_CUDNN(set_one(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode));
+    ASK_CUDNN(backend_set_desc(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph));
+    ASK_CUDNN(backend_set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode));
     ASK_CUDNN(cudnnBackendFinalize(heuristics));
     ASK_CUDNN(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, configs, NULL));
     return OUTCOME_OK;
 }
 
-static enum outcome try_mode(cudnnHandle_t handle, const struct graph *graph,
+static enum outcome try_mode(cudnnHandle_t handle, cudnnBackendDescriptor_t graph,
                              const struct conv_settings *settings, cudnnBackendHeurMode_t mode,
                              int first, int *choice, struct conv_plan *plan)
 {
@@ -237,7 +260,17 @@ static enum outcome try_mode(cudnnHandle_t handle, const struct graph *graph,
         outcome = try_configs(handle, heuristics, settings, configs, first, choice, plan);
     else if (outcome == OUTCOME_OK)
         outcome = OUTCOME_REFUSED;
-    destroy(heuristics);
+    backend_destroy(heuristics);
+    return outcome;
+}
+
+enum outcome backend_plan(cudnnHandle_t handle, cudnnBackendDescriptor_t graph,
+                          const struct conv_settings *settings, int first, struct conv_plan *plan)
+{
+    int choice = 0;
+    enum outcome outcome = try_mode(handle, graph, settings, settings->mode, first, &choice, plan);
+    if (outcome != OUTCOME_OK && !settings->no_fallback)
+        outcome = try_mode(handle, graph, settings, CUDNN_HEUR_MODE_FALLBACK, first, &choice, plan);
     return outcome;
 }
 
@@ -245,30 +278,30 @@ enum outcome conv_graph_plan(cudnnHandle_t handle, const struct conv_problem *pr
                              const struct conv_settings *settings, int first,
                              struct conv_plan *plan)
 {
-    struct graph graph = {{NULL}};
-    struct conv_plan made = {.api = CONV_GRAPH, .alpha = problem->alpha, .beta = problem->beta};
-    int choice = 0;
-    enum outcome outcome = graph_build(handle, problem, &graph);
-    if (outcome == OUTCOME_OK) {
-        outcome = try_mode(handle, &graph, settings, settings->mode, first, &choice, &made);
-        if (outcome != OUTCOME_OK && !settings->no_fallback)
-            outcome =
-                try_mode(handle, &graph, settings, CUDNN_HEUR_MODE_FALLBACK, first, &choice, &made);
-    }
-    graph_release(&graph);
+    cudnnBackendDescriptor_t parts[PARTS] = {NULL};
+    struct conv_plan made = {.api = CONV_GRAPH,
+                             .direction = problem->direction,
+                             .alpha = problem->alpha,
+                             .beta = problem->beta};
+    enum outcome outcome = build(handle, problem, parts);
+    if (outcome == OUTCOME_OK)
+        outcome = backend_plan(handle, parts[PART_GRAPH], settings, first, &made);
+    for (int i = PARTS - 1; i >= 0; i--)
+        backend_destroy(parts[i]);
     if (outcome == OUTCOME_OK)
         *plan = made;
     return outcome;
 }
 
-static enum outcome fill_pack(cudnnBackendDescriptor_t pack, void *const *pointers, void *workspace)
+static enum outcome fill_pack(cudnnBackendDescriptor_t pack, int64_t count, const int64_t *ids,
+                              void *const *pointers, void *workspace)
 {
-    static const int64_t ids[] = {'x', 'w', 'y'};
     ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                       CUDNN_TYPE_VOID_PTR, 3, pointers));
+                                       CUDNN_TYPE_VOID_PTR, count, pointers));
     ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-                                       3, ids));
-    ASK_CUDNN(set_one(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace));
+                                       count, ids));
+    ASK_CUDNN(
+        backend_set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace));
     ASK_CUDNN(cudnnBackendFinalize(pack));
     return OUTCOME_OK;
 }
@@ -280,16 +313,22 @@ static enum outcome execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
     return OUTCOME_OK;
 }
 
-enum outcome conv_graph_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                            const void *w, void *y, void *workspace)
+enum outcome backend_run(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, int64_t count,
+                         const int64_t *ids, void *const *pointers, void *workspace)
 {
-    /* A variant pack does not tell inputs from outputs. */
-    void *pointers[] = {(void *)(uintptr_t)x, (void *)(uintptr_t)w, y};
     cudnnBackendDescriptor_t pack = NULL;
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
-    enum outcome outcome = fill_pack(pack, pointers, workspace);
+    enum outcome outcome = fill_pack(pack, count, ids, pointers, workspace);
     if (outcome == OUTCOME_OK)
-        outcome = execute(handle, plan->plan, pack);
-    destroy(pack);
+        outcome = execute(handle, plan, pack);
+    backend_destroy(pack);
     return outcome;
+}
+
+enum outcome conv_graph_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                            void *y, void *workspace)
+{
+    static const int64_t ids[] = {'x', 'w', 'y'};
+    void *const pointers[] = {x, w, y};
+    return backend_run(handle, plan->plan, 3, ids, pointers, workspace);
 }

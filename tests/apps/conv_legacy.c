@@ -1,11 +1,28 @@
 #include "conv.h"
 
-/* One answer to "which algorithm": what PyTorch keeps of a cudnnConvolutionFwdAlgoPerf_t. */
+/* One answer to "which algorithm": what PyTorch keeps of a cudnnConvolution*AlgoPerf_t. */
 struct answer {
-    cudnnConvolutionFwdAlgo_t algorithm;
+    int algorithm;
     cudnnMathType_t math;
     size_t workspace;
 };
+
+/* Names a direction's first successful answer, not before the `first`-th, of its algorithm query;
+ * the memory field is the workspace. The three kinds of answers have the same fields. */
+#define FIRST_ANSWER(query, perf_type, limit, ...)                                                 \
+    do {                                                                                           \
+        perf_type perf[limit];                                                                     \
+        int count = 0;                                                                             \
+        ASK_CUDNN(query(handle, __VA_ARGS__, limit, &count, perf));                                \
+        for (int i = first; i < count; i++) {                                                      \
+            if (perf[i].status != CUDNN_STATUS_SUCCESS)                                            \
+                continue;                                                                          \
+            plan->choice = i;                                                                      \
+            *answer = (struct answer){(int)perf[i].algo, perf[i].mathType, perf[i].memory};        \
+            return OUTCOME_OK;                                                                     \
+        }                                                                                          \
+        return OUTCOME_REFUSED;                                                                    \
+    } while (0)
 
 static enum outcome describe_filter(const struct conv_problem *problem,
                                     cudnnFilterDescriptor_t desc)
@@ -56,42 +73,61 @@ static enum outcome describe(const struct conv_problem *problem, struct conv_pla
     return outcome;
 }
 
-/* The first answer, not before the `first`-th, of the algorithm query; its memory field is the
- * workspace. */
-static enum outcome ask_algorithm(cudnnHandle_t handle, const struct conv_plan *plan, int first,
-                                  int *choice, struct answer *answer)
+static enum outcome ask_algorithm(cudnnHandle_t handle, int first, struct conv_plan *plan,
+                                  struct answer *answer)
 {
-    cudnnConvolutionFwdAlgoPerf_t perf[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
-    int count = 0;
-    ASK_CUDNN(cudnnGetConvolutionForwardAlgorithm_v7(handle, plan->x, plan->w, plan->conv, plan->y,
-                                                     CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count,
-                                                     perf));
-    for (int i = first; i < count; i++) {
-        if (perf[i].status != CUDNN_STATUS_SUCCESS)
-            continue;
-        *choice = i;
-        *answer = (struct answer){perf[i].algo, perf[i].mathType, perf[i].memory};
-        return OUTCOME_OK;
+    switch (plan->direction) {
+    case CONV_DATA:
+        FIRST_ANSWER(cudnnGetConvolutionBackwardDataAlgorithm_v7, cudnnConvolutionBwdDataAlgoPerf_t,
+                     CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, plan->w, plan->y, plan->conv, plan->x);
+    case CONV_FILTER:
+        FIRST_ANSWER(cudnnGetConvolutionBackwardFilterAlgorithm_v7,
+                     cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT,
+                     plan->x, plan->y, plan->conv, plan->w);
+    default:
+        FIRST_ANSWER(cudnnGetConvolutionForwardAlgorithm_v7, cudnnConvolutionFwdAlgoPerf_t,
+                     CUDNN_CONVOLUTION_FWD_ALGO_COUNT, plan->x, plan->w, plan->conv, plan->y);
     }
-    return OUTCOME_REFUSED;
 }
 
-/* The same with named algorithms and the workspace query. */
-static enum outcome ask_workspace(cudnnHandle_t handle, const struct conv_plan *plan, int first,
-                                  int *choice, struct answer *answer)
+static cudnnStatus_t query_workspace(cudnnHandle_t handle, const struct conv_plan *plan,
+                                     int algorithm, size_t *bytes)
 {
-    static const cudnnConvolutionFwdAlgo_t algorithms[] = {
-        CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM};
+    switch (plan->direction) {
+    case CONV_DATA:
+        return cudnnGetConvolutionBackwardDataWorkspaceSize(
+            handle, plan->w, plan->y, plan->conv, plan->x, (cudnnConvolutionBwdDataAlgo_t)algorithm,
+            bytes);
+    case CONV_FILTER:
+        return cudnnGetConvolutionBackwardFilterWorkspaceSize(
+            handle, plan->x, plan->y, plan->conv, plan->w,
+            (cudnnConvolutionBwdFilterAlgo_t)algorithm, bytes);
+    default:
+        return cudnnGetConvolutionForwardWorkspaceSize(handle, plan->x, plan->w, plan->conv,
+                                                       plan->y,
+                                                       (cudnnConvolutionFwdAlgo_t)algorithm, bytes);
+    }
+}
+
+/* The same with named algorithms, those that deterministic frameworks name, and the workspace
+ * query. */
+static enum outcome ask_workspace(cudnnHandle_t handle, int first, struct conv_plan *plan,
+                                  struct answer *answer)
+{
+    static const int algorithms[][2] = {
+        {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+         CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM},
+        {CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0},
+        {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0}};
     cudnnMathType_t math;
     ASK_CUDNN(cudnnGetConvolutionMathType(plan->conv, &math));
-    for (int i = first; i < (int)(sizeof algorithms / sizeof *algorithms); i++) {
+    for (int i = first; i < 2; i++) {
+        int algorithm = algorithms[plan->direction][i];
         size_t workspace = 0;
-        if (cudnnGetConvolutionForwardWorkspaceSize(handle, plan->x, plan->w, plan->conv, plan->y,
-                                                    algorithms[i],
-                                                    &workspace) != CUDNN_STATUS_SUCCESS)
+        if (query_workspace(handle, plan, algorithm, &workspace) != CUDNN_STATUS_SUCCESS)
             continue;
-        *choice = i;
-        *answer = (struct answer){algorithms[i], math, workspace};
+        plan->choice = i;
+        *answer = (struct answer){algorithm, math, workspace};
         return OUTCOME_OK;
     }
     return OUTCOME_REFUSED;
@@ -107,14 +143,16 @@ enum outcome conv_legacy_plan(cudnnHandle_t handle, const struct conv_problem *p
                               const struct conv_settings *settings, int first,
                               struct conv_plan *plan)
 {
-    struct conv_plan made = {
-        .api = CONV_LEGACY, .config_workspace = -1, .alpha = problem->alpha, .beta = problem->beta};
+    struct conv_plan made = {.api = CONV_LEGACY,
+                             .direction = problem->direction,
+                             .config_workspace = -1,
+                             .alpha = problem->alpha,
+                             .beta = problem->beta};
     struct answer answer = {.workspace = 0};
     enum outcome outcome = describe(problem, &made);
     if (outcome == OUTCOME_OK)
-        outcome = settings->ask_workspace
-                      ? ask_workspace(handle, &made, first, &made.choice, &answer)
-                      : ask_algorithm(handle, &made, first, &made.choice, &answer);
+        outcome = settings->ask_workspace ? ask_workspace(handle, first, &made, &answer)
+                                          : ask_algorithm(handle, first, &made, &answer);
     if (outcome == OUTCOME_OK)
         outcome = set_math(made.conv, answer.math);
     if (outcome != OUTCOME_OK) {
@@ -128,12 +166,32 @@ enum outcome conv_legacy_plan(cudnnHandle_t handle, const struct conv_problem *p
     return OUTCOME_OK;
 }
 
-enum outcome conv_legacy_run(cudnnHandle_t handle, const struct conv_plan *plan, const void *x,
-                             const void *w, void *y, void *workspace)
+static cudnnStatus_t convolve(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                              void *y, void *workspace)
 {
-    ASK_CUDNN(cudnnConvolutionForward(handle, &plan->alpha, plan->x, x, plan->w, w, plan->conv,
-                                      plan->algorithm, workspace, (size_t)plan->workspace,
-                                      &plan->beta, plan->y, y));
+    size_t bytes = (size_t)plan->workspace;
+    switch (plan->direction) {
+    case CONV_DATA:
+        return cudnnConvolutionBackwardData(handle, &plan->alpha, plan->w, w, plan->y, y,
+                                            plan->conv,
+                                            (cudnnConvolutionBwdDataAlgo_t)plan->algorithm,
+                                            workspace, bytes, &plan->beta, plan->x, x);
+    case CONV_FILTER:
+        return cudnnConvolutionBackwardFilter(handle, &plan->alpha, plan->x, x, plan->y, y,
+                                              plan->conv,
+                                              (cudnnConvolutionBwdFilterAlgo_t)plan->algorithm,
+                                              workspace, bytes, &plan->beta, plan->w, w);
+    default:
+        return cudnnConvolutionForward(handle, &plan->alpha, plan->x, x, plan->w, w, plan->conv,
+                                       (cudnnConvolutionFwdAlgo_t)plan->algorithm, workspace, bytes,
+                                       &plan->beta, plan->y, y);
+    }
+}
+
+enum outcome conv_legacy_run(cudnnHandle_t handle, const struct conv_plan *plan, void *x, void *w,
+                             void *y, void *workspace)
+{
+    ASK_CUDNN(convolve(handle, plan, x, w, y, workspace));
     return OUTCOME_OK;
 }
 

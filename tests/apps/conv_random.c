@@ -1,11 +1,12 @@
-/* Runs many small convolutions, random or of patch_conv's sweep, and writes what came out. */
-#include "problems.h"
+/* Runs many small convolutions, random, of patch_conv's sweep or as given, alone or fused with
+ * pointwise operations, and writes what came out. */
+#include "random_run.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_GIVEN 64
 
 struct options {
     int64_t count; /* -1: 2000, or the rest of the sweep */
@@ -16,184 +17,112 @@ struct options {
     bool list;
     bool check;
     bool api[2];
+    bool direction[CONV_DIRECTIONS];
+    bool fused;
+    bool form[FUSED_FORMS];
     cudnnDataType_t types[3];
     int type_count;
     enum data kind;
-    const char *dump;
+    const char *given[MAX_GIVEN]; /* problems of the command line */
+    int given_count;
+    const char *dump, *reference;
 };
 
-struct tally {
-    uint64_t problems, refused, errors;
-};
-
-/* One problem on the device. */
-struct run {
-    uint64_t index;
-    enum conv_api api;
-    struct conv_problem problem;
-    struct problem_data data;
-    void *x, *w, *y; /* device */
-    void *result;    /* y's storage after the run */
-    void *packed;    /* the view's elements in order */
+/* What is being done, and by direction, then by form, what became of it. */
+struct session {
+    const struct options *options;
+    cudnnHandle_t handle;
+    struct run_settings settings;
+    struct tally tallies[CONV_DIRECTIONS + FUSED_FORMS];
 };
 
 static const char USAGE[] =
     "usage: conv_random [--count N] [--seed S] [--first I] [--api graph|legacy|both]\n"
+    "                   [--direction forward|data|filter|all | --fused FORM|all]\n"
     "                   [--dtype f32|f16|bf16|all] [--data integers|normal] [--check]\n"
-    "                   [--sweep patch_conv [--every K]] [--dump PATH] [--list]\n"
-    "Runs N (2000) forward convolutions, numbers I (0), I + 1, ... of the seed, or every "
+    "                   [--sweep patch_conv [--every K]] [--problem TEXT]... [--dump PATH]\n"
+    "                   [--reference PATH] [--list]\n"
+    "Runs N (2000) convolutions of each direction, numbers I (0), I + 1, ... of the seed, or every "
     "K-th of the\n"
-    "25,200 settings of patch_conv's sweep. --check compares with a plain host loop "
+    "25,200 settings of patch_conv's sweep, or the problems of the command line, written as --list "
+    "prints\n"
+    "them. --fused runs graphs of a forward convolution with pointwise operations; FORM: "
+    "residual, scaled,\n"
+    "activation, broadcast, input, filter, legacy. --check compares with a plain host loop "
     "(integers only),\n"
-    "--dump writes one record per problem, --list prints the problems and runs nothing.\n"
+    "--dump writes one record per problem, --reference the same by the host loop in double, "
+    "--list prints the\n"
+    "problems and runs nothing.\n"
     "Status: 0, 1 on any error, 2 on usage. Problems that cuDNN refuses are counted, no "
     "errors.\n";
 
-static void run_close(struct run *run)
+/* Lists or runs what is in *run; `kind` counts the tallies. */
+static bool take_problem(struct session *session, struct run *run, int kind)
 {
-    cudaFree(run->x);
-    cudaFree(run->w);
-    cudaFree(run->y);
-    free(run->result);
-    free(run->packed);
-    problem_release(&run->data);
+    if (!session->options->list)
+        return run_problem(session->handle, &session->settings, run, &session->tallies[kind]);
+    char text[1600];
+    run_print(run, text, sizeof text);
+    return puts(text) >= 0;
 }
 
-/* What was made so far is the caller's also on failure. */
-static bool run_open(const struct options *options, struct run *run)
+static cudnnDataType_t pick_type(const struct options *options, uint64_t index)
 {
-    const struct conv_problem *p = &run->problem;
-    if (!problem_fill(p, (uint64_t)options->seed ^ run->index << 20, options->kind, &run->data))
-        return false;
-    run->result = malloc(tensor_storage_bytes(&p->y));
-    run->packed = malloc((size_t)tensor_elements(&p->y) * dtype_size(p->y.type));
-    run->x = client_upload(run->data.x, tensor_storage_bytes(&p->x), NULL);
-    run->w = client_upload(run->data.w, tensor_storage_bytes(&p->w), NULL);
-    run->y = client_upload(run->data.y, tensor_storage_bytes(&p->y), NULL);
-    return run->result != NULL && run->packed != NULL && run->x != NULL && run->w != NULL &&
-           run->y != NULL;
+    uint64_t turn = index / (uint64_t)(options->sweep ? options->every : 1);
+    return options->types[turn % (uint64_t)options->type_count];
 }
 
-static enum outcome convolve(cudnnHandle_t handle, struct run *run)
+static bool take_directions(struct session *session, uint64_t index)
 {
-    const struct conv_problem *p = &run->problem;
-    /* Clients differ in these habits; each is seen often. */
-    const struct conv_settings settings = {.mode = CUDNN_HEUR_MODE_A,
-                                           .plan_handle = (run->index / 3 & 1) != 0,
-                                           .ask_config = (run->index / 6 & 1) != 0,
-                                           .ask_workspace = (run->index / 3 & 1) != 0};
-    struct conv_plan plan = {.choice = 0};
-    bool planned = false;
-    enum outcome outcome =
-        conv_run(handle, run->api, p, &settings, tensor_first(&p->x, run->x),
-                 tensor_first(&p->w, run->w), tensor_first(&p->y, run->y), &plan, &planned);
-    if (planned)
-        conv_plan_destroy(&plan);
-    if (outcome == OUTCOME_OK && cudaMemcpy(run->result, run->y, tensor_storage_bytes(&p->y),
-                                            cudaMemcpyDeviceToHost) != cudaSuccess)
-        outcome = OUTCOME_ERROR;
-    return outcome;
-}
-
-/* Moves the view's elements into `packed`; false if one is NaN, which no problem yields. */
-static bool pack_result(struct run *run)
-{
-    const struct tensor *y = &run->problem.y;
-    size_t size = dtype_size(y->type);
-    int64_t at[CLIENT_MAX_DIMS] = {0};
-    size_t next = 0;
-    bool good = true;
-    do {
-        size_t index = tensor_index(y, at);
-        memcpy((char *)run->packed + next++ * size, (char *)run->result + index * size, size);
-        good = good && !isnan(dtype_load(y->type, run->result, index));
-    } while (tensor_step(y, at));
-    return good;
-}
-
-/* False if anything outside the view changed. Overwrites the image of y before the run. */
-static bool surroundings_intact(struct run *run)
-{
-    const struct tensor *y = &run->problem.y;
-    size_t size = dtype_size(y->type);
-    int64_t at[CLIENT_MAX_DIMS] = {0};
-    do {
-        size_t place = tensor_index(y, at) * size;
-        memcpy((char *)run->data.y + place, (char *)run->result + place, size);
-    } while (tensor_step(y, at));
-    return memcmp(run->data.y, run->result, tensor_storage_bytes(y)) == 0;
-}
-
-static bool matches_reference(struct run *run)
-{
-    const struct tensor *y = &run->problem.y;
-    int64_t at[CLIENT_MAX_DIMS] = {0};
-    problem_reference(&run->problem, &run->data, run->data.y);
-    do {
-        size_t index = tensor_index(y, at);
-        if (dtype_load(y->type, run->data.y, index) != dtype_load(y->type, run->result, index))
-            return false;
-    } while (tensor_step(y, at));
+    const struct options *options = session->options;
+    cudnnDataType_t type = pick_type(options, index);
+    for (enum conv_direction direction = CONV_FORWARD; direction < CONV_DIRECTIONS; direction++) {
+        for (enum conv_api api = CONV_GRAPH; api <= CONV_LEGACY; api++) {
+            struct run run = {.index = index, .api = api};
+            if (!options->direction[direction] || !options->api[api])
+                continue;
+            if (options->sweep)
+                problem_patch_conv(index, direction, type, &run.problem);
+            else
+                problem_random((uint64_t)options->seed, index, direction, type, api == CONV_LEGACY,
+                               &run.problem);
+            if (!take_problem(session, &run, (int)direction))
+                return false;
+        }
+    }
     return true;
 }
 
-static const char *find_fault(const struct options *options, struct run *run)
+static bool take_forms(struct session *session, uint64_t index)
 {
-    if (!pack_result(run))
-        return "an output element was not written";
-    if (options->check && !matches_reference(run))
-        return "differs from the host loop";
-    if (!surroundings_intact(run))
-        return "wrote outside the output";
-    return NULL;
-}
-
-static bool write_record(FILE *dump, const struct run *run, enum outcome outcome)
-{
-    static const char *const words[] = {"ok", "refused", "error"};
-    const struct tensor *y = &run->problem.y;
-    size_t bytes = outcome == OUTCOME_OK ? (size_t)tensor_elements(y) * dtype_size(y->type) : 0;
-    char text[512];
-    problem_print(&run->problem, text, sizeof text);
-    fprintf(dump, "record=%" PRIu64 " api=%s %s status=%s bytes=%zu\n", run->index,
-            conv_api_name(run->api), text, words[outcome], bytes);
-    return bytes == 0 || fwrite(run->packed, bytes, 1, dump) == 1;
-}
-
-static bool run_problem(cudnnHandle_t handle, const struct options *options, struct run *run,
-                        FILE *dump, struct tally *tally)
-{
-    enum outcome outcome = OUTCOME_ERROR;
-    const char *fault = "no memory";
-    if (run_open(options, run)) {
-        outcome = convolve(handle, run);
-        fault = outcome == OUTCOME_OK ? find_fault(options, run) : "failed";
+    const struct options *options = session->options;
+    for (enum fused_form form = FUSED_RESIDUAL; form < FUSED_FORMS; form++) {
+        struct run run = {.index = index,
+                          .api = form == FUSED_LEGACY ? CONV_LEGACY : CONV_GRAPH,
+                          .is_fused = true};
+        if (!options->form[form])
+            continue;
+        fused_random((uint64_t)options->seed, index, form, pick_type(options, index), &run.fused);
+        if (!take_problem(session, &run, CONV_DIRECTIONS + (int)form))
+            return false;
     }
-    if (outcome == OUTCOME_OK && fault != NULL)
-        outcome = OUTCOME_ERROR;
-    tally->problems++;
-    tally->refused += outcome == OUTCOME_REFUSED;
-    tally->errors += outcome == OUTCOME_ERROR;
-    if (outcome == OUTCOME_ERROR) {
-        char text[512];
-        problem_print(&run->problem, text, sizeof text);
-        fprintf(stderr, "record=%" PRIu64 " api=%s %s: %s\n", run->index, conv_api_name(run->api),
-                text, fault);
-    }
-    bool written = dump == NULL || write_record(dump, run, outcome);
-    run_close(run);
-    return written;
+    return true;
 }
 
-static void pick_problem(const struct options *options, struct run *run)
+static bool take_given(struct session *session)
 {
-    uint64_t turn = run->index / (uint64_t)(options->sweep ? options->every : 1);
-    cudnnDataType_t type = options->types[turn % (uint64_t)options->type_count];
-    if (options->sweep)
-        problem_patch_conv(run->index, type, &run->problem);
-    else
-        problem_random((uint64_t)options->seed, run->index, type, run->api == CONV_LEGACY,
-                       &run->problem);
+    const struct options *options = session->options;
+    for (int i = 0; i < options->given_count; i++) {
+        for (enum conv_api api = CONV_GRAPH; api <= CONV_LEGACY; api++) {
+            struct run run = {.index = (uint64_t)i, .api = api};
+            if (!options->api[api])
+                continue;
+            if (!problem_parse(options->given[i], &run.problem) ||
+                !take_problem(session, &run, (int)run.problem.direction))
+                return false;
+        }
+    }
+    return true;
 }
 
 /* The index of the n-th problem; false behind the last one. */
@@ -206,45 +135,82 @@ static bool pick_index(const struct options *options, int64_t n, uint64_t *index
     return count < 0 || n < count;
 }
 
-static bool run_problems(cudnnHandle_t handle, const struct options *options, FILE *dump,
-                         struct tally *tally)
+static bool take_problems(struct session *session)
 {
+    const struct options *options = session->options;
     uint64_t index;
-    for (int64_t n = 0; pick_index(options, n, &index); n++) {
-        for (enum conv_api api = CONV_GRAPH; api <= CONV_LEGACY; api++) {
-            struct run run = {.index = index, .api = api};
-            if (!options->api[api])
-                continue;
-            pick_problem(options, &run);
-            if (options->list) {
-                char text[512];
-                problem_print(&run.problem, text, sizeof text);
-                printf("record=%" PRIu64 " api=%s %s\n", index, conv_api_name(api), text);
-            } else if (!run_problem(handle, options, &run, dump, tally)) {
-                return false;
-            }
-        }
-    }
-    return dump == NULL || fprintf(dump, "end records=%" PRIu64 "\n", tally->problems) > 0;
+    if (options->given_count > 0)
+        return take_given(session);
+    for (int64_t n = 0; pick_index(options, n, &index); n++)
+        if (!(options->fused ? take_forms(session, index) : take_directions(session, index)))
+            return false;
+    return true;
 }
 
-static bool run_all(const struct options *options, struct tally *tally)
+static struct tally sum_up(const struct session *session)
 {
-    cudnnHandle_t handle = NULL;
-    FILE *dump = NULL;
-    bool good = false;
-    if (options->dump != NULL && (dump = fopen(options->dump, "wb")) == NULL) {
-        perror(options->dump);
-        return false;
+    struct tally sum = {0};
+    for (size_t i = 0; i < sizeof session->tallies / sizeof *session->tallies; i++) {
+        sum.problems += session->tallies[i].problems;
+        sum.refused += session->tallies[i].refused;
+        sum.errors += session->tallies[i].errors;
     }
+    return sum;
+}
+
+static void print_tally(const char *name, const struct tally *tally)
+{
+    printf("%s: %" PRIu64 " problems, %" PRIu64 " refused, %" PRIu64 " errors\n", name,
+           tally->problems, tally->refused, tally->errors);
+}
+
+static void print_tallies(const struct session *session)
+{
+    struct tally sum = sum_up(session);
+    for (int i = 0; i < CONV_DIRECTIONS + FUSED_FORMS; i++) {
+        const struct tally *tally = &session->tallies[i];
+        if (tally->problems > 0 && tally->problems < sum.problems)
+            print_tally(i < CONV_DIRECTIONS
+                            ? conv_direction_name((enum conv_direction)i)
+                            : fused_form_name((enum fused_form)(i - CONV_DIRECTIONS)),
+                        tally);
+    }
+    print_tally("conv_random", &sum);
+}
+
+static bool open_file(const char *path, FILE **file)
+{
+    *file = path != NULL ? fopen(path, "wb") : NULL;
+    if (path == NULL || *file != NULL)
+        return true;
+    perror(path);
+    return false;
+}
+
+static bool close_file(FILE *file, uint64_t records)
+{
+    if (file == NULL)
+        return true;
+    bool good = fprintf(file, "end records=%" PRIu64 "\n", records) > 0;
+    return fclose(file) == 0 && good;
+}
+
+static bool run_all(struct session *session)
+{
+    const struct options *options = session->options;
+    bool good = open_file(options->dump, &session->settings.dump) &&
+                open_file(options->reference, &session->settings.reference);
     if (!options->list)
-        TRY_CUDNN(cudnnCreate(&handle), close_dump);
-    good = run_problems(handle, options, dump, tally);
-    if (handle != NULL)
-        cudnnDestroy(handle);
-close_dump:
-    if (dump != NULL && fclose(dump) != 0)
+        TRY_CUDNN(cudnnCreate(&session->handle), close_files);
+    good = good && take_problems(session);
+close_files:
+    if (session->handle != NULL)
+        cudnnDestroy(session->handle);
+    else if (!options->list)
         good = false;
+    uint64_t records = sum_up(session).problems;
+    good = close_file(session->settings.dump, records) && good;
+    good = close_file(session->settings.reference, records) && good;
     if (!good)
         fputs("conv_random: not everything was run and written\n", stderr);
     return good;
@@ -268,6 +234,15 @@ static bool parse_data(const char *value, struct options *options)
     return true;
 }
 
+static bool parse_given(const char *value, struct options *options)
+{
+    struct conv_problem problem;
+    if (options->given_count == MAX_GIVEN)
+        return option_refuse("problem", value, "taken: there are too many");
+    options->given[options->given_count++] = value;
+    return problem_parse(value, &problem);
+}
+
 static bool take(int option, const char *value, void *to)
 {
     struct options *options = to;
@@ -282,6 +257,13 @@ static bool take(int option, const char *value, void *to)
         return option_number("every", value, 1, PROBLEM_PATCH_CONV_COUNT, &options->every);
     case 'a':
         return conv_apis_parse(value, options->api);
+    case 'r':
+        return conv_directions_parse(value, options->direction);
+    case 'u':
+        options->fused = true;
+        return fused_forms_parse(value, options->form);
+    case 'p':
+        return parse_given(value, options);
     case 't':
         return parse_type(value, options);
     case 'd':
@@ -291,6 +273,9 @@ static bool take(int option, const char *value, void *to)
         return strcmp(value, "patch_conv") == 0 || option_refuse("sweep", value, "patch_conv");
     case 'o':
         options->dump = value;
+        return true;
+    case 'x':
+        options->reference = value;
         return true;
     case 'l':
         options->list = true;
@@ -303,6 +288,17 @@ static bool take(int option, const char *value, void *to)
     }
 }
 
+static bool options_fit(const struct options *options)
+{
+    if (options->check && options->kind == DATA_NORMAL)
+        fputs("--check needs --data integers\n", stderr);
+    else if (options->fused && (options->sweep || options->given_count > 0))
+        fputs("--fused has problems of its own\n", stderr);
+    else
+        return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option known[] = {{"count", required_argument, NULL, 'n'},
@@ -310,10 +306,14 @@ int main(int argc, char **argv)
                                           {"first", required_argument, NULL, 'f'},
                                           {"every", required_argument, NULL, 'e'},
                                           {"api", required_argument, NULL, 'a'},
+                                          {"direction", required_argument, NULL, 'r'},
+                                          {"fused", required_argument, NULL, 'u'},
+                                          {"problem", required_argument, NULL, 'p'},
                                           {"dtype", required_argument, NULL, 't'},
                                           {"data", required_argument, NULL, 'd'},
                                           {"sweep", required_argument, NULL, 'w'},
                                           {"dump", required_argument, NULL, 'o'},
+                                          {"reference", required_argument, NULL, 'x'},
                                           {"list", no_argument, NULL, 'l'},
                                           {"check", no_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
@@ -322,19 +322,19 @@ int main(int argc, char **argv)
                               .seed = 1,
                               .every = 1,
                               .api = {true, false},
+                              .direction = {true, false, false},
                               .types = {CUDNN_DATA_FLOAT, CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16},
                               .type_count = 3};
-    struct tally tally = {0};
     int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
     if (status >= 0)
         return status;
-    if (options.check && options.kind == DATA_NORMAL) {
-        fputs("--check needs --data integers\n", stderr);
+    if (!options_fit(&options))
         return 2;
-    }
-    bool good = run_all(&options, &tally);
+    struct session session = {
+        .options = &options,
+        .settings = {.seed = (uint64_t)options.seed, .kind = options.kind, .check = options.check}};
+    bool good = run_all(&session);
     if (!options.list)
-        printf("conv_random: %" PRIu64 " problems, %" PRIu64 " refused, %" PRIu64 " errors\n",
-               tally.problems, tally.refused, tally.errors);
-    return good && tally.errors == 0 ? 0 : 1;
+        print_tallies(&session);
+    return good && sum_up(&session).errors == 0 ? 0 : 1;
 }

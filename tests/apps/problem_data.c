@@ -19,17 +19,26 @@ struct integers {
     int64_t nonzeros; /* of a filter, at most */
 };
 
-static struct integers pick_integers(cudnnDataType_t type, int64_t reduction)
+/* The number of products that an element of the result is the sum of, where padding takes none. */
+static int64_t products(const struct conv_problem *p)
 {
-    int64_t sum = largest_sum(type);
+    if (p->direction == CONV_FILTER)
+        return tensor_elements(&p->y) / p->y.size[1];
+    int64_t taps = tensor_elements(&p->w) / p->w.size[0] / p->w.size[1];
+    return taps * (p->direction == CONV_DATA ? p->w.size[0] / p->groups : p->w.size[1]);
+}
+
+static struct integers pick_integers(const struct conv_problem *p, int64_t share)
+{
+    int64_t sum = largest_sum(p->x.type) / share;
     int64_t range = 8;
-    while (range > 1 && reduction * range * range > sum)
+    while (range > 1 && products(p) * range * range > sum)
         range--;
     return (struct integers){range, sum / (range * range)};
 }
 
-static void fill_view(const struct tensor *tensor, struct rng *rng, enum data kind, int64_t range,
-                      int64_t factor, void *buffer)
+void problem_fill_view(const struct tensor *tensor, struct rng *rng, enum data kind, int64_t range,
+                       int64_t factor, void *buffer)
 {
     int64_t at[CLIENT_MAX_DIMS] = {0};
     do {
@@ -39,26 +48,53 @@ static void fill_view(const struct tensor *tensor, struct rng *rng, enum data ki
     } while (tensor_step(tensor, at));
 }
 
-/* Sparse where a full filter could exceed what the output's type holds. */
-static void fill_filter(const struct tensor *w, struct rng *rng, struct integers integers,
-                        void *buffer)
+/* Which channel of the result the elements of the sparse operand at these coordinates add to. */
+static int64_t channel_fed(const struct conv_problem *p, const int64_t *at)
+{
+    if (p->direction == CONV_FILTER)
+        return at[1];
+    int64_t group = at[0] / (p->w.size[0] / p->groups);
+    return p->direction == CONV_DATA ? group * p->w.size[1] + at[1] : at[0];
+}
+
+/* Sparse where a full operand could make sums that the result's type does not hold. `left` counts
+ * what is still allowed, by channel of the result. */
+static void fill_sparse(const struct conv_problem *p, const struct tensor *tensor, struct rng *rng,
+                        struct integers integers, int64_t *left, void *buffer)
 {
     int64_t at[CLIENT_MAX_DIMS] = {0};
-    int64_t reduction = tensor_elements(w) / w->size[0];
-    int64_t filter = -1;
-    int64_t left = 0;
+    int64_t reduction = products(p);
     do {
-        if (at[0] != filter) {
-            filter = at[0];
-            left = integers.nonzeros;
-        }
-        /* Half the allowed density: the cap is seldom met before the filter's end. */
-        bool zero = left == 0 || (integers.nonzeros < reduction &&
-                                  rng_between(rng, 1, 2 * reduction) > integers.nonzeros);
+        int64_t *allowed = &left[channel_fed(p, at)];
+        /* Half the allowed density: the cap is seldom met before the operand's end. */
+        bool zero = *allowed == 0 || (integers.nonzeros < reduction &&
+                                      rng_between(rng, 1, 2 * reduction) > integers.nonzeros);
         int64_t value = zero ? 0 : rng_between(rng, -integers.range, integers.range);
-        left -= value != 0;
-        dtype_store(w->type, buffer, tensor_index(w, at), (float)value);
-    } while (tensor_step(w, at));
+        *allowed -= value != 0;
+        dtype_store(tensor->type, buffer, tensor_index(tensor, at), (float)value);
+    } while (tensor_step(tensor, at));
+}
+
+/* Fills the two operands that are multiplied. `left` has a place for each channel of x and y. */
+static void fill_operands(const struct conv_problem *p, struct rng *rng, enum data kind,
+                          struct integers integers, int64_t *left, const struct problem_data *data)
+{
+    const struct tensor *tensors[] = {&p->x, &p->w, &p->y};
+    void *const buffers[] = {data->x, data->w, data->y};
+    int result = p->direction == CONV_FORWARD ? 2 : p->direction == CONV_DATA ? 0 : 1;
+    int sparse = p->direction == CONV_FILTER ? 2 : 1;
+    int channels = (int)(p->x.size[1] + p->y.size[1]);
+    for (int i = 0; i < channels; i++)
+        left[i] = integers.nonzeros;
+    for (int i = 0; i < 3; i++) {
+        if (i != result && (i != sparse || kind == DATA_NORMAL))
+            problem_fill_view(tensors[i], rng, kind, integers.range, 1, buffers[i]);
+        else if (i != result)
+            fill_sparse(p, tensors[i], rng, integers, left, buffers[i]);
+    }
+    /* Even numbers: halves of them are whole. */
+    if (p->beta != 0.0F)
+        problem_fill_view(tensors[result], rng, kind, 8, 2, buffers[result]);
 }
 
 static void *blank(const struct tensor *tensor)
@@ -69,27 +105,27 @@ static void *blank(const struct tensor *tensor)
     return buffer;
 }
 
+bool problem_fill_share(const struct conv_problem *problem, uint64_t seed, enum data kind,
+                        int64_t share, struct problem_data *data)
+{
+    struct rng rng = rng_of(seed, 0);
+    struct problem_data made = {blank(&problem->x), blank(&problem->w), blank(&problem->y)};
+    int64_t *left = calloc((size_t)(problem->x.size[1] + problem->y.size[1]), sizeof *left);
+    bool good = made.x != NULL && made.w != NULL && made.y != NULL && left != NULL;
+    if (good) {
+        fill_operands(problem, &rng, kind, pick_integers(problem, share), left, &made);
+        *data = made;
+    } else {
+        problem_release(&made);
+    }
+    free(left);
+    return good;
+}
+
 bool problem_fill(const struct conv_problem *problem, uint64_t seed, enum data kind,
                   struct problem_data *data)
 {
-    struct rng rng = rng_of(seed, 0);
-    int64_t reduction = tensor_elements(&problem->w) / problem->w.size[0];
-    struct integers integers = pick_integers(problem->x.type, reduction);
-    struct problem_data made = {blank(&problem->x), blank(&problem->w), blank(&problem->y)};
-    if (made.x == NULL || made.w == NULL || made.y == NULL) {
-        problem_release(&made);
-        return false;
-    }
-    fill_view(&problem->x, &rng, kind, integers.range, 1, made.x);
-    if (kind == DATA_NORMAL)
-        fill_view(&problem->w, &rng, kind, 0, 1, made.w);
-    else
-        fill_filter(&problem->w, &rng, integers, made.w);
-    /* Even numbers: halves of them are whole. */
-    if (problem->beta != 0.0F)
-        fill_view(&problem->y, &rng, kind, 8, 2, made.y);
-    *data = made;
-    return true;
+    return problem_fill_share(problem, seed, kind, 1, data);
 }
 
 void problem_release(struct problem_data *data)
@@ -99,17 +135,27 @@ void problem_release(struct problem_data *data)
     free(data->y);
 }
 
-/* Sum over one group's channels and the kernel for the output element at these coordinates. */
-static double sum_products(const struct conv_problem *p, const struct problem_data *data,
-                           const int64_t *out)
+void *problem_result(const struct conv_problem *problem, const struct problem_data *data)
 {
-    int64_t channels = p->w.size[1];
-    int64_t first = out[1] / (p->w.size[0] / p->groups) * channels;
+    void *const images[] = {data->y, data->x, data->w};
+    return images[problem->direction];
+}
+
+static double load(const struct tensor *tensor, const void *image, const int64_t *at)
+{
+    return (double)dtype_load(tensor->type, image, tensor_index(tensor, at));
+}
+
+/* Over one group's input channels and the kernel, for the element of y at these coordinates. */
+static double sum_forward(const struct conv_problem *p, const struct problem_data *data,
+                          const int64_t *out)
+{
     struct tensor filter = p->w;
-    filter.size[0] = 1;
     int64_t tap[CLIENT_MAX_DIMS] = {0};
     int64_t in[CLIENT_MAX_DIMS] = {out[0]};
+    int64_t first = out[1] / (p->w.size[0] / p->groups) * p->w.size[1];
     double sum = 0.0;
+    filter.size[0] = 1;
     do {
         bool inside = true;
         in[1] = first + tap[1];
@@ -121,20 +167,93 @@ static double sum_products(const struct conv_problem *p, const struct problem_da
         if (!inside)
             continue;
         size_t weight = tensor_index(&p->w, tap) + (size_t)(out[1] * p->w.stride[0]);
-        sum += (double)dtype_load(p->x.type, data->x, tensor_index(&p->x, in)) *
-               (double)dtype_load(p->w.type, data->w, weight);
+        sum += load(&p->x, data->x, in) * (double)dtype_load(p->w.type, data->w, weight);
     } while (tensor_step(&filter, tap));
     return sum;
 }
 
-void problem_reference(const struct conv_problem *problem, const struct problem_data *data, void *y)
+/* Over one group's output channels and the kernel, for the element of x at these coordinates. */
+static double sum_data(const struct conv_problem *p, const struct problem_data *data,
+                       const int64_t *in)
 {
+    struct tensor filter = p->w;
+    int64_t step[CLIENT_MAX_DIMS] = {0};
+    int64_t out[CLIENT_MAX_DIMS] = {in[0]};
+    int64_t outputs = p->w.size[0] / p->groups;
+    int64_t first = in[1] / p->w.size[1] * outputs;
+    double sum = 0.0;
+    filter.size[0] = outputs;
+    filter.size[1] = 1;
+    do {
+        bool inside = true;
+        int64_t tap[CLIENT_MAX_DIMS] = {first + step[0], in[1] % p->w.size[1]};
+        out[1] = tap[0];
+        for (int i = 0; i < p->spatial; i++) {
+            int64_t at = in[i + 2] + p->pre[i] - step[i + 2] * p->dilation[i];
+            inside =
+                inside && at >= 0 && at % p->stride[i] == 0 && at / p->stride[i] < p->y.size[i + 2];
+            out[i + 2] = at / p->stride[i];
+            tap[i + 2] = step[i + 2];
+        }
+        if (inside)
+            sum += load(&p->y, data->y, out) * load(&p->w, data->w, tap);
+    } while (tensor_step(&filter, step));
+    return sum;
+}
+
+/* Over the batch and the places of y, for the element of w at these coordinates. */
+static double sum_filter(const struct conv_problem *p, const struct problem_data *data,
+                         const int64_t *tap)
+{
+    struct tensor channel = p->y;
+    int64_t step[CLIENT_MAX_DIMS] = {0};
+    int64_t input = tap[0] / (p->w.size[0] / p->groups) * p->w.size[1] + tap[1];
+    double sum = 0.0;
+    channel.size[1] = 1;
+    do {
+        bool inside = true;
+        int64_t out[CLIENT_MAX_DIMS] = {step[0], tap[0]};
+        int64_t in[CLIENT_MAX_DIMS] = {step[0], input};
+        for (int i = 0; i < p->spatial; i++) {
+            int64_t at = step[i + 2] * p->stride[i] - p->pre[i] + tap[i + 2] * p->dilation[i];
+            inside = inside && at >= 0 && at < p->x.size[i + 2];
+            in[i + 2] = at;
+            out[i + 2] = step[i + 2];
+        }
+        if (inside)
+            sum += load(&p->x, data->x, in) * load(&p->y, data->y, out);
+    } while (tensor_step(&channel, step));
+    return sum;
+}
+
+static double reference(const struct conv_problem *p, const struct problem_data *data,
+                        const void *result, const int64_t *at)
+{
+    double sum = p->direction == CONV_FORWARD ? sum_forward(p, data, at)
+                 : p->direction == CONV_DATA  ? sum_data(p, data, at)
+                                              : sum_filter(p, data, at);
+    double value = (double)p->alpha * sum;
+    if (p->beta != 0.0F)
+        value += (double)p->beta * load(conv_result(p), result, at);
+    return value;
+}
+
+void problem_reference(const struct conv_problem *problem, const struct problem_data *data,
+                       void *result)
+{
+    const struct tensor *tensor = conv_result(problem);
     int64_t at[CLIENT_MAX_DIMS] = {0};
     do {
-        size_t index = tensor_index(&problem->y, at);
-        double value = (double)problem->alpha * sum_products(problem, data, at);
-        if (problem->beta != 0.0F)
-            value += (double)problem->beta * (double)dtype_load(problem->y.type, y, index);
-        dtype_store(problem->y.type, y, index, (float)value);
-    } while (tensor_step(&problem->y, at));
+        float value = (float)reference(problem, data, result, at);
+        dtype_store(tensor->type, result, tensor_index(tensor, at), value);
+    } while (tensor_step(tensor, at));
+}
+
+void problem_reference_double(const struct conv_problem *problem, const struct problem_data *data,
+                              const void *result, double *elements)
+{
+    int64_t at[CLIENT_MAX_DIMS] = {0};
+    do
+        *elements++ = reference(problem, data, result, at);
+    while (tensor_step(conv_result(problem), at));
 }

@@ -1,8 +1,5 @@
 #include "problems.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Bounds that keep a problem small for the client's clock: elements of a tensor, multiply-adds of a
@@ -23,20 +20,34 @@ static void draw_flat_axis(struct conv_problem *p, int axis)
     p->stride[axis] = p->dilation[axis] = 1;
 }
 
+/* What the axes of a problem have in common. */
+enum shape {
+    SHAPE_ANY,
+    SHAPE_TRANSPOSED, /* a transposed convolution that doubles the extent, if read as backward-data
+                       */
+    SHAPE_GAPS        /* stride over kernel: no window covers some of the input */
+};
+
 /* Draws the output extent and works back to the input, so that few-row outputs are as common as
- * wished. */
-static void draw_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric)
+ * wished; up to stride - 1 rows at the end are in no window. */
+static void draw_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric,
+                      enum shape shape)
 {
-    int64_t kernel = rng_between(rng, 1, p->spatial == 3 ? 4 : 7);
-    int64_t stride = rng_once_in(rng, 2) ? 1 : rng_between(rng, 1, 4);
-    int64_t dilation = rng_once_in(rng, 2) ? 1 : rng_between(rng, 1, 3);
-    int64_t pre = rng_between(rng, 0, 5);
+    bool transposed = shape == SHAPE_TRANSPOSED;
+    bool gaps = shape == SHAPE_GAPS;
+    int64_t kernel = transposed ? 4 : rng_between(rng, 1, gaps ? 2 : p->spatial == 3 ? 4 : 7);
+    int64_t stride = transposed            ? 2
+                     : gaps                ? rng_between(rng, 3, 4)
+                     : rng_once_in(rng, 2) ? 1
+                                           : rng_between(rng, 1, 4);
+    int64_t dilation = shape != SHAPE_ANY || rng_once_in(rng, 2) ? 1 : rng_between(rng, 1, 3);
+    int64_t pre = transposed ? 1 : rng_between(rng, 0, 5);
     int64_t post = rng_once_in(rng, 2) ? pre : rng_between(rng, 0, 1) * rng_between(rng, 0, 5);
-    if (symmetric)
+    if (symmetric || transposed)
         post = pre;
     int64_t reach = dilation * (kernel - 1) + 1;
     int64_t input = (draw_output_extent(rng, p->spatial) - 1) * stride + reach - pre - post +
-                    rng_between(rng, 0, stride - 1);
+                    (transposed ? 0 : rng_between(rng, 0, stride - 1));
     p->x.size[axis + 2] = input > 0 ? input : 1;
     p->w.size[axis + 2] = kernel;
     p->pre[axis] = pre;
@@ -70,7 +81,8 @@ static void draw_scaling(struct rng *rng, struct conv_problem *p)
     static const float alphas[] = {0.5F, -1.0F, 2.0F};
     static const float betas[] = {1.0F, -0.5F, 2.0F};
     p->alpha = 1.0F;
-    if (rng_once_in(rng, 6)) {
+    /* Gradients are added up by many clients. */
+    if (rng_once_in(rng, p->direction == CONV_FORWARD ? 6 : 2)) {
         p->alpha = alphas[rng_between(rng, 0, 2)];
         p->beta = betas[rng_between(rng, 0, 2)];
     }
@@ -104,9 +116,18 @@ static bool small_enough(const struct conv_problem *p)
            weights <= MAX_ELEMENTS && outputs * (weights / p->w.size[0]) <= MAX_WORK;
 }
 
-static bool draw(struct rng *rng, cudnnDataType_t type, bool symmetric, struct conv_problem *p)
+static enum shape draw_shape(struct rng *rng)
+{
+    if (rng_once_in(rng, 5))
+        return SHAPE_TRANSPOSED;
+    return rng_once_in(rng, 5) ? SHAPE_GAPS : SHAPE_ANY;
+}
+
+static bool draw(struct rng *rng, enum conv_direction direction, cudnnDataType_t type,
+                 bool symmetric, struct conv_problem *p)
 {
     memset(p, 0, sizeof *p);
+    p->direction = direction;
     int64_t flat = rng_between(rng, -1, 6);
     p->spatial = rng_once_in(rng, 4) ? 3 : 2;
     p->layout = rng_once_in(rng, 3) ? LAYOUT_NHWC : LAYOUT_NCHW;
@@ -115,11 +136,12 @@ static bool draw(struct rng *rng, cudnnDataType_t type, bool symmetric, struct c
     p->x.size[0] = rng_between(rng, 1, 6);
     draw_channels(rng, p);
     draw_scaling(rng, p);
+    enum shape shape = direction == CONV_FORWARD ? SHAPE_ANY : draw_shape(rng);
     for (int i = 0; i < p->spatial; i++) {
         if (p->spatial == 2 && flat == i)
             draw_flat_axis(p, i);
         else
-            draw_axis(rng, p, i, symmetric);
+            draw_axis(rng, p, i, symmetric, shape);
     }
     if (!conv_output(p) || !small_enough(p))
         return false;
@@ -130,15 +152,16 @@ static bool draw(struct rng *rng, cudnnDataType_t type, bool symmetric, struct c
     return true;
 }
 
-void problem_random(uint64_t seed, uint64_t index, cudnnDataType_t type, bool symmetric,
-                    struct conv_problem *problem)
+void problem_random(uint64_t seed, uint64_t index, enum conv_direction direction,
+                    cudnnDataType_t type, bool symmetric, struct conv_problem *problem)
 {
     struct rng rng = rng_of(seed, index);
-    while (!draw(&rng, type, symmetric, problem))
+    while (!draw(&rng, direction, type, symmetric, problem))
         continue;
 }
 
-void problem_patch_conv(uint64_t index, cudnnDataType_t type, struct conv_problem *problem)
+void problem_patch_conv(uint64_t index, enum conv_direction direction, cudnnDataType_t type,
+                        struct conv_problem *problem)
 {
     struct conv_problem *p = problem;
     int64_t height = 24 + (int64_t)(index % 105);
@@ -147,6 +170,7 @@ void problem_patch_conv(uint64_t index, cudnnDataType_t type, struct conv_proble
     int64_t padding = (int64_t)(index / 2520 % 5);
     int64_t dilation = 1 + (int64_t)(index / 12600 % 2);
     memset(p, 0, sizeof *p);
+    p->direction = direction;
     p->spatial = 2;
     p->groups = 1;
     p->alpha = 1.0F;
@@ -170,51 +194,4 @@ void problem_patch_conv(uint64_t index, cudnnDataType_t type, struct conv_proble
     tensor_pack(&p->x, p->layout);
     tensor_pack(&p->w, p->layout);
     tensor_pack(&p->y, p->layout);
-}
-
-struct text {
-    char *at;
-    size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int written = vsnprintf(text->at, text->left, format, list);
-    va_end(list);
-    size_t taken = written < 0 || (size_t)written >= text->left ? text->left - 1 : (size_t)written;
-    text->at += taken;
-    text->left -= taken;
-}
-
-static void put_numbers(struct text *text, const char *name, const int64_t *numbers, int count)
-{
-    put(text, " %s=", name);
-    for (int i = 0; i < count; i++)
-        put(text, "%s%" PRId64, i > 0 ? "x" : "", numbers[i]);
-}
-
-static void put_tensor(struct text *text, const char *name, const struct tensor *tensor)
-{
-    put_numbers(text, name, tensor->size, tensor->dims);
-    put(text, ":");
-    for (int i = 0; i < tensor->dims; i++)
-        put(text, "%s%" PRId64, i > 0 ? "," : "", tensor->stride[i]);
-    put(text, "+%" PRId64, tensor->offset);
-}
-
-void problem_print(const struct conv_problem *problem, char *text, size_t bytes)
-{
-    struct text line = {text, bytes};
-    put(&line, "dtype=%s layout=%s", dtype_name(problem->x.type), layout_name(problem->layout));
-    put_tensor(&line, "x", &problem->x);
-    put_tensor(&line, "w", &problem->w);
-    put_tensor(&line, "y", &problem->y);
-    put_numbers(&line, "stride", problem->stride, problem->spatial);
-    put_numbers(&line, "dilation", problem->dilation, problem->spatial);
-    put_numbers(&line, "pre", problem->pre, problem->spatial);
-    put_numbers(&line, "post", problem->post, problem->spatial);
-    put(&line, " groups=%" PRId64 " alpha=%g beta=%g", problem->groups, (double)problem->alpha,
-        (double)problem->beta);
 }

@@ -106,7 +106,8 @@ static bool open_job(struct worker *worker, uint64_t *index, struct job *job)
     for (int tries = 0; tries < 100; tries++, ++*index) {
         bool legacy = options->api[CONV_LEGACY] && (!options->api[CONV_GRAPH] || *index % 2 != 0);
         job->api = legacy ? CONV_LEGACY : CONV_GRAPH;
-        problem_random((uint64_t)options->seed, *index, types[*index % 3], legacy, &job->problem);
+        problem_random((uint64_t)options->seed, *index, CONV_FORWARD, types[*index % 3], legacy,
+                       &job->problem);
         enum outcome outcome = plan_job(worker, job);
         if (outcome == OUTCOME_OK) {
             ++*index;

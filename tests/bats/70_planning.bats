@@ -124,23 +124,26 @@ expect_rewritten()
     expect_equal "calls passed on as JSON" "$(passed_because 'plan loaded from JSON')" 1
 }
 
-# What arrives at cuDNN's own cudnnBackendPopulateCudaGraph and ...Update...
-populated()
-{
-    sed -n "s/^$1: the plan wants \([0-9]*\) bytes\$/\1/p" shimmed.err
-}
-
-@test "a rewritten plan never goes whole into a CUDA graph" {
-    device_with populating
+@test "a rewritten plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {
+    export SIMDEV_NATIVE_GRAPHS=1
+    plain "$CLIENTS/plans" populate
+    expect_status 0
     planned populate
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
-    expect_true "bytes of the plan that is populated <= told" "$(populated populate) <= $(bytes shimmed.out)"
-    expect_true "bytes of the plan that is updated <= told" "$(populated update) <= $(bytes shimmed.out)"
+    expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
 }
 
 @test "a plan that is not rewritten goes into a CUDA graph as it is" {
-    device_with populating
+    export SIMDEV_NATIVE_GRAPHS=1
+    plain "$CLIENTS/plans" populate
     planned populate workspace=1MiB
-    expect_equal "bytes of the plan that is populated" "$(populated populate)" "$(bytes shimmed.out)"
-    expect_equal "bytes of the plan that is updated" "$(populated update)" "$(bytes shimmed.out)"
+    expect_equal "launches" "$(device shimmed conv_launches)" "$(device plain conv_launches)"
+}
+
+@test "an engine that has no graph nodes refuses with and without the library" {
+    plain "$CLIENTS/plans" populate
+    expect_status 1
+    shimmed "$CLIENTS/plans" populate
+    expect_status 1
+    grep -q 'cudnnBackendPopulateCudaGraph' plain.err && grep -q 'cudnnBackendPopulateCudaGraph' shimmed.err
 }

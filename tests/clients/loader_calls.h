@@ -11,6 +11,8 @@
 #define cudnnBackendFinalize (*loader_cudnn()->cudnnBackendFinalize)
 #define cudnnBackendGetAttribute (*loader_cudnn()->cudnnBackendGetAttribute)
 #define cudnnBackendSetAttribute (*loader_cudnn()->cudnnBackendSetAttribute)
+#define cudnnConvolutionBackwardData (*loader_cudnn()->cudnnConvolutionBackwardData)
+#define cudnnConvolutionBackwardFilter (*loader_cudnn()->cudnnConvolutionBackwardFilter)
 #define cudnnConvolutionForward (*loader_cudnn()->cudnnConvolutionForward)
 #define cudnnCreate (*loader_cudnn()->cudnnCreate)
 #define cudnnCreateConvolutionDescriptor (*loader_cudnn()->cudnnCreateConvolutionDescriptor)
@@ -20,6 +22,14 @@
 #define cudnnDestroyConvolutionDescriptor (*loader_cudnn()->cudnnDestroyConvolutionDescriptor)
 #define cudnnDestroyFilterDescriptor (*loader_cudnn()->cudnnDestroyFilterDescriptor)
 #define cudnnDestroyTensorDescriptor (*loader_cudnn()->cudnnDestroyTensorDescriptor)
+#define cudnnGetConvolutionBackwardDataAlgorithm_v7                                                \
+    (*loader_cudnn()->cudnnGetConvolutionBackwardDataAlgorithm_v7)
+#define cudnnGetConvolutionBackwardDataWorkspaceSize                                               \
+    (*loader_cudnn()->cudnnGetConvolutionBackwardDataWorkspaceSize)
+#define cudnnGetConvolutionBackwardFilterAlgorithm_v7                                              \
+    (*loader_cudnn()->cudnnGetConvolutionBackwardFilterAlgorithm_v7)
+#define cudnnGetConvolutionBackwardFilterWorkspaceSize                                             \
+    (*loader_cudnn()->cudnnGetConvolutionBackwardFilterWorkspaceSize)
 #define cudnnGetConvolutionForwardAlgorithm_v7                                                     \
     (*loader_cudnn()->cudnnGetConvolutionForwardAlgorithm_v7)
 #define cudnnGetConvolutionForwardWorkspaceSize                                                    \

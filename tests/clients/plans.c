@@ -2,7 +2,6 @@
  * workspace that cuDNN told; the status is 0 if all that it told agrees and the result is right. */
 #include "layer.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -531,26 +530,69 @@ fail:
     return false;
 }
 
-typedef cudnnStatus_t graph_fn(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
-                               cudnnBackendDescriptor_t pack, cudaGraph_t graph);
+/* Runs a graph once and looks at what came out. */
+static bool launch_graph(struct client *client, cudaGraph_t graph)
+{
+    cudaGraphExec_t exec = NULL;
+    bool right = false;
+    TRY_CUDA(cudaMemset(client->y, 0x3f, tensor_storage_bytes(&client->problem.y)), done);
+    TRY_CUDA(cudaGraphInstantiate(&exec, graph, 0), done);
+    TRY_CUDA(cudaGraphLaunch(exec, NULL), done);
+    TRY_CUDA(cudaDeviceSynchronize(), done);
+    right = result_right(client);
+done:
+    if (exec != NULL)
+        cudaGraphExecDestroy(exec);
+    return right;
+}
 
-/* Whichever cuDNN is there may lack the two. */
+/* cudnn-frontend puts what cuDNN populated into a graph of its own, and hands that graph's copy over
+ * for the update. */
+static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t plan,
+                                cudaGraph_t outer, cudaGraph_t inner)
+{
+    cudnnBackendDescriptor_t pack = NULL;
+    cudaGraphNode_t node;
+    cudaGraph_t copy;
+    void *before = client->y;
+    bool right = false;
+    if (!make_pack(client, client->workspace, &pack))
+        goto done;
+    TRY_CUDNN(cudnnBackendPopulateCudaGraph(client->handle, plan, pack, inner), done);
+    TRY_CUDA(cudaGraphAddChildGraphNode(&node, outer, NULL, 0, inner), done);
+    if (!launch_graph(client, outer))
+        goto done;
+    cudnnBackendDestroyDescriptor(pack);
+    pack = NULL;
+    TRY_CUDA(cudaMalloc(&client->y, tensor_storage_bytes(&client->problem.y)), done);
+    TRY_CUDA(cudaFree(before), done);
+    if (!make_pack(client, client->workspace, &pack))
+        goto done;
+    TRY_CUDA(cudaGraphChildGraphNodeGetGraph(node, &copy), done);
+    TRY_CUDNN(cudnnBackendUpdateCudaGraph(client->handle, plan, pack, copy), done);
+    right = launch_graph(client, outer);
+done:
+    if (pack != NULL)
+        cudnnBackendDestroyDescriptor(pack);
+    return right;
+}
+
 static bool run_populate(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    graph_fn *populate = (graph_fn *)dlsym(RTLD_DEFAULT, "cudnnBackendPopulateCudaGraph");
-    graph_fn *update = (graph_fn *)dlsym(RTLD_DEFAULT, "cudnnBackendUpdateCudaGraph");
-    cudnnBackendDescriptor_t pack = NULL;
-    if (populate == NULL || update == NULL || !make_chain(client, chain) || !told(chain, bytes))
+    cudaGraph_t outer = NULL, inner = NULL;
+    bool right = false;
+    if (!make_chain(client, chain) || !told(chain, bytes))
         return false;
-    TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), fail);
-    if (!make_pack(client, client->workspace, &pack))
-        return false;
-    TRY_CUDNN(populate(client->handle, chain->part[PART_PLAN], pack, NULL), fail);
-    TRY_CUDNN(update(client->handle, chain->part[PART_PLAN], pack, NULL), fail);
-    cudnnBackendDestroyDescriptor(pack);
-    return true;
-fail:
-    return false;
+    TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), done);
+    TRY_CUDA(cudaGraphCreate(&outer, 0), done);
+    TRY_CUDA(cudaGraphCreate(&inner, 0), done);
+    right = populate_and_update(client, chain->part[PART_PLAN], outer, inner);
+done:
+    if (inner != NULL)
+        cudaGraphDestroy(inner);
+    if (outer != NULL)
+        cudaGraphDestroy(outer);
+    return right;
 }
 
 static bool upload(struct client *client)

@@ -65,10 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < SLOTS; i++)
         cs_shadow_add(descriptor[i], kind[i].type);
     set_sound();
-    int changes = bytes_byte(&bytes) % 16;
+    int choice = bytes_byte(&bytes), changes = choice % 16;
     for (int i = 0; i < changes; i++)
         set_any(&bytes);
-    link_all();
+    link_all((choice & 16) != 0);
     bool planned = describe();
     if (changes == 0 && !planned)
         abort();

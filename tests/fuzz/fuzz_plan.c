@@ -4,12 +4,25 @@
 #include "convshim/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct cs_tensor take_tensor(struct bytes *bytes)
+{
+    struct cs_tensor tensor = {.dtype = (enum cs_dtype)(bytes_byte(bytes) % CS_DTYPES),
+                               .alignment = INT64_C(1) << bytes_byte(bytes) % 10};
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        tensor.dims[dim] = bytes_number(bytes);
+        tensor.strides[dim] = bytes_number(bytes);
+    }
+    return tensor;
+}
 
 static struct cs_problem take_problem(struct bytes *bytes)
 {
     struct cs_problem p = {.compute = CS_F32, .spatial = 1 + bytes_byte(bytes) % 3, .alpha = 1};
+    p.direction = (enum cs_direction)(bytes_byte(bytes) % CS_DIRECTIONS);
     p.groups = bytes_number(bytes);
     for (int i = 0; i < CS_SPATIAL; i++) {
         p.pre[i] = bytes_number(bytes);
@@ -17,14 +30,14 @@ static struct cs_problem take_problem(struct bytes *bytes)
         p.stride[i] = bytes_number(bytes);
         p.dilation[i] = bytes_number(bytes);
     }
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        p.tensor[i].dtype = (enum cs_dtype)(bytes_byte(bytes) % CS_DTYPES);
-        p.tensor[i].alignment = INT64_C(1) << bytes_byte(bytes) % 10;
-        for (int dim = 0; dim < CS_DIMS; dim++) {
-            p.tensor[i].dims[dim] = bytes_number(bytes);
-            p.tensor[i].strides[dim] = bytes_number(bytes);
-        }
+    p.tensors = CS_OPERANDS + bytes_byte(bytes) % 3;
+    p.steps = p.tensors - CS_OPERANDS;
+    for (int i = 0; i < p.tensors; i++) {
+        p.tensor[i] = take_tensor(bytes);
+        p.tensor[i].side = (enum cs_operand)(i < CS_OPERANDS ? i : bytes_byte(bytes) % CS_OPERANDS);
+        p.tensor[i].is_virtual = i >= CS_OPERANDS && bytes_byte(bytes) % 2;
     }
+    p.tensor[cs_result(p.direction)].written = true;
     return p;
 }
 
@@ -45,9 +58,12 @@ static void mend(struct cs_problem *p)
             p->stride[i] > 0)
             y[CS_D + i] = (room - reach - 1) / p->stride[i] + 1;
     }
+    struct cs_tensor *result = &p->tensor[cs_result(p->direction)];
+    for (int i = CS_OPERANDS; i < p->tensors; i++)
+        memcpy(p->tensor[i].dims, p->tensor[p->tensor[i].side].dims, sizeof p->tensor[i].dims);
     for (int dim = CS_DIMS - 1; dim >= 0; dim--) {
-        p->tensor[CS_Y].strides[dim] = stride;
-        if (__builtin_mul_overflow(stride, y[dim], &stride))
+        result->strides[dim] = stride;
+        if (__builtin_mul_overflow(stride, result->dims[dim], &stride))
             return;
     }
 }
@@ -57,18 +73,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct cs_plan plan;
     struct bytes bytes = {data, size};
     bool mended = bytes_byte(&bytes) % 8 != 0;
-    enum cs_axis axis = (enum cs_axis)(bytes_byte(&bytes) % CS_AXES);
-    int64_t step = bytes_number(&bytes), damage[2] = {bytes_number(&bytes), bytes_number(&bytes)};
+    struct cs_tiling tiling = {.step = {1, 1}};
+    for (int c = 0; c < CS_MAX_CUTS; c++) {
+        tiling.axis[c] = (enum cs_axis)(bytes_byte(&bytes) % CS_AXES);
+        tiling.step[c] = bytes_number(&bytes);
+    }
+    int64_t damage[2] = {bytes_number(&bytes), bytes_number(&bytes)};
     struct cs_problem problem = take_problem(&bytes);
     if (mended)
         mend(&problem);
-    if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, axis, step, &plan) != CS_OK)
+    if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, &tiling, &plan) != CS_OK)
         return 0;
     cs_plan_settle(&plan);
-    if (cs_plan_validate(&plan, 0) != CS_OK)
+    if (cs_plan_validate(&plan, plan.staged) != CS_OK)
         abort();
-    int64_t *field[] = {&plan.head, &plan.step, &plan.tiles, &plan.kinds, &plan.halo};
-    *field[(uint64_t)damage[0] % 5] = damage[1];
+    struct cs_cut *cut = &plan.cut[(uint64_t)damage[1] % CS_MAX_CUTS];
+    struct cs_slice *slice = &cut->slice[0];
+    int64_t *field[] = {&cut->head,    &cut->step,       &cut->tiles, &cut->slices,
+                        &plan.tiles,   &plan.kinds,      &plan.halo,  &plan.staged,
+                        &slice->count, &slice->in_count, &slice->pre, &slice->alignment[CS_X]};
+    *field[(uint64_t)damage[0] % (sizeof field / sizeof *field)] = damage[1];
     (void)!cs_plan_validate(&plan, 0);
     return 0;
 }

@@ -1,17 +1,28 @@
 #!/usr/bin/env bash
-# Random forward convolutions, tiled against untiled, element by element, on the simulated device. TAP.
+# Random convolutions, tiled against untiled, element by element, on the simulated device. TAP.
 #
-#   random.sh BUILD COUNT EVERY      COUNT problems an API, every EVERY-th setting of the patch_conv sweep
+#   random.sh BUILD COUNT EVERY      COUNT problems an API and direction, every EVERY-th setting of the patch_conv sweep
 #
-# Integer data whose sums are exact, so results must be equal to the bit however a problem is cut.
+# Integer data whose sums are exact, so results must be equal to the bit however a problem is cut; filter gradients also
+# with real numbers, where the tiled result must be no further from float64 than the untiled one. A COUNT below 2000 is
+# the short run: half of the backward problems, which cost more, and of the fused forms those that need no compiler.
 set -uo pipefail
-build=$(realpath "$1") count=$2 every=$3 compared=0
+build=$(realpath "$1") count=$2 every=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1
-unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY
+unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
+readonly EVERYTHING="policy=fixed;tiles=3;threshold=0"
+readonly SEED=20261121
 tests=0
+declare -A calls=() rewritten=() refused=() elements=() different=()
+
+# The share of calls, in percent, that must be rewritten: if everything is to be, and under 8 KiB. What cannot be: one
+# row of one channel; 16-bit filter gradients of grouped convolutions.
+readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
+# What a card of another generation than the H200 is asked for.
+readonly -A FORM_CARD=([filter]=ampere)
 
 note() { sed 's/^/# /' "$@"; }
 
@@ -20,50 +31,133 @@ verdict() { # STATUS NAME
     if [ "$1" = 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
 }
 
-# NAME [conv_random options]: the untiled results
-untiled() {
-    local name=$1
+# CARD COMMAND...: on the simulated device, whose report is left in $work/device
+on_device() {
+    local card=$1
     shift
-    "$root/scripts/with-simdev" --report "$work/$name.device" -- "$build/apps/conv_random" "$@" \
-        --dump "$work/$name.plain" >"$work/$name.log" 2>&1
-    local status=$?
-    grep -q '"violations":[[:space:]]*0,' "$work/$name.device" || status=1
-    [ "$status" = 0 ] || note "$work/$name.log"
+    "$root/scripts/with-simdev" ${card:+--profile "$work/$card.json"} --report "$work/device" -- "$@"
+}
+
+no_violation() { grep -q '"violations":[[:space:]]*0,' "$work/device"; }
+
+# NAME CARD [conv_random options]: the untiled results
+untiled() {
+    local name=$1 card=$2 status=0
+    shift 2
+    on_device "$card" "$build/apps/conv_random" "$@" --dump "$work/$name.plain" >"$work/$name.log" 2>&1 || status=1
+    no_violation || status=1
+    [ "$status" = 0 ] || note <(tail -n 25 "$work/$name.log")
     note <<<"$(tail -n 1 "$work/$name.log")"
     verdict "$status" "$name: untiled run"
 }
 
-# NAME CONFIG LEAST [conv_random options]: tiled results; at least LEAST percent of the calls must have been rewritten
-tiled() {
-    local name=$1 config=$2 least=$3 status=0 calls rewritten
-    shift 3
-    LD_PRELOAD=${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so CONVSHIM_CONFIG=$config \
-        "$root/scripts/with-simdev" --report "$work/device" -- "$build/apps/conv_random" "$@" \
-        --dump "$work/tiled" >"$work/log" 2>&1 || status=1
-    grep -q '"violations":[[:space:]]*0,' "$work/device" || status=1
-    "$build/apps/compare" --exact "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
-    read -r calls rewritten < <(sed -nE \
-        's/.*convolutions +([0-9]+) calls: ([0-9]+) rewritten.*/\1 \2/p' "$work/log")
-    [ "${rewritten:-0}" -gt 0 ] && [ $((100 * rewritten)) -ge $((least * calls)) ] || status=1
-    grep -qE 'lifeboat [1-9]|failed [1-9]' "$work/log" && status=1
-    [ "$status" = 0 ] && compared=$((compared + rewritten))
-    [ "$status" = 0 ] || note <(tail -n 25 "$work/log")
-    note <<<"$(tail -n 1 "$work/compare"); ${rewritten:-0} of ${calls:-0} calls rewritten"
-    verdict "$status" "$name: tiled, $config"
-    rm -f "$work/tiled" "$work/device"
+# KIND NAME: adds what the last tiled run did to the sums of the kind
+account() {
+    local kind=$1 name=$2 part
+    part=$(sed -nE 's/.*convolutions +([0-9]+) calls?: ([0-9]+) rewritten.*/\1 \2/p' "$work/log")
+    last_calls=${part% *} last_rewritten=${part#* }
+    calls[$kind]=$((${calls[$kind]:-0} + ${last_calls:=0}))
+    rewritten[$kind]=$((${rewritten[$kind]:-0} + ${last_rewritten:=0}))
+    part=$(sed -nE '$s/.* ([0-9]+) refused.*/\1/p' "$work/$name.log")
+    refused[$kind]=$((${refused[$kind]:-0} + ${part:-0}))
+    part=$(sed -nE '$s/.* ([0-9]+) elements.*/\1/p' "$work/compare")
+    elements[$kind]=$((${elements[$kind]:-0} + ${part:-0}))
+    part=$(sed -nE '$s/.* ([0-9]+) differ.*/\1/p' "$work/compare")
+    different[$kind]=$((${different[$kind]:-0} + ${part:-0}))
 }
 
-for api in graph legacy; do
-    problems=(--api "$api" --count "$count" --data integers --dtype all --seed 20261121)
-    untiled "$api" "${problems[@]}"
-    tiled "$api" "policy=fixed;tiles=3;threshold=0" 80 "${problems[@]}"
-    tiled "$api" "policy=fit;workspace=8KiB" 3 "${problems[@]}"
-done
-problems=(--api graph --count "$((count / 4))" --data integers --dtype all --seed 7)
-untiled one-row "${problems[@]}"
-tiled one-row "policy=fixed;tiles=1024;threshold=0" 80 "${problems[@]}"
-sweep=(--api graph --sweep patch_conv --every "$every" --data integers)
-untiled sweep "${sweep[@]}"
-tiled sweep "policy=fixed;tiles=4;threshold=0" 75 "${sweep[@]}"
-verdict "$((compared < 2 * count))" "$compared calls run as tiles and compared element by element"
+# KIND NAME CARD CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's RULE;
+# at least LEAST percent of the calls must have been rewritten
+tiled() {
+    local kind=$1 name=$2 card=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_rewritten=''
+    shift 6
+    on_device "$card" env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" \
+        CONVSHIM_CONFIG="$config" "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
+    no_violation || status=1
+    # shellcheck disable=SC2086 # the rule's own words
+    "$build/apps/compare" $rule "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
+    account "$kind" "$name"
+    [ "$last_rewritten" -gt 0 ] && [ $((100 * last_rewritten)) -ge $((least * last_calls)) ] || status=1
+    grep -qE 'lifeboat [1-9]|failed [1-9]' "$work/log" && status=1
+    [ "$status" = 0 ] || note <(tail -n 25 "$work/log")
+    [ "$status" = 0 ] || note <(head -n 12 "$work/compare")
+    note <<<"$(tail -n 1 "$work/compare"); $last_rewritten of $last_calls calls rewritten"
+    verdict "$status" "$name: tiled, $config"
+    rm -f "$work/tiled"
+}
+
+# KIND LEAST: the sum of a direction or of the fused forms
+sum_up() {
+    local kind=$1 least=$2
+    note <<<"$kind: ${calls[$kind]:-0} calls run, ${rewritten[$kind]:-0} rewritten, ${refused[$kind]:-0} refused,\
+ ${elements[$kind]:-0} elements compared, ${different[$kind]:-0} different"
+    verdict $((${rewritten[$kind]:-0} < least || ${different[$kind]:-1} != 0)) \
+        "$kind: ${rewritten[$kind]:-0} calls run as tiles, at least $least"
+}
+
+# DIRECTION COUNT
+directions() {
+    local direction=$1 api problems
+    for api in graph legacy; do
+        problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed $SEED)
+        untiled "$direction-$api" "" "${problems[@]}"
+        tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
+        tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
+            "${problems[@]}"
+    done
+}
+
+# NAME DIRECTION TILES LEAST [conv_random options]: another choice of problems, graph API only
+further() {
+    local name=$1 direction=$2 tiles=$3 least=$4
+    shift 4
+    local problems=(--direction "$direction" --api graph --data integers "$@")
+    untiled "$name" "" "${problems[@]}"
+    tiled "$direction" "$name" "" "policy=fixed;tiles=$tiles;threshold=0" "$least" --exact "${problems[@]}"
+}
+
+# COUNT: filter gradients of real numbers
+gradients() {
+    local problems=(--direction filter --api graph --count "$1" --data normal --dtype all --seed 3)
+    untiled gradients "" "${problems[@]}" --reference "$work/reference"
+    tiled filter gradients "" "$EVERYTHING" 65 "--reference $work/reference" "${problems[@]}"
+}
+
+# FORM COUNT TYPES LEAST: a fused form, of which cuDNN must take at least LEAST problems
+fused() {
+    local form=$1 card=${FORM_CARD[$1]:-} problems ran
+    problems=(--fused "$form" --count "$2" --data integers --dtype "$3" --seed $SEED)
+    untiled "fused-$form" "$card" "${problems[@]}" --check
+    ran=$(sed -nE '$s/.*: ([0-9]+) problems, ([0-9]+) refused.*/\1 - \2/p' "$work/fused-$form.log")
+    verdict $((${ran:-0} < $4)) "fused-$form: $((${ran:-0})) problems that cuDNN takes, at least $4"
+    tiled fused "fused-$form" "$card" "$EVERYTHING" 70 --exact "${problems[@]}"
+}
+
+backward=$((count < 2000 ? (count + 1) / 2 : count))
+directions forward "$count"
+directions data "$backward"
+directions filter "$backward"
+further one-row forward 1024 80 --count "$((count / 4))" --dtype all --seed 7
+further one-row-data data 1024 80 --count "$((backward / 8))" --dtype all --seed 7
+further sweep forward 4 75 --sweep patch_conv --every "$every"
+further sweep-data data 4 75 --sweep patch_conv --every "$((2 * every + 1))"
+gradients "$((backward / 2))"
+
+# Engines that are compiled for their problem take seconds to decide about: few of those, and only in the long run.
+sed 's/"deviceVer": *900/"deviceVer": 800/' "$root/conf/devices/h200.json" >"$work/ampere.json"
+few=$((count / 200 + 2)) some=$((count / 20 + 4))
+fused residual "$((count < 2000 ? 12 : some))" f16 "$((count < 2000 ? 6 : some / 2))"
+fused legacy "$some" all "$((some / 4))"
+fused filter "$some" f16 "$((some / 3))"
+if [ "$count" -ge 2000 ]; then
+    for form in activation scaled broadcast input; do
+        fused "$form" "$few" all "$((few / 2))"
+    done
+fi
+
+# Of two APIs each.
+sum_up forward "$((2 * count))"
+sum_up data "$((3 * backward / 2))"
+sum_up filter "$((5 * backward / 4))"
+sum_up fused "$((some / 2))"
 echo "1..$tests"

@@ -106,11 +106,23 @@ static inline void random_dimension(struct rng *rng, int64_t extent, int64_t tap
     problem->tensor[CS_Y].dims[CS_D + i] = (padded - reach) / stride + 1;
 }
 
+/* The operands' sides and what the direction writes, for problems that say neither. */
+static inline void settle_operands(struct cs_problem *problem)
+{
+    if (problem->tensors == 0)
+        problem->tensors = CS_OPERANDS;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        problem->tensor[i].side = (enum cs_operand)i;
+        problem->tensor[i].written =
+            i == (int)cs_result(problem->direction) && !problem->tensor[i].is_virtual;
+    }
+}
+
 /* A problem with its extents and layout left to fill: everything that has no size. */
 static inline struct cs_problem random_frame(struct rng *rng)
 {
     struct cs_problem problem = {
-        .direction = CS_FORWARD,
+        .direction = (enum cs_direction)rng_between(rng, 0, CS_DIRECTIONS - 1),
         .compute = CS_F32,
         .spatial = (int)rng_between(rng, 1, 3),
         .flipped = rng_between(rng, 0, 9) == 0,
@@ -127,6 +139,9 @@ static inline struct cs_problem random_frame(struct rng *rng)
         for (int dim = 0; dim < CS_DIMS; dim++)
             problem.tensor[i].dims[dim] = 1;
     }
+    if (problem.direction == CS_BACKWARD_FILTER && rng_between(rng, 0, 1))
+        problem.tensor[CS_FILTER].dtype = CS_F32;
+    settle_operands(&problem);
     return problem;
 }
 
@@ -140,22 +155,77 @@ static inline void random_channels(struct rng *rng, int64_t batch, int64_t most,
     problem->tensor[CS_FILTER].dims[CS_N] = problem->tensor[CS_Y].dims[CS_C] = out;
 }
 
+/* A tensor with the extents of its side, or 1 in any of them. */
+static inline struct cs_tensor random_addend(struct rng *rng, const struct cs_problem *problem,
+                                             enum cs_operand side, bool broadcasts,
+                                             enum random_layout layout)
+{
+    struct cs_tensor tensor = problem->tensor[side];
+    tensor.alignment = INT64_C(1) << rng_between(rng, 0, 8);
+    tensor.dtype = (enum cs_dtype)rng_between(rng, 0, CS_DTYPES - 1);
+    tensor.is_virtual = tensor.written = false;
+    tensor.by_value = broadcasts && rng_between(rng, 0, 7) == 0;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        if (tensor.by_value || (broadcasts && rng_between(rng, 0, 1)))
+            tensor.dims[dim] = 1;
+    }
+    random_strides(rng, layout, problem->spatial, &tensor);
+    return tensor;
+}
+
+/* Pointwise operations around a convolution: mostly its own result is seen inside the launch alone,
+ * and another tensor on that side is written. */
+static inline void random_fusion(struct rng *rng, enum random_layout layout,
+                                 struct cs_problem *problem)
+{
+    enum cs_operand result = cs_result(problem->direction);
+    problem->beta = 0;
+    problem->steps = (int)rng_between(rng, 1, CS_MAX_STEPS);
+    problem->steps_before = (int)rng_between(rng, 0, problem->steps);
+    for (int i = 0; i < problem->steps; i++) {
+        problem->step[i].words = (int)rng_between(rng, 0, CS_STEP_WORDS);
+        for (int j = 0; j < problem->step[i].words; j++)
+            problem->step[i].word[j] = rng_between(rng, 0, 9);
+    }
+    problem->tensor[result].is_virtual = rng_between(rng, 0, 3) != 0;
+    settle_operands(problem);
+    struct cs_tensor *tensor;
+    if (problem->tensor[result].is_virtual || rng_between(rng, 0, 1)) {
+        tensor = &problem->tensor[problem->tensors++];
+        *tensor = random_addend(rng, problem, result, false, layout);
+        tensor->written = true;
+    }
+    for (int64_t left = rng_between(rng, 0, 5); left > 0; left--) {
+        tensor = &problem->tensor[problem->tensors++];
+        *tensor = random_addend(rng, problem, (enum cs_operand)rng_between(rng, CS_X, CS_Y),
+                                rng_between(rng, 0, 2) != 0, layout);
+        tensor->is_virtual = !tensor->by_value && rng_between(rng, 0, 3) == 0;
+    }
+}
+
 static inline void random_layouts(struct rng *rng, struct cs_problem *problem)
 {
     enum random_layout layout = (enum random_layout)rng_between(rng, 0, 2);
     for (int i = 0; i < CS_OPERANDS; i++)
         random_strides(rng, layout, problem->spatial, &problem->tensor[i]);
+    if (rng_between(rng, 0, 3) == 0)
+        random_fusion(rng, layout, problem);
 }
 
-/* Small enough to visit every element; sometimes tiny inputs that lie deep inside their padding. */
+/* Small enough to visit every element; sometimes tiny inputs that lie deep inside their padding,
+ * sometimes more channels than are taken at once. */
 static inline struct cs_problem random_small(struct rng *rng)
 {
     struct cs_problem problem = random_frame(rng);
     const int64_t most[CS_SPATIAL + 1] = {0, 24, 9, 5}, taps[CS_SPATIAL + 1] = {0, 7, 4, 3};
-    random_channels(rng, rng_between(rng, 1, problem.spatial == 1 ? 5 : 3), 2, &problem);
+    bool deep = rng_between(rng, 0, 3) == 0;
+    if (deep)
+        problem.groups = 1;
+    random_channels(rng, rng_between(rng, 1, problem.spatial == 1 ? 5 : 3), deep ? 26 : 2,
+                    &problem);
     for (int i = CS_SPATIAL - problem.spatial; i < CS_SPATIAL; i++)
-        random_dimension(rng, rng_between(rng, 1, most[problem.spatial]), taps[problem.spatial], i,
-                         &problem);
+        random_dimension(rng, rng_between(rng, 1, deep ? 2 : most[problem.spatial]),
+                         deep ? 2 : taps[problem.spatial], i, &problem);
     random_layouts(rng, &problem);
     return problem;
 }

@@ -45,7 +45,8 @@ static struct cs_problem problem_of(int spatial, int64_t channels, int64_t filte
                                  .groups = 1,
                                  .stride = {1, 1, 1},
                                  .dilation = {1, 1, 1},
-                                 .alpha = 1};
+                                 .alpha = 1,
+                                 .tensors = CS_OPERANDS};
     int64_t x[CS_DIMS] = {1, channels, 1, 1, 1}, w[CS_DIMS] = {filters, channels, 1, 1, 1};
     int64_t y[CS_DIMS] = {1, filters, 1, 1, 1};
     for (int i = CS_SPATIAL - spatial; i < CS_SPATIAL; i++) {
@@ -64,7 +65,7 @@ static struct cs_site_facts facts_of(const struct cs_problem *problem, int64_t w
 {
     return (struct cs_site_facts){.problem = *problem,
                                   .engine = 62,
-                                  .axis = CS_AXIS_H,
+                                  .tiling = {.axis = {CS_AXIS_H}, .step = {57, 1}},
                                   .tiles = tiles,
                                   .wanted = wanted,
                                   .told = told};
@@ -74,7 +75,7 @@ static struct cs_site_facts left_alone(const struct cs_problem *problem, int64_t
                                        enum cs_reason reason)
 {
     struct cs_site_facts facts = facts_of(problem, wanted, wanted, 1);
-    facts.axis = CS_AXIS_NONE;
+    facts.tiling = (struct cs_tiling){.step = {1, 1}};
     facts.reason = reason;
     return facts;
 }
@@ -87,18 +88,22 @@ static void a_site_is_known_by_all_its_facts(void)
     struct cs_site *site = cs_account_site(account, &facts);
     CHECK(cs_account_site(account, &facts) == site);
     CHECK_INT(account->sites, 1);
-    struct cs_site_facts variants[8];
-    for (int i = 0; i < 8; i++)
+    struct cs_site_facts variants[12];
+    for (int i = 0; i < 12; i++)
         variants[i] = facts;
     variants[0].engine = 1;
     variants[1].reason = CS_REASON_REPORT_ONLY;
-    variants[2].axis = CS_AXIS_W;
+    variants[2].tiling.axis[0] = CS_AXIS_W;
     variants[3].tiles = 3;
     variants[4].wanted = 101;
     variants[5].told = 51;
     variants[6].problem.pre[1] = 0;
     variants[7].problem.tensor[CS_Y].alignment = 32;
-    for (int i = 0; i < 8; i++) {
+    variants[8].tiling.axis[1] = CS_AXIS_W;
+    variants[9].tiling.step[0] = 58;
+    variants[10].tiling.step[1] = 2;
+    variants[11].problem.direction = CS_BACKWARD_DATA;
+    for (int i = 0; i < 12; i++) {
         struct cs_site *found = cs_account_site(account, &variants[i]);
         CHECK(found != site);
         CHECK_INT(account->sites, i + 2);
@@ -123,7 +128,7 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(account->told_max, 50);
     cs_account_passed(account, site, CS_REASON_BROUGHT);
     CHECK_INT(account->told_max, 100);
-    cs_account_passed(account, NULL, CS_REASON_BACKWARD);
+    cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
     cs_account_passed(account, NULL, CS_REASON_HOST_MEMORY);
     CHECK_INT(account->calls, 7);
     CHECK_INT(account->rewritten, 2);
@@ -131,7 +136,7 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(account->failed, 1);
     CHECK_INT(account->launches, 4);
     CHECK_INT(account->passed[CS_REASON_BROUGHT], 1);
-    CHECK_INT(account->passed[CS_REASON_BACKWARD], 1);
+    CHECK_INT(account->passed[CS_REASON_DYNAMIC], 1);
     CHECK_INT(account->passed[CS_REASON_HOST_MEMORY], 1);
     CHECK_INT(account->wanted_max, 100);
     CHECK_INT(site->calls, 5);
@@ -255,6 +260,35 @@ static void threads_share_sites(void)
     }
 }
 
+static void a_site_tells_what_it_is(void)
+{
+    char line[300];
+    struct cs_problem problem = problem_of(2, 512, 512, 512, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 541589504, 64487424, 9);
+    const char shape[] = "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw";
+    const char rest[] = ", engine 62: 516.5 MiB wanted, 61.5 MiB told, ";
+    const struct {
+        enum cs_direction direction;
+        int steps;
+        struct cs_tiling tiling;
+        const char *what, *how;
+    } cases[] = {
+        {CS_FORWARD, 0, {{CS_AXIS_H}, {57, 1}}, "", "H x 9"},
+        {CS_FORWARD, 2, {{CS_AXIS_K, CS_AXIS_N}, {57, 1}}, " fused", "KN x 9"},
+        {CS_BACKWARD_DATA, 0, {{CS_AXIS_W}, {57, 1}}, " dgrad", "W x 9"},
+        {CS_BACKWARD_FILTER, 1, {{CS_AXIS_K, CS_AXIS_C}, {8, 8}}, " wgrad fused", "KC x 9"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[300];
+        facts.problem.direction = cases[i].direction;
+        facts.problem.steps = cases[i].steps;
+        facts.tiling = cases[i].tiling;
+        int length =
+            snprintf(want, sizeof want, "%s%s%s%s", shape, cases[i].what, rest, cases[i].how);
+        CHECK_INT(cs_site_text(&facts, line, sizeof line), length);
+        CHECK_STR(line, want);
+    }
+}
+
 static void reasons_have_their_texts(void)
 {
     CHECK_STR(cs_reason_text(CS_REASON_NONE), "");
@@ -341,7 +375,7 @@ static struct cs_account *decoder(enum cs_reason reason)
     facts = left_alone(&small, 0, CS_REASON_SMALL);
     run(account, &facts, 1);
     for (int i = 0; i < 5; i++)
-        cs_account_passed(account, NULL, CS_REASON_BACKWARD);
+        cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
     return account;
 }
 
@@ -438,7 +472,7 @@ static void any_counters_keep_the_form(void)
                 facts = left_alone(&problem, wanted,
                                    (enum cs_reason)(1 + random_below(CS_REASONS - 1)));
             if (facts.reason == CS_REASON_REPORT_ONLY)
-                facts.axis = CS_AXIS_D;
+                facts.tiling.axis[0] = CS_AXIS_D;
             run(account, &facts, 1 + (int)random_below(5));
             cs_account_site(account, &facts)->calls += random_below(INT64_C(1) << random_below(60));
         }
@@ -456,6 +490,7 @@ int main(void)
     TEST(sites_are_bounded);
     TEST(threads_count_exactly);
     TEST(threads_share_sites);
+    TEST(a_site_tells_what_it_is);
     TEST(reasons_have_their_texts);
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);

@@ -4,7 +4,7 @@
 #include "random_problem.h"
 
 enum {
-    PROBLEMS = 60,
+    PROBLEMS = 400,
     MOST_TILES = 24, /* every call of a plan fails once: the work grows with the square of this */
     BIND_FAILED = 4001,
     LAUNCH_FAILED = 4002,
@@ -90,15 +90,24 @@ static int64_t span(const struct cs_tensor *tensor)
     return bytes;
 }
 
-/* Operands one behind the other, each as close to its neighbour as its alignment lets it. */
+static bool has_address(const struct cs_tensor *tensor)
+{
+    return !tensor->is_virtual && !tensor->by_value;
+}
+
+/* Tensors one behind the other, each as close to its neighbour as its alignment lets it. */
 static struct cs_addresses side_by_side(const struct cs_problem *problem)
 {
     struct cs_addresses base = {.workspace = address(0x70000000)};
     int64_t next = 0x10000000;
-    for (int i = 0; i < CS_OPERANDS; i++) {
+    for (int i = 0; i < problem->tensors; i++) {
         int64_t alignment = problem->tensor[i].alignment;
+        if (problem->tensor[i].by_value)
+            base.tensor[i] = address(0x5000 + i);
+        if (!has_address(&problem->tensor[i]))
+            continue;
         next = (next + alignment - 1) / alignment * alignment;
-        base.operand[i] = address(next);
+        base.tensor[i] = address(next);
         next += span(&problem->tensor[i]);
     }
     return base;
@@ -165,29 +174,37 @@ static void check_every_failure(struct cs_plan *plan)
     }
 }
 
-/* Calls `check` with plans of every axis; their kinds need different workspaces. */
+/* Calls `check` with plans of every axis and with products; their kinds need different workspaces.
+ */
 static void for_plans(void (*check)(struct cs_plan *plan))
 {
     static struct cs_plan plan;
     struct rng rng = {20};
-    int plans[CS_AXES] = {0};
+    int plans[CS_AXES] = {0}, products = 0, fused = 0, staged = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = random_small(&rng);
         for (int axis = CS_AXIS_NONE; axis < CS_AXES; axis++) {
-            int64_t extent = cs_axis_extent(&problem, (enum cs_axis)axis);
-            int64_t step = rng_between(&rng, 1, extent);
-            if (cs_plan_cut(&problem, (enum cs_axis)axis, step, &plan) != CS_OK ||
-                plan.tiles > MOST_TILES)
+            enum cs_axis other = rng_between(&rng, 0, 2)
+                                     ? CS_AXIS_NONE
+                                     : (enum cs_axis)rng_between(&rng, CS_AXIS_N, CS_AXIS_C);
+            struct cs_tiling tiling = {.axis = {(enum cs_axis)axis, other}};
+            for (int c = 0; c < CS_MAX_CUTS; c++)
+                tiling.step[c] = rng_between(&rng, 1, cs_axis_extent(&problem, tiling.axis[c]));
+            if (cs_plan_cut(&problem, &tiling, &plan) != CS_OK || plan.tiles > MOST_TILES)
                 continue;
             for (int64_t kind = 0; kind < plan.kinds; kind++)
                 plan.kind[kind].workspace = rng_between(&rng, 0, 1 << 20);
             cs_plan_settle(&plan);
             plans[axis]++;
+            products += plan.cuts > 1;
+            fused += problem.steps > 0;
+            staged += plan.staged > 0;
             check(&plan);
         }
     }
     for (int axis = 0; axis < CS_AXES; axis++)
         CHECK(plans[axis] >= 5);
+    CHECK(products >= 5 && fused >= 5 && staged >= 5);
 }
 
 static void every_failure_leaves_nothing_behind(void)
@@ -195,20 +212,30 @@ static void every_failure_leaves_nothing_behind(void)
     for_plans(check_every_failure);
 }
 
-/* A tile's operand, as the device was given it, inside the operand that the client gave. */
+/* A tile's tensor, as the device was given it, inside the one that the client gave. */
 static void check_inside(const struct cs_plan *plan, const struct cs_addresses *base,
                          const struct record *record)
 {
-    const struct cs_kind *kind = &plan->kind[record->kind];
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        const struct cs_tensor *part = &kind->problem.tensor[i];
-        uintptr_t low = (uintptr_t)base->operand[i], at = (uintptr_t)record->at.operand[i];
+    static struct cs_problem kind;
+    cs_plan_problem(plan, record->kind, &kind);
+    for (int i = 0; i < kind.tensors; i++) {
+        struct cs_tensor part = kind.tensor[i];
+        uintptr_t low = (uintptr_t)base->tensor[i], at = (uintptr_t)record->at.tensor[i];
+        if (!has_address(&part)) {
+            CHECK(at == low);
+            continue;
+        }
         uintptr_t high = low + (uintptr_t)span(&plan->problem.tensor[i]);
-        CHECK(at >= low && at + (uintptr_t)span(part) <= high);
-        CHECK_INT(at % (uintptr_t)part->alignment, 0);
+        memcpy(part.strides, plan->problem.tensor[i].strides, sizeof part.strides);
+        CHECK(at >= low && at + (uintptr_t)span(&part) <= high);
+        if (plan->staged == 0 || i != CS_FILTER)
+            CHECK_INT(at % (uintptr_t)part.alignment, 0);
     }
-    CHECK(record->at.workspace == base->workspace);
-    CHECK(kind->workspace <= plan->workspace);
+    char *scratch = base->workspace;
+    CHECK(record->at.staged == (plan->staged > 0 ? scratch : NULL));
+    CHECK(record->at.workspace == scratch + plan->staged);
+    CHECK(plan->staged == 0 || span(&kind.tensor[CS_FILTER]) <= plan->staged);
+    CHECK(plan->staged + plan->kind[record->kind].workspace <= plan->workspace);
 }
 
 static void check_addresses(struct cs_plan *plan)
@@ -219,9 +246,10 @@ static void check_addresses(struct cs_plan *plan)
         struct cs_tile tile;
         cs_plan_tile(plan, i, &tile);
         const struct record *record = &device.record[i];
-        CHECK_INT(record->kind, plan->kind_of[i]);
-        for (int j = 0; j < CS_OPERANDS; j++)
-            CHECK_INT((char *)record->at.operand[j] - (char *)base.operand[j], tile.offset[j]);
+        CHECK_INT(record->kind, tile.kind);
+        for (int j = 0; j < plan->problem.tensors; j++)
+            if (has_address(&plan->problem.tensor[j]))
+                CHECK_INT((char *)record->at.tensor[j] - (char *)base.tensor[j], tile.offset[j]);
         check_inside(plan, &base, record);
     }
 }
@@ -242,21 +270,31 @@ static void check_alias(const struct cs_plan *plan, const struct cs_addresses *b
     CHECK_INT(device.lifeboats, 1);
 }
 
+/* Each written tensor over each other one. Where the two may share one place, see below. */
 static void check_aliases(struct cs_plan *plan)
 {
-    for (int i = CS_X; i < CS_Y; i++) {
-        int64_t input = span(&plan->problem.tensor[i]), output = span(&plan->problem.tensor[CS_Y]);
-        int64_t overlapping[] = {0, input - 1, 1 - output};
-        int64_t apart[] = {input, -output};
-        for (size_t j = 0; j < sizeof overlapping / sizeof *overlapping; j++) {
-            struct cs_addresses base = side_by_side(&plan->problem);
-            base.operand[CS_Y] = (char *)base.operand[i] + overlapping[j];
+    const struct cs_problem *problem = &plan->problem;
+    for (int pair = 0; pair < problem->tensors * problem->tensors; pair++) {
+        int out = pair / problem->tensors, in = pair % problem->tensors;
+        const struct cs_tensor *written = &problem->tensor[out], *other = &problem->tensor[in];
+        if (out == in || !written->written || !has_address(other))
+            continue;
+        int64_t input = span(other), output = span(written);
+        int64_t overlapping[] = {input - 1, 1 - output, 0};
+        for (int j = 0; j < (in < CS_OPERANDS || other->written ? 3 : 2); j++) {
+            struct cs_addresses base = side_by_side(problem);
+            if (overlapping[j] == 0 && in >= CS_OPERANDS && !other->written)
+                continue;
+            base.tensor[out] = (char *)base.tensor[in] + overlapping[j];
             check_alias(plan, &base);
         }
+        int64_t apart[] = {input, -output};
         for (size_t j = 0; j < sizeof apart / sizeof *apart; j++) {
-            struct cs_addresses base = side_by_side(&plan->problem);
-            base.operand[CS_Y] = (char *)base.operand[i] + apart[j];
-            base.operand[i == CS_X ? CS_FILTER : CS_X] = address(0x40000000);
+            struct cs_addresses base = side_by_side(problem);
+            for (int i = 0; i < problem->tensors; i++)
+                if (i != in && has_address(&problem->tensor[i]))
+                    base.tensor[i] = address(0x100000000 + 0x10000000L * i);
+            base.tensor[out] = (char *)base.tensor[in] + apart[j];
             check_outcome(run(plan, &base, 0, false), CS_RAN_TILES, 0, plan->tiles);
         }
     }
@@ -265,6 +303,108 @@ static void check_aliases(struct cs_plan *plan)
 static void an_output_over_an_input_is_not_tiled(void)
 {
     for_plans(check_aliases);
+}
+
+enum {
+    ADDEND = CS_OPERANDS,
+    SUM
+};
+
+/* 1x2x8x4 to as many channels, 3x3, with an addend and a sum in place of the convolution's own
+ * result. */
+static struct cs_problem sum(void)
+{
+    struct cs_problem problem = {
+        .compute = CS_F32,
+        .spatial = 2,
+        .groups = 1,
+        .pre = {0, 1, 1},
+        .post = {0, 1, 1},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .alpha = 1,
+        .steps = 1,
+        .tensors = 5,
+        .tensor = {{.dims = {1, 2, 1, 8, 4}, .strides = {64, 32, 0, 4, 1}},
+                   {.dims = {2, 2, 1, 3, 3}, .strides = {18, 9, 0, 3, 1}},
+                   {.dims = {1, 2, 1, 8, 4}, .strides = {64, 32, 0, 4, 1}, .is_virtual = true}},
+    };
+    for (int i = 0; i < CS_OPERANDS; i++)
+        problem.tensor[i].alignment = 16;
+    settle_operands(&problem);
+    problem.tensor[ADDEND] = problem.tensor[SUM] = problem.tensor[CS_Y];
+    problem.tensor[ADDEND].is_virtual = problem.tensor[SUM].is_virtual = false;
+    problem.tensor[SUM].written = true;
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    return problem;
+}
+
+static enum cs_ran ran_in_place(const struct cs_problem *problem, int64_t apart)
+{
+    static struct cs_plan plan;
+    struct cs_tiling tiling = {{CS_AXIS_H}, {4, 1}};
+    CHECK_INT(cs_problem_check(problem), CS_OK);
+    CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
+    struct cs_addresses base = side_by_side(problem);
+    base.tensor[SUM] = (char *)base.tensor[ADDEND] + apart;
+    return run(&plan, &base, 0, false).ran;
+}
+
+/* A sum may overwrite what it adds, element by element; nothing else, and running it twice would
+ * not do. */
+static void a_sum_in_place(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = sum();
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_TILES);
+    CHECK_INT(ran_in_place(&problem, 4), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, -4), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 4096), CS_RAN_TILES);
+    problem.tensor[ADDEND].dims[CS_H] = 1; /* would be overwritten by the first rows */
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    problem = sum();
+    problem.tensor[ADDEND].strides[CS_H] = 5;
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    problem = sum();
+    problem.tensor[ADDEND].dtype = CS_F16;
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    problem = sum();
+    problem.tensor[ADDEND].side = CS_X; /* before the convolution: its halo would be gone */
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    problem = sum();
+    problem.tensor[ADDEND].written = true;
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+
+    problem = sum();
+    struct cs_tiling tiling = {{CS_AXIS_H}, {4, 1}};
+    CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+    struct cs_addresses base = side_by_side(&problem);
+    for (int n = 1; n <= 4; n++) { /* two of bind, two of launch */
+        base.tensor[SUM] = base.tensor[ADDEND];
+        CHECK_INT(run(&plan, &base, n, false).ran, n <= 2 ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING);
+        base.tensor[SUM] = address(0x40000000);
+        CHECK_INT(run(&plan, &base, n, false).ran, CS_RAN_LIFEBOAT);
+    }
+}
+
+/* A copy of the filter needs a workspace, and one that kernels can take. */
+static void check_scratch(struct cs_plan *plan)
+{
+    struct cs_addresses base = side_by_side(&plan->problem);
+    bool staged = plan->staged > 0;
+    for (int64_t at = 0x70000001; at <= 0x70000010; at++) {
+        base.workspace = address(at);
+        bool tiles = !staged || at % CS_STAGED_ALIGNMENT == 0;
+        check_outcome(run(plan, &base, 0, false), tiles ? CS_RAN_TILES : CS_RAN_LIFEBOAT, 0,
+                      tiles ? plan->tiles : 0);
+    }
+    base.workspace = NULL;
+    CHECK_INT(run(plan, &base, 0, false).ran, staged ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
+}
+
+static void scratch_is_aligned(void)
+{
+    for_plans(check_scratch);
 }
 
 static void lifeboat_alone(void)
@@ -282,6 +422,8 @@ int main(void)
     TEST(every_failure_leaves_nothing_behind);
     TEST(tiles_stay_inside_their_operands);
     TEST(an_output_over_an_input_is_not_tiled);
+    TEST(a_sum_in_place);
+    TEST(scratch_is_aligned);
     TEST(lifeboat_alone);
     return REPORT();
 }

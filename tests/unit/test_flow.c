@@ -75,7 +75,8 @@ static void fake_destroy(void *kernel)
     free(kernel);
 }
 
-static const struct cs_vendor vendor = {&fake, fake_build, fake_lifeboat, fake_destroy};
+static const struct cs_vendor vendor = {
+    .ctx = &fake, .build = fake_build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
 
 static struct cs *new_instance(const char *policy)
 {
@@ -113,6 +114,7 @@ static struct cs_request ordinary(void)
     struct rng unused = {0};
     for (int i = 0; i < CS_OPERANDS; i++)
         random_strides(&unused, CHANNELS_FIRST, 2, &request.problem.tensor[i]);
+    settle_operands(&request.problem);
     request.wanted = workspace_of(&request.problem);
     return request;
 }
@@ -142,8 +144,11 @@ static void check_verdict(const struct cs *cs, const struct cs_request *request,
     CHECK_INT(cs_plan_validate(&rewrite->plan, verdict->told), CS_OK);
     CHECK(rewrite->plan.tiles > 1);
     CHECK_INT(kernels, rewrite->plan.kinds + 1);
-    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
-        CHECK_INT(rewrite->plan.kind[i].workspace, workspace_of(&rewrite->plan.kind[i].problem));
+    for (int64_t i = 0; i < rewrite->plan.kinds; i++) {
+        struct cs_problem kind;
+        cs_plan_problem(&rewrite->plan, i, &kind);
+        CHECK_INT(rewrite->plan.kind[i].workspace, workspace_of(&kind));
+    }
 }
 
 /* Prepares, checks what is common and discards; `tiles` of the answer is 0 if it was not rewritten.
@@ -151,7 +156,7 @@ static void check_verdict(const struct cs *cs, const struct cs_request *request,
 struct answer {
     enum cs_reason reason;
     int64_t told, tiles, kinds;
-    enum cs_axis axis;
+    struct cs_tiling tiling;
     int calls;
 };
 
@@ -162,7 +167,7 @@ static struct answer prepare(struct cs *cs, const struct cs_request *request)
     struct answer answer = {.reason = verdict.reason, .told = verdict.told, .calls = fake.calls};
     check_verdict(cs, request, &verdict);
     if (verdict.rewrite) {
-        answer.axis = verdict.rewrite->plan.axis;
+        answer.tiling = cs_plan_tiling(&verdict.rewrite->plan);
         answer.tiles = verdict.rewrite->plan.tiles;
         answer.kinds = verdict.rewrite->plan.kinds;
     }
@@ -175,7 +180,10 @@ static void check_same(struct answer a, struct answer b)
 {
     CHECK_INT(a.reason, b.reason);
     CHECK_INT(a.told, b.told);
-    CHECK_INT(a.axis, b.axis);
+    for (int c = 0; c < CS_MAX_CUTS; c++) {
+        CHECK_INT(a.tiling.axis[c], b.tiling.axis[c]);
+        CHECK_INT(a.tiling.step[c], b.tiling.step[c]);
+    }
     CHECK_INT(a.tiles, b.tiles);
     CHECK_INT(a.kinds, b.kinds);
 }
@@ -445,7 +453,8 @@ static void runs_are_counted_by_how_they_ended(void)
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     uintptr_t base = (uintptr_t)memory;
     struct cs_addresses apart = {
-        {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))}, (void *)base};
+        .tensor = {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))},
+        .workspace = (void *)base};
     int64_t tiles = verdict.rewrite->plan.tiles;
 
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), 0);

@@ -32,13 +32,15 @@ static struct cs_problem numbered(int number)
 /* A decision that can be told from the number of its problem. */
 static struct cs_decision decision_of(int number)
 {
-    return (struct cs_decision){
-        .axis = CS_AXIS_H, .step = number, .tiles = number + 1, .told = number * 3};
+    return (struct cs_decision){.tiling = {.axis = {CS_AXIS_K, CS_AXIS_H}, .step = {8, number}},
+                                .tiles = number + 1,
+                                .told = number * 3};
 }
 
 static bool decision_is_of(const struct cs_decision *decision, int number)
 {
-    return decision->axis == CS_AXIS_H && decision->step == number &&
+    return decision->tiling.axis[0] == CS_AXIS_K && decision->tiling.axis[1] == CS_AXIS_H &&
+           decision->tiling.step[0] == 8 && decision->tiling.step[1] == number &&
            decision->tiles == number + 1 && decision->told == number * 3;
 }
 

@@ -13,8 +13,8 @@ static const int64_t KIB = 1024;
 static struct cs_candidate random_candidate(struct rng *rng)
 {
     struct cs_candidate candidate = {
-        .axis = (enum cs_axis)rng_between(rng, CS_AXIS_N, CS_AXIS_W),
-        .step = rng_between(rng, 1, 100),
+        .tiling = {.axis = {(enum cs_axis)rng_between(rng, CS_AXIS_N, CS_AXIS_C)},
+                   .step = {rng_between(rng, 1, 100), 1}},
         .tiles = rng_between(rng, 2, rng_between(rng, 0, 1) ? 4 : CS_MAX_TILES),
         .kinds = rng_between(rng, 1, CS_MAX_KINDS),
         .workspace = rng_between(rng, 0, 3) * rng_magnitude(rng, 40),
@@ -83,7 +83,7 @@ static void fit_orders(void)
         CHECK_INT((cost_a > cost_b) - (cost_a < cost_b), want);
     }
     struct cs_candidate untiled = {.tiles = 1, .kinds = 1, .workspace = limits.workspace};
-    struct cs_candidate halves = {.axis = CS_AXIS_N, .tiles = 2, .kinds = 1};
+    struct cs_candidate halves = {.tiling = {.axis = {CS_AXIS_N}}, .tiles = 2, .kinds = 1};
     CHECK(fit->cost(&untiled, &limits) < fit->cost(&halves, &limits));
 }
 

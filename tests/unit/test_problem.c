@@ -13,7 +13,7 @@ __extension__ typedef __int128 wide;
 /* The first convolution of the SD 1.5 VAE at 512 px: 1x4x64x64, K 512, 3x3, pad 1. */
 static struct cs_problem sample(void)
 {
-    return (struct cs_problem){
+    struct cs_problem problem = {
         .compute = CS_F32,
         .spatial = 2,
         .groups = 1,
@@ -22,10 +22,45 @@ static struct cs_problem sample(void)
         .stride = {1, 1, 1},
         .dilation = {1, 1, 1},
         .alpha = 1,
-        .tensor = {{{1, 4, 1, 64, 64}, {16384, 4096, 0, 64, 1}, 16, CS_F16},
-                   {{512, 4, 1, 3, 3}, {36, 9, 0, 3, 1}, 16, CS_F16},
-                   {{1, 512, 1, 64, 64}, {2097152, 4096, 0, 64, 1}, 16, CS_F16}},
+        .tensor = {{.dims = {1, 4, 1, 64, 64}, .strides = {16384, 4096, 0, 64, 1}},
+                   {.dims = {512, 4, 1, 3, 3}, .strides = {36, 9, 0, 3, 1}},
+                   {.dims = {1, 512, 1, 64, 64}, .strides = {2097152, 4096, 0, 64, 1}}},
     };
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        problem.tensor[i].alignment = 16;
+        problem.tensor[i].dtype = CS_F16;
+    }
+    settle_operands(&problem);
+    return problem;
+}
+
+enum {
+    BIAS = CS_OPERANDS,
+    SCALE,
+    OUT
+};
+
+/* The sample with a bias, a scale by value and an activation, of which the last is written. */
+static struct cs_problem fused(void)
+{
+    struct cs_problem problem = sample();
+    problem.tensors = 6;
+    problem.steps = 3;
+    for (int i = 0; i < problem.steps; i++)
+        problem.step[i] = (struct cs_step){.words = 2, .word = {7 + i, 9}};
+    problem.tensor[CS_Y].is_virtual = true;
+    problem.tensor[CS_Y].written = false;
+    problem.tensor[BIAS] = problem.tensor[SCALE] = problem.tensor[OUT] = problem.tensor[CS_Y];
+    problem.tensor[BIAS].is_virtual = problem.tensor[OUT].is_virtual = false;
+    problem.tensor[SCALE].is_virtual = false;
+    problem.tensor[SCALE].by_value = true;
+    problem.tensor[OUT].written = true;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        problem.tensor[SCALE].dims[dim] = 1;
+        if (dim != CS_C)
+            problem.tensor[BIAS].dims[dim] = 1;
+    }
+    return problem;
 }
 
 static void sizes(void)
@@ -127,55 +162,163 @@ static void refusals(void)
     CHECK_INT(cs_problem_check(&problem), CS_INVALID);
 }
 
+/* What a fused problem, or one of another direction, is refused for. */
+static void check_change(const char *what, struct cs_problem problem, enum cs_status status)
+{
+    if (cs_problem_check(&problem) != status)
+        printf("# %s gives status %d\n", what, (int)cs_problem_check(&problem));
+    CHECK(cs_problem_check(&problem) == status);
+}
+
+static void fused_refusals(void)
+{
+    struct cs_problem p = fused();
+#define CHANGE(change, status)                                                                     \
+    do {                                                                                           \
+        p = fused();                                                                               \
+        change;                                                                                    \
+        check_change(#change, p, status);                                                          \
+    } while (0)
+    CHANGE((void)0, CS_OK);
+    CHANGE(p.tensors = 5, CS_ILLEGAL);
+    CHANGE(p.tensors = 2, CS_INVALID);
+    CHANGE(p.tensors = CS_MAX_TENSORS + 1, CS_INVALID);
+    CHANGE(p.tensors = CS_MAX_TENSORS, CS_INVALID);
+    CHANGE(p.steps = -1, CS_INVALID);
+    CHANGE(p.steps = CS_MAX_STEPS + 1, CS_INVALID);
+    CHANGE(p.steps_before = 3, CS_OK);
+    CHANGE(p.steps_before = 4, CS_INVALID);
+    CHANGE(p.steps_before = -1, CS_INVALID);
+    CHANGE(p.step[1].words = CS_STEP_WORDS + 1, CS_INVALID);
+    CHANGE(p.step[1].words = -1, CS_INVALID);
+    CHANGE(p.tensor[BIAS].dims[CS_C] = 511, CS_INVALID);
+    CHANGE(p.tensor[BIAS].side = CS_X, CS_INVALID);
+    CHANGE(p.tensor[BIAS].side = CS_OPERANDS, CS_INVALID);
+    CHANGE(p.tensor[BIAS].strides[CS_C] = 0, CS_INVALID);
+    CHANGE(p.tensor[BIAS].strides[CS_C] = INT64_MAX / 4, CS_OVERFLOW);
+    CHANGE(p.tensor[SCALE].side = CS_FILTER, CS_OK);
+    CHANGE(p.tensor[BIAS].by_value = true, CS_INVALID);
+    CHANGE(p.tensor[CS_X].side = CS_Y, CS_INVALID);
+    CHANGE(p.tensor[CS_X].by_value = true, CS_INVALID);
+    CHANGE(p.tensor[CS_X].is_virtual = true, CS_OK);
+    CHANGE(p.tensor[CS_X].written = true, CS_ILLEGAL);
+    CHANGE(p.tensor[CS_Y].is_virtual = false, CS_ILLEGAL);
+    CHANGE(p.tensor[CS_Y].written = true, CS_ILLEGAL);
+    CHANGE(p.tensor[OUT].is_virtual = true, CS_ILLEGAL);
+    CHANGE(p.tensor[SCALE].written = true, CS_ILLEGAL);
+    CHANGE(p.tensor[OUT].strides[CS_H] = 63, CS_ILLEGAL);
+    CHANGE(p.tensor[BIAS].written = true, CS_ILLEGAL);
+    CHANGE(p.tensor[OUT].dims[CS_H] = 1, CS_ILLEGAL);
+}
+
+static void directions(void)
+{
+    static const char *const names[CS_DIRECTIONS] = {"forward", "dgrad", "wgrad"};
+    static const enum cs_operand results[CS_DIRECTIONS] = {CS_Y, CS_X, CS_FILTER};
+    for (int i = 0; i < CS_DIRECTIONS; i++) {
+        struct cs_problem problem = sample();
+        problem.direction = (enum cs_direction)i;
+        CHECK_INT(cs_problem_check(&problem), i == CS_FORWARD ? CS_OK : CS_ILLEGAL);
+        settle_operands(&problem);
+        CHECK_INT(cs_problem_check(&problem), CS_OK);
+        CHECK_STR(cs_direction_name((enum cs_direction)i), names[i]);
+        CHECK_INT(cs_result((enum cs_direction)i), results[i]);
+        /* Only what is written has to be free of overlaps. */
+        problem.tensor[CS_X].strides[CS_H] = 63;
+        CHECK_INT(cs_problem_check(&problem), i == CS_BACKWARD_DATA ? CS_ILLEGAL : CS_OK);
+    }
+    struct cs_problem problem = sample();
+    problem.direction = CS_DIRECTIONS;
+    CHECK_INT(cs_problem_check(&problem), CS_INVALID);
+}
+
+/* The same values in memory that held others before. */
+static void copy_fields(struct cs_problem *to, const struct cs_problem *from)
+{
+    memset(to, 0xa5, sizeof *to);
+#define COPY(field) to->field = from->field
+    COPY(direction), COPY(compute), COPY(spatial), COPY(flipped), COPY(groups);
+    COPY(alpha), COPY(beta), COPY(tensors), COPY(steps), COPY(steps_before);
+    memcpy(to->pre, from->pre, sizeof to->pre);
+    memcpy(to->post, from->post, sizeof to->post);
+    memcpy(to->stride, from->stride, sizeof to->stride);
+    memcpy(to->dilation, from->dilation, sizeof to->dilation);
+    for (int i = 0; i < from->tensors; i++) {
+        memcpy(to->tensor[i].dims, from->tensor[i].dims, sizeof to->tensor[i].dims);
+        memcpy(to->tensor[i].strides, from->tensor[i].strides, sizeof to->tensor[i].strides);
+        COPY(tensor[i].alignment), COPY(tensor[i].dtype), COPY(tensor[i].side);
+        COPY(tensor[i].is_virtual), COPY(tensor[i].by_value), COPY(tensor[i].written);
+    }
+    for (int i = 0; i < from->steps; i++) {
+        COPY(step[i].words);
+        for (int j = 0; j < from->step[i].words; j++)
+            COPY(step[i].word[j]);
+    }
+}
+
 static void equal_words_mean_equal_problems(void)
 {
-    struct cs_problem problem = sample(), other = sample();
+    static const struct {
+        size_t at, size;
+    } fields[] = {
+#define FIELD(name) {offsetof(struct cs_problem, name), sizeof(((struct cs_problem *)0)->name)}
+#define TENSOR(i)                                                                                  \
+    FIELD(tensor[i].dims[0]), FIELD(tensor[i].dims[4]), FIELD(tensor[i].strides[0]),               \
+        FIELD(tensor[i].strides[4]), FIELD(tensor[i].alignment), FIELD(tensor[i].dtype),           \
+        FIELD(tensor[i].side), FIELD(tensor[i].is_virtual), FIELD(tensor[i].by_value),             \
+        FIELD(tensor[i].written)
+        FIELD(direction),
+        FIELD(compute),
+        FIELD(spatial),
+        FIELD(flipped),
+        FIELD(groups),
+        FIELD(pre[0]),
+        FIELD(pre[2]),
+        FIELD(post[0]),
+        FIELD(post[2]),
+        FIELD(stride[0]),
+        FIELD(stride[2]),
+        FIELD(dilation[0]),
+        FIELD(dilation[2]),
+        FIELD(alpha),
+        FIELD(beta),
+        FIELD(tensors),
+        FIELD(steps),
+        FIELD(steps_before),
+        TENSOR(0),
+        TENSOR(1),
+        TENSOR(2),
+        TENSOR(3),
+        TENSOR(5),
+        FIELD(step[0].words),
+        FIELD(step[2].words),
+        FIELD(step[0].word[0]),
+        FIELD(step[2].word[1])};
+    static struct cs_problem problem, other;
     int64_t words[CS_PROBLEM_WORDS], changed[CS_PROBLEM_WORDS];
+    problem = fused();
     int used = cs_problem_words(&problem, words);
-    CHECK(used <= CS_PROBLEM_WORDS);
-
-    /* Padding bytes are not part of a problem. */
-    memset(&other, 0xa5, sizeof other);
-    struct cs_problem copy = sample();
-#define COPY(field) other.field = copy.field
-    COPY(direction), COPY(compute), COPY(spatial), COPY(flipped), COPY(groups);
-    COPY(alpha), COPY(beta);
-    memcpy(other.pre, copy.pre, sizeof copy.pre);
-    memcpy(other.post, copy.post, sizeof copy.post);
-    memcpy(other.stride, copy.stride, sizeof copy.stride);
-    memcpy(other.dilation, copy.dilation, sizeof copy.dilation);
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        memcpy(other.tensor[i].dims, copy.tensor[i].dims, sizeof copy.tensor[i].dims);
-        memcpy(other.tensor[i].strides, copy.tensor[i].strides, sizeof copy.tensor[i].strides);
-        COPY(tensor[i].alignment), COPY(tensor[i].dtype);
-    }
+    copy_fields(&other, &problem);
     CHECK_INT(cs_problem_words(&other, changed), used);
     CHECK(memcmp(words, changed, (size_t)used * sizeof *words) == 0);
-
-    /* Every 64-bit field changes some word, and each its own. */
-    int fields = 0;
-    for (size_t at = offsetof(struct cs_problem, groups); at < sizeof problem; at += 8) {
-        other = sample();
-        int64_t value;
-        memcpy(&value, (char *)&other + at, sizeof value);
-        value ^= INT64_C(1) << 20;
-        memcpy((char *)&other + at, &value, sizeof value);
-        cs_problem_words(&other, changed);
-        int differing = 0;
-        for (int i = 0; i < used; i++)
-            differing += words[i] != changed[i];
-        CHECK_INT(differing, 1);
-        fields++;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        other = problem;
+        *((unsigned char *)&other + fields[i].at) ^= 1;
+        int now = cs_problem_words(&other, changed);
+        CHECK(now != used || memcmp(words, changed, (size_t)used * sizeof *words) != 0);
     }
-    CHECK_INT(fields + 4, used); /* the four before groups share fields */
-    other = sample();
-    other.flipped = true;
-    cs_problem_words(&other, changed);
-    CHECK(memcmp(words, changed, (size_t)used * sizeof *words) != 0);
-    other = sample();
-    other.spatial = 3;
-    cs_problem_words(&other, changed);
-    CHECK(memcmp(words, changed, (size_t)used * sizeof *words) != 0);
+
+    struct rng rng = {SEED};
+    int most = 0;
+    for (int i = 0; i < 2000; i++) {
+        problem = random_small(&rng);
+        used = cs_problem_words(&problem, words);
+        most = used > most ? used : most;
+        copy_fields(&other, &problem);
+        CHECK_INT(cs_problem_words(&other, changed), used);
+        CHECK(memcmp(words, changed, (size_t)used * sizeof *words) == 0);
+    }
+    CHECK(most <= CS_PROBLEM_WORDS && most > 200);
 }
 
 static wide wide_span(const struct cs_tensor *tensor)
@@ -225,6 +368,8 @@ int main(void)
     TEST(sizes);
     TEST(layouts);
     TEST(refusals);
+    TEST(fused_refusals);
+    TEST(directions);
     TEST(equal_words_mean_equal_problems);
     TEST(spans_never_wrap);
     TEST(random_problems_pass);

@@ -1,60 +1,78 @@
 #include "check.h"
 #include "convshim/plan.h"
+#include "sample_problem.h"
 
 /* The same validation of tiles that are not the plan's: what a mistake in cs_plan_tile would look
  * like. */
 static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
+static void wrong_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem);
 enum cs_status validate_wrong_tiles(const struct cs_plan *plan, int64_t limit);
 #define cs_plan_tile wrong_tile
+#define cs_plan_problem wrong_problem
 #define cs_plan_validate validate_wrong_tiles
 #include "plan/validate.c" /* NOLINT(bugprone-suspicious-include) */
 #undef cs_plan_tile
+#undef cs_plan_problem
 #undef cs_plan_validate
 
-/* 2x4x64x12 f16, 3x3, pad 1: in tiles of 15 rows the kinds 0 (first), 1 (inner) and 2 (the rest).
- */
-static struct cs_problem rows(void)
+static void settle(struct cs_plan *plan)
 {
-    return (struct cs_problem){
-        .compute = CS_F32,
-        .spatial = 2,
-        .groups = 1,
-        .pre = {0, 1, 1},
-        .post = {0, 1, 1},
-        .stride = {1, 1, 1},
-        .dilation = {1, 1, 1},
-        .alpha = 1,
-        .tensor = {{{2, 4, 1, 64, 12}, {3072, 768, 0, 12, 1}, 16, CS_F16},
-                   {{8, 4, 1, 3, 3}, {36, 9, 0, 3, 1}, 16, CS_F16},
-                   {{2, 8, 1, 64, 12}, {6144, 768, 0, 12, 1}, 16, CS_F16}},
-    };
-}
-
-static void good_plan(struct cs_plan *plan)
-{
-    struct cs_problem problem = rows();
-    CHECK_INT(cs_plan_cut(&problem, CS_AXIS_H, 15, plan), CS_OK);
-    CHECK_INT(plan->kinds, 3);
     for (int k = 0; k < plan->kinds; k++)
         plan->kind[k].workspace = 100 + k;
     cs_plan_settle(plan);
 }
 
+static void cut(const struct cs_problem *problem, struct cs_tiling tiling, struct cs_plan *plan)
+{
+    CHECK_INT(cs_problem_check(problem), CS_OK);
+    CHECK_INT(cs_plan_cut(problem, &tiling, plan), CS_OK);
+    settle(plan);
+}
+
+static void good_plan(struct cs_plan *plan)
+{
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, plan);
+    CHECK_INT(plan->kinds, 3);
+}
+
 /* Damages a plan in the way of that number; what was done, or NULL beyond the last way. */
 static const char *break_plan(struct cs_plan *plan, int way)
 {
-    struct cs_problem *whole = &plan->problem, *inner = &plan->kind[1].problem;
+    struct cs_problem *whole = &plan->problem;
+    struct cs_cut *cut = &plan->cut[0];
+    struct cs_slice *inner = &cut->slice[1];
     int number = 0;
 #define BREAK(change)                                                                              \
     if (number++ == way) {                                                                         \
         change;                                                                                    \
         return #change;                                                                            \
     }
-    BREAK(plan->head++)
-    BREAK(plan->head = 0)
-    BREAK(plan->step++)
-    BREAK(plan->step--)
-    BREAK(plan->step = INT64_MAX)
+    BREAK(cut->head++)
+    BREAK(cut->head = 0)
+    BREAK(cut->head = INT64_MAX)
+    BREAK(cut->step++)
+    BREAK(cut->step--)
+    BREAK(cut->step = 0)
+    BREAK(cut->step = INT64_MAX)
+    BREAK(cut->tiles--)
+    BREAK(cut->tiles++)
+    BREAK(cut->tiles = 0)
+    BREAK(cut->tiles = CS_MAX_TILES + 1)
+    BREAK(cut->slices--)
+    BREAK(cut->slices++)
+    BREAK(cut->slices = CS_MAX_KINDS + 1)
+    BREAK(cut->slice_of[1] = 0)
+    BREAK(cut->slice_of[1] = 200)
+    BREAK(cut->axis = CS_AXIS_W)
+    BREAK(cut->axis = CS_AXIS_K)
+    BREAK(cut->axis = CS_AXIS_C)
+    BREAK(cut->axis = CS_AXES)
+    BREAK(cut->axis = CS_AXIS_NONE)
+    BREAK(plan->cuts = 0)
+    BREAK(plan->cuts = 2)
+    BREAK(plan->cuts = 3)
+    BREAK(plan->cuts = -1)
     BREAK(plan->tiles--)
     BREAK(plan->tiles++)
     BREAK(plan->tiles = 0)
@@ -62,58 +80,127 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(plan->kinds--)
     BREAK(plan->kinds++)
     BREAK(plan->kinds = CS_MAX_KINDS + 1)
-    BREAK(plan->kind_of[1] = 0)
-    BREAK(plan->kind_of[1] = 200)
     BREAK(plan->kind[1].tiles++)
     BREAK(plan->kind[1].workspace = plan->workspace + 1)
     BREAK(plan->kind[1].workspace = -1)
     BREAK(plan->workspace--)
     BREAK(plan->workspace++)
+    BREAK(plan->staged += CS_SCRATCH_ALIGNMENT; cs_plan_settle(plan))
     BREAK(plan->halo++)
-    BREAK(plan->axis = CS_AXIS_W)
-    BREAK(plan->axis = CS_AXES)
-    BREAK(plan->axis = CS_AXIS_NONE)
-    BREAK(inner->tensor[CS_X].dims[CS_H]++)
-    BREAK(inner->tensor[CS_X].dims[CS_H]--)
-    BREAK(inner->tensor[CS_Y].dims[CS_H]--)
-    BREAK(inner->pre[1] = 1)
-    BREAK(inner->post[1] = 1)
-    BREAK(plan->kind[2].problem.post[1] = 0)
-    BREAK(plan->kind[0].problem.pre[1] = 0)
-    BREAK(inner->tensor[CS_X].alignment = 16)
-    BREAK(inner->tensor[CS_FILTER].alignment = 32)
-    BREAK(inner->tensor[CS_Y].alignment = 3)
-    BREAK(inner->tensor[CS_X].strides[CS_C]--)
-    BREAK(inner->tensor[CS_Y].strides[CS_H] = 13)
-    BREAK(inner->stride[1] = 2)
-    BREAK(inner->dilation[2] = 2)
-    BREAK(inner->groups = 2)
-    BREAK(inner->beta = 1)
-    BREAK(inner->tensor[CS_X].dtype = CS_BF16)
-    BREAK(inner->flipped = true)
+    BREAK(inner->in_count++)
+    BREAK(inner->in_count--)
+    BREAK(inner->in_count = INT64_MAX)
+    BREAK(inner->count--)
+    BREAK(inner->pre++)
+    BREAK(inner->post++)
+    BREAK(inner->accumulates ^= true)
+    BREAK(cut->slice[2].post ^= 1)
+    BREAK(cut->slice[0].pre ^= 1)
+    BREAK(inner->alignment[CS_X] = 16)
+    BREAK(inner->alignment[CS_X] = 0)
+    BREAK(inner->alignment[CS_Y] = 3)
+    BREAK(inner->alignment[CS_Y] = -16)
     BREAK(whole->pre[1]++)
     BREAK(whole->post[1]--)
     BREAK(whole->tensor[CS_X].dims[CS_H]--)
     BREAK(whole->tensor[CS_Y].dims[CS_H]++)
     BREAK(whole->tensor[CS_X].strides[CS_H] = INT64_MAX)
-    BREAK(whole->tensor[CS_X].alignment = 8)
+    BREAK(whole->groups = 2)
+    BREAK(whole->tensor[CS_Y].side = CS_X)
+    BREAK(whole->tensors--)
     return NULL;
+}
+
+static int break_in_every_way(const struct cs_plan *good)
+{
+    static struct cs_plan bad;
+    const char *change;
+    int way = 0;
+    CHECK_INT(cs_plan_validate(good, INT64_MAX), CS_OK);
+    for (; bad = *good, (change = break_plan(&bad, way)) != NULL; way++) {
+        enum cs_status status = cs_plan_validate(&bad, INT64_MAX);
+        if (status != CS_INVALID)
+            printf("# passes: %s (%s)\n", change, cs_direction_name(good->problem.direction));
+        CHECK_INT(status, CS_INVALID);
+    }
+    return way;
 }
 
 static void every_corruption_is_seen(void)
 {
-    static struct cs_plan good, bad;
-    const char *change;
-    int way = 0;
-    good_plan(&good);
-    for (; bad = good, (change = break_plan(&bad, way)) != NULL; way++) {
-        enum cs_status status = cs_plan_validate(&bad, INT64_MAX);
-        if (status != CS_INVALID)
-            printf("# passes: %s\n", change);
-        CHECK_INT(status, CS_INVALID);
+    static struct cs_plan good;
+    int ways = 0;
+    for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
+        struct cs_problem problem = rows((enum cs_direction)direction, 1);
+        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &good);
+        ways = break_in_every_way(&good);
     }
-    printf("# %d ways to break a plan\n", way);
-    CHECK(way > 40);
+    printf("# %d ways to break a plan\n", ways);
+    CHECK(ways > 50);
+}
+
+/* A product of cuts, and what only such plans can be damaged in. */
+static void every_broken_product_is_seen(void)
+{
+    static struct cs_plan good, bad;
+    struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1);
+    struct cs_tiling tiling = {{CS_AXIS_N, CS_AXIS_H}, {1, 32}};
+    cut(&problem, tiling, &good);
+    CHECK_INT(good.tiles, 4);
+    CHECK_INT(good.kinds, 4);
+    CHECK_INT(cs_plan_validate(&good, INT64_MAX), CS_OK);
+    const char *change = "";
+    for (int way = 0; bad = good, change; way++) {
+        int number = 0;
+        change = NULL;
+#define SPOIL(damage)                                                                              \
+    if (number++ == way) {                                                                         \
+        damage;                                                                                    \
+        change = #damage;                                                                          \
+    }
+        SPOIL(bad.cut[1].axis = CS_AXIS_N)
+        SPOIL(bad.cut[0].axis = CS_AXIS_H)
+        SPOIL(bad.cut[1].axis = CS_AXIS_W)
+        SPOIL(bad.cut[1].axis = CS_AXIS_C)
+        SPOIL(bad.cut[1].slice[1].accumulates = false)
+        SPOIL(bad.cut[0].slice[1].accumulates = false)
+        SPOIL(bad.cut[0].slice[0].accumulates = true)
+        SPOIL(bad.cut[1].slice[0].accumulates = true)
+        SPOIL(bad.cut[1].slice_of[0] = 1)
+        SPOIL(bad.cut[1].slice_of[1] = 0)
+        SPOIL(bad.cut[0].slice_of[0] = 1)
+        SPOIL(bad.cut[1].head--)
+        SPOIL(bad.halo--)
+        SPOIL(bad.kind[3].tiles = 2)
+        SPOIL(bad.cuts = 1)
+        SPOIL(bad.problem.tensor[CS_FILTER].dtype = CS_F16)
+        SPOIL(bad.problem.compute = CS_F16)
+        if (change && cs_plan_validate(&bad, INT64_MAX) != CS_INVALID)
+            printf("# passes: %s\n", change);
+        CHECK(!change || cs_plan_validate(&bad, INT64_MAX) == CS_INVALID);
+    }
+}
+
+/* A packed copy of the filter, and what of it can be wrong. */
+static void every_broken_copy_is_seen(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1);
+    struct cs_tiling tiling = {{CS_AXIS_K, CS_AXIS_C}, {4, 3}};
+    cut(&problem, tiling, &plan);
+    CHECK_INT(plan.staged, 512); /* 4 x 3 x 9 floats */
+    CHECK_INT(plan.workspace, plan.staged + 101);
+    CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
+    CHECK_INT(cs_plan_validate(&plan, plan.workspace - 1), CS_INVALID);
+    const int64_t sizes[] = {0, 256, 500, 768};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        plan.staged = sizes[i];
+        cs_plan_settle(&plan);
+        CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
+    }
+    plan.staged = 512;
+    plan.workspace = 101;
+    CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
 }
 
 /* What every tile of one kind, and the kind with them, is wrong by: nothing in the plan contradicts
@@ -123,7 +210,7 @@ static const struct lie {
     int kind;
     int64_t first, count, in_first, in_count, pre, post;
     bool repeats; /* the third tile is the second once more */
-} lies[] = {
+} forward_lies[] = {
     {"the truth", .kind = 1},
     {"padding for the last row", .kind = 1, .in_count = -1, .post = 1},
     {"padding for the first row", .kind = 1, .in_first = 1, .in_count = -1, .pre = 1},
@@ -137,75 +224,193 @@ static const struct lie {
     {"the same rows twice", .kind = 1, .repeats = true},
     {"outside the input", .kind = 2, .in_count = 1, .post = -1},
 };
+static const struct lie data_lies[] = {
+    {"the truth", .kind = 1},
+    {"a row of y left out behind", .kind = 1, .in_count = -1, .post = -1},
+    {"a row of y left out in front", .kind = 1, .in_first = 1, .in_count = -1, .pre = -1},
+    {"a row too low", .kind = 1, .in_first = 1},
+    {"a row too high", .kind = 1, .in_first = -1},
+    {"padding for a row too low", .kind = 1, .in_first = 1, .pre = -1, .post = 1},
+    {"the end is missing", .kind = 2, .count = -1, .post = 1},
+    {"a row is written twice", .kind = 0, .count = 1, .post = -1},
+    {"a row is left out", .kind = 0, .count = -1, .post = 1},
+    {"rows written elsewhere", .kind = 1, .first = 1},
+    {"the same rows twice", .kind = 1, .repeats = true},
+};
 static const struct lie *lie;
+static bool row_stands_in; /* of a product of two by two: the last tile for the second */
+static bool row_is_short;  /* there the second and the last tile lack a row */
 
 enum {
-    ROW = 12 * 2,          /* bytes of one row of x and y */
-    ROWS = 2 * 4 * 12 * 2, /* of all that lie at one height of x */
+    ROW = 12 * 2, /* bytes of one row of x and y */
     TILE_FIELDS = 9
 };
-static int wrong_field = -1; /* of the third tile; a sign is added to it */
+static int wrong_field = -1;                   /* of the third tile; a sign is added to it */
+static void (*spoil)(struct cs_problem *kind); /* of the second kind */
 
 static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
-    cs_plan_tile(plan, lie && lie->repeats && index == 2 ? 1 : index, tile);
+    bool data = plan->problem.direction == CS_BACKWARD_DATA;
+    int64_t other = lie && lie->repeats && index == 2 ? 1 : index;
+    cs_plan_tile(plan, row_stands_in && index == 1 ? 3 : other, tile);
+    if (row_is_short && index % 2 == 1) {
+        tile->range[1].count--;
+        tile->range[1].post--;
+    }
+    struct cs_range *range = &tile->range[0];
     if (lie && tile->kind == lie->kind) {
-        tile->first += lie->first;
-        tile->count += lie->count;
-        tile->in_first += lie->in_first;
-        tile->in_count += lie->in_count;
-        tile->pre += lie->pre;
-        tile->post += lie->post;
-        tile->offset[CS_X] += lie->in_first * ROW;
-        tile->offset[CS_Y] += lie->first * ROW;
+        range->first += lie->first;
+        range->count += lie->count;
+        range->in_first += lie->in_first;
+        range->in_count += lie->in_count;
+        range->pre += lie->pre;
+        range->post += lie->post;
+        tile->offset[data ? CS_Y : CS_X] += lie->in_first * ROW;
+        tile->offset[data ? CS_X : CS_Y] += lie->first * ROW;
     }
     int64_t *const fields[TILE_FIELDS] = {
-        &tile->first, &tile->count,        &tile->in_first,          &tile->in_count,    &tile->pre,
-        &tile->post,  &tile->offset[CS_X], &tile->offset[CS_FILTER], &tile->offset[CS_Y]};
+        &range->first,      &range->count, &range->in_first,    &range->in_count,
+        &range->pre,        &range->post,  &tile->offset[CS_X], &tile->offset[CS_FILTER],
+        &tile->offset[CS_Y]};
     if (index == 2 && wrong_field >= 0)
         *fields[wrong_field / 2] += wrong_field % 2 ? 1 : -1;
+}
+
+static void wrong_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
+{
+    cs_plan_problem(plan, kind, problem);
+    if (spoil && kind == 1)
+        spoil(problem);
 }
 
 static void every_wrong_field_is_seen(void)
 {
     static struct cs_plan plan;
-    good_plan(&plan);
     lie = NULL;
-    for (wrong_field = 0; wrong_field < 2 * TILE_FIELDS; wrong_field++) {
-        enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
-        if (status != CS_INVALID)
-            printf("# wrong field %d passes\n", wrong_field);
-        CHECK_INT(status, CS_INVALID);
+    for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
+        struct cs_problem problem = rows((enum cs_direction)direction, 1);
+        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
+        for (wrong_field = 0; wrong_field < 2 * TILE_FIELDS; wrong_field++) {
+            enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
+            if (status != CS_INVALID)
+                printf("# wrong field %d passes\n", wrong_field);
+            CHECK_INT(status, CS_INVALID);
+        }
+        wrong_field = -1;
+        CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
     }
-    wrong_field = -1;
+}
+
+#define SPOILED(name, change)                                                                      \
+    static void name(struct cs_problem *kind)                                                      \
+    {                                                                                              \
+        change;                                                                                    \
+    }
+SPOILED(no_change, kind->pre[1] += 0)
+SPOILED(wrong_stride, kind->tensor[CS_X].strides[CS_C]--)
+SPOILED(wrong_view, kind->tensor[CS_Y].strides[CS_H] = 13)
+SPOILED(wrong_step, kind->stride[1] = 2)
+SPOILED(wrong_dilation, kind->dilation[2] = 2)
+SPOILED(wrong_groups, kind->groups = 2)
+SPOILED(wrong_beta, kind->beta = 1 - kind->beta)
+SPOILED(wrong_alpha, kind->alpha = 2)
+SPOILED(wrong_dtype, kind->tensor[CS_X].dtype = CS_BF16)
+SPOILED(wrong_flip, kind->flipped = true)
+SPOILED(wrong_direction, kind->direction = CS_BACKWARD_DATA)
+SPOILED(wrong_written, kind->tensor[5].written = false)
+SPOILED(wrong_addend, kind->tensor[4].dims[CS_H]--)
+SPOILED(wrong_broadcast, kind->tensor[3].dims[CS_C] = 1)
+SPOILED(wrong_alignment, kind->tensor[5].alignment = 32)
+SPOILED(wrong_steps, kind->step[1].words = 1)
+SPOILED(wrong_tensors, kind->tensors--)
+SPOILED(wrong_width, kind->tensor[CS_X].dims[CS_W]--)
+SPOILED(wrong_pad, kind->post[2]++)
+SPOILED(low_alignment, kind->tensor[CS_X].alignment = 2)
+
+/* Kinds of a fused plan that are not what the vendor is to build. */
+static void every_wrong_kind_is_seen(void)
+{
+    static void (*const wrong[])(struct cs_problem *) = {
+        wrong_stride,    wrong_view,  wrong_step,    wrong_dilation,  wrong_groups,    wrong_beta,
+        wrong_alpha,     wrong_dtype, wrong_flip,    wrong_direction, wrong_written,   wrong_addend,
+        wrong_broadcast, wrong_steps, wrong_tensors, wrong_width,     wrong_alignment, wrong_pad};
+    static struct cs_plan plan;
+    struct cs_problem problem = fused();
+    lie = NULL;
+    cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        spoil = wrong[i];
+        if (validate_wrong_tiles(&plan, INT64_MAX) != CS_INVALID)
+            printf("# wrong kind %zu passes\n", i);
+        CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);
+    }
+    spoil = low_alignment; /* less than it could be, but true */
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+    spoil = no_change;
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+    spoil = NULL;
+}
+
+static bool is_copy_of(const struct cs_tensor *tensor)
+{
+    int64_t span = 0, bytes = 0;
+    return cs_tensor_span(tensor, &span) == CS_OK && cs_tensor_bytes(tensor, &bytes) == CS_OK &&
+           span == bytes;
+}
+
+SPOILED(not_packed, kind->tensor[CS_FILTER].strides[CS_N]++)
+SPOILED(other_order,
+        (kind->tensor[CS_FILTER].strides[CS_H] = 1, kind->tensor[CS_FILTER].strides[CS_W] = 3))
+SPOILED(too_aligned, kind->tensor[CS_FILTER].alignment = 32)
+
+static void every_wrong_copy_is_seen(void)
+{
+    static void (*const wrong[])(struct cs_problem *) = {not_packed, other_order, too_aligned};
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1), kind;
+    lie = NULL;
+    cut(&problem, (struct cs_tiling){{CS_AXIS_C}, {1, 1}}, &plan);
+    cut(&problem, (struct cs_tiling){{CS_AXIS_C, CS_AXIS_K}, {3, 4}}, &plan);
+    CHECK(plan.kinds == 2);
+    cs_plan_problem(&plan, 1, &kind);
+    CHECK(is_copy_of(&kind.tensor[CS_FILTER]));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        spoil = wrong[i];
+        if (validate_wrong_tiles(&plan, INT64_MAX) != CS_INVALID)
+            printf("# wrong copy %zu passes\n", i);
+        CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);
+    }
+    spoil = NULL;
     CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
 }
 
 /* The kind and the halo as the lie has them. */
 static void tell(struct cs_plan *plan)
 {
-    struct cs_problem *kind = &plan->kind[lie->kind].problem;
-    kind->tensor[CS_X].dims[CS_H] += lie->in_count;
-    kind->tensor[CS_Y].dims[CS_H] += lie->count;
-    kind->pre[1] += lie->pre;
-    kind->post[1] += lie->post;
-    kind->tensor[CS_X].alignment = kind->tensor[CS_Y].alignment = 8;
-    int64_t end = 0;
+    bool data = plan->problem.direction == CS_BACKWARD_DATA;
+    struct cs_slice *slice = &plan->cut[0].slice[lie->kind];
+    slice->in_count += lie->in_count;
+    slice->count += lie->count;
+    slice->pre += lie->pre;
+    slice->post += lie->post;
+    slice->alignment[CS_X] = slice->alignment[CS_Y] = 8;
+    int64_t end = 0, rows_bytes = 2 * (data ? 8 : 4) * 12 * 2;
     plan->halo = 0;
     for (int64_t i = 0; i < plan->tiles; i++) {
         struct cs_tile tile;
         wrong_tile(plan, i, &tile);
-        if (tile.in_first < end)
-            plan->halo += (end - tile.in_first) * ROWS;
-        end = tile.in_first + tile.in_count;
+        if (tile.range[0].in_first < end)
+            plan->halo += (end - tile.range[0].in_first) * rows_bytes;
+        end = tile.range[0].in_first + tile.range[0].in_count;
     }
 }
 
-static void consistent_lies_are_seen(void)
+static void check_lies(enum cs_direction direction, const struct lie *lies, size_t count)
 {
     static struct cs_plan plan;
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        good_plan(&plan);
+    for (size_t i = 0; i < count; i++) {
+        struct cs_problem problem = rows(direction, 1);
+        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
         lie = &lies[i];
         tell(&plan);
         enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
@@ -216,26 +421,56 @@ static void consistent_lies_are_seen(void)
     lie = NULL;
 }
 
+static void consistent_lies_are_seen(void)
+{
+    check_lies(CS_FORWARD, forward_lies, sizeof forward_lies / sizeof *forward_lies);
+    check_lies(CS_BACKWARD_DATA, data_lies, sizeof data_lies / sizeof *data_lies);
+}
+
+static void lies_of_products_are_seen(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    cut(&problem, (struct cs_tiling){{CS_AXIS_N, CS_AXIS_H}, {1, 32}}, &plan);
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+    row_stands_in = true;
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);
+    row_stands_in = false;
+    row_is_short = true;
+    plan.cut[1].slice[1].count--;
+    plan.cut[1].slice[1].post--;
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);
+    row_is_short = false;
+}
+
 static void good_plans_pass(void)
 {
     static struct cs_plan plan;
     good_plan(&plan);
     CHECK_INT(plan.workspace, 102);
-    CHECK_INT(plan.kind[1].problem.tensor[CS_X].alignment, 8);
+    CHECK_INT(plan.cut[0].slice[1].alignment[CS_X], 8);
     CHECK_INT(cs_plan_validate(&plan, 102), CS_OK);
     CHECK_INT(cs_plan_validate(&plan, 101), CS_INVALID);
-    plan.kind[1].problem.tensor[CS_X].alignment = 2; /* less than it could be, but true */
+    plan.cut[0].slice[1].alignment[CS_X] = 2; /* less than it could be, but true */
     CHECK_INT(cs_plan_validate(&plan, 102), CS_OK);
 }
 
 static void whole_plans(void)
 {
     static struct cs_plan plan;
-    struct cs_problem problem = rows();
-    CHECK_INT(cs_plan_cut(&problem, CS_AXIS_NONE, 1, &plan), CS_OK);
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    struct cs_tiling none = {.step = {1, 1}};
+    CHECK_INT(cs_plan_cut(&problem, &none, &plan), CS_OK);
     CHECK_INT(cs_plan_validate(&plan, 0), CS_OK);
-    plan.kind[0].problem.pre[1] = 0;
+    plan.halo = 1;
     CHECK_INT(cs_plan_validate(&plan, 0), CS_INVALID);
+    plan.halo = 0;
+    plan.kind[0].workspace = 1;
+    CHECK_INT(cs_plan_validate(&plan, 1), CS_INVALID);
+    plan.workspace = 1;
+    CHECK_INT(cs_plan_validate(&plan, 1), CS_OK);
+    plan.problem.pre[1] = 0;
+    CHECK_INT(cs_plan_validate(&plan, 1), CS_INVALID);
 }
 
 int main(void)
@@ -243,7 +478,12 @@ int main(void)
     TEST(good_plans_pass);
     TEST(whole_plans);
     TEST(every_corruption_is_seen);
+    TEST(every_broken_product_is_seen);
+    TEST(every_broken_copy_is_seen);
     TEST(every_wrong_field_is_seen);
+    TEST(every_wrong_kind_is_seen);
+    TEST(every_wrong_copy_is_seen);
     TEST(consistent_lies_are_seen);
+    TEST(lies_of_products_are_seen);
     return REPORT();
 }

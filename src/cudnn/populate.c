@@ -1,0 +1,194 @@
+#include "cudnn/populate.h"
+
+#include "cudnn/describe_graph.h"
+#include "cudnn/gpu_cudnn.h"
+#include "cudnn/kernel.h"
+
+/* A walk over a plan that makes nodes (or changes them) instead of launching. */
+struct walk {
+    struct cs_launcher launcher;
+    cudaGraph_t all;      /* holds the tiles' nodes, or the lifeboat's */
+    cudaGraphNode_t last; /* the tile's node before this one, or this one itself when changing */
+};
+
+static int status_of(cudaError_t error)
+{
+    return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+static const struct cs_kernel *kernel_of(const struct walk *walk, int kind)
+{
+    return walk->launcher.rewrite->kernel[kind];
+}
+
+/* Copies of a staged filter are no nodes: such a plan runs on its lifeboat. */
+static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
+{
+    const struct walk *walk = ctx;
+    cudnnBackendDescriptor_t pack;
+    if (kernel_of(walk, kind)->packed)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *pack_p = pack;
+    return status;
+}
+
+static void release(void *ctx, void *pack)
+{
+    (void)ctx;
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
+}
+
+/* A new graph with a plan's nodes; the caller destroys it. */
+static int make_graph(const struct walk *walk, const struct cs_kernel *kernel,
+                      cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
+{
+    cudaGraph_t graph;
+    int status = status_of(CS_CUDA(cudaGraphCreate, &graph, 0));
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle, kernel->plan, pack,
+                          graph);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *graph_p = graph;
+    else
+        (void)CS_CUDA(cudaGraphDestroy, graph);
+    return status;
+}
+
+static int add_tile(void *ctx, int kind, void *pack)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t tile;
+    cudaGraphNode_t node;
+    int status = make_graph(walk, kernel_of(walk, kind), pack, &tile);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, walk->all,
+                               walk->last ? &walk->last : NULL, walk->last ? 1 : 0, tile));
+    (void)CS_CUDA(cudaGraphDestroy, tile);
+    if (status == CUDNN_STATUS_SUCCESS)
+        walk->last = node;
+    return status;
+}
+
+/* In place of whatever tiles were added before. */
+static int add_lifeboat(void *ctx)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t graph;
+    int status = make_graph(walk, walk->launcher.rewrite->lifeboat, walk->launcher.pack, &graph);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    (void)CS_CUDA(cudaGraphDestroy, walk->all);
+    walk->all = graph;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* The node behind a node of a chain; NULL behind the last. CUDA 13 gave the function one argument
+ * more. */
+static cudaGraphNode_t next_node(cudaGraphNode_t node)
+{
+    typedef cudaError_t before_13(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
+    cudaGraphNode_t next = NULL;
+    size_t count = 1;
+    int version = 0;
+    cudaError_t error = CS_CUDA(cudaRuntimeGetVersion, &version);
+    if (error == cudaSuccess && version >= 13000)
+        error = CS_CUDA(cudaGraphNodeGetDependentNodes, node, &next, NULL, &count);
+    else if (error == cudaSuccess && cs_runtime()->cudaGraphNodeGetDependentNodes)
+        error = ((before_13 *)(void *)cs_runtime()->cudaGraphNodeGetDependentNodes)(node, &next,
+                                                                                    &count);
+    return error == cudaSuccess && count == 1 ? next : NULL;
+}
+
+static int change_tile(void *ctx, int kind, void *pack)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t tile;
+    if (!walk->last)
+        return CUDNN_STATUS_BAD_PARAM;
+    int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, walk->last, &tile));
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle,
+                              kernel_of(walk, kind)->plan, pack, tile);
+    walk->last = next_node(walk->last);
+    return status;
+}
+
+static int change_lifeboat(void *ctx)
+{
+    struct walk *walk = ctx;
+    const struct cs_kernel *lifeboat = walk->launcher.rewrite->lifeboat;
+    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, lifeboat->plan,
+                        walk->launcher.pack, walk->all);
+}
+
+static struct walk walk_of(const struct cs_shadow *plan, cudnnHandle_t handle,
+                           cudnnBackendDescriptor_t pack)
+{
+    return (struct walk){.launcher = {.handle = handle,
+                                      .rewrite = plan->plan.verdict.rewrite,
+                                      .problem = &plan->graph->problem,
+                                      .uid = plan->graph->uid,
+                                      .pack = pack}};
+}
+
+static int run(const struct cs_shadow *plan, cudnnBackendDescriptor_t pack,
+               const struct cs_gpu *gpu)
+{
+    const struct cs_shadow *noted = cs_shadow_find(pack);
+    struct cs_addresses addresses;
+    if (!noted || !cs_describe_pack(noted, plan->graph, &addresses))
+        return cs_exec_lifeboat(gpu).vendor;
+    return cs_exec_run(&plan->plan.verdict.rewrite->plan, gpu, &addresses).vendor;
+}
+
+int cs_populate(const struct cs_shadow *plan, cudnnHandle_t handle, cudnnBackendDescriptor_t pack,
+                cudaGraph_t graph)
+{
+    struct walk walk = walk_of(plan, handle, pack);
+    struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat};
+    cudaGraphNode_t node;
+    if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
+        return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
+                            ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
+                            graph);
+    int status = run(plan, pack, &gpu);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
+    (void)CS_CUDA(cudaGraphDestroy, walk.all);
+    return status;
+}
+
+/* The only root of a graph, if it is a child graph itself: its graph. */
+static cudaGraph_t child_of(cudaGraph_t graph, cudaGraphNode_t *root_p)
+{
+    enum cudaGraphNodeType type;
+    cudaGraph_t child = NULL;
+    size_t count = 1;
+    *root_p = NULL;
+    if (CS_CUDA(cudaGraphGetRootNodes, graph, root_p, &count) != cudaSuccess || count != 1 ||
+        CS_CUDA(cudaGraphNodeGetType, *root_p, &type) != cudaSuccess ||
+        type != cudaGraphNodeTypeGraph ||
+        CS_CUDA(cudaGraphChildGraphNodeGetGraph, *root_p, &child) != cudaSuccess)
+        return NULL;
+    return child;
+}
+
+int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
+                       cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    struct walk walk = walk_of(plan, handle, pack);
+    struct cs_gpu gpu = {&walk, bind, change_tile, release, change_lifeboat};
+    cudaGraphNode_t root;
+    walk.all = child_of(graph, &root);
+    if (!walk.all) {
+        walk.all = graph;
+        return change_lifeboat(&walk);
+    }
+    if (!child_of(walk.all, &walk.last))
+        return change_lifeboat(&walk);
+    return run(plan, pack, &gpu);
+}

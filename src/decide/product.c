@@ -1,0 +1,185 @@
+#include "base/checked.h"
+#include "decide/search.h"
+
+enum {
+    MOST_TURNS = 12,  /* probes of one pair of axes */
+    MOST_OUTER = 32,  /* tiles along the outer axis */
+    OUTER_COUNTS = 5, /* 2, 4, 8, 16, 32 */
+};
+
+static const enum cs_axis pairs[][CS_MAX_CUTS] = {
+    {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_H, CS_AXIS_W},
+    {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H}, {CS_AXIS_K, CS_AXIS_C}};
+
+/* Bytes that kinds need by the size of their operands: a line through the last two answers. */
+struct model {
+    double size[2], bytes[2];
+};
+
+/* A product that is foretold to fit. */
+struct proposal {
+    struct cs_tiling tiling;
+    int64_t tiles, halo;
+    double size;
+};
+
+static double size_of(const struct cs_problem *problem)
+{
+    double size = 0;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t bytes;
+        size += cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
+    }
+    return size;
+}
+
+static double foretell(const struct model *model, double size)
+{
+    double slope = (model->bytes[1] - model->bytes[0]) / (model->size[1] - model->size[0]);
+    if (!(slope > 0))
+        return model->bytes[1] * (size / model->size[1]);
+    return model->bytes[1] + slope * (size - model->size[1]);
+}
+
+static void learn(struct model *model, double size, int64_t bytes)
+{
+    model->size[0] = model->size[1];
+    model->bytes[0] = model->bytes[1];
+    model->size[1] = size;
+    model->bytes[1] = (double)bytes;
+}
+
+static int64_t units_of(const struct cs_search *search, enum cs_axis axis)
+{
+    return cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
+}
+
+static int64_t step_for(const struct cs_search *search, enum cs_axis axis, int64_t tiles)
+{
+    return cs_ceil_div(units_of(search, axis), tiles) * cs_axis_unit(search->problem, axis);
+}
+
+/* True if the product is legal and its largest kind foretold to fit. */
+static bool foretold(struct cs_search *search, const struct model *model,
+                     const struct cs_tiling *tiling, struct proposal *proposal)
+{
+    struct cs_plan *plan = &search->plan;
+    struct cs_problem kind;
+    enum cs_status status = cs_plan_cut(search->problem, tiling, plan);
+    search->overflowed |= status == CS_OVERFLOW;
+    if (status != CS_OK)
+        return false;
+    cs_plan_problem(plan, cs_search_largest(plan, 0), &kind);
+    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, size_of(&kind)};
+    return foretell(model, proposal->size) <= (double)search->limit;
+}
+
+/* The fewest inner tiles at this outer count, at most `most` in all. False if there are none. */
+static bool propose_inner(struct cs_search *search, const struct model *model,
+                          const enum cs_axis pair[CS_MAX_CUTS], int64_t outer, int64_t most,
+                          struct proposal *proposal)
+{
+    struct cs_tiling tiling = {{pair[0], pair[1]}, {step_for(search, pair[0], outer), 1}};
+    int64_t none = 1, units = units_of(search, pair[1]), fits = most / outer;
+    fits = fits < units ? fits : units;
+    if (fits < 2)
+        return false;
+    tiling.step[1] = step_for(search, pair[1], fits);
+    if (!foretold(search, model, &tiling, proposal))
+        return false;
+    while (fits - none > 1) {
+        struct proposal less;
+        int64_t middle = none + (fits - none) / 2;
+        tiling.step[1] = step_for(search, pair[1], middle);
+        if (foretold(search, model, &tiling, &less)) {
+            fits = middle;
+            *proposal = less;
+        } else {
+            none = middle;
+        }
+    }
+    return true;
+}
+
+/* The best product of a pair with an outer count that is not in `skipped`, a set of bits. Returns
+ * the number of that bit, -1 if none is foretold to fit. */
+static int propose(struct cs_search *search, const struct model *model,
+                   const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
+                   struct proposal *proposal)
+{
+    int best = -1;
+    int64_t most = cs_search_most(search);
+    most = most < CS_MAX_TILES ? most : CS_MAX_TILES;
+    for (int i = 0; i < OUTER_COUNTS; i++) {
+        struct proposal found;
+        int64_t outer = INT64_C(2) << i;
+        if (skipped >> i & 1 || outer > units_of(search, pair[0]) ||
+            !propose_inner(search, model, pair, outer, most, &found))
+            continue;
+        if (best < 0 || found.tiles < proposal->tiles ||
+            (found.tiles == proposal->tiles && found.halo < proposal->halo)) {
+            best = i;
+            *proposal = found;
+        }
+    }
+    return best;
+}
+
+/* The smallest tiles that a pair can make. Returns the number of the outer count's bit, -1 if there
+ * are none. */
+static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
+                  struct proposal *proposal)
+{
+    const struct model free = {{0, 1}, {0, 0}};
+    for (int i = OUTER_COUNTS - 1; i >= 0; i--) {
+        int64_t outer = INT64_C(2) << i, inner = units_of(search, pair[1]);
+        inner = inner < CS_MAX_TILES / outer ? inner : CS_MAX_TILES / outer;
+        if (skipped >> i & 1 || outer > units_of(search, pair[0]) || inner < 2)
+            continue;
+        struct cs_tiling tiling = {
+            {pair[0], pair[1]},
+            {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
+        if (foretold(search, &free, &tiling, proposal))
+            return i;
+    }
+    return -1;
+}
+
+/* Where nothing is foretold to fit, one answer about the smallest tiles says whether to go on. */
+static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
+{
+    struct model model = {{0, size_of(search->problem)}, {0, (double)search->wanted}};
+    unsigned skipped = 0;
+    bool smallest = false;
+    for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {
+        struct proposal proposal;
+        enum cs_probed probed;
+        int64_t bytes = 0;
+        int count = propose(search, &model, pair, skipped, &proposal);
+        if (count < 0 && !smallest && search->candidates == 1) {
+            smallest = true;
+            count = finest(search, pair, skipped, &proposal);
+        }
+        if (count < 0)
+            return CS_OK;
+        enum cs_status status = cs_search_probe(search, &proposal.tiling, &probed, &bytes);
+        if (status != CS_OK)
+            return status;
+        if (probed == CS_HOLE)
+            skipped |= 1u << count;
+        else
+            learn(&model, proposal.size, bytes);
+    }
+    return CS_OK;
+}
+
+enum cs_status cs_search_products(struct cs_search *search)
+{
+    search->asks_kept = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && search->candidates == 1; i++) {
+        enum cs_status status = search_pair(search, pairs[i]);
+        if (status != CS_OK)
+            return status;
+    }
+    return CS_OK;
+}

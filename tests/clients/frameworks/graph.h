@@ -1,0 +1,79 @@
+/* The backend API in the pieces that frameworks put together. Functions return cuDNN's own status;
+ * what one returns is the caller's, to be destroyed with cudnnBackendDestroyDescriptor or what is
+ * named here. */
+#ifndef GRAPH_H
+#define GRAPH_H
+
+#include "session.h"
+
+#define GRAPH_PARTS 40
+#define GRAPH_CONFIGS 128 /* more than three heuristics modes answer */
+#define GRAPH_KNOBS 32
+
+/* What a graph computes: alpha * convolution + beta * result. Forward may go on: + z_factor * z, if
+ * z_factor is not NULL, + bias, and the rectifier; z is the tensor of y. */
+struct wish {
+    enum direction direction;
+    float alpha, beta;
+    bool biased, relu;
+    const float *z_factor;
+};
+
+/* Descriptors of a finalized operation graph, that one among them. */
+struct graph {
+    int count;
+    cudnnBackendDescriptor_t part[GRAPH_PARTS], graph;
+};
+
+/* graph_close is due also after a failure; the structure must begin as zeros. */
+cudnnStatus_t graph_open(cudnnHandle_t handle, const struct operands *operands,
+                         const struct wish *wish, struct graph *graph);
+void graph_close(struct graph *graph);
+
+/* Engine configs, in the heuristics' order. configs_ask appends the answers of a mode; it asks for
+ * their number first. */
+struct configs {
+    int count;
+    cudnnBackendDescriptor_t config[GRAPH_CONFIGS];
+};
+
+cudnnStatus_t configs_ask(const struct graph *graph, cudnnBackendHeurMode_t mode,
+                          struct configs *configs);
+void configs_close(struct configs *configs);
+
+/* An engine and its knobs as numbers, which outlive every descriptor. */
+struct algorithm {
+    int64_t engine, knobs;
+    int64_t type[GRAPH_KNOBS], value[GRAPH_KNOBS];
+};
+
+cudnnStatus_t algorithm_of(cudnnBackendDescriptor_t config, struct algorithm *algorithm);
+/* A config of that engine and those knobs on another graph. Their descriptors are destroyed before
+ * it returns. */
+cudnnStatus_t algorithm_config(const struct algorithm *algorithm, const struct graph *graph,
+                               cudnnBackendDescriptor_t *config_p);
+
+/* Whether the config's engine bears a numerical note. */
+cudnnStatus_t config_bears(cudnnBackendDescriptor_t config, cudnnBackendNumericalNote_t note,
+                           bool *bears_p);
+/* ENGINECFG_WORKSPACE_SIZE: before there is a plan. */
+cudnnStatus_t config_size(cudnnBackendDescriptor_t config, int64_t *bytes_p);
+
+/* The plan gets the handle too unless it is NULL. */
+cudnnStatus_t plan_open(cudnnBackendDescriptor_t config, cudnnHandle_t handle,
+                        cudnnBackendDescriptor_t *plan_p);
+void plan_close(cudnnBackendDescriptor_t plan);
+/* EXECUTION_PLAN_WORKSPACE_SIZE, asked without a count as cudnn-frontend does. */
+cudnnStatus_t plan_size(cudnnBackendDescriptor_t plan, int64_t *bytes_p);
+
+/* What Execute is given: all tensors of the operands, whether the plan uses bias or not. */
+cudnnStatus_t pack_open(const struct operands *operands, const struct wish *wish, void *workspace,
+                        cudnnBackendDescriptor_t *pack_p);
+/* With a variant pack of its own. */
+cudnnStatus_t plan_run(const struct session *session, cudnnBackendDescriptor_t plan,
+                       const struct operands *operands, const struct wish *wish, void *workspace);
+
+/* What operands_verify checks a run of it by. */
+struct formula wish_formula(const struct wish *wish);
+
+#endif

@@ -1,0 +1,181 @@
+/* Plans as text against tests/golden/plans.txt, and cuts at the edges of what is legal. */
+#include "check.h"
+#include "convshim/plan.h"
+#include "sample_problem.h"
+
+static struct cs_tiling one_cut(enum cs_axis axis, int64_t step)
+{
+    return (struct cs_tiling){.axis = {axis}, .step = {step, 1}};
+}
+
+static enum cs_status cut_one(const struct cs_problem *problem, enum cs_axis axis, int64_t step,
+                              struct cs_plan *plan)
+{
+    struct cs_tiling tiling = one_cut(axis, step);
+    return cs_plan_cut(problem, &tiling, plan);
+}
+
+static void dump_into(char *text, size_t size, const struct cs_problem *problem,
+                      struct cs_tiling tiling)
+{
+    static struct cs_plan plan;
+    size_t used = strlen(text);
+    CHECK_INT(cs_problem_check(problem), CS_OK);
+    CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
+    for (int k = 0; k < plan.kinds; k++)
+        plan.kind[k].workspace = 1000 + 10 * k;
+    cs_plan_settle(&plan);
+    CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
+    int need = cs_plan_dump(&plan, NULL, 0);
+    int wrote = cs_plan_dump(&plan, text + used, size - used);
+    CHECK_INT(wrote, need);
+    CHECK_INT(strlen(text + used), need);
+
+    char cut[40];
+    CHECK_INT(cs_plan_dump(&plan, cut, sizeof cut), need);
+    CHECK_INT(strlen(cut), sizeof cut - 1);
+    CHECK(memcmp(cut, text + used, sizeof cut - 1) == 0);
+}
+
+static void dumps_are_as_ever(void)
+{
+    static char text[32768], golden[32768];
+    struct cs_problem even = rows(CS_FORWARD, 1), odd = rows(CS_FORWARD, 0);
+    struct cs_problem hard = awkward(CS_FORWARD), data = rows(CS_BACKWARD_DATA, 1);
+    struct cs_problem hard_data = awkward(CS_BACKWARD_DATA), filter = awkward(CS_BACKWARD_FILTER);
+    struct cs_problem channels = deep(), addends = fused();
+    text[0] = 0;
+    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_NONE, 1));
+    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_N, 1));
+    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_H, 16));
+    dump_into(text, sizeof text, &odd, one_cut(CS_AXIS_H, 20));
+    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_D, 1));
+    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_H, 3));
+    dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_W, 4));
+    dump_into(text, sizeof text, &even, one_cut(CS_AXIS_K, 3));
+    dump_into(text, sizeof text, &even, (struct cs_tiling){{CS_AXIS_N, CS_AXIS_H}, {1, 32}});
+    dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_H, 32));
+    dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_K, 4));
+    dump_into(text, sizeof text, &data, one_cut(CS_AXIS_H, 16));
+    dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_D, 3));
+    dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_H, 6));
+    dump_into(text, sizeof text, &filter, one_cut(CS_AXIS_D, 2));
+    dump_into(text, sizeof text, &filter, (struct cs_tiling){{CS_AXIS_D, CS_AXIS_H}, {4, 4}});
+    dump_into(text, sizeof text, &channels, one_cut(CS_AXIS_K, 10));
+    dump_into(text, sizeof text, &channels, (struct cs_tiling){{CS_AXIS_K, CS_AXIS_C}, {16, 8}});
+
+    FILE *file = fopen("tests/golden/plans.txt", "r");
+    CHECK(file != NULL);
+    if (!file)
+        return;
+    golden[fread(golden, 1, sizeof golden - 1, file)] = 0;
+    fclose(file);
+    CHECK(strcmp(text, golden) == 0);
+    if (strcmp(text, golden) != 0)
+        printf("# now:\n%s", text);
+}
+
+static void whole_is_one_kind(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1), kind;
+    struct cs_tile tile;
+    CHECK_INT(cut_one(&problem, CS_AXIS_NONE, 1, &plan), CS_OK);
+    CHECK_INT(plan.cuts, 0);
+    CHECK_INT(plan.tiles, 1);
+    CHECK_INT(plan.kinds, 1);
+    CHECK_INT(plan.kind[0].tiles, 1);
+    CHECK_INT(plan.halo, 0);
+    int64_t want[CS_PROBLEM_WORDS], got[CS_PROBLEM_WORDS];
+    int used = cs_problem_words(&problem, want);
+    cs_plan_problem(&plan, 0, &kind);
+    CHECK_INT(cs_problem_words(&kind, got), used);
+    CHECK(memcmp(want, got, (size_t)used * sizeof *want) == 0);
+    cs_plan_tile(&plan, 0, &tile);
+    CHECK_INT(tile.kind, 0);
+    for (int i = 0; i < CS_OPERANDS; i++)
+        CHECK_INT(tile.offset[i], 0);
+}
+
+static void steps_out_of_range(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1), channels = deep();
+    CHECK_INT(cut_one(&problem, CS_AXIS_H, 0, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_H, -3, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_H, 64, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_H, INT64_MAX, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_D, 1, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_C, 1, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXES, 1, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&channels, CS_AXIS_N, 1, &plan), CS_ILLEGAL);
+    CHECK_INT(cut_one(&problem, CS_AXIS_H, 63, &plan), CS_OK);
+    CHECK_INT(plan.tiles, 2);
+    struct cs_tiling twice = {{CS_AXIS_H, CS_AXIS_H}, {32, 8}};
+    CHECK_INT(cs_plan_cut(&problem, &twice, &plan), CS_ILLEGAL);
+    struct cs_tiling second = {{CS_AXIS_NONE, CS_AXIS_H}, {1, 8}};
+    CHECK_INT(cs_plan_cut(&problem, &second, &plan), CS_ILLEGAL);
+    CHECK_INT(cs_axis_extent(&problem, CS_AXIS_NONE), 1);
+    CHECK_INT(cs_axis_extent(&problem, CS_AXIS_H), 64);
+
+    /* Steps are rounded up, and the plan says to what. */
+    CHECK_INT(cut_one(&channels, CS_AXIS_C, 3, &plan), CS_OK);
+    CHECK_INT(cs_plan_tiling(&plan).axis[0], CS_AXIS_C);
+    CHECK_INT(cs_plan_tiling(&plan).step[0], 8);
+    CHECK_INT(cs_plan_tiling(&plan).axis[1], CS_AXIS_NONE);
+    CHECK_INT(cs_plan_tiling(&plan).step[1], 1);
+    CHECK_INT(cut_one(&channels, CS_AXIS_C, 17, &plan), CS_ILLEGAL);
+}
+
+static void names(void)
+{
+    static const char *const name[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C"};
+    for (int a = 0; a < CS_AXES; a++) {
+        struct cs_tiling alone = one_cut((enum cs_axis)a, 1);
+        CHECK_STR(cs_axis_name((enum cs_axis)a), name[a]);
+        CHECK_STR(cs_tiling_name(&alone), name[a]);
+        for (int b = CS_AXIS_N; a != CS_AXIS_NONE && b < CS_AXES; b++) {
+            struct cs_tiling pair = {{(enum cs_axis)a, (enum cs_axis)b}, {1, 1}};
+            const char both[] = {name[a][0], name[b][0], 0};
+            CHECK_STR(cs_tiling_name(&pair), both);
+        }
+    }
+}
+
+/* Input rows of nearly 2^62 bytes, read twice and more: the bytes themselves fit, their sum does
+ * not. */
+static void halo_overflow_is_told(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = {
+        .compute = CS_F32,
+        .spatial = 1,
+        .groups = 1,
+        .pre = {0, 0, 20},
+        .post = {0, 0, 20},
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .alpha = 1,
+        .tensor = {{.dims = {1, INT64_C(1) << 56, 1, 1, 16}, .strides = {1, 16, 0, 0, 1}},
+                   {.dims = {1, INT64_C(1) << 56, 1, 1, 16}, .strides = {1, 16, 0, 0, 1}},
+                   {.dims = {1, 1, 1, 1, 41}, .strides = {41, 41, 0, 0, 1}}},
+    };
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        problem.tensor[i].alignment = 16;
+        problem.tensor[i].dtype = CS_F16;
+    }
+    settle_operands(&problem);
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    CHECK_INT(cut_one(&problem, CS_AXIS_W, 3, &plan), CS_OVERFLOW);
+    CHECK_INT(cut_one(&problem, CS_AXIS_W, 20, &plan), CS_OK);
+}
+
+int main(void)
+{
+    TEST(dumps_are_as_ever);
+    TEST(whole_is_one_kind);
+    TEST(steps_out_of_range);
+    TEST(names);
+    TEST(halo_overflow_is_told);
+    return REPORT();
+}

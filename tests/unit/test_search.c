@@ -1,0 +1,348 @@
+/* Whether decisions find the tilings that an exhaustive search finds, and what that costs. */
+#include "decide/search.h"
+
+#include "fake_vendor.h"
+
+enum {
+    RANDOM_PROBLEMS = 3000,
+    SEED = 20263
+};
+
+/* The tiles of a tiling if it is legal and comes under the limit, else INT64_MAX. */
+static int64_t tiles_of(const struct fake *fake, const struct cs_problem *problem,
+                        const struct cs_tiling *tiling, int64_t limit)
+{
+    static struct cs_plan plan;
+    static struct cs_problem kind;
+    bool fits = cs_plan_cut(problem, tiling, &plan) == CS_OK;
+    for (int k = 0; fits && k < plan.kinds; k++) {
+        cs_plan_problem(&plan, k, &kind);
+        fits = formula(fake, &kind) <= limit - plan.staged;
+    }
+    return fits ? plan.tiles : INT64_MAX;
+}
+
+/* The fewest tiles over every step of an axis, asked one by one; INT64_MAX if none comes under the
+ * limit. */
+static int64_t exhaustive(const struct fake *fake, const struct cs_problem *problem,
+                          enum cs_axis axis, int64_t limit)
+{
+    int64_t fewest = INT64_MAX;
+    for (int64_t step = 1; step < cs_axis_extent(problem, axis); step++) {
+        struct cs_tiling tiling = {{axis}, {step, 1}};
+        int64_t tiles = tiles_of(fake, problem, &tiling, limit);
+        fewest = tiles < fewest ? tiles : fewest;
+    }
+    return fewest;
+}
+
+/* Over the axes of the first stage that has one. */
+static int64_t exhaustive_axes(const struct fake *fake, const struct cs_problem *problem,
+                               int64_t limit)
+{
+    static const enum cs_axis last[] = {CS_AXIS_H, CS_AXIS_W, CS_AXIS_C};
+    int axis = CS_AXIS_N;
+    for (int stage = 0; stage < 3; stage++) {
+        int64_t fewest = INT64_MAX;
+        for (; axis <= (int)last[stage]; axis++) {
+            int64_t tiles = exhaustive(fake, problem, (enum cs_axis)axis, limit);
+            fewest = tiles < fewest ? tiles : fewest;
+        }
+        if (fewest < INT64_MAX)
+            return fewest;
+    }
+    return INT64_MAX;
+}
+
+/* The fewest tiles of the products of two axes, with the outer counts that are looked at. */
+static int64_t exhaustive_pair(const struct fake *fake, const struct cs_problem *problem,
+                               const enum cs_axis pair[CS_MAX_CUTS], int64_t limit)
+{
+    int64_t fewest = INT64_MAX;
+    int64_t outer = cs_axis_extent(problem, pair[0]), inner = cs_axis_extent(problem, pair[1]);
+    for (int64_t count = 2; count <= 32 && count <= outer; count *= 2) {
+        for (int64_t step = 1; step < inner; step++) {
+            struct cs_tiling tiling = {{pair[0], pair[1]}, {(outer + count - 1) / count, step}};
+            int64_t tiles = tiles_of(fake, problem, &tiling, limit);
+            fewest = tiles < fewest ? tiles : fewest;
+        }
+    }
+    return fewest;
+}
+
+static int64_t exhaustive_products(const struct fake *fake, const struct cs_problem *problem,
+                                   int64_t limit)
+{
+    static const enum cs_axis pairs[][CS_MAX_CUTS] = {
+        {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H},
+        {CS_AXIS_H, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H},
+        {CS_AXIS_K, CS_AXIS_C}};
+    int64_t fewest = INT64_MAX;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && fewest == INT64_MAX; i++)
+        fewest = exhaustive_pair(fake, problem, pairs[i], limit);
+    return fewest;
+}
+
+struct tally {
+    int64_t rewritten, none, products, missed, tiles, fewest, asked, most_asked;
+    int64_t on_axis[CS_AXES];
+};
+
+/* One axis: exactly the fewest tiles. Products: some if there are any. */
+static void decide_and_compare(struct rng *rng, enum cs_direction direction, struct tally *tally)
+{
+    struct cs_problem problem = random_towards(rng, direction);
+    struct fake fake = {.per_byte = (double)rng_between(rng, 1, 8) / 2};
+    fake.fixed = formula(&fake, &problem) / rng_between(rng, 4, 1000);
+    fake.curved = rng_between(rng, 0, 2) == 0;
+    int64_t wanted = formula(&fake, &problem);
+    struct cs_limits limits = {wanted / rng_between(rng, 2, 40), -1, 4};
+    struct cs_decision decision = decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
+    int64_t want = exhaustive_axes(&fake, &problem, limits.workspace);
+    int64_t most = tally->most_asked;
+    if (want == INT64_MAX) {
+        int64_t fewest = exhaustive_products(&fake, &problem, limits.workspace);
+        bool found = decision.reason == CS_REASON_NONE;
+        CHECK(!found || (fewest < INT64_MAX && decision.tiling.axis[1] != CS_AXIS_NONE));
+        tally->missed += fewest < INT64_MAX && !found;
+        tally->none += fewest == INT64_MAX;
+        tally->products += found;
+        tally->tiles += found ? decision.tiles : 0;
+        tally->fewest += found ? fewest : 0;
+        if (found)
+            check_true(&fake, &problem, &decision);
+        return;
+    }
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiles, want);
+    CHECK_INT(decision.tiling.axis[1], CS_AXIS_NONE);
+    CHECK(decision.told <= limits.workspace);
+    check_true(&fake, &problem, &decision);
+    tally->rewritten++;
+    tally->on_axis[decision.tiling.axis[0]]++;
+    tally->asked += decision.asked;
+    tally->most_asked = !fake.curved && decision.asked > most ? decision.asked : most;
+}
+
+static void fewest_as_exhaustive_search(void)
+{
+    struct rng rng = {SEED};
+    for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
+        struct tally tally = {0};
+        for (int i = 0; i < RANDOM_PROBLEMS; i++)
+            decide_and_compare(&rng, (enum cs_direction)direction, &tally);
+        printf("# %s, seed %d: of %d problems tiled",
+               cs_direction_name((enum cs_direction)direction), SEED, RANDOM_PROBLEMS);
+        for (int axis = CS_AXIS_N; axis < CS_AXES; axis++)
+            printf(" %s %lld,", cs_axis_name((enum cs_axis)axis), (long long)tally.on_axis[axis]);
+        printf(" not %lld\n#   asks %.1f on average, %lld at most where workspaces are linear\n"
+               "#   products %lld, missed %lld, tiles %.2f of the fewest\n",
+               (long long)tally.none, (double)tally.asked / (double)tally.rewritten,
+               (long long)tally.most_asked, (long long)tally.products, (long long)tally.missed,
+               (double)tally.tiles / (double)tally.fewest);
+        CHECK(tally.rewritten > RANDOM_PROBLEMS / 5);
+        for (int axis = CS_AXIS_N; axis <= CS_AXIS_W; axis++)
+            CHECK(tally.on_axis[axis] > 0);
+        CHECK(tally.asked <= 10 * tally.rewritten);
+        CHECK(tally.most_asked <= 20);
+        CHECK(tally.products > 50 && tally.missed <= tally.products / 20);
+        CHECK(tally.tiles <= tally.fewest + tally.fewest / 10);
+    }
+}
+
+/* Problems that no single axis brings under 64 MiB. */
+static void products_where_one_axis_is_not_enough(void)
+{
+    static const struct {
+        int64_t n, c, d, h, w, k;
+        double per_byte, per_filter_byte;
+        enum cs_axis axis[CS_MAX_CUTS];
+    } layers[] = {
+        {1, 16, 248, 248, 248, 16, 10, 0, {CS_AXIS_D, CS_AXIS_H}},
+        {48, 64, 40, 112, 112, 64, 3, 1, {CS_AXIS_N, CS_AXIS_D}},
+        {32, 2048, 1, 64, 64, 2048, 3, 0, {CS_AXIS_N, CS_AXIS_H}},
+        {1, 7168, 1, 400, 400, 16, 4, 1, {CS_AXIS_H, CS_AXIS_W}},
+        {64, 2048, 1, 1, 512, 2048, 1, 3, {CS_AXIS_K, CS_AXIS_N}},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        struct fake fake = {.per_byte = layers[i].per_byte,
+                            .per_filter_byte = layers[i].per_filter_byte};
+        struct cs_problem problem =
+            same(layers[i].n, layers[i].c, layers[i].d, layers[i].h, layers[i].w, layers[i].k);
+        struct cs_limits limits = {64 * MIB, -1, 4};
+        int64_t wanted = formula(&fake, &problem);
+        struct cs_decision decision =
+            decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
+        CHECK_INT(exhaustive_axes(&fake, &problem, limits.workspace), INT64_MAX);
+        CHECK_INT(decision.reason, CS_REASON_NONE);
+        if (decision.reason != CS_REASON_NONE)
+            continue;
+        CHECK_INT(decision.tiling.axis[0], layers[i].axis[0]);
+        CHECK_INT(decision.tiling.axis[1], layers[i].axis[1]);
+        CHECK(decision.told <= limits.workspace);
+        check_true(&fake, &problem, &decision);
+        int64_t fewest = exhaustive_pair(&fake, &problem, layers[i].axis, limits.workspace);
+        printf("# %s x %lld, fewest %lld, %lld asks\n", cs_tiling_name(&decision.tiling),
+               (long long)decision.tiles, (long long)fewest, (long long)decision.asked);
+        CHECK(decision.tiles <= fewest + fewest / 4);
+    }
+}
+
+/* The product that looks best is refused, and all that have as few rows a tile. */
+static void products_beside_refused_ones(void)
+{
+    struct cs_problem problem = same(32, 2048, 1, 64, 64, 2048);
+    struct cs_limits limits = {64 * MIB, -1, 4};
+    struct fake fake = {.per_byte = 3};
+    int64_t wanted = formula(&fake, &problem);
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct cs_decision first = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(first.tiling.axis[1], CS_AXIS_H);
+    fake.refuses_from = fake.refuses_to = first.tiling.step[1];
+    struct cs_decision second = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(second.reason, CS_REASON_NONE);
+    CHECK(second.tiling.step[1] != first.tiling.step[1]);
+    CHECK(second.tiles >= first.tiles && second.tiles < 3 * first.tiles);
+    check_true(&fake, &problem, &second);
+}
+
+/* What is kept for products is theirs alone, until something is found. */
+static void asks_are_kept_for_products(void)
+{
+    static struct cs_search search;
+    struct cs_problem problem = same(32, 2048, 1, 64, 64, 2048);
+    struct fake fake = {.per_byte = 3};
+    struct cs_vendor vendor = {.ctx = &fake, .build = fake_build, .destroy = fake_destroy};
+    search = (struct cs_search){.problem = &problem,
+                                .vendor = &vendor,
+                                .wanted = formula(&fake, &problem),
+                                .limit = 64 * MIB,
+                                .asks_left = 30,
+                                .asks_kept = 29,
+                                .candidates = 1};
+    CHECK_INT(cs_search_fewest(&search, CS_AXIS_H, INT64_MAX), CS_OK);
+    CHECK_INT(search.asked, 1);
+    CHECK_INT(cs_search_products(&search), CS_OK);
+    CHECK(search.asked > 1 && search.candidates > 1);
+
+    int further = 0;
+    fake.curved = true;
+    for (int64_t limit = MIB; limit < 5 * MIB; limit += MIB / 32) {
+        search.wanted = formula(&fake, &problem);
+        search.limit = limit;
+        search.asks_left = 30;
+        search.asks_kept = 24;
+        search.asked = 0;
+        search.candidates = 1;
+        CHECK_INT(cs_search_fewest(&search, CS_AXIS_H, INT64_MAX), CS_OK);
+        CHECK(search.asked <= 6 || search.candidates > 1);
+        further += search.asked > 6;
+    }
+    CHECK(further > 0);
+}
+
+/* Gradients of 16 bits are summed inside one launch: no axis but the filter's own. */
+static void filters_of_16_bits(void)
+{
+    struct fake fake = {.per_byte = 1, .per_filter_byte = 2};
+    struct cs_problem problem = towards(CS_BACKWARD_FILTER, 8, 512, 1, 64, 64, 512);
+    int64_t wanted = formula(&fake, &problem);
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct cs_limits limits = {wanted * 3 / 4, -1, 4};
+    struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_K);
+    CHECK_INT(decision.tiling.axis[1], CS_AXIS_NONE);
+    check_true(&fake, &problem, &decision);
+
+    limits.workspace = wanted / 8;
+    decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_K);
+    CHECK_INT(decision.tiling.axis[1], CS_AXIS_C);
+    CHECK_INT(decision.tiling.step[0] % 8, 0);
+    CHECK_INT(decision.tiling.step[1] % 8, 0);
+    check_true(&fake, &problem, &decision);
+
+    struct cs_policy const *fixed = cs_policy_find("fixed");
+    limits = (struct cs_limits){wanted, 0, 3};
+    decision = decide(&fake, &problem, wanted, fixed, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK(decision.tiling.axis[0] == CS_AXIS_K || decision.tiling.axis[0] == CS_AXIS_C);
+    CHECK_INT(decision.tiles, 3);
+    problem.groups = 2;
+    problem.tensor[CS_FILTER].dims[CS_C] /= 2;
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    CHECK_INT(decide(&fake, &problem, wanted, fixed, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(fake.calls, 0);
+
+    /* A gradient of 32 bits may be added up by images. */
+    problem = towards(CS_BACKWARD_FILTER, 8, 512, 1, 64, 64, 512);
+    problem.tensor[CS_FILTER].dtype = CS_F32;
+    limits = (struct cs_limits){wanted / 2, -1, 4};
+    decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_N);
+    check_true(&fake, &problem, &decision);
+}
+
+/* An engine that is compiled for every plan is not asked for more than a few. */
+static void compiled_engines_are_asked_little(void)
+{
+    struct rng rng = {SEED};
+    int64_t rewritten = 0;
+    for (int i = 0; i < RANDOM_PROBLEMS; i++) {
+        struct cs_problem problem =
+            random_towards(&rng, (enum cs_direction)rng_between(&rng, 0, CS_DIRECTIONS - 1));
+        struct fake fake = {.per_byte = 1, .compiles = true};
+        int64_t wanted = formula(&fake, &problem);
+        struct cs_limits limits = {wanted / rng_between(&rng, 2, 8), -1, 4};
+        struct cs_decision decision =
+            decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
+        CHECK(decision.asked <= 8 + 2); /* lifeboats are not compiled */
+        rewritten += decision.reason == CS_REASON_NONE;
+        if (decision.reason == CS_REASON_NONE)
+            check_true(&fake, &problem, &decision);
+    }
+    printf("# %lld of %d tiled\n", (long long)rewritten, RANDOM_PROBLEMS);
+    CHECK(rewritten > RANDOM_PROBLEMS / 2);
+}
+
+/* Filters that reach far make sixteen kinds of tile and each of them costs an ask: still no more
+ * than allowed. */
+static void asks_are_bounded(void)
+{
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct rng rng = {SEED};
+    int64_t most = 0;
+    for (int i = 0; i < RANDOM_PROBLEMS; i++) {
+        struct fake fake = {.per_byte = 1, .erratic = i % 2, .curved = i % 3};
+        struct cs_problem problem = same(2, 8, 400, 800, 1, 8);
+        for (int s = 0; s < 2; s++) {
+            problem.tensor[CS_FILTER].dims[CS_D + s] = 9;
+            problem.dilation[s] = rng_between(&rng, 1, 40);
+            problem.pre[s] = problem.post[s] = 4 * problem.dilation[s];
+        }
+        CHECK_INT(cs_problem_check(&problem), CS_OK);
+        int64_t wanted = formula(&fake, &problem);
+        struct cs_limits limits = {wanted / rng_between(&rng, 2, 30), -1, 4};
+        struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
+        most = decision.asked > most ? decision.asked : most;
+        if (decision.reason == CS_REASON_NONE)
+            check_true(&fake, &problem, &decision);
+    }
+    printf("# asks: %lld at most\n", (long long)most);
+    CHECK(most >= CS_MAX_ASKS - 2);
+}
+
+int main(void)
+{
+    TEST(fewest_as_exhaustive_search);
+    TEST(products_where_one_axis_is_not_enough);
+    TEST(products_beside_refused_ones);
+    TEST(asks_are_kept_for_products);
+    TEST(filters_of_16_bits);
+    TEST(compiled_engines_are_asked_little);
+    TEST(asks_are_bounded);
+    return REPORT();
+}
