@@ -233,11 +233,20 @@ static int execute_replay(struct cs_call *call)
     return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
 }
 
+/* A finalized plan of a graph with a convolution in it. */
+static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
+{
+    const struct cs_shadow *shadow = cs_shadow_find(plan);
+    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.counted
+               ? shadow
+               : NULL;
+}
+
 static int execute_handle(struct cs *cs, struct cs_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
-    const struct cs_shadow *plan = cs_shadow_find(a->plan);
-    if (!plan || plan->type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR || !plan->plan.counted)
+    const struct cs_shadow *plan = counted_plan(a->plan);
+    if (!plan)
         return execute_replay(call);
     if (plan->plan.verdict.rewrite)
         return cs_rewrite_run(cs, plan, a->handle, a->pack);
@@ -272,29 +281,25 @@ static int update_replay(struct cs_call *call)
     return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
-static const struct cs_shadow *rewritten(cudnnBackendDescriptor_t plan)
-{
-    const struct cs_shadow *shadow = cs_shadow_find(plan);
-    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
-                   shadow->plan.verdict.rewrite
-               ? shadow
-               : NULL;
-}
-
 static int populate_handle(struct cs *cs, struct cs_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
-    const struct cs_shadow *plan = rewritten(a->plan);
-    (void)cs;
-    return plan ? cs_populate(plan, a->handle, a->pack, a->graph) : populate_replay(call);
+    const struct cs_shadow *plan = counted_plan(a->plan);
+    if (plan && plan->plan.verdict.rewrite)
+        return cs_populate(cs, plan, a->handle, a->pack, a->graph);
+    if (plan)
+        cs_account_passed(&cs->account, plan->plan.verdict.site, plan->plan.verdict.reason);
+    return populate_replay(call);
 }
 
 static int update_handle(struct cs *cs, struct cs_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
-    const struct cs_shadow *plan = rewritten(a->plan);
+    const struct cs_shadow *plan = counted_plan(a->plan);
     (void)cs;
-    return plan ? cs_populate_update(plan, a->handle, a->pack, a->graph) : update_replay(call);
+    return plan && plan->plan.verdict.rewrite
+               ? cs_populate_update(plan, a->handle, a->pack, a->graph)
+               : update_replay(call);
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,

@@ -135,18 +135,17 @@ static struct walk walk_of(const struct cs_shadow *plan, cudnnHandle_t handle,
                                       .pack = pack}};
 }
 
-static int run(const struct cs_shadow *plan, cudnnBackendDescriptor_t pack,
-               const struct cs_gpu *gpu)
+/* The addresses that the client's pack gives; NULL if they are not understood. */
+static const struct cs_addresses *addresses_of(const struct cs_shadow *plan,
+                                               cudnnBackendDescriptor_t pack,
+                                               struct cs_addresses *addresses)
 {
     const struct cs_shadow *noted = cs_shadow_find(pack);
-    struct cs_addresses addresses;
-    if (!noted || !cs_describe_pack(noted, plan->graph, &addresses))
-        return cs_exec_lifeboat(gpu).vendor;
-    return cs_exec_run(&plan->plan.verdict.rewrite->plan, gpu, &addresses).vendor;
+    return noted && cs_describe_pack(noted, plan->graph, addresses) ? addresses : NULL;
 }
 
-int cs_populate(const struct cs_shadow *plan, cudnnHandle_t handle, cudnnBackendDescriptor_t pack,
-                cudaGraph_t graph)
+int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = walk_of(plan, handle, pack);
     struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat};
@@ -155,7 +154,8 @@ int cs_populate(const struct cs_shadow *plan, cudnnHandle_t handle, cudnnBackend
         return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
                             ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
                             graph);
-    int status = run(plan, pack, &gpu);
+    struct cs_addresses addresses;
+    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, addresses_of(plan, pack, &addresses));
     if (status == CUDNN_STATUS_SUCCESS)
         status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
     (void)CS_CUDA(cudaGraphDestroy, walk.all);
@@ -190,5 +190,8 @@ int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
     }
     if (!child_of(walk.all, &walk.last))
         return change_lifeboat(&walk);
-    return run(plan, pack, &gpu);
+    struct cs_addresses room;
+    const struct cs_addresses *addresses = addresses_of(plan, pack, &room);
+    return addresses ? cs_exec_run(&plan->plan.verdict.rewrite->plan, &gpu, addresses).vendor
+                     : cs_exec_lifeboat(&gpu).vendor;
 }

@@ -8,10 +8,10 @@
 #include "cudnn/runtime.h"
 #include "cudnn/shadow.h"
 
-/* Adds a rewritten plan to the client's graph, which is left as it was if that fails. Returns the
- * vendor's status. */
-int cs_populate(const struct cs_shadow *plan, cudnnHandle_t handle, cudnnBackendDescriptor_t pack,
-                cudaGraph_t graph);
+/* Adds a rewritten plan to the client's graph, which is left as it was if that fails, and counts it
+ * as a call. Returns the vendor's status. */
+int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 
 /* Gives the nodes of a graph that cs_populate has filled, or of a clone, other addresses. */
 int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,

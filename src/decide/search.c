@@ -50,7 +50,7 @@ static struct extent extent_of(const struct cs_plan *plan, int64_t kind)
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
     struct extent extent = {1, 1};
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_slice *slice = &plan->cut[c].slice[at[c]];
         if (!cs_mul(extent.count, slice->count, &extent.count))
             extent.count = INT64_MAX;

@@ -177,7 +177,7 @@ static enum cs_status multiply(struct cs_plan *plan)
     int64_t met[CS_MAX_CUTS][CS_MAX_KINDS] = {{1}, {1}};
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     plan->tiles = plan->kinds = 1;
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];
         plan->tiles *= cut->tiles;
         plan->kinds *= cut->slices;
@@ -202,7 +202,7 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
     int64_t rest, read = 1, distinct = 1, bytes;
     if (cs_tensor_bytes(tensor, &rest) != CS_OK)
         return CS_OVERFLOW;
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
         struct reading along = {plan->cut[c].tiles, 1};
         if (dim != CS_DIMS) {
@@ -238,7 +238,7 @@ static enum cs_status add_halo(const struct reading *following, struct cs_plan *
 
 static bool stages(const struct cs_plan *plan)
 {
-    for (int c = 0; c < plan->cuts; c++)
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++)
         if (plan->cut[c].axis == CS_AXIS_C)
             return true;
     return false;
@@ -294,7 +294,7 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
 struct cs_tiling cs_plan_tiling(const struct cs_plan *plan)
 {
     struct cs_tiling tiling = {.step = {1, 1}};
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         tiling.axis[c] = plan->cut[c].axis;
         tiling.step[c] = plan->cut[c].step;
     }
@@ -306,7 +306,7 @@ static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct 
     struct cs_tile made = {0};
     int64_t inner = plan->cuts > 1 ? plan->cut[1].tiles : 1;
     const int64_t at[CS_MAX_CUTS] = {index / inner, index % inner};
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < plan->cuts && c < CS_MAX_CUTS; c++) {
         const struct cs_cut *cut = &plan->cut[c];
         struct cs_line line;
         enum cs_status status = cs_line_of(&plan->problem, cut->axis, &line);

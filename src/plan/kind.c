@@ -49,7 +49,7 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
     *problem = plan->problem;
-    for (int c = 0; c < plan->cuts; c++) {
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];
         take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
         staged |= cut->axis == CS_AXIS_C;

@@ -125,18 +125,17 @@ expect_rewritten()
 }
 
 @test "a rewritten plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {
-    export SIMDEV_NATIVE_GRAPHS=1
-    plain "$CLIENTS/plans" populate
+    SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
     expect_status 0
-    planned populate
+    SIMDEV_NATIVE_GRAPHS=1 planned populate
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
     expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
+    expect_equal "calls rewritten" "$(counted rewritten)" 1
 }
 
 @test "a plan that is not rewritten goes into a CUDA graph as it is" {
-    export SIMDEV_NATIVE_GRAPHS=1
-    plain "$CLIENTS/plans" populate
-    planned populate workspace=1MiB
+    SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
+    SIMDEV_NATIVE_GRAPHS=1 planned populate workspace=1MiB
     expect_equal "launches" "$(device shimmed conv_launches)" "$(device plain conv_launches)"
 }
 

@@ -546,8 +546,8 @@ done:
     return right;
 }
 
-/* cudnn-frontend puts what cuDNN populated into a graph of its own, and hands that graph's copy over
- * for the update. */
+/* cudnn-frontend puts what cuDNN populated into a graph of its own, and hands that graph's copy
+ * over for the update. */
 static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t plan,
                                 cudaGraph_t outer, cudaGraph_t inner)
 {
