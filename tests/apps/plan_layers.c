@@ -10,18 +10,22 @@ struct options {
     const char *csv;
     const char *model;
     enum conv_api api;
+    enum conv_direction direction;
     enum layout layout;
     cudnnBackendHeurMode_t mode;
+    bool all; /* every answer that works, as an autotuner plans them, not the first only */
 };
 
 static const char USAGE[] =
     "usage: plan_layers [--csv PATH] [--model NAME] [--api graph|legacy]\n"
-    "                   [--layout nchw|nhwc] [--mode a|b|fallback]\n"
-    "Prints model,layer,dtype,layout,engine,status,workspace for every layer of the list. "
-    "Through\n"
-    "the graph API the workspace is asked of the engine config and of the plan; a difference "
-    "is an\n"
-    "error. Status: 0, 1 on an error or a difference, 2 on usage.\n";
+    "                   [--direction forward|data|filter] [--layout nchw|nhwc]\n"
+    "                   [--mode a|b|fallback] [--all]\n"
+    "Prints model,layer,dtype,layout,engine,status,workspace for every layer of the list, in one "
+    "direction\n"
+    "(forward), of the first answer that works or, with --all, of each. Through the graph API "
+    "the workspace\n"
+    "is asked of the engine config and of the plan; a difference is an error.\n"
+    "Status: 0, 1 on an error or a difference, 2 on usage.\n";
 
 static bool parse_mode(const char *name, cudnnBackendHeurMode_t *mode)
 {
@@ -49,6 +53,12 @@ static bool take(int option, const char *value, void *to)
     case 'a':
         return conv_api_parse(value, &options->api) ||
                option_refuse("api", value, "graph or legacy");
+    case 'd':
+        return conv_direction_parse(value, &options->direction) ||
+               option_refuse("direction", value, "forward, data or filter");
+    case 'e':
+        options->all = true;
+        return true;
     case 'l':
         return layout_parse(value, &options->layout) ||
                option_refuse("layout", value, "nchw or nhwc");
@@ -59,25 +69,25 @@ static bool take(int option, const char *value, void *to)
     }
 }
 
-/* Adds to `unasked` if the engine config does not tell a workspace. */
-static bool plan_layer(cudnnHandle_t handle, const struct options *options,
-                       const struct csv_layer *layer, size_t *unasked)
+/* Prints the first answer from the `first`-th on that works. Adds to `unasked` if its engine config
+ * does not tell a workspace. */
+static enum outcome plan_answer(cudnnHandle_t handle, const struct options *options,
+                                const struct csv_layer *layer, const struct conv_problem *problem,
+                                int *first, size_t *unasked)
 {
     static const char *const words[] = {"ok", "refused", "error"};
     const struct conv_settings settings = {
         .mode = options->mode, .no_fallback = true, .ask_config = true};
-    struct conv_problem problem;
     struct conv_plan plan = {.engine = -1, .workspace = -1};
-    if (!csv_problem(layer, options->layout, &problem)) {
-        fprintf(stderr, "%s,%s: the kernel is larger than the input\n", layer->model, layer->layer);
-        return false;
-    }
-    enum outcome outcome = conv_plan_create(handle, options->api, &problem, &settings, 0, &plan);
-    printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64 "\n", layer->model, layer->layer,
-           dtype_name(layer->type), layout_name(options->layout), plan.engine, words[outcome],
-           plan.workspace);
+    enum outcome outcome =
+        conv_plan_create(handle, options->api, problem, &settings, *first, &plan);
+    if (outcome == OUTCOME_OK || *first == 0)
+        printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64 "\n", layer->model, layer->layer,
+               dtype_name(layer->type), layout_name(options->layout), plan.engine, words[outcome],
+               plan.workspace);
     if (outcome != OUTCOME_OK)
-        return outcome == OUTCOME_REFUSED;
+        return outcome;
+    *first = plan.choice + 1;
     if (options->api == CONV_GRAPH && plan.config_workspace < 0)
         ++*unasked;
     bool same = plan.config_workspace < 0 || plan.config_workspace == plan.workspace;
@@ -87,7 +97,23 @@ static bool plan_layer(cudnnHandle_t handle, const struct options *options,
                 " bytes, its plan %" PRId64 "\n",
                 layer->model, layer->layer, plan.config_workspace, plan.workspace);
     conv_plan_destroy(&plan);
-    return same;
+    return same ? OUTCOME_OK : OUTCOME_ERROR;
+}
+
+static bool plan_layer(cudnnHandle_t handle, const struct options *options,
+                       const struct csv_layer *layer, size_t *unasked)
+{
+    struct conv_problem problem;
+    int first = 0;
+    if (!csv_problem(layer, options->layout, &problem)) {
+        fprintf(stderr, "%s,%s: the kernel is larger than the input\n", layer->model, layer->layer);
+        return false;
+    }
+    problem.direction = options->direction;
+    enum outcome outcome = plan_answer(handle, options, layer, &problem, &first, unasked);
+    while (outcome == OUTCOME_OK && options->all)
+        outcome = plan_answer(handle, options, layer, &problem, &first, unasked);
+    return outcome != OUTCOME_ERROR;
 }
 
 static bool plan_layers(const struct options *options)
@@ -118,8 +144,10 @@ int main(int argc, char **argv)
     static const struct option known[] = {{"csv", required_argument, NULL, 'c'},
                                           {"model", required_argument, NULL, 'm'},
                                           {"api", required_argument, NULL, 'a'},
+                                          {"direction", required_argument, NULL, 'd'},
                                           {"layout", required_argument, NULL, 'l'},
                                           {"mode", required_argument, NULL, 'o'},
+                                          {"all", no_argument, NULL, 'e'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     struct options options = {.csv = "tests/data/conv_layers.csv", .mode = CUDNN_HEUR_MODE_A};

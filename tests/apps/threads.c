@@ -19,6 +19,7 @@ struct options {
     int64_t calls;
     int64_t seed;
     bool api[2];
+    bool direction[CONV_DIRECTIONS];
 };
 
 /* A problem ready to run again and again. */
@@ -26,8 +27,9 @@ struct job {
     enum conv_api api;
     struct conv_problem problem;
     struct problem_data data;
-    void *expected; /* y's storage after the run */
+    void *expected; /* the result's storage after the run */
     void *x, *w, *y;
+    void *result; /* one of them */
     struct conv_plan plan;
     bool planned;
 };
@@ -51,6 +53,7 @@ struct worker {
 
 static const char USAGE[] =
     "usage: threads [--threads 8] [--calls 10000] [--seed S] [--api graph|legacy|both]\n"
+    "               [--direction forward|data|filter|all]\n"
     "Runs small convolutions from several threads, each with its own handle and stream, in "
     "all as\n"
     "many as --calls says, and compares every result with a host loop.\n"
@@ -84,18 +87,32 @@ static enum outcome plan_job(struct worker *worker, struct job *job)
 static bool fill_job(struct worker *worker, struct job *job)
 {
     const struct conv_problem *p = &job->problem;
-    size_t bytes = tensor_storage_bytes(&p->y);
+    size_t bytes = tensor_storage_bytes(conv_result(p));
     if (!problem_fill(p, (uint64_t)worker->number, DATA_INTEGERS, &job->data))
         return false;
     job->expected = malloc(bytes);
     if (job->expected == NULL)
         return false;
-    memcpy(job->expected, job->data.y, bytes);
+    memcpy(job->expected, problem_result(p, &job->data), bytes);
     problem_reference(p, &job->data, job->expected);
     job->x = client_upload(job->data.x, tensor_storage_bytes(&p->x), worker->stream);
     job->w = client_upload(job->data.w, tensor_storage_bytes(&p->w), worker->stream);
-    job->y = client_upload(job->data.y, bytes, worker->stream);
+    job->y = client_upload(job->data.y, tensor_storage_bytes(&p->y), worker->stream);
+    job->result = p->direction == CONV_FORWARD ? job->y
+                  : p->direction == CONV_DATA  ? job->x
+                                               : job->w;
     return job->x != NULL && job->w != NULL && job->y != NULL;
+}
+
+/* The chosen directions in turn. */
+static enum conv_direction pick_direction(const struct options *options, uint64_t index)
+{
+    enum conv_direction chosen[CONV_DIRECTIONS];
+    uint64_t count = 0;
+    for (enum conv_direction i = CONV_FORWARD; i < CONV_DIRECTIONS; i++)
+        if (options->direction[i])
+            chosen[count++] = i;
+    return chosen[index % count];
 }
 
 /* Takes the next random problem that cuDNN does not refuse. */
@@ -106,8 +123,8 @@ static bool open_job(struct worker *worker, uint64_t *index, struct job *job)
     for (int tries = 0; tries < 100; tries++, ++*index) {
         bool legacy = options->api[CONV_LEGACY] && (!options->api[CONV_GRAPH] || *index % 2 != 0);
         job->api = legacy ? CONV_LEGACY : CONV_GRAPH;
-        problem_random((uint64_t)options->seed, *index, CONV_FORWARD, types[*index % 3], legacy,
-                       &job->problem);
+        problem_random((uint64_t)options->seed, *index, pick_direction(options, *index / 3),
+                       types[*index % 3], legacy, &job->problem);
         enum outcome outcome = plan_job(worker, job);
         if (outcome == OUTCOME_OK) {
             ++*index;
@@ -131,7 +148,7 @@ static bool worker_open(struct worker *worker)
         struct job *job = &worker->jobs[i];
         if (!open_job(worker, &index, job))
             return false;
-        size_t bytes = tensor_storage_bytes(&job->problem.y);
+        size_t bytes = tensor_storage_bytes(conv_result(&job->problem));
         if (bytes > worker->result_bytes)
             worker->result_bytes = bytes;
     }
@@ -167,19 +184,32 @@ fail:
     return false;
 }
 
+/* Queues the operand's contents behind bytes that make every sum a NaN: whoever does not wait for
+ * the stream reads those. */
+static bool send(struct worker *worker, const struct tensor *tensor, const void *image,
+                 void *device)
+{
+    size_t bytes = tensor_storage_bytes(tensor);
+    TRY_CUDA(cudaMemsetAsync(device, 0xff, bytes, worker->stream), fail);
+    TRY_CUDA(cudaMemcpyAsync(device, image, bytes, cudaMemcpyHostToDevice, worker->stream), fail);
+    return true;
+fail:
+    return false;
+}
+
 static bool run_job(struct worker *worker, struct job *job)
 {
     const struct conv_problem *p = &job->problem;
-    size_t bytes = tensor_storage_bytes(&p->y);
-    if (!grow_workspace(worker, (size_t)job->plan.workspace))
+    if (!grow_workspace(worker, (size_t)job->plan.workspace) ||
+        !send(worker, &p->x, job->data.x, job->x) || !send(worker, &p->w, job->data.w, job->w) ||
+        !send(worker, &p->y, job->data.y, job->y))
         return false;
-    TRY_CUDA(cudaMemcpyAsync(job->y, job->data.y, bytes, cudaMemcpyHostToDevice, worker->stream),
-             fail);
     if (conv_plan_run(worker->handle, &job->plan, tensor_first(&p->x, job->x),
                       tensor_first(&p->w, job->w), tensor_first(&p->y, job->y),
                       job->plan.workspace > 0 ? worker->workspace : NULL) != OUTCOME_OK)
         return false;
-    TRY_CUDA(cudaMemcpyAsync(worker->result, job->y, bytes, cudaMemcpyDeviceToHost, worker->stream),
+    TRY_CUDA(cudaMemcpyAsync(worker->result, job->result, tensor_storage_bytes(conv_result(p)),
+                             cudaMemcpyDeviceToHost, worker->stream),
              fail);
     TRY_CUDA(cudaStreamSynchronize(worker->stream), fail);
     return true;
@@ -191,18 +221,19 @@ fail:
  * worker->result. */
 static bool result_right(struct worker *worker, const struct job *job)
 {
-    const struct tensor *y = &job->problem.y;
-    size_t size = dtype_size(y->type);
+    const struct tensor *tensor = conv_result(&job->problem);
+    size_t size = dtype_size(tensor->type);
     int64_t at[CLIENT_MAX_DIMS] = {0};
-    if (memcmp(worker->result, job->expected, tensor_storage_bytes(y)) == 0)
+    if (memcmp(worker->result, job->expected, tensor_storage_bytes(tensor)) == 0)
         return true;
     do {
-        size_t index = tensor_index(y, at);
-        if (dtype_load(y->type, worker->result, index) != dtype_load(y->type, job->expected, index))
+        size_t index = tensor_index(tensor, at);
+        if (dtype_load(tensor->type, worker->result, index) !=
+            dtype_load(tensor->type, job->expected, index))
             return false;
         memcpy((char *)worker->result + index * size, (char *)job->expected + index * size, size);
-    } while (tensor_step(y, at));
-    return memcmp(worker->result, job->expected, tensor_storage_bytes(y)) == 0;
+    } while (tensor_step(tensor, at));
+    return memcmp(worker->result, job->expected, tensor_storage_bytes(tensor)) == 0;
 }
 
 static bool call(struct worker *worker, struct rng *rng)
@@ -218,7 +249,7 @@ static bool call(struct worker *worker, struct rng *rng)
         return false;
     worker->done++;
     if (!result_right(worker, job) && worker->wrong++ == 0) {
-        char text[512];
+        char text[768];
         problem_print(&job->problem, text, sizeof text);
         fprintf(stderr, "thread %" PRId64 ": wrong result: api=%s %s\n", worker->number,
                 conv_api_name(job->api), text);
@@ -304,6 +335,8 @@ static bool take(int option, const char *value, void *to)
         return option_number("seed", value, 0, INT64_MAX, &options->seed);
     case 'a':
         return conv_apis_parse(value, options->api);
+    case 'd':
+        return conv_directions_parse(value, options->direction);
     default:
         return false;
     }
@@ -311,11 +344,18 @@ static bool take(int option, const char *value, void *to)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"threads", required_argument, NULL, 't'}, {"calls", required_argument, NULL, 'c'},
-        {"seed", required_argument, NULL, 's'},    {"api", required_argument, NULL, 'a'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
-    struct options options = {.threads = 8, .calls = 10000, .seed = 1, .api = {true, true}};
+    static const struct option known[] = {{"threads", required_argument, NULL, 't'},
+                                          {"calls", required_argument, NULL, 'c'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"api", required_argument, NULL, 'a'},
+                                          {"direction", required_argument, NULL, 'd'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    struct options options = {.threads = 8,
+                              .calls = 10000,
+                              .seed = 1,
+                              .api = {true, true},
+                              .direction = {true, false, false}};
     int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
     if (status >= 0)
         return status;

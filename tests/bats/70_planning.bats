@@ -89,6 +89,24 @@ expect_rewritten()
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
 }
 
+@test "descriptors that are initialized anew" {
+    planned initialized
+    expect_rewritten 1
+}
+
+@test "plans with a kernel cache" {
+    planned cached
+    expect_rewritten 1
+}
+
+@test "dynamic shapes pass through" {
+    plain "$CLIENTS/plans" dynamic
+    CONVSHIM_CONFIG=workspace=64KiB shimmed "$CLIENTS/plans" dynamic
+    expect_equal "status" "$status" 0
+    expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
+    expect_equal "calls passed on" "$(passed_because 'dynamic or overridden shape')" 1
+}
+
 @test "a plan rebuilt from engine index and knobs on a new graph is told the same" {
     planned rebuilt
     expect_rewritten 1

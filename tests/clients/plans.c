@@ -22,6 +22,7 @@ enum part {
     PART_HEURISTICS,
     PART_ENGINE,
     PART_CONFIG,
+    PART_CACHE,
     PART_PLAN,
     PARTS
 };
@@ -45,6 +46,13 @@ struct client {
     void *x, *w, *y, *workspace;
     void *expected, *result;
 };
+
+/* What some clients do beside the rest. */
+static struct {
+    bool initializes; /* descriptors that held something else before */
+    bool dynamic;     /* shapes may change between executions */
+    bool caches;      /* kernels are shared between plans */
+} habit;
 
 static cudnnStatus_t set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t count, const void *values)
@@ -81,9 +89,14 @@ static bool make_tensor(struct chain *chain, enum part part, const struct tensor
                         int64_t uid)
 {
     static const int64_t alignment = 16;
+    static const bool yes = true;
     if (!make(chain, part, CUDNN_BACKEND_TENSOR_DESCRIPTOR))
         return false;
     cudnnBackendDescriptor_t desc = chain->part[part];
+    if (habit.initializes) {
+        TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes), fail);
+        TRY_CUDNN(cudnnBackendInitialize(desc), fail);
+    }
     TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &tensor->type), fail);
     TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, tensor->size), fail);
     TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, tensor->stride), fail);
@@ -161,6 +174,10 @@ static bool make_graph(const struct client *client, struct chain *chain)
               fail);
     TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &client->handle),
               fail);
+    if (habit.dynamic)
+        TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, CUDNN_TYPE_BOOLEAN,
+                      1, &habit.dynamic),
+                  fail);
     return finish(chain, PART_GRAPH);
 fail:
     return false;
@@ -190,6 +207,23 @@ fail:
     return false;
 }
 
+static bool use_cache(struct chain *chain)
+{
+    if (!make(chain, PART_CACHE, CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_CACHE], CUDNN_ATTR_KERNEL_CACHE_OPERATION_GRAPH,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_GRAPH]),
+              fail);
+    if (!finish(chain, PART_CACHE))
+        return false;
+    TRY_CUDNN(set(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_KERNEL_CACHE,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_CACHE]),
+              fail);
+    return true;
+fail:
+    return false;
+}
+
 static bool make_plan(struct chain *chain)
 {
     if (!make(chain, PART_PLAN, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR))
@@ -197,6 +231,8 @@ static bool make_plan(struct chain *chain)
     TRY_CUDNN(set(chain->part[PART_PLAN], CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
                   CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_CONFIG]),
               fail);
+    if (habit.caches && !use_cache(chain))
+        return false;
     return finish(chain, PART_PLAN);
 fail:
     return false;
@@ -306,6 +342,24 @@ static bool run_channels(struct client *client, struct chain *chain, int64_t *by
 {
     return make_chain(client, chain) && told(chain, bytes) &&
            run(client, chain->part[PART_PLAN], *bytes);
+}
+
+static bool run_initialized(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    habit.initializes = true;
+    return run_channels(client, chain, bytes);
+}
+
+static bool run_dynamic(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    habit.dynamic = true;
+    return run_channels(client, chain, bytes);
+}
+
+static bool run_cached(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    habit.caches = true;
+    return run_channels(client, chain, bytes);
 }
 
 /* The configuration is asked before there is a plan, and a second plan made of it. */
@@ -648,6 +702,9 @@ static const struct {
     bool (*run)(struct client *client, struct chain *chain, int64_t *bytes);
 } modes[] = {
     {"channels", run_channels},
+    {"initialized", run_initialized},
+    {"dynamic", run_dynamic},
+    {"cached", run_cached},
     {"config_first", run_config_first},
     {"orphan", run_orphan},
     {"rebuilt", run_rebuilt},

@@ -74,22 +74,38 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorT
     return CUDNN_STATUS_SUCCESS;
 }
 
+static void release_parts(struct descriptor *descriptor)
+{
+    simdev_program_release(descriptor->program);
+    free(descriptor->pack.pointer);
+    free(descriptor->pack.uid);
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t opaque)
 {
     struct descriptor *descriptor = opaque;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const cudnnStatus_t status = simdev_planner()->destroy(descriptor->own);
-    simdev_program_release(descriptor->program);
-    free(descriptor->pack.pointer);
-    free(descriptor->pack.uid);
+    release_parts(descriptor);
     free(descriptor);
     return status;
 }
 
-SIMDEV_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor)
+/* Real cuDNN 9.19 forgets everything that was set. */
+SIMDEV_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t opaque)
 {
-    return descriptor ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct descriptor *descriptor = opaque;
+    cudnnBackendDescriptor_t own = NULL;
+    if (!descriptor)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const cudnnStatus_t status = simdev_planner()->create(descriptor->type, &own);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    simdev_planner()->destroy(descriptor->own);
+    release_parts(descriptor);
+    *descriptor = (struct descriptor){.type = descriptor->type, .own = own};
+    return CUDNN_STATUS_SUCCESS;
 }
 
 static cudnnStatus_t set_handle(struct descriptor *descriptor, cudnnBackendAttributeName_t name,

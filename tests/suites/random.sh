@@ -99,7 +99,7 @@ sum_up() {
 directions() {
     local direction=$1 api problems
     for api in graph legacy; do
-        problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed $SEED)
+        problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
@@ -126,7 +126,7 @@ gradients() {
 # FORM COUNT TYPES LEAST: a fused form, of which cuDNN must take at least LEAST problems
 fused() {
     local form=$1 card=${FORM_CARD[$1]:-} problems ran
-    problems=(--fused "$form" --count "$2" --data integers --dtype "$3" --seed $SEED)
+    problems=(--fused "$form" --count "$2" --data integers --dtype "$3" --seed "$SEED")
     untiled "fused-$form" "$card" "${problems[@]}" --check
     ran=$(sed -nE '$s/.*: ([0-9]+) problems, ([0-9]+) refused.*/\1 - \2/p' "$work/fused-$form.log")
     verdict $((${ran:-0} < $4)) "fused-$form: $((${ran:-0})) problems that cuDNN takes, at least $4"
@@ -140,7 +140,7 @@ directions filter "$backward"
 further one-row forward 1024 80 --count "$((count / 4))" --dtype all --seed 7
 further one-row-data data 1024 80 --count "$((backward / 8))" --dtype all --seed 7
 further sweep forward 4 75 --sweep patch_conv --every "$every"
-further sweep-data data 4 75 --sweep patch_conv --every "$((2 * every + 1))"
+further sweep-data data 4 45 --sweep patch_conv --every "$((2 * every + 1))"
 gradients "$((backward / 2))"
 
 # Engines that are compiled for their problem take seconds to decide about: few of those, and only in the long run.

@@ -11,6 +11,7 @@ static const struct cs_summary_head head = {.version = "0.1.0",
                                             .vendor = "cuDNN 9.19.0",
                                             .policy = "fit",
                                             .config = "",
+                                            .bypass = "",
                                             .workspace = 64 << 20};
 
 static struct cs_account *new_account(void)
@@ -404,6 +405,33 @@ static void the_summary_of_a_report(void)
     free(account);
 }
 
+static void the_summary_names_what_bypasses(void)
+{
+    static const char rest[] =
+        "\n                  (RTLD_DEEPBIND or cuDNN linked statically: these convolutions are "
+        "not seen)\nworkspace ";
+    const struct {
+        const char *objects, *line;
+    } cases[] = {
+        {"libdeep.so", "\nbypassed by       libdeep.so"},
+        {"libdeep.so, libinside.so.1", "\nbypassed by       libdeep.so, libinside.so.1"},
+        {"liba_library_with_a_long_name.so, libanother_one.so.12, libthis_one_is_cut_off.so.2.0",
+         "\nbypassed by       liba_library_with_a_long_name.so, libanother_one.so.12,..."}};
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    summarise(account, &head);
+    CHECK(!strstr(text, "bypassed"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[300];
+        struct cs_summary_head bypassed = head;
+        bypassed.bypass = cases[i].objects;
+        summarise(account, &bypassed);
+        snprintf(want, sizeof want, "%s%s", cases[i].line, rest);
+        CHECK(strstr(text, want) != NULL);
+        check_form();
+    }
+    free(account);
+}
+
 /* More of everything than fits. */
 static void the_summary_of_a_large_program(void)
 {
@@ -429,6 +457,10 @@ static void the_summary_of_a_large_program(void)
                        "with/everything/else/convshim.ini";
     summarise(account, &long_head);
     check_golden("large");
+    long_head.bypass = "liba_library_with_a_long_name.so, libanother_one.so.12, "
+                       "libthis_one_is_cut_off.so.2.0, libnot_told.so, ...";
+    summarise(account, &long_head);
+    check_form();
     free(account);
 }
 
@@ -494,6 +526,7 @@ int main(void)
     TEST(reasons_have_their_texts);
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
+    TEST(the_summary_names_what_bypasses);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
     TEST(any_counters_keep_the_form);

@@ -172,7 +172,7 @@ static void check_change(const char *what, struct cs_problem problem, enum cs_st
 
 static void fused_refusals(void)
 {
-    struct cs_problem p = fused();
+    struct cs_problem p;
 #define CHANGE(change, status)                                                                     \
     do {                                                                                           \
         p = fused();                                                                               \

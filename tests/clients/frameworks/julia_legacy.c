@@ -5,8 +5,8 @@
 #include "looked_up.h"
 #include <dlfcn.h>
 
-/* The address sanitizer refuses RTLD_DEEPBIND. */
-#ifdef __SANITIZE_ADDRESS__
+/* Sanitizers refuse RTLD_DEEPBIND. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 const int look_up_flags = RTLD_LAZY | RTLD_LOCAL;
 #else
 const int look_up_flags = RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND;

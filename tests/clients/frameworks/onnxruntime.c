@@ -111,7 +111,7 @@ static bool run(struct session *session, struct operands *operands, int layers)
                 layer.post[d]++;
             }
             layer.size[0] -= 16 * e;
-            good = operands_open(&layer, (uint64_t)(20 + 2 * i + e), &own[e]);
+            good = operands_open(&layer, 20 + 2 * (uint64_t)i + (uint64_t)e, &own[e]);
         }
         good = good &&
                run_node(session, own, EXTENTS,

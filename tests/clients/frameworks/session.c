@@ -50,6 +50,8 @@ static bool fill(const struct tensor *tensor, struct rng rng, int64_t most, void
         dtype_store(tensor->type, *host, i, (float)rng_between(&rng, -most, most));
     TRY_CUDA(cudaMalloc(device, bytes), fail);
     TRY_CUDA(cudaMemcpy(*device, *host, bytes, cudaMemcpyHostToDevice), fail);
+    /* The session's stream does not wait for the default one. */
+    TRY_CUDA(cudaDeviceSynchronize(), fail);
     return true;
 fail:
     return false;
@@ -80,10 +82,11 @@ void operands_close(struct operands *operands)
 bool operands_restore(struct session *session, struct operands *operands, enum direction direction)
 {
     enum role role = result_of(direction);
-    TRY_CUDA(cudaStreamSynchronize(session->stream), fail);
-    TRY_CUDA(cudaMemcpy(operands->device[role], operands->host[role],
-                        tensor_storage_bytes(&operands->tensor[role]), cudaMemcpyHostToDevice),
+    TRY_CUDA(cudaMemcpyAsync(operands->device[role], operands->host[role],
+                             tensor_storage_bytes(&operands->tensor[role]), cudaMemcpyHostToDevice,
+                             session->stream),
              fail);
+    TRY_CUDA(cudaStreamSynchronize(session->stream), fail);
     return true;
 fail:
     return false;

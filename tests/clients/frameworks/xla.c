@@ -30,7 +30,7 @@ static bool guard(struct session *session, size_t bytes, char **zone_p)
     if (!session_memory(bytes + 2 * RED_ZONE, &zone))
         return false;
     *zone_p = zone;
-    TRY_CUDA(cudaMemset(zone, RED, bytes + 2 * RED_ZONE), fail);
+    TRY_CUDA(cudaMemsetAsync(zone, RED, bytes + 2 * RED_ZONE, session->stream), fail);
     return true;
 fail:
     cudaFree(zone);
@@ -174,7 +174,8 @@ static bool run(struct session *session, struct operands *operands, int layers)
         return false;
     for (int i = 0; i < layers; i++)
         for (int w = 0; w < WISHES && good; w++) {
-            good = cudaMemset(arena, RED, largest + 2 * RED_ZONE) == cudaSuccess &&
+            good = cudaMemsetAsync(arena, RED, largest + 2 * RED_ZONE, session->stream) ==
+                       cudaSuccess &&
                    execute(session, &operands[i], &wishes[w], &description[i][w], arena + RED_ZONE);
         }
     cudaFree(arena);

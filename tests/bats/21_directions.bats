@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# Backward-data and backward-filter, and by name the mistakes that other tilers made with results.
+load helper
+
+# tiled CONFIG [conv_random options]: the same results without and with the library, every integer as a plain host loop
+# has it.
+tiled()
+{
+    local config=$1
+    shift
+    plain "$APPS/conv_random" "$@" --check --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$config shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_equal "failed calls and lifeboats" "$(counted failed)$(counted lifeboat)" 00
+    # Where nothing wanted a workspace, the summary has no line about it.
+    ! grep -q 'largest told' shimmed.err || expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+}
+
+# random API DIRECTION CONFIG LEAST: at least LEAST of 60 problems rewritten.
+random()
+{
+    tiled "$3" --api "$1" --direction "$2" --count 60 --seed 33 --dtype all
+    expect_true "rewritten calls" "$(counted rewritten) >= $4"
+    expect_true "launches beyond one a call" "$(counted extra) > 0"
+}
+
+@test "backward-data, graph API, three tiles of everything: equal to the bit" {
+    random graph data "$EVERYTHING" 50
+}
+
+@test "backward-data, graph API, fit under 8 KiB: equal to the bit" {
+    random graph data "workspace=8KiB" 3
+}
+
+@test "backward-data, legacy API, three tiles of everything: equal to the bit" {
+    random legacy data "$EVERYTHING" 45
+}
+
+@test "backward-filter, graph API, three tiles of everything: equal to the bit" {
+    random graph filter "$EVERYTHING" 38
+}
+
+@test "backward-filter, graph API, fit under 8 KiB: equal to the bit" {
+    random graph filter "workspace=8KiB" 1
+}
+
+@test "backward-filter, legacy API, three tiles of everything: equal to the bit" {
+    random legacy filter "$EVERYTHING" 35
+}
+
+@test "filter gradients of real numbers: no further from float64 than the untiled ones" {
+    local problems=(--direction filter --data normal --count 60 --seed 3 --dtype all)
+    plain "$APPS/conv_random" "${problems[@]}" --dump plain.bin --reference exact.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "${problems[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_true "rewritten calls" "$(counted rewritten) >= 36"
+    "$APPS/compare" --reference exact.bin plain.bin shimmed.bin >compare.out 2>&1 || fail "the errors grew"
+}
+
+# The comparison itself: what is worse must not pass.
+@test "a comparison with float64 that finds the tiled result worse fails" {
+    local problem="direction=filter x=4x8x9x9 w=8x8x3x3 pre=1"
+    plain "$APPS/conv_random" --data normal --problem "$problem" --dump single.bin --reference exact.bin
+    plain "$APPS/conv_random" --data normal --seed 2 --problem "$problem" --dump other.bin
+    "$APPS/compare" --reference exact.bin single.bin single.bin
+    run "$APPS/compare" --reference exact.bin single.bin other.bin
+    [ "$status" = 1 ]
+    run "$APPS/compare" --reference exact.bin other.bin single.bin
+    [ "$status" = 0 ]
+}
+
+@test "transposed convolutions, strides over the kernel, last rows in no window" {
+    tiled "$EVERYTHING" --api both --direction data \
+        --problem "direction=data dtype=f16 x=2x16x32x32 w=16x16x4x4 stride=2 pre=1" \
+        --problem "direction=data dtype=bf16 x=2x16x31x33 w=16x16x4x4 stride=2 pre=1 beta=1" \
+        --problem "direction=data dtype=f16 x=2x16x23x17 w=16x16x2x2 stride=3" \
+        --problem "direction=data dtype=f16 x=1x16x25x17 w=16x16x3x3 stride=4 beta=-0.5" \
+        --problem "direction=data dtype=f32 x=3x16x24x18 w=16x16x5x5 stride=4x2 pre=2 alpha=2"
+    expect_true "rewritten calls" "$(counted rewritten) >= 7"
+}
+
+# on_axis AXIS [conv_random options]: all of it in tiles, some along the axis.
+on_axis()
+{
+    local axis=$1
+    shift
+    tiled "$EVERYTHING" --api both "$@"
+    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    grep -qE "  $axis x [23] " shimmed.err || fail "no tiles along $axis"
+}
+
+@test "as in µ-cuDNN: a filter gradient summed over parts of the batch keeps all parts, beta 0" {
+    tiled "$EVERYTHING" --api both --problem "direction=filter x=8x1x3x3 w=1x1x3x3"
+    expect_equal "rewritten calls" "$(counted rewritten)" 2
+    expect_equal "launches beyond one a call" "$(counted extra)" 4
+}
+
+@test "as in µ-cuDNN: a filter gradient summed over parts of the batch takes beta once" {
+    tiled "$EVERYTHING" --api both --problem "direction=filter x=8x1x3x3 w=1x1x3x3 beta=1" \
+        --problem "direction=filter x=9x1x3x3 w=1x1x3x3 beta=-0.5 alpha=2" \
+        --problem "direction=filter x=9x1x3x3 w=1x1x3x3 beta=2 alpha=0.5"
+    expect_equal "rewritten calls" "$(counted rewritten)" 6
+    expect_equal "launches beyond one a call" "$(counted extra)" 12
+}
+
+@test "as in ooc_cuDNN: each tile of output channels has its own filters" {
+    on_axis K --problem "dtype=f16 x=1x16x3x3 w=32x16x3x3" --problem "dtype=bf16 x=1x24x5x5 w=40x24x5x5 beta=1"
+}
+
+@test "as in ooc_cuDNN: each tile of a filter gradient has its own channels" {
+    tiled "workspace=128KiB" --api both --problem "direction=filter dtype=f16 x=1x64x24x24 w=64x64x3x3 pre=1" \
+        --problem "direction=filter dtype=bf16 x=1x64x24x24 w=64x64x3x3 pre=1 beta=1"
+    expect_equal "rewritten calls" "$(counted rewritten)" 4
+    grep -qE "  (K|C|KC) x [0-9]+ " shimmed.err || fail "no tiles along channels"
+}
+
+# Every thread has a stream and a workspace of its own, and operands that arrive on the stream just before.
+@test "as in ooc_cuDNN: streams share no workspace, tiles wait for the caller's stream, nothing is left behind" {
+    plain "$APPS/threads" --threads 3 --calls 300 --seed 5 --direction all
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/threads" --threads 3 --calls 300 --seed 5 --direction all
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_accounts_agree
+    expect_true "rewritten calls" "$(counted rewritten) >= 200"
+    expect_equal "streams" "$(device shimmed streams)" "$(device plain streams)"
+    expect_equal "bytes left" "$(device shimmed live_bytes)" 0
+}
+
+@test "as in ooc_cuDNN: tiles of fewer rows than the padding read nothing outside" {
+    tiled "policy=fixed;tiles=1024;threshold=0" --problem "dtype=f16 x=1x8x6x6 w=8x8x7x7 pre=6" \
+        --problem "dtype=f16 x=1x8x6x6 w=8x8x5x5 pre=4x0 post=1x3 stride=2x1" \
+        --problem "direction=data dtype=bf16 x=1x16x12x9 w=16x16x5x5 pre=4" \
+        --problem "direction=data dtype=f16 x=1x16x7x9 w=16x16x5x5 pre=4x2 post=0x3 stride=2x1"
+    expect_equal "rewritten calls" "$(counted rewritten)" 4
+    expect_true "launches beyond one a call" "$(counted extra) >= 24"
+}
+
+sweep()
+{
+    tiled "policy=fixed;tiles=4;threshold=0" --sweep patch_conv --every 401 --direction "$1"
+    expect_equal "settings" "$(counted calls)" 63
+    expect_true "rewritten calls" "$(counted rewritten) >= $2"
+}
+
+@test "as in patch_conv: its sweep comes out right or untouched, forward" {
+    sweep forward 50
+}
+
+@test "as in patch_conv: its sweep comes out right or untouched, backward-data" {
+    sweep data 28
+}
+
+@test "as in patch_conv: where nothing is saved, the summary says why" {
+    CONVSHIM_CONFIG="workspace=64MiB" shimmed "$APPS/conv_random" --direction all --count 10
+    expect_status 0
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "calls passed on for their size" "$(passed_because 'workspace within the limit')" 30
+}
+
+# answers plain|shimmed: all that autotuning is offered, as MODEL,LAYER,DTYPE,LAYOUT,ENGINE,STATUS,BYTES.
+answers()
+{
+    {
+        echo model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
+        echo "pytorch,31500,dgrad,1024,1,1,1024,1024,1,1,1,1,1,1,1,0,0,0,1,f16"
+    } >layer.csv
+    "$1" "$APPS/plan_layers" --csv layer.csv --direction data --all
+    expect_status 0
+}
+
+@test "pytorch 31500: a transposed convolution goes from gigabytes to under the limit, whatever autotuning picks" {
+    answers plain
+    planned_by_cudnn plain || cannot_run "no real cuDNN"
+    expect_true "answers over 4 GiB without" "$(awk -F, '$7 > 4294967296' plain.out | wc -l) >= 3"
+    answers shimmed
+    expect_equal "answers" "$(wc -l <shimmed.out)" "$(wc -l <plain.out)"
+    expect_equal "answers over 64 MiB with" "$(awk -F, 'NR > 1 && $7 > 67108864' shimmed.out | wc -l)" 0
+}
+
+@test "pytorch 22741: a filter gradient in 16 bits under the limit, equal to the bit" {
+    local problem="direction=filter dtype=f16 x=1x128x168x64 w=128x128x3x3 pre=1"
+    plain "$APPS/conv_random" --api both --problem "$problem" --dump plain.bin
+    CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both --problem "$problem" --dump shimmed.bin
+    expect_status 0
+    expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_equal "rewritten calls" "$(counted rewritten)" 2
+    expect_true "told <= limit" "$(told) <= 2097152"
+}
+
+@test "cudnn.torch 262: a width of 201 and one of 202 under the limit, equal to the bit" {
+    local problems=(--problem "x=1x164x17x201 w=256x164x3x1" --problem "x=1x164x17x202 w=256x164x3x1")
+    plain "$APPS/conv_random" --api both "${problems[@]}" --dump plain.bin
+    CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both "${problems[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_equal "rewritten calls" "$(counted rewritten)" 4
+    expect_true "told <= limit" "$(told) <= 2097152"
+}
