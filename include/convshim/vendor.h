@@ -8,6 +8,14 @@
 
 #include "convshim/problem.h"
 
+/* How far `build` may go from what the client chose. */
+enum cs_latitude {
+    CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
+    CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
+    CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
+    CS_LATITUDES
+};
+
 struct cs_vendor {
     void *ctx;
     bool compiles; /* the client's engine is compiled for every plan, which takes up to seconds */
@@ -24,6 +32,9 @@ struct cs_vendor {
     /* Destroys a kernel of either kind; NULL is allowed. Needs no ctx: kernels outlive the vendor
      * value. */
     void (*destroy)(void *kernel);
+
+    /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
+    void (*allow)(void *ctx, enum cs_latitude latitude);
 };
 
 #endif

@@ -68,6 +68,14 @@ static enum cs_status build_engine(const struct cs_target *target, const struct 
     return finish(&bench, target, configuration, kernel_p, workspace_p);
 }
 
+static bool alike(const struct cs_maker *maker, cudnnBackendDescriptor_t configuration)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_notes notes = cs_parts_notes(&bench, configuration);
+    cs_bench_clear(&bench);
+    return notes.numerical == maker->notes.numerical && notes.behaviour == maker->notes.behaviour;
+}
+
 /* What the heuristics offer for the tile itself, as long as it computes and behaves like the
  * client's engine. */
 static enum cs_status build_alike(const struct cs_maker *maker, const struct cs_problem *problem,
@@ -80,18 +88,46 @@ static enum cs_status build_alike(const struct cs_maker *maker, const struct cs_
                                       configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
         struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-        struct cs_notes notes = cs_parts_notes(&own, configuration[i]);
-        if (notes.numerical == maker->notes.numerical && notes.behaviour == maker->notes.behaviour)
+        if (alike(maker, configuration[i]))
             status = finish(&own, &maker->target, configuration[i], kernel_p, workspace_p);
-        cs_bench_clear(&own);
     }
     cs_bench_clear(&bench);
     return status;
 }
 
+/* Of what the heuristics offer and computes alike, the plan with the least workspace. */
+static enum cs_status build_least(const struct cs_maker *maker, const struct cs_problem *problem,
+                                  void **kernel_p, int64_t *workspace_p)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[RESULTS];
+    void *least = NULL;
+    int64_t least_workspace = 0;
+    int results = cs_parts_heuristics(&bench, &maker->target, problem, CUDNN_HEUR_MODE_A,
+                                      configuration, RESULTS);
+    for (int i = 0; i < results && (!least || least_workspace > 0); i++) {
+        struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        void *kernel;
+        int64_t workspace;
+        if (!alike(maker, configuration[i]) ||
+            finish(&own, &maker->target, configuration[i], &kernel, &workspace) != CS_OK)
+            continue;
+        bool better = !least || workspace < least_workspace;
+        destroy(better ? least : kernel);
+        least = better ? kernel : least;
+        least_workspace = better ? workspace : least_workspace;
+    }
+    cs_bench_clear(&bench);
+    if (!least)
+        return CS_REFUSED;
+    *kernel_p = least;
+    *workspace_p = least_workspace;
+    return CS_OK;
+}
+
 /* The client's engine with its own knobs; where they do not fit a smaller problem, with the
  * engine's defaults; where the engine does not, one that computes alike. */
-static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
+static enum cs_status build_near(const struct cs_maker *maker, const struct cs_problem *problem,
                                  void **kernel_p, int64_t *workspace_p)
 {
     const struct cs_engine plain = {.index = maker->engine.index};
@@ -102,6 +138,26 @@ static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_p
     if (status == CS_REFUSED)
         status = build_alike(maker, problem, kernel_p, workspace_p);
     return status;
+}
+
+static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
+                                 void **kernel_p, int64_t *workspace_p)
+{
+    const struct cs_engine plain = {.index = maker->engine.index};
+    switch (maker->latitude) {
+    case CS_ENGINE_DEFAULTS:
+        return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
+    case CS_ENGINE_ALIKE:
+        return build_least(maker, problem, kernel_p, workspace_p);
+    default:
+        return build_near(maker, problem, kernel_p, workspace_p);
+    }
+}
+
+static void allow(void *ctx, enum cs_latitude latitude)
+{
+    struct cs_maker *maker = ctx;
+    maker->latitude = latitude;
 }
 
 /* A legacy descriptor of a filter's elements, as the copies take it. */
@@ -216,5 +272,5 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy};
+    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy, allow};
 }

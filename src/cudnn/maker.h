@@ -2,6 +2,7 @@
 #ifndef CS_CUDNN_MAKER_H
 #define CS_CUDNN_MAKER_H
 
+#include "convshim/vendor.h"
 #include "cudnn/graph.h"
 #include "cudnn/parts.h"
 
@@ -10,6 +11,7 @@ struct cs_maker {
     struct cs_target target;   /* target.device is owned */
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
+    enum cs_latitude latitude; /* how far plans may go from it */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

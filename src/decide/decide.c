@@ -66,6 +66,29 @@ static enum cs_status list_tilings(struct cs_search *search, int64_t tiles)
     return tiles > 0 ? CS_OK : cs_search_products(search);
 }
 
+/* Slices of some engines want as much as the whole, with the client's knobs or with any. Then other
+ * knobs are next to what it chose, and after them another engine, for the whole problem. */
+static enum cs_status list_elsewhere(struct cs_search *search)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    const struct cs_vendor *vendor = search->vendor;
+    enum cs_probed probed;
+    int64_t bytes;
+    if (!vendor->allow || vendor->compiles)
+        return CS_OK;
+    search->latitude = CS_ENGINE_DEFAULTS;
+    search->asks_left += CS_LATITUDE_ASKS;
+    search->asks_kept = 1;
+    vendor->allow(vendor->ctx, search->latitude);
+    enum cs_status status = list_tilings(search, 0);
+    if (status != CS_OK || search->candidates > 1)
+        return status;
+    search->latitude = CS_ENGINE_ALIKE;
+    search->asks_left = 1;
+    vendor->allow(vendor->ctx, search->latitude);
+    return cs_search_probe(search, &whole, &probed, &bytes);
+}
+
 static const struct cs_candidate *
 pick(const struct cs_search *search, const struct cs_policy *policy, const struct cs_limits *limits)
 {
@@ -156,15 +179,19 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         /* A policy of fixed counts may well exceed the limit, but nothing may exceed what was
            wanted. */
         .limit = tiles > 0 || wanted < limits->workspace ? wanted : limits->workspace,
-        .asks_left = vendor->compiles ? COMPILED_ASKS : CS_MAX_ASKS - LIFEBOAT_ASKS,
+        .asks_left =
+            vendor->compiles ? COMPILED_ASKS : CS_MAX_ASKS - CS_LATITUDE_ASKS - LIFEBOAT_ASKS,
         .asks_kept = vendor->compiles ? 0 : PRODUCT_ASKS,
     };
     list_untiled(&search, wanted);
-    if (list_tilings(&search, tiles) != CS_OK)
+    enum cs_status status = list_tilings(&search, tiles);
+    if (status == CS_OK && search.candidates == 1 && tiles == 0)
+        status = list_elsewhere(&search);
+    if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
     const struct cs_candidate *best = pick(&search, policy, limits);
-    if (!best || best->tiling.axis[0] == CS_AXIS_NONE)
+    if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 
     struct cs_decision decision = {
@@ -174,6 +201,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .wanted = wanted,
         .told = wanted,
         .scratch = best->workspace,
+        .latitude = search.latitude,
     };
     if (!policy->report_only) {
         decision.reason = find_lifeboat(&search, limits, &decision);

@@ -18,6 +18,7 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
+    enum cs_latitude latitude; /* that the tiling was found with */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 
@@ -28,7 +29,8 @@ struct cs_decision {
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
  * `wanted` is ever taken. */
 enum {
-    CS_MAX_ASKS = 48
+    CS_MAX_ASKS = 72,
+    CS_LATITUDE_ASKS = 24 /* of them, for latitudes beyond the client's knobs */
 };
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,

@@ -12,14 +12,15 @@ enum {
 struct cs_search {
     const struct cs_problem *problem;
     const struct cs_vendor *vendor;
-    int64_t wanted;      /* bytes of the untiled plan */
-    int64_t limit;       /* bytes that a tiling may need to be listed */
-    int64_t asks_left;   /* vendor plans that may still be built */
-    int64_t asks_kept;   /* of these for products, as long as no tiling is listed */
-    int64_t asked;       /* vendor plans built, refused ones too */
-    int64_t answered;    /* those that were not refused */
-    bool overflowed;     /* some cut left 64 bits */
-    struct cs_plan plan; /* the cut under examination */
+    int64_t wanted;            /* bytes of the untiled plan */
+    int64_t limit;             /* bytes that a tiling may need to be listed */
+    int64_t asks_left;         /* vendor plans that may still be built */
+    int64_t asks_kept;         /* of these for products, as long as no tiling is listed */
+    int64_t asked;             /* vendor plans built, refused ones too */
+    int64_t answered;          /* those that were not refused */
+    enum cs_latitude latitude; /* of the asks */
+    bool overflowed;           /* some cut left 64 bits */
+    struct cs_plan plan;       /* the cut under examination */
     int candidates;
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };

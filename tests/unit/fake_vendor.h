@@ -23,12 +23,20 @@ struct fake {
     int64_t negative_at;
     int64_t lifeboat;      /* what the lifeboat needs */
     bool lifeboat_exceeds; /* it tells more than it was allowed */
+    int64_t stubborn;      /* what every plan needs with less latitude than `helps`; 0: not so */
+    enum cs_latitude helps;
+    enum cs_latitude latitude; /* that was allowed */
+    int64_t alike;             /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
 };
 
 static inline int64_t formula(const struct fake *fake, const struct cs_problem *problem)
 {
     int64_t x = 0, y = 0, w = 0;
+    if (fake->stubborn > 0 && fake->latitude < fake->helps)
+        return fake->stubborn;
+    if (fake->stubborn > 0 && fake->helps == CS_ENGINE_ALIKE)
+        return fake->alike;
     if (cs_tensor_bytes(&problem->tensor[CS_X], &x) != CS_OK ||
         cs_tensor_bytes(&problem->tensor[CS_FILTER], &w) != CS_OK ||
         cs_tensor_bytes(&problem->tensor[CS_Y], &y) != CS_OK)
@@ -83,6 +91,12 @@ static inline enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kern
     return CS_OK;
 }
 
+static inline void fake_allow(void *ctx, enum cs_latitude latitude)
+{
+    struct fake *fake = ctx;
+    fake->latitude = latitude;
+}
+
 static inline void fake_destroy(void *kernel)
 {
     if (kernel)
@@ -97,8 +111,10 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
                                .compiles = fake->compiles,
                                .build = fake_build,
                                .lifeboat = fake_lifeboat,
-                               .destroy = fake_destroy};
+                               .destroy = fake_destroy,
+                               .allow = fake->stubborn > 0 ? fake_allow : NULL};
     fake->calls = fake->live = 0;
+    fake->latitude = CS_CLIENTS_KNOBS;
     struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
     CHECK_INT(decision.asked, fake->calls);

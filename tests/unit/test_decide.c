@@ -306,6 +306,41 @@ static void policies_of_all_sorts(void)
     CHECK_INT(listed_over, 0);
 }
 
+/* Slices with the client's knobs want as much as the whole: the engine's own knobs are next, then
+ * another engine for the whole. */
+static void other_knobs_and_engines(void)
+{
+    const struct cs_policy *fit = cs_policy_find("fit"), *fixed = cs_policy_find("fixed");
+    struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
+    struct cs_limits limits = {64 * MIB, -1, 4};
+    struct fake fake = vae_vendor();
+    int64_t wanted = formula(&fake, &problem);
+    fake.stubborn = wanted;
+
+    fake.helps = CS_ENGINE_DEFAULTS;
+    struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.latitude, CS_ENGINE_DEFAULTS);
+    CHECK_INT(decision.tiles, 9);
+    check_true(&fake, &problem, &decision);
+
+    fake.helps = CS_ENGINE_ALIKE;
+    fake.alike = 3 * MIB;
+    decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.latitude, CS_ENGINE_ALIKE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_NONE);
+    CHECK_INT(decision.told, 3 * MIB);
+    check_true(&fake, &problem, &decision);
+
+    fake.alike = 64 * MIB + 1;
+    CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_TILING);
+    fake.alike = 3 * MIB;
+    CHECK_INT(decide(&fake, &problem, wanted, fixed, &limits).latitude, CS_CLIENTS_KNOBS);
+    fake.compiles = true;
+    CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_TILING);
+}
+
 int main(void)
 {
     TEST(small_asks_nothing);
@@ -317,5 +352,6 @@ int main(void)
     TEST(off_reports_what_fit_does);
     TEST(fixed_takes_the_count);
     TEST(policies_of_all_sorts);
+    TEST(other_knobs_and_engines);
     return REPORT();
 }
