@@ -87,7 +87,7 @@ conf/convshim.ini: include/convshim/options.def scripts/gen-conf scripts/gen-con
 
 # --- library ----------------------------------------------------------------------------------------------------------
 $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
-	$(call say,LD)$(CC) $(LDLIB) -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
 $(call objects,$(pure)): INCLUDES := $(PURE)
@@ -138,7 +138,8 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
-              libloader_early.so libloader_other.so loader)
+              libloader_early.so libloader_other.so loader \
+              libwork_lazy.so libwork_noplt.so libwork_static.so bypass bypass_static)
 include tests/clients/frontend/rules.mk
 include tests/clients/frameworks/rules.mk
 clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
@@ -148,9 +149,19 @@ CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
 SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 
-$(B)/clients/libwork.so: tests/clients/work.c $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(B)/clients/plans: tests/clients/plans.c $(clientbase) $(clientdep) $(simdev)
+# Bound as the compiler's default is, at the first call, and at load.
+$(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
+$(B)/clients/libwork_noplt.so: BIND := -fno-plt
+$(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/clients/work.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+# Their cuDNN is their own, and its functions are exported.
+$(B)/clients/libwork_static.so: tests/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
+$(B)/clients/bypass_static: tests/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
+$(B)/clients/bypass: tests/clients/bypass.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
+$(B)/clients/plans: tests/clients/plans.c tests/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)

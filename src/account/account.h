@@ -85,6 +85,7 @@ struct cs_summary_head {
     const char *vendor;  /* "cuDNN 9.19.0" or "" */
     const char *policy;
     const char *config; /* the file read, "" for built-in defaults */
+    const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
     int64_t workspace;  /* the limit in force, bytes */
 };
 

@@ -13,8 +13,8 @@ enum {
     REASON = 26 /* columns that long shapes leave to a reason */
 };
 
-/* Head, calls, workspace, launches, heading and rest of the spikes. */
-_Static_assert(CS_REASONS - 1 + SPIKES + 6 <= LINES, "the reasons no longer fit the summary");
+/* Head, calls, two of what bypasses, workspace, launches, heading and rest of the spikes. */
+_Static_assert(CS_REASONS - 1 + SPIKES + 8 <= LINES, "the reasons no longer fit the summary");
 
 struct text {
     char *to;
@@ -159,8 +159,11 @@ static void fill_row(struct row *row, const struct cs_site_facts *facts)
     row->told[0] = '\0';
     if (facts->reason == CS_REASON_NONE || possible) {
         cs_size_text(row->told, facts->told);
-        snprintf(row->tiles, sizeof row->tiles, possible ? "(%s x %lld possible)" : "%s x %lld",
-                 cs_tiling_name(&facts->tiling), (long long)facts->tiles);
+        char tiling[48] = "other engine";
+        if (facts->tiling.axis[0] != CS_AXIS_NONE)
+            snprintf(tiling, sizeof tiling, "%s x %lld", cs_tiling_name(&facts->tiling),
+                     (long long)facts->tiles);
+        snprintf(row->tiles, sizeof row->tiles, possible ? "(%s possible)" : "%s", tiling);
     } else {
         snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
     }
@@ -317,6 +320,18 @@ static void append_passed(struct text *text, const struct cs_account *account, i
     }
 }
 
+static void append_bypass(struct text *text, const char *objects)
+{
+    char names[COLUMNS + 1];
+    if (!*objects)
+        return;
+    snprintf(names, sizeof names, "%s", objects);
+    clip(names, COLUMNS - LABEL);
+    append(text, "%-*s%s", LABEL, "bypassed by", names);
+    append(text, "%-*s(RTLD_DEEPBIND or cuDNN linked statically: these convolutions are not seen)",
+           LABEL, "");
+}
+
 static void append_workspace(struct text *text, const struct cs_account *account, int64_t limit)
 {
     char wanted[CS_SIZE_TEXT], told[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
@@ -350,6 +365,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_head(&out, head);
     append_calls(&out, account, width);
     append_passed(&out, account, width);
+    append_bypass(&out, head->bypass);
     append_workspace(&out, account, head->workspace);
     append(&out, "%-*s%*lld (lifeboat %lld, failed %lld)", LABEL, "extra launches", width,
            (long long)extra, (long long)account->lifeboats, (long long)account->failed);

@@ -14,6 +14,10 @@ static _Atomic(const struct cs_real *) bound;
 static const struct cs_runtime no_runtime;
 static _Atomic(const struct cs_runtime *) bound_runtime;
 
+enum {
+    MAX_FILES = 2048
+};
+
 /* Where the functions are looked for: one cuDNN, the dispatcher where it is loaded, else the
  * sub-libraries that a program linked alone, then whatever comes behind us. */
 struct places {
@@ -31,14 +35,63 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
-/* A dispatcher of another name: an older version's, or renamed by who packed it. */
-static int place_renamed(struct dl_phdr_info *object, size_t size, void *places)
+/* The files of all that is loaded. Collected first: the loader's list must not be held while the
+ * loader is asked. */
+struct files {
+    const char *path[MAX_FILES];
+    int count;
+};
+
+static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 {
-    const char *slash = strrchr(object->dlpi_name, '/');
-    const char *file = slash ? slash + 1 : object->dlpi_name;
+    struct files *files = opaque;
     (void)size;
+    if (files->count < MAX_FILES && object->dlpi_name[0] != '\0')
+        files->path[files->count++] = object->dlpi_name;
+    return 0;
+}
+
+/* A dispatcher of another name: an older version's, or renamed by who packed it. */
+static bool renamed(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
     return strncmp(file, "libcudnn", strlen("libcudnn")) == 0 &&
-           strchr(".-", file[strlen("libcudnn")]) && place(places, object->dlpi_name);
+           strchr(".-", file[strlen("libcudnn")]);
+}
+
+/* A library that has cuDNN in itself and exports it: its own calls reach us. */
+static bool has_inside(void *library)
+{
+    Dl_info there;
+    void *address = cs_dlsym_libc().dlsym(library, "cudnnGetVersion");
+    void *own = NULL;
+    return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
+}
+
+static bool place_other(struct places *places, const char *path, bool (*wanted)(void *library))
+{
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return false;
+    if (wanted && !wanted(library)) {
+        dlclose(library);
+        return false;
+    }
+    places->library[places->count++] = library;
+    return true;
+}
+
+static void find_others(struct places *places)
+{
+    struct files files = {.count = 0};
+    dl_iterate_phdr(add_file, &files);
+    for (int i = 0; i < files.count; i++)
+        if (renamed(files.path[i]) && place_other(places, files.path[i], NULL))
+            return;
+    for (int i = 0; i < files.count; i++)
+        if (place_other(places, files.path[i], has_inside))
+            return;
 }
 
 static void find_places(struct places *places)
@@ -49,7 +102,7 @@ static void find_places(struct places *places)
     place(places, "libcudnn_cnn.so.9");
     place(places, "libcudnn_ops.so.9");
     if (places->count == 0)
-        dl_iterate_phdr(place_renamed, places);
+        find_others(places);
     places->library[places->count++] = RTLD_NEXT;
 }
 

@@ -1,12 +1,14 @@
 #include "shim/instance.h"
 
 #include "base/log.h"
+#include "shim/bypass.h"
 #include <errno.h>
 #include <stdlib.h>
 
 enum {
     MAX_POLICIES = 32,
-    SUMMARY_BYTES = 8192
+    SUMMARY_BYTES = 8192,
+    BYPASS_BYTES = 200
 };
 
 enum state {
@@ -28,14 +30,17 @@ static void note(void *ctx, const char *line)
 static void summary_at_exit(void)
 {
     static char text[SUMMARY_BYTES];
-    char vendor[64];
+    char vendor[64], bypass[BYPASS_BYTES] = "";
     if (instance->config.summary == CS_SUMMARY_OFF)
         return;
+    if (instance->account.calls > 0)
+        cs_bypass_find(bypass, sizeof bypass);
     cs_vendor_version(vendor, sizeof vendor);
     struct cs_summary_head head = {.version = CS_VERSION,
                                    .vendor = vendor,
                                    .policy = instance->policy->name,
                                    .config = instance->config.source,
+                                   .bypass = bypass,
                                    .workspace = instance->limits.workspace};
     if (cs_summary_text(&instance->account, &head, text, sizeof text) > 0)
         cs_log_text(text);

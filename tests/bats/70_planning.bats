@@ -164,3 +164,11 @@ expect_rewritten()
     expect_status 1
     grep -q 'cudnnBackendPopulateCudaGraph' plain.err && grep -q 'cudnnBackendPopulateCudaGraph' shimmed.err
 }
+
+@test "a rewritten plan whose first execution is captured, and replayed" {
+    plain "$CLIENTS/plans" captured
+    expect_status 0
+    planned captured
+    expect_rewritten 1
+    expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
+}

@@ -1,6 +1,6 @@
 /* Plans one convolution through the backend API in the ways of different clients. Prints the
  * workspace that cuDNN told; the status is 0 if all that it told agrees and the result is right. */
-#include "layer.h"
+#include "plans.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,39 +12,11 @@ enum {
     ROUNDS = 60
 };
 
-enum part {
-    PART_X,
-    PART_W,
-    PART_Y,
-    PART_CONV,
-    PART_OPERATION,
-    PART_GRAPH,
-    PART_HEURISTICS,
-    PART_ENGINE,
-    PART_CONFIG,
-    PART_CACHE,
-    PART_PLAN,
-    PARTS
-};
-
-/* All descriptors behind one plan. */
-struct chain {
-    cudnnBackendDescriptor_t part[PARTS];
-};
-
 /* What XLA remembers of a plan. */
 struct recipe {
     int64_t engine, knobs;
     cudnnBackendKnobType_t type[MAX_KNOBS];
     int64_t value[MAX_KNOBS];
-};
-
-struct client {
-    cudnnHandle_t handle;
-    struct conv_problem problem;
-    struct problem_data data;
-    void *x, *w, *y, *workspace;
-    void *expected, *result;
 };
 
 /* What some clients do beside the rest. */
@@ -238,7 +210,7 @@ fail:
     return false;
 }
 
-static bool make_chain(const struct client *client, struct chain *chain)
+bool plans_make(const struct client *client, struct chain *chain)
 {
     return make_graph(client, chain) && ask_config(chain) && make_plan(chain);
 }
@@ -277,7 +249,7 @@ static bool equal(const char *what, int64_t got, int64_t wanted)
 }
 
 /* Configuration and plan must tell the same. */
-static bool told(const struct chain *chain, int64_t *bytes)
+bool plans_told(const struct chain *chain, int64_t *bytes)
 {
     int64_t config = -1;
     if (!ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &config) ||
@@ -286,7 +258,7 @@ static bool told(const struct chain *chain, int64_t *bytes)
     return equal("the configuration tells", config, *bytes);
 }
 
-static bool make_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack)
+bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack)
 {
     static const int64_t ids[] = {'w', 'y', 'x'};
     void *const pointers[] = {client->w, client->y, client->x};
@@ -302,7 +274,7 @@ fail:
     return false;
 }
 
-static bool result_right(const struct client *client)
+bool plans_right(const struct client *client)
 {
     size_t bytes = tensor_storage_bytes(&client->problem.y);
     TRY_CUDA(cudaMemcpy(client->result, client->y, bytes, cudaMemcpyDeviceToHost), fail);
@@ -318,7 +290,7 @@ static bool execute(const struct client *client, cudnnBackendDescriptor_t plan,
 {
     TRY_CUDA(cudaMemset(client->y, 0xff, tensor_storage_bytes(&client->problem.y)), fail);
     TRY_CUDNN(cudnnBackendExecute(client->handle, plan, pack), fail);
-    return result_right(client);
+    return plans_right(client);
 fail:
     return false;
 }
@@ -329,7 +301,7 @@ static bool run(struct client *client, cudnnBackendDescriptor_t plan, int64_t by
     cudnnBackendDescriptor_t pack = NULL;
     if (bytes > 0)
         TRY_CUDA(cudaMalloc(&client->workspace, (size_t)bytes), fail);
-    bool right = make_pack(client, client->workspace, &pack) && execute(client, plan, pack);
+    bool right = plans_pack(client, client->workspace, &pack) && execute(client, plan, pack);
     cudnnBackendDestroyDescriptor(pack);
     cudaFree(client->workspace);
     client->workspace = NULL;
@@ -340,7 +312,7 @@ fail:
 
 static bool run_channels(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    return make_chain(client, chain) && told(chain, bytes) &&
+    return plans_make(client, chain) && plans_told(chain, bytes) &&
            run(client, chain->part[PART_PLAN], *bytes);
 }
 
@@ -368,15 +340,16 @@ static bool run_config_first(struct client *client, struct chain *chain, int64_t
     int64_t before = -1;
     if (!make_graph(client, chain) || !ask_config(chain) ||
         !ask_workspace(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, &before) ||
-        !make_plan(chain) || !told(chain, bytes) || !equal("the plan tells", *bytes, before))
+        !make_plan(chain) || !plans_told(chain, bytes) || !equal("the plan tells", *bytes, before))
         return false;
     chain_drop(chain, PART_PLAN, PART_PLAN);
-    return make_plan(chain) && told(chain, bytes) && equal("the second plan tells", *bytes, before);
+    return make_plan(chain) && plans_told(chain, bytes) &&
+           equal("the second plan tells", *bytes, before);
 }
 
 static bool run_orphan(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    if (!make_chain(client, chain) || !told(chain, bytes))
+    if (!plans_make(client, chain) || !plans_told(chain, bytes))
         return false;
     chain_drop(chain, 0, PART_CONFIG);
     return run(client, chain->part[PART_PLAN], *bytes);
@@ -486,11 +459,11 @@ static bool run_rebuilt(struct client *client, struct chain *chain, int64_t *byt
 {
     struct recipe recipe = {.engine = -1};
     int64_t first = -1;
-    if (!make_chain(client, chain) || !told(chain, &first) || !read_recipe(chain, &recipe))
+    if (!plans_make(client, chain) || !plans_told(chain, &first) || !read_recipe(chain, &recipe))
         return false;
     chain_drop(chain, 0, PART_PLAN);
     return make_graph(client, chain) && make_engine(chain, &recipe) &&
-           make_config(chain, &recipe) && make_plan(chain) && told(chain, bytes) &&
+           make_config(chain, &recipe) && make_plan(chain) && plans_told(chain, bytes) &&
            equal("the rebuilt plan tells", *bytes, first) &&
            run(client, chain->part[PART_PLAN], *bytes);
 }
@@ -502,13 +475,13 @@ static bool run_reused(struct client *client, struct chain *chain, int64_t *byte
     int64_t before = -1;
     int64_t small = -1;
     other.problem.x.size[0] = other.problem.y.size[0] = 1;
-    if (!make_chain(client, chain) || !told(chain, &before))
+    if (!plans_make(client, chain) || !plans_told(chain, &before))
         return false;
     chain_drop(chain, 0, PART_PLAN);
     for (int i = 0; i < ROUNDS; i++) {
         struct client *turn = i % 2 != 0 ? client : &other;
         int64_t *last = i % 2 != 0 ? &before : &small;
-        if (!make_chain(turn, chain) || !told(chain, bytes) ||
+        if (!plans_make(turn, chain) || !plans_told(chain, bytes) ||
             (*last >= 0 && !equal("a later plan tells", *bytes, *last)) ||
             (i % 2 != 0 && !run(client, chain->part[PART_PLAN], *bytes)))
             return false;
@@ -525,8 +498,8 @@ static bool run_early_pack(struct client *client, struct chain *chain, int64_t *
 {
     cudnnBackendDescriptor_t pack = NULL;
     TRY_CUDA(cudaMalloc(&client->workspace, 1 << 20), fail);
-    bool right = make_pack(client, client->workspace, &pack) && make_chain(client, chain) &&
-                 told(chain, bytes) && execute(client, chain->part[PART_PLAN], pack);
+    bool right = plans_pack(client, client->workspace, &pack) && plans_make(client, chain) &&
+                 plans_told(chain, bytes) && execute(client, chain->part[PART_PLAN], pack);
     cudnnBackendDestroyDescriptor(pack);
     return right;
 fail:
@@ -536,8 +509,8 @@ fail:
 static bool run_no_workspace(struct client *client, struct chain *chain, int64_t *bytes)
 {
     cudnnBackendDescriptor_t pack = NULL;
-    bool right = make_chain(client, chain) && told(chain, bytes) &&
-                 make_pack(client, NULL, &pack) && execute(client, chain->part[PART_PLAN], pack);
+    bool right = plans_make(client, chain) && plans_told(chain, bytes) &&
+                 plans_pack(client, NULL, &pack) && execute(client, chain->part[PART_PLAN], pack);
     cudnnBackendDestroyDescriptor(pack);
     return right;
 }
@@ -567,7 +540,7 @@ fail:
 static bool run_json(struct client *client, struct chain *chain, int64_t *bytes)
 {
     int64_t length = 0;
-    if (!make_chain(client, chain))
+    if (!plans_make(client, chain))
         return false;
     TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_PLAN],
                                        CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
@@ -582,71 +555,6 @@ static bool run_json(struct client *client, struct chain *chain, int64_t *bytes)
     return right;
 fail:
     return false;
-}
-
-/* Runs a graph once and looks at what came out. */
-static bool launch_graph(struct client *client, cudaGraph_t graph)
-{
-    cudaGraphExec_t exec = NULL;
-    bool right = false;
-    TRY_CUDA(cudaMemset(client->y, 0x3f, tensor_storage_bytes(&client->problem.y)), done);
-    TRY_CUDA(cudaGraphInstantiate(&exec, graph, 0), done);
-    TRY_CUDA(cudaGraphLaunch(exec, NULL), done);
-    TRY_CUDA(cudaDeviceSynchronize(), done);
-    right = result_right(client);
-done:
-    if (exec != NULL)
-        cudaGraphExecDestroy(exec);
-    return right;
-}
-
-/* cudnn-frontend puts what cuDNN populated into a graph of its own, and hands that graph's copy
- * over for the update. */
-static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t plan,
-                                cudaGraph_t outer, cudaGraph_t inner)
-{
-    cudnnBackendDescriptor_t pack = NULL;
-    cudaGraphNode_t node;
-    cudaGraph_t copy;
-    void *before = client->y;
-    bool right = false;
-    if (!make_pack(client, client->workspace, &pack))
-        goto done;
-    TRY_CUDNN(cudnnBackendPopulateCudaGraph(client->handle, plan, pack, inner), done);
-    TRY_CUDA(cudaGraphAddChildGraphNode(&node, outer, NULL, 0, inner), done);
-    if (!launch_graph(client, outer))
-        goto done;
-    cudnnBackendDestroyDescriptor(pack);
-    pack = NULL;
-    TRY_CUDA(cudaMalloc(&client->y, tensor_storage_bytes(&client->problem.y)), done);
-    TRY_CUDA(cudaFree(before), done);
-    if (!make_pack(client, client->workspace, &pack))
-        goto done;
-    TRY_CUDA(cudaGraphChildGraphNodeGetGraph(node, &copy), done);
-    TRY_CUDNN(cudnnBackendUpdateCudaGraph(client->handle, plan, pack, copy), done);
-    right = launch_graph(client, outer);
-done:
-    if (pack != NULL)
-        cudnnBackendDestroyDescriptor(pack);
-    return right;
-}
-
-static bool run_populate(struct client *client, struct chain *chain, int64_t *bytes)
-{
-    cudaGraph_t outer = NULL, inner = NULL;
-    bool right = false;
-    if (!make_chain(client, chain) || !told(chain, bytes))
-        return false;
-    TRY_CUDA(cudaMalloc(&client->workspace, *bytes > 0 ? (size_t)*bytes : 1), done);
-    TRY_CUDA(cudaGraphCreate(&outer, 0), done);
-    TRY_CUDA(cudaGraphCreate(&inner, 0), done);
-    right = populate_and_update(client, chain->part[PART_PLAN], outer, inner);
-done:
-    if (inner != NULL)
-        cudaGraphDestroy(inner);
-    if (outer != NULL)
-        cudaGraphDestroy(outer);
-    return right;
 }
 
 static bool upload(struct client *client)
@@ -712,7 +620,8 @@ static const struct {
     {"early_pack", run_early_pack},
     {"no_workspace", run_no_workspace},
     {"json", run_json},
-    {"populate", run_populate},
+    {"populate", plans_populate},
+    {"captured", plans_capture},
 };
 
 int main(int argc, char **argv)

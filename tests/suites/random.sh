@@ -5,7 +5,7 @@
 #
 # Integer data whose sums are exact, so results must be equal to the bit however a problem is cut; filter gradients also
 # with real numbers, where the tiled result must be no further from float64 than the untiled one. A COUNT below 2000 is
-# the short run: half of the backward problems, which cost more, and of the fused forms those that need no compiler.
+# the short run: a third of the backward problems, which cost more, and of the fused forms those that need no compiler.
 set -uo pipefail
 build=$(realpath "$1") count=$2 every=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -133,7 +133,7 @@ fused() {
     tiled fused "fused-$form" "$card" "$EVERYTHING" 70 --exact "${problems[@]}"
 }
 
-backward=$((count < 2000 ? (count + 1) / 2 : count))
+backward=$((count < 2000 ? (count + 2) / 3 : count))
 directions forward "$count"
 directions data "$backward"
 directions filter "$backward"

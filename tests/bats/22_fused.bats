@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# Convolutions fused with pointwise operations, in the forms that frameworks build.
+load helper
+
+# fused LEAST [conv_random options]: the same results without and with the library, near a plain host loop; at least
+# LEAST problems that cuDNN takes, all of them in tiles.
+fused()
+{
+    local least=$1
+    shift
+    plain "$APPS/conv_random" "$@" --check --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_true "rewritten calls" "$(counted rewritten) >= $least"
+    expect_equal "failed calls and lifeboats" "$(counted failed)$(counted lifeboat)" 00
+}
+
+# The programs that follow run on an Ampere card: cuDNN fuses operations on the filter there only.
+ampere()
+{
+    sed 's/"deviceVer": *900/"deviceVer": 800/' "$ROOT/conf/devices/h200.json" >ampere.json
+    export SIMDEV_PROFILE=$PWD/ampere.json
+}
+
+@test "PyTorch: convolution, sum with z, bias, ReLU; z also in place with alpha2 0" {
+    fused 5 --fused residual --count 7 --seed 4 --dtype f16
+    grep -aq '0\*[0-9]*(result)' plain.bin || fail "no problem in place"
+}
+
+@test "XLA: convolution, scale, side input, bias, activation" {
+    fused 2 --fused scaled --count 2 --seed 7
+}
+
+@test "ONNX Runtime and cudnn-frontend: convolution, bias, activation" {
+    fused 3 --fused activation --count 3 --seed 5
+}
+
+@test "operands that are broadcast along some dimensions" {
+    fused 2 --fused broadcast --count 2 --seed 4
+}
+
+@test "a scale or ReLU before the convolution" {
+    fused 1 --fused input --count 2 --seed 4
+}
+
+@test "a scale or ReLU of the filter before the convolution" {
+    ampere
+    fused 10 --fused filter --count 24 --seed 4 --dtype f16
+}
+
+@test "cudnnConvolutionBiasActivationForward: ReLU and identity, z in place or not, alpha2 0 or not" {
+    local words
+    plain "$APPS/conv_random" --fused legacy --count 60 --seed 4 --dtype all --check --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" --fused legacy --count 60 --seed 4 --dtype all --check \
+        --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_true "rewritten calls" "$(counted rewritten) >= 25"
+    for words in 'identity' 'relu' '(result)' ',0\*' ',2\*'; do
+        grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"
+    done
+}
+
+@test "cudnnConvolutionBiasActivationForward: alpha1 other than 1" {
+    plain "$APPS/conv_random" --fused legacy --count 60 --seed 4 --dtype all --check --dump plain.bin
+    grep -aqE 'add\((-1|0\.5|2)\*v.*status=ok' plain.bin || fail "none was run"
+}

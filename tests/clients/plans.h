@@ -1,0 +1,52 @@
+/* One convolution planned through the backend API, and what the modes of `plans` share. */
+#ifndef PLANS_H
+#define PLANS_H
+
+#include "layer.h"
+
+enum part {
+    PART_X,
+    PART_W,
+    PART_Y,
+    PART_CONV,
+    PART_OPERATION,
+    PART_GRAPH,
+    PART_HEURISTICS,
+    PART_ENGINE,
+    PART_CONFIG,
+    PART_CACHE,
+    PART_PLAN,
+    PARTS
+};
+
+/* All descriptors behind one plan. */
+struct chain {
+    cudnnBackendDescriptor_t part[PARTS];
+};
+
+struct client {
+    cudnnHandle_t handle;
+    struct conv_problem problem;
+    struct problem_data data;
+    void *x, *w, *y, *workspace;
+    void *expected, *result;
+};
+
+/* A plan by the first answer of the heuristics, all descriptors before it included. */
+bool plans_make(const struct client *client, struct chain *chain);
+
+/* The workspace that the plan tells; false if its configuration tells another. */
+bool plans_told(const struct chain *chain, int64_t *bytes);
+
+/* A finalized variant pack of the client's memory; the caller destroys it. */
+bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack);
+
+/* Waits, and compares the output with what it should be. */
+bool plans_right(const struct client *client);
+
+/* Modes: the plan as nodes that cuDNN puts into a CUDA graph, and its execution captured from a
+ * stream. */
+bool plans_populate(struct client *client, struct chain *chain, int64_t *bytes);
+bool plans_capture(struct client *client, struct chain *chain, int64_t *bytes);
+
+#endif
