@@ -12,6 +12,7 @@ struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
     int64_t threshold; /* calls that want no more than this are left alone */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
+    bool brought;      /* workspace is what the caller has brought: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */

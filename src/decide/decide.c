@@ -164,6 +164,14 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
     };
 }
 
+/* A policy of fixed counts may exceed what the user allows, but nothing exceeds what was wanted or
+ * what is there. */
+static int64_t most_scratch(int64_t tiles, int64_t wanted, const struct cs_limits *limits)
+{
+    bool free = tiles > 0 && !limits->brought;
+    return free || wanted < limits->workspace ? wanted : limits->workspace;
+}
+
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor)
@@ -176,9 +184,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .problem = problem,
         .vendor = vendor,
         .wanted = wanted,
-        /* A policy of fixed counts may well exceed the limit, but nothing may exceed what was
-           wanted. */
-        .limit = tiles > 0 || wanted < limits->workspace ? wanted : limits->workspace,
+        .limit = most_scratch(tiles, wanted, limits),
         .asks_left =
             vendor->compiles ? COMPILED_ASKS : CS_MAX_ASKS - CS_LATITUDE_ASKS - LIFEBOAT_ASKS,
         .asks_kept = vendor->compiles ? 0 : PRODUCT_ASKS,

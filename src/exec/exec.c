@@ -138,7 +138,7 @@ struct cs_outcome cs_exec_run(const struct cs_plan *plan, const struct cs_gpu *g
     struct bound bound[CS_MAX_TILES];
     struct cs_addresses addresses = {0};
     enum sharing shared = sharing(&plan->problem, base);
-    if (shared == MIXED || !lay_out_scratch(plan, base, &addresses) ||
+    if (plan->tiles == 0 || shared == MIXED || !lay_out_scratch(plan, base, &addresses) ||
         bind_all(plan, gpu, base, &addresses, bound) != 0)
         return cs_exec_lifeboat(gpu);
 

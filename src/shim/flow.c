@@ -7,8 +7,10 @@
 static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *request)
 {
     struct cs_limits limits = cs->limits;
-    if (request->limit > 0)
+    if (request->limit > 0) {
         limits.workspace = limits.threshold = request->limit;
+        limits.brought = true;
+    }
     return limits;
 }
 

@@ -224,20 +224,23 @@ static const char *mode_name(cudnnPointwiseMode_t mode)
     }
 }
 
-/* "scale*mul(x,a)": "v" stands before a virtual tensor, "=" before a number by value. */
+/* Its number, with "v" before a virtual one and the extents of one that is broadcast; of a scalar
+ * its value, with "=" before one by value. */
 static int print_operand(const struct fused_problem *f, int index, char *text, size_t bytes)
 {
     static const char *const marks[] = {"", "v", "="};
     const struct fused_tensor *tensor = &f->tensor[index];
-    const int64_t *size = tensor->tensor.size;
     bool whole = tensor_elements(&tensor->tensor) == tensor_elements(&f->conv.y);
     if (is_scalar(f, index))
         return snprintf(text, bytes, "%s%g", marks[tensor->storage], (double)tensor->value);
-    if (whole)
-        return snprintf(text, bytes, "%s%d%s", marks[tensor->storage], index,
+    int used = snprintf(text, bytes, "%s%d%s", marks[tensor->storage], index,
                         tensor->shares != index ? "(result)" : "");
-    return snprintf(text, bytes, "%d:%dx%dx%dx%d:%s", index, (int)size[0], (int)size[1],
-                    (int)size[2], (int)size[3], dtype_name(tensor->tensor.type));
+    for (int i = 0; i < tensor->tensor.dims && !whole; i++)
+        used += snprintf(text + used, bytes - (size_t)used, "%c%d", i == 0 ? ':' : 'x',
+                         (int)tensor->tensor.size[i]);
+    if (!whole)
+        used += snprintf(text + used, bytes - (size_t)used, ":%s", dtype_name(tensor->tensor.type));
+    return used;
 }
 
 void fused_print(const struct fused_problem *problem, char *text, size_t bytes)
@@ -246,7 +249,7 @@ void fused_print(const struct fused_problem *problem, char *text, size_t bytes)
     problem_print(&f->conv, text, bytes);
     size_t used = strlen(text);
     used += (size_t)snprintf(text + used, bytes - used, " fused=%s", fused_form_name(f->form));
-    for (int i = 0; i < f->steps && used + 100 < bytes; i++) {
+    for (int i = 0; i < f->steps && used + 160 < bytes; i++) {
         const struct fused_step *step = &f->step[i];
         used += (size_t)snprintf(text + used, bytes - used, ";%d=%s%s(%g*", step->y,
                                  mode_name(step->mode), i < f->before ? "-before" : "",

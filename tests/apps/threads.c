@@ -104,15 +104,13 @@ static bool fill_job(struct worker *worker, struct job *job)
     return job->x != NULL && job->w != NULL && job->y != NULL;
 }
 
-/* The chosen directions in turn. */
-static enum conv_direction pick_direction(const struct options *options, uint64_t index)
+/* The chosen directions in turn; there is one at least. */
+static enum conv_direction pick_direction(const struct options *options, uint64_t turn)
 {
-    enum conv_direction chosen[CONV_DIRECTIONS];
-    uint64_t count = 0;
-    for (enum conv_direction i = CONV_FORWARD; i < CONV_DIRECTIONS; i++)
-        if (options->direction[i])
-            chosen[count++] = i;
-    return chosen[index % count];
+    enum conv_direction direction = (enum conv_direction)(turn % CONV_DIRECTIONS);
+    for (int i = 0; i < CONV_DIRECTIONS && !options->direction[direction]; i++)
+        direction = (enum conv_direction)((direction + 1) % CONV_DIRECTIONS);
+    return direction;
 }
 
 /* Takes the next random problem that cuDNN does not refuse. */

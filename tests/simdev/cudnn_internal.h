@@ -247,6 +247,7 @@ bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_
 /* Algorithms that mean the same for every kind. One more of each kind, GEMM or
  * WINOGRAD_NONFUSED, is another engine of the heuristics' list, with the largest workspace. */
 enum {
+    SIMDEV_ALGO_SLOW = -1,        /* engine 0, which needs no workspace: not for clients */
     SIMDEV_ALGO_NO_WORKSPACE = 0, /* forward engine 0, backward one that is not deterministic */
     SIMDEV_ALGO_HEURISTIC = 1     /* the first deterministic one that the heuristics rank */
 };

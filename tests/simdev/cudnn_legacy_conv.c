@@ -73,6 +73,31 @@ struct operands {
     size_t workspace_bytes;
 };
 
+/* The queries know neither scales nor what is fused: who brings what they tell is served. */
+static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_problem *problem,
+                                                    size_t brought, cudnnStatus_t *status)
+{
+    struct simdev_legacy_problem plain;
+    memset(&plain, 0, sizeof plain);
+    plain.kind = problem->kind;
+    memcpy(plain.view, problem->view, sizeof plain.view);
+    plain.conv = problem->conv;
+    plain.alpha = 1;
+    plain.algo = problem->algo;
+    const struct simdev_legacy_plan *told = plan_of(&plain, status), *plan;
+    if (told && brought < told->program->workspace) {
+        *status = simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace, %zu are needed",
+                              brought, told->program->workspace);
+        return NULL;
+    }
+    plan = plan_of(problem, status);
+    if (!plan || plan->program->workspace <= brought)
+        return plan;
+    struct simdev_legacy_problem slow = *problem;
+    slow.algo = SIMDEV_ALGO_SLOW;
+    return plan_of(&slow, status);
+}
+
 static cudnnStatus_t launch(cudnnHandle_t handle, const struct simdev_legacy_problem *problem,
                             const struct operands *operands)
 {
@@ -80,12 +105,10 @@ static cudnnStatus_t launch(cudnnHandle_t handle, const struct simdev_legacy_pro
                                   SIMDEV_UID_BIAS};
     cudnnStatus_t status;
     void *pointer[5];
-    const struct simdev_legacy_plan *plan = plan_of(problem, &status);
+    const struct simdev_legacy_plan *plan =
+        plan_within(problem, operands->workspace_bytes, &status);
     if (!plan)
         return status;
-    if (operands->workspace_bytes < plan->program->workspace)
-        return simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace, %zu are needed",
-                           operands->workspace_bytes, plan->program->workspace);
     for (int role = 0; role < SIMDEV_ROLES; role++)
         pointer[role] = (void *)(uintptr_t)operands->role[role];
     pointer[3] = (void *)(uintptr_t)operands->side;
@@ -97,6 +120,8 @@ static cudnnStatus_t launch(cudnnHandle_t handle, const struct simdev_legacy_pro
 static cudnnStatus_t query_workspace(struct simdev_legacy_problem *problem, int algo, size_t *size)
 {
     cudnnStatus_t status;
+    if (algo < 0)
+        return CUDNN_STATUS_BAD_PARAM;
     if (!size)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     problem->algo = algo;
@@ -377,6 +402,8 @@ static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
     if (!handle || !alpha || !beta)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (algo < 0)
+        return CUDNN_STATUS_BAD_PARAM;
     const cudnnStatus_t status = describe(kind, x, w, conv, y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;

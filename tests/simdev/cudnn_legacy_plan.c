@@ -432,6 +432,8 @@ static cudnnStatus_t plan_algorithm(struct builder *b, cudnnBackendDescriptor_t 
                                     struct simdev_legacy_plan *out)
 {
     const cudnnMathType_t math = problem->conv.math;
+    if (problem->algo == SIMDEV_ALGO_SLOW)
+        return plan_by_engine(b, operations, 0, out);
     if (problem->algo == SIMDEV_ALGO_HEURISTIC)
         return plan_first(b, operations, CUDNN_HEUR_MODE_A, math, true, out);
     if (problem->algo == largest_algorithm(problem->kind))

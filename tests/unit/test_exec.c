@@ -417,6 +417,16 @@ static void lifeboat_alone(void)
     CHECK_INT(device.calls, 0);
 }
 
+/* What is kept by the lifeboat alone must run on it, not be over with no launch. */
+static void a_plan_without_tiles(void)
+{
+    static struct cs_plan plan;
+    struct cs_addresses base = {{NULL}, NULL, NULL};
+    memset(&device, 0, sizeof device);
+    check_outcome(cs_exec_run(&plan, &gpu, &base), CS_RAN_LIFEBOAT, 0, 0);
+    CHECK_INT(device.lifeboats, 1);
+}
+
 int main(void)
 {
     TEST(every_failure_leaves_nothing_behind);
@@ -425,5 +435,6 @@ int main(void)
     TEST(a_sum_in_place);
     TEST(scratch_is_aligned);
     TEST(lifeboat_alone);
+    TEST(a_plan_without_tiles);
     return REPORT();
 }

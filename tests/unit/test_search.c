@@ -96,7 +96,7 @@ static void decide_and_compare(struct rng *rng, enum cs_direction direction, str
     fake.fixed = formula(&fake, &problem) / rng_between(rng, 4, 1000);
     fake.curved = rng_between(rng, 0, 2) == 0;
     int64_t wanted = formula(&fake, &problem);
-    struct cs_limits limits = {wanted / rng_between(rng, 2, 40), -1, 4};
+    struct cs_limits limits = {wanted / rng_between(rng, 2, 40), -1, 4, false};
     struct cs_decision decision = decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
     int64_t want = exhaustive_axes(&fake, &problem, limits.workspace);
     int64_t most = tally->most_asked;
@@ -169,7 +169,7 @@ static void products_where_one_axis_is_not_enough(void)
                             .per_filter_byte = layers[i].per_filter_byte};
         struct cs_problem problem =
             same(layers[i].n, layers[i].c, layers[i].d, layers[i].h, layers[i].w, layers[i].k);
-        struct cs_limits limits = {64 * MIB, -1, 4};
+        struct cs_limits limits = {64 * MIB, -1, 4, false};
         int64_t wanted = formula(&fake, &problem);
         struct cs_decision decision =
             decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
@@ -192,7 +192,7 @@ static void products_where_one_axis_is_not_enough(void)
 static void products_beside_refused_ones(void)
 {
     struct cs_problem problem = same(32, 2048, 1, 64, 64, 2048);
-    struct cs_limits limits = {64 * MIB, -1, 4};
+    struct cs_limits limits = {64 * MIB, -1, 4, false};
     struct fake fake = {.per_byte = 3};
     int64_t wanted = formula(&fake, &problem);
     const struct cs_policy *fit = cs_policy_find("fit");
@@ -248,7 +248,7 @@ static void filters_of_16_bits(void)
     struct cs_problem problem = towards(CS_BACKWARD_FILTER, 8, 512, 1, 64, 64, 512);
     int64_t wanted = formula(&fake, &problem);
     const struct cs_policy *fit = cs_policy_find("fit");
-    struct cs_limits limits = {wanted * 3 / 4, -1, 4};
+    struct cs_limits limits = {wanted * 3 / 4, -1, 4, false};
     struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK_INT(decision.tiling.axis[0], CS_AXIS_K);
@@ -265,7 +265,7 @@ static void filters_of_16_bits(void)
     check_true(&fake, &problem, &decision);
 
     struct cs_policy const *fixed = cs_policy_find("fixed");
-    limits = (struct cs_limits){wanted, 0, 3};
+    limits = (struct cs_limits){wanted, 0, 3, false};
     decision = decide(&fake, &problem, wanted, fixed, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK(decision.tiling.axis[0] == CS_AXIS_K || decision.tiling.axis[0] == CS_AXIS_C);
@@ -279,7 +279,7 @@ static void filters_of_16_bits(void)
     /* A gradient of 32 bits may be added up by images. */
     problem = towards(CS_BACKWARD_FILTER, 8, 512, 1, 64, 64, 512);
     problem.tensor[CS_FILTER].dtype = CS_F32;
-    limits = (struct cs_limits){wanted / 2, -1, 4};
+    limits = (struct cs_limits){wanted / 2, -1, 4, false};
     decision = decide(&fake, &problem, wanted, fit, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK_INT(decision.tiling.axis[0], CS_AXIS_N);
@@ -296,7 +296,7 @@ static void compiled_engines_are_asked_little(void)
             random_towards(&rng, (enum cs_direction)rng_between(&rng, 0, CS_DIRECTIONS - 1));
         struct fake fake = {.per_byte = 1, .compiles = true};
         int64_t wanted = formula(&fake, &problem);
-        struct cs_limits limits = {wanted / rng_between(&rng, 2, 8), -1, 4};
+        struct cs_limits limits = {wanted / rng_between(&rng, 2, 8), -1, 4, false};
         struct cs_decision decision =
             decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
         CHECK(decision.asked <= 8 + 2); /* lifeboats are not compiled */
@@ -325,7 +325,7 @@ static void asks_are_bounded(void)
         }
         CHECK_INT(cs_problem_check(&problem), CS_OK);
         int64_t wanted = formula(&fake, &problem);
-        struct cs_limits limits = {wanted / rng_between(&rng, 2, 30), -1, 4};
+        struct cs_limits limits = {wanted / rng_between(&rng, 2, 30), -1, 4, false};
         struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
         most = decision.asked > most ? decision.asked : most;
         if (decision.reason == CS_REASON_NONE)
