@@ -12,7 +12,8 @@ FECXX  = $(CXX) -std=c++17 -fPIC -pthread $(filter-out -Wstrict-prototypes -Wmis
 felibs = -L$(B)/simdev -lcudart -ldl
 
 feclients := $(addprefix $(febin)/client_,linked loaded)
-ifneq ($(and $(FRONTEND),$(shell command -v $(CXX) 2>/dev/null)),)
+# cuda_fp16.h includes a header of another package of CUDA's.
+ifneq ($(and $(FRONTEND),$(wildcard $(CUDA_INC)/nv/target),$(shell command -v $(CXX) 2>/dev/null)),)
 clients += $(feclients)
 endif
 
