@@ -13,7 +13,9 @@ tiled()
     CONVSHIM_CONFIG=$config shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
-    expect_equal "failed calls and lifeboats" "$(counted failed)$(counted lifeboat)" 00
+    expect_equal "failed calls" "$(counted failed)" 0
+    # A legacy query knows no beta: where that makes a tile want more than was told, the lifeboat runs.
+    expect_true "calls on the lifeboat" "50 * $(counted lifeboat) <= $(counted calls)"
     # Where nothing wanted a workspace, the summary has no line about it.
     ! grep -q 'largest told' shimmed.err || expect_accounts_agree
     "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"

@@ -65,8 +65,3 @@ ampere()
         grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"
     done
 }
-
-@test "cudnnConvolutionBiasActivationForward: alpha1 other than 1" {
-    plain "$APPS/conv_random" --fused legacy --count 60 --seed 4 --dtype all --check --dump plain.bin
-    grep -aqE 'add\((-1|0\.5|2)\*v.*status=ok' plain.bin || fail "none was run"
-}

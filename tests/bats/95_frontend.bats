@@ -53,7 +53,7 @@ in_cpp()
 {
     local linkage name
     need_frontend
-    command -v "${CXX:-g++}" >/dev/null || cannot_run "there is no C++ compiler"
+    [ -x "$CLIENTS/frontend/client_linked" ] || cannot_run "there is no C++ compiler, or no <nv/target> beside the CUDA headers"
     for linkage in linked loaded; do
         for name in plain shimmed; do
             CONVSHIM_CONFIG=$config "$name" "$CLIENTS/frontend/client_$linkage" "$1" "$name.bin"

@@ -77,25 +77,23 @@ struct operands {
 static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_problem *problem,
                                                     size_t brought, cudnnStatus_t *status)
 {
-    struct simdev_legacy_problem plain;
+    const struct simdev_legacy_plan *plan = plan_of(problem, status), *told;
+    if (!plan || plan->program->workspace <= brought)
+        return plan;
+    struct simdev_legacy_problem plain, slow = *problem;
     memset(&plain, 0, sizeof plain);
     plain.kind = problem->kind;
     memcpy(plain.view, problem->view, sizeof plain.view);
     plain.conv = problem->conv;
     plain.alpha = 1;
     plain.algo = problem->algo;
-    const struct simdev_legacy_plan *told = plan_of(&plain, status), *plan;
-    if (told && brought < told->program->workspace) {
-        *status = simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace, %zu are needed",
-                              brought, told->program->workspace);
-        return NULL;
-    }
-    plan = plan_of(problem, status);
-    if (!plan || plan->program->workspace <= brought)
-        return plan;
-    struct simdev_legacy_problem slow = *problem;
     slow.algo = SIMDEV_ALGO_SLOW;
-    return plan_of(&slow, status);
+    told = plan_of(&plain, status);
+    if (told && brought >= told->program->workspace)
+        return plan_of(&slow, status);
+    *status = simdev_fail(CUDNN_STATUS_BAD_PARAM, "%zu bytes of workspace, %zu are needed", brought,
+                          plan->program->workspace);
+    return NULL;
 }
 
 static cudnnStatus_t launch(cudnnHandle_t handle, const struct simdev_legacy_problem *problem,
