@@ -107,6 +107,9 @@ static enum cs_status build_tiles(const struct cs_request *request,
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
+    /* As it was when the tiling was found, whatever has been allowed since. */
+    if (vendor->allow)
+        vendor->allow(vendor->ctx, decision->latitude);
     enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
         status = build_kernels(rewrite, vendor);
