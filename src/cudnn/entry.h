@@ -13,4 +13,8 @@
 /* The arguments behind a call. */
 #define CS_ARGS(type, call) ((type *)(void *)(call))
 
+/* Addresses are held without const, as variant packs hold them; nothing writes through those of
+ * inputs. */
+#define CS_ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
+
 #endif

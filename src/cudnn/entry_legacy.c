@@ -2,10 +2,7 @@
 #include "cudnn/legacy.h"
 #include "cudnn/maker.h"
 
-/* The three directions differ in the order of their arguments alone. Addresses are held without
- * const, as variant packs hold them; nothing writes through those of inputs. */
-#define ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
-
+/* The three directions differ in the order of their arguments alone. */
 struct run {
     struct cs_call call;
     struct cs_legacy_call what;
@@ -40,7 +37,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
                      .algorithm = (int)algorithm,
                      .alpha = alpha,
                      .beta = beta,
-                     .data = {ADDRESS(x), ADDRESS(w), y},
+                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
                      .workspace = workspace,
                      .brought = brought}};
     return (cudnnStatus_t)cs_intercept(&a.call);
@@ -63,7 +60,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
                      .algorithm = (int)algorithm,
                      .alpha = alpha,
                      .beta = beta,
-                     .data = {dx, ADDRESS(w), ADDRESS(dy)},
+                     .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
                      .workspace = workspace,
                      .brought = brought}};
     return (cudnnStatus_t)cs_intercept(&a.call);
@@ -86,7 +83,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
                      .algorithm = (int)algorithm,
                      .alpha = alpha,
                      .beta = beta,
-                     .data = {ADDRESS(x), dw, ADDRESS(dy)},
+                     .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
                      .workspace = workspace,
                      .brought = brought}};
     return (cudnnStatus_t)cs_intercept(&a.call);
@@ -110,15 +107,15 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
                      .conv = conv,
                      .algorithm = (int)algorithm,
                      .alpha = alpha1,
-                     .data = {ADDRESS(x), ADDRESS(w), y},
+                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
                      .workspace = workspace,
                      .brought = brought,
                      .fused = true,
                      .alpha2 = alpha2,
                      .z = z_descriptor,
                      .bias = bias_descriptor,
-                     .z_data = ADDRESS(z),
-                     .bias_data = ADDRESS(bias),
+                     .z_data = CS_ADDRESS(z),
+                     .bias_data = CS_ADDRESS(bias),
                      .activation = activation}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }

@@ -3,7 +3,6 @@
 
 /* The questions that the legacy API asks before it runs: how much workspace, which algorithm. */
 
-#define ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 
 struct size {
@@ -127,7 +126,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
                        .y = y_descriptor,
                        .w = w_descriptor,
                        .conv = conv,
-                       .data = {ADDRESS(x), ADDRESS(w), ADDRESS(y)},
+                       .data = {CS_ADDRESS(x), CS_ADDRESS(w), CS_ADDRESS(y)},
                        .workspace = workspace,
                        .brought = brought},
                       {requested, returned, RESULTS(result)}};
@@ -189,7 +188,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
                        .y = dy_descriptor,
                        .w = w_descriptor,
                        .conv = conv,
-                       .data = {ADDRESS(dx), ADDRESS(w), ADDRESS(dy)},
+                       .data = {CS_ADDRESS(dx), CS_ADDRESS(w), CS_ADDRESS(dy)},
                        .workspace = workspace,
                        .brought = brought},
                       {requested, returned, RESULTS(result)}};
@@ -251,7 +250,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
                        .y = dy_descriptor,
                        .w = dw_descriptor,
                        .conv = conv,
-                       .data = {ADDRESS(x), ADDRESS(dw), ADDRESS(dy)},
+                       .data = {CS_ADDRESS(x), CS_ADDRESS(dw), CS_ADDRESS(dy)},
                        .workspace = workspace,
                        .brought = brought},
                       {requested, returned, RESULTS(result)}};

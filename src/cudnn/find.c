@@ -101,13 +101,13 @@ int cs_find_ex(struct cs *cs, const struct cs_legacy_call *call, const struct cs
 /* The largest workspace told to any algorithm, and whether some is told less than it wants. */
 static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
 {
+    struct cs_legacy_call chosen = *call;
     bool rewritten = false;
+    chosen.math = cs_legacy_call_math(call->conv);
     *bytes_p = 0;
     for (int i = 0; i < ALGORITHMS; i++) {
-        struct cs_legacy_call chosen = *call;
         size_t wanted;
         chosen.algorithm = i;
-        chosen.math = cs_legacy_call_math(call->conv);
         if (cs_legacy_call_size(&chosen, &wanted) != CUDNN_STATUS_SUCCESS)
             continue;
         size_t told = cs_legacy_tell_as(cs, &chosen, wanted);

@@ -10,8 +10,8 @@ struct launch {
     void *packed, *view; /* where the filter is staged, and its place in the client's; or NULL */
 };
 
-static int fill_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
-                     bool staged, cudnnBackendDescriptor_t *pack_p)
+int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
+                     cudnnBackendDescriptor_t *pack_p)
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     void *pointer[CS_MAX_TENSORS];
@@ -20,7 +20,7 @@ static int fill_pack(const struct cs_launcher *launcher, const struct cs_address
     for (int i = 0; i < launcher->problem->tensors; i++) {
         if (launcher->problem->tensor[i].is_virtual)
             continue;
-        pointer[count] = i == CS_FILTER && staged ? addresses->staged : addresses->tensor[i];
+        pointer[count] = addresses->tensor[i];
         uid[count++] = launcher->uid[i];
     }
     cudnnBackendDescriptor_t pack = cs_bench_make(&bench, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -36,12 +36,6 @@ static int fill_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)bench.status;
 }
 
-int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
-                     cudnnBackendDescriptor_t *pack_p)
-{
-    return fill_pack(launcher, addresses, false, pack_p);
-}
-
 static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
 {
     const struct cs_launcher *launcher = ctx;
@@ -51,7 +45,10 @@ static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void 
         return CUDNN_STATUS_ALLOC_FAILED;
     *launch = (struct launch){.packed = kernel->packed ? addresses->staged : NULL,
                               .view = addresses->tensor[CS_FILTER]};
-    int status = fill_pack(launcher, addresses, kernel->packed != NULL, &launch->pack);
+    struct cs_addresses own = *addresses;
+    if (kernel->packed)
+        own.tensor[CS_FILTER] = own.staged;
+    int status = cs_launcher_pack(launcher, &own, &launch->pack);
     if (status != CUDNN_STATUS_SUCCESS) {
         free(launch);
         return status;

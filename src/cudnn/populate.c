@@ -1,8 +1,7 @@
 #include "cudnn/populate.h"
 
-#include "cudnn/describe_graph.h"
-#include "cudnn/gpu_cudnn.h"
 #include "cudnn/kernel.h"
+#include "cudnn/rewrite_graph.h"
 
 /* A walk over a plan that makes nodes (or changes them) instead of launching. */
 struct walk {
@@ -125,29 +124,10 @@ static int change_lifeboat(void *ctx)
                         walk->launcher.pack, walk->all);
 }
 
-static struct walk walk_of(const struct cs_shadow *plan, cudnnHandle_t handle,
-                           cudnnBackendDescriptor_t pack)
-{
-    return (struct walk){.launcher = {.handle = handle,
-                                      .rewrite = plan->plan.verdict.rewrite,
-                                      .problem = &plan->graph->problem,
-                                      .uid = plan->graph->uid,
-                                      .pack = pack}};
-}
-
-/* The addresses that the client's pack gives; NULL if they are not understood. */
-static const struct cs_addresses *addresses_of(const struct cs_shadow *plan,
-                                               cudnnBackendDescriptor_t pack,
-                                               struct cs_addresses *addresses)
-{
-    const struct cs_shadow *noted = cs_shadow_find(pack);
-    return noted && cs_describe_pack(noted, plan->graph, addresses) ? addresses : NULL;
-}
-
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = walk_of(plan, handle, pack);
+    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
     struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat};
     cudaGraphNode_t node;
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
@@ -155,7 +135,8 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                             ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
                             graph);
     struct cs_addresses addresses;
-    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, addresses_of(plan, pack, &addresses));
+    int status =
+        cs_flow_run(cs, &plan->plan.verdict, &gpu, cs_rewrite_addresses(plan, pack, &addresses));
     if (status == CUDNN_STATUS_SUCCESS)
         status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
     (void)CS_CUDA(cudaGraphDestroy, walk.all);
@@ -180,7 +161,7 @@ static cudaGraph_t child_of(cudaGraph_t graph, cudaGraphNode_t *root_p)
 int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = walk_of(plan, handle, pack);
+    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
     struct cs_gpu gpu = {&walk, bind, change_tile, release, change_lifeboat};
     cudaGraphNode_t root;
     walk.all = child_of(graph, &root);
@@ -191,7 +172,7 @@ int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
     if (!child_of(walk.all, &walk.last))
         return change_lifeboat(&walk);
     struct cs_addresses room;
-    const struct cs_addresses *addresses = addresses_of(plan, pack, &room);
+    const struct cs_addresses *addresses = cs_rewrite_addresses(plan, pack, &room);
     return addresses ? cs_exec_run(&plan->plan.verdict.rewrite->plan, &gpu, addresses).vendor
                      : cs_exec_lifeboat(&gpu).vendor;
 }

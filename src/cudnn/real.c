@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VENDOR_PREFIX "libcudnn"
+
 static const struct cs_real empty;
 static _Atomic(const struct cs_real *) bound;
 static const struct cs_runtime no_runtime;
@@ -35,6 +37,17 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool cs_vendor_file(const char *path)
+{
+    return strncmp(file_of(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
+}
+
 /* The files of all that is loaded. Collected first: the loader's list must not be held while the
  * loader is asked. */
 struct files {
@@ -54,10 +67,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 /* A dispatcher of another name: an older version's, or renamed by who packed it. */
 static bool renamed(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    return strncmp(file, "libcudnn", strlen("libcudnn")) == 0 &&
-           strchr(".-", file[strlen("libcudnn")]);
+    return cs_vendor_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
 }
 
 /* A library that has cuDNN in itself and exports it: its own calls reach us. */
@@ -69,17 +79,14 @@ static bool has_inside(void *library)
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
 
-static bool place_other(struct places *places, const char *path, bool (*wanted)(void *library))
+static bool place_inside(struct places *places, const char *path)
 {
-    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
+    if (!place(places, path))
         return false;
-    if (wanted && !wanted(library)) {
-        dlclose(library);
-        return false;
-    }
-    places->library[places->count++] = library;
-    return true;
+    if (has_inside(places->library[places->count - 1]))
+        return true;
+    dlclose(places->library[--places->count]);
+    return false;
 }
 
 static void find_others(struct places *places)
@@ -87,10 +94,10 @@ static void find_others(struct places *places)
     struct files files = {.count = 0};
     dl_iterate_phdr(add_file, &files);
     for (int i = 0; i < files.count; i++)
-        if (renamed(files.path[i]) && place_other(places, files.path[i], NULL))
+        if (renamed(files.path[i]) && place(places, files.path[i]))
             return;
     for (int i = 0; i < files.count; i++)
-        if (place_other(places, files.path[i], has_inside))
+        if (place_inside(places, files.path[i]))
             return;
 }
 
@@ -209,11 +216,4 @@ bool cs_vendor_entry_calls(const char *name, const void *address)
 {
     const struct entry *entry = entry_of(name);
     return entry && address && *(void *const *)((const char *)cs_real() + entry->slot) == address;
-}
-
-bool cs_vendor_file(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    return strncmp(file, "libcudnn", strlen("libcudnn")) == 0;
 }

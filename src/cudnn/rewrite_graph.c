@@ -1,7 +1,6 @@
 #include "cudnn/rewrite_graph.h"
 
 #include "cudnn/describe_graph.h"
-#include "cudnn/gpu_cudnn.h"
 #include "cudnn/kernel.h"
 
 static bool workspace_wanted(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
@@ -70,8 +69,8 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
     return told;
 }
 
-static struct cs_launcher launcher_of(const struct cs_shadow *plan, cudnnHandle_t handle,
-                                      cudnnBackendDescriptor_t pack)
+struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
+                                       cudnnBackendDescriptor_t pack)
 {
     return (struct cs_launcher){.handle = handle,
                                 .rewrite = plan->plan.verdict.rewrite,
@@ -80,15 +79,21 @@ static struct cs_launcher launcher_of(const struct cs_shadow *plan, cudnnHandle_
                                 .pack = pack};
 }
 
+const struct cs_addresses *cs_rewrite_addresses(const struct cs_shadow *plan,
+                                                cudnnBackendDescriptor_t pack,
+                                                struct cs_addresses *addresses)
+{
+    const struct cs_shadow *noted = cs_shadow_find(pack);
+    bool understood = noted && cs_describe_pack(noted, plan->graph, addresses) &&
+                      (addresses->workspace || plan->plan.verdict.told == 0);
+    return understood ? addresses : NULL;
+}
+
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                    cudnnBackendDescriptor_t pack)
 {
-    const struct cs_verdict *verdict = &plan->plan.verdict;
-    const struct cs_shadow *noted = cs_shadow_find(pack);
     struct cs_addresses addresses;
-    bool understood = noted && cs_describe_pack(noted, plan->graph, &addresses) &&
-                      (addresses.workspace || verdict->told == 0);
-    struct cs_launcher launcher = launcher_of(plan, handle, pack);
+    struct cs_launcher launcher = cs_rewrite_launcher(plan, handle, pack);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher);
-    return cs_flow_run(cs, verdict, &gpu, understood ? &addresses : NULL);
+    return cs_flow_run(cs, &plan->plan.verdict, &gpu, cs_rewrite_addresses(plan, pack, &addresses));
 }

@@ -2,6 +2,7 @@
 #ifndef CS_CUDNN_REWRITE_GRAPH_H
 #define CS_CUDNN_REWRITE_GRAPH_H
 
+#include "cudnn/gpu_cudnn.h"
 #include "cudnn/shadow.h"
 
 /* Decides on a plan that the client has just finalized and builds its rewriting; the answer is kept
@@ -11,6 +12,16 @@ void cs_rewrite_plan(struct cs *cs, struct cs_shadow *plan);
 /* The workspace to tell for an engine configuration that wants `wanted` bytes: what its plan will
  * be told. */
 int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, int64_t wanted);
+
+/* A rewritten plan's call, ready for a device. */
+struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
+                                       cudnnBackendDescriptor_t pack);
+
+/* Fills in the addresses that the client's variant pack gives to a rewritten plan and returns them;
+ * NULL if they are not understood or lack the workspace: a call for the lifeboat. */
+const struct cs_addresses *cs_rewrite_addresses(const struct cs_shadow *plan,
+                                                cudnnBackendDescriptor_t pack,
+                                                struct cs_addresses *addresses);
 
 /* Runs a rewritten plan with the client's variant pack; returns the vendor's status. */
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
