@@ -50,7 +50,7 @@ simcudart := $(wildcard tests/simdev/cudart_*.c)
 simcudnn := $(wildcard tests/simdev/cudnn_*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
-appmain  := vae_decoder conv_random compare threads plan_layers
+appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
@@ -118,8 +118,8 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/simdev/libcuda.so.1: $(B)/obj/tests/simdev/cuda_driver.o
-	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
+$(B)/simdev/libcuda.so.1: $(call objects,$(wildcard tests/simdev/cuda_driver*.c)) $(B)/simdev/libcudart.so.13
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm
 

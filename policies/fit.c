@@ -1,5 +1,7 @@
-/* As few launches as the limit allows, then as little of the input read twice, then as few plans to
- * build. */
+/* As few rounds of tiles as the limit allows, then as little of the input read twice, then as few
+ * plans to build. A round is as many tiles as there are lanes. Lanes overlap what their tiles do
+ * (layout conversions of one, arithmetic of another), so a round of several counts four fifths,
+ * rounded up. */
 #include "convshim/policy.h"
 #include <math.h>
 
@@ -9,7 +11,16 @@ static int64_t fit_tiles(const struct cs_limits *limits)
     return 0;
 }
 
-/* Tiles, halo in KiB and kinds as the digits of one number below 2^53, so that no digit rounds
+static int64_t rounds_of(const struct cs_candidate *candidate)
+{
+    int64_t lanes = candidate->tiling.lanes;
+    if (lanes < 2)
+        return candidate->tiles;
+    int64_t rounds = (candidate->tiles + lanes - 1) / lanes;
+    return (rounds * 4 + 4) / 5;
+}
+
+/* Rounds, halo in KiB and kinds as the digits of one number below 2^53, so that no digit rounds
  * another away. */
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
@@ -19,7 +30,7 @@ static double fit_cost(const struct cs_candidate *candidate, const struct cs_lim
         return INFINITY;
     if (halo >= halos)
         halo = halos - 1;
-    return (double)((candidate->tiles * halos + halo) * kinds + candidate->kinds);
+    return (double)((rounds_of(candidate) * halos + halo) * kinds + candidate->kinds);
 }
 
 const struct cs_policy cs_policy_fit = {

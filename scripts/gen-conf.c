@@ -8,11 +8,14 @@ enum {
 };
 
 struct row {
+    const char *section; /* "" for none */
     const char *name, *value, *allowed, *help;
 };
 
 static const struct row rows[] = {
-#define CS_OPTION(name, type, value, allowed, help) {#name, value, allowed, help},
+#define CS_OPTION(name, type, value, allowed, help) {"", #name, value, allowed, help},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section, #name, value, allowed, help},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
@@ -44,6 +47,8 @@ static void print_ini(void)
                   "64MiB, 1g.");
     for (size_t i = 0; i < row_count; i++) {
         char allowed[512];
+        if (*rows[i].section && (i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0))
+            printf("\n[%s]\n", rows[i].section);
         snprintf(allowed, sizeof allowed, "Allowed: %s.", rows[i].allowed);
         printf("\n");
         print_comment(rows[i].help);
@@ -56,10 +61,11 @@ static void print_markdown(void)
 {
     printf("| option | default | allowed | |\n|---|---|---|---|\n");
     for (size_t i = 0; i < row_count; i++) {
+        const char *dot = *rows[i].section ? "." : "";
         if (*rows[i].value)
-            printf("| `%s` | `%s` ", rows[i].name, rows[i].value);
+            printf("| `%s%s%s` | `%s` ", rows[i].section, dot, rows[i].name, rows[i].value);
         else
-            printf("| `%s` | empty ", rows[i].name);
+            printf("| `%s%s%s` | empty ", rows[i].section, dot, rows[i].name);
         printf("| %s | %s |\n", rows[i].allowed, rows[i].help);
     }
 }

@@ -1,9 +1,10 @@
-/* What running a plan asks of a device. The executor knows nothing else of it, so that a test can
- * stand in for a card.
+/* What running a plan asks of a device: `struct cs_gpu` launches one call's tiles, `struct cs_device`
+ * gives what calls share, streams, events and memory. The executor knows nothing else of it, so that
+ * a test can stand in for a card.
  *
  * Functions that return int give the vendor's own status, 0 for success: it is handed back to the
- * client as it is. Launches are asynchronous and ordered on the client's stream. No function
- * allocates device memory or waits for the device. */
+ * client as it is. Nothing here waits for the device. Streams and events are the vendor's, opaque;
+ * the legacy default stream is a stream too, and NULL. */
 #ifndef CONVSHIM_GPU_H
 #define CONVSHIM_GPU_H
 
@@ -16,6 +17,7 @@ struct cs_addresses {
     void *workspace;
 };
 
+/* One call's launches. */
 struct cs_gpu {
     void *ctx;
 
@@ -23,7 +25,8 @@ struct cs_gpu {
      * the launch. */
     int (*bind)(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p);
 
-    /* Starts a bound launch. */
+    /* Starts a bound launch, in the order of the stream that was chosen last: the client's at
+     * first. */
     int (*launch)(void *ctx, int kind, void *launch);
 
     /* Releases a bound launch, started or not; the device may still be running it. */
@@ -31,6 +34,58 @@ struct cs_gpu {
 
     /* Starts the whole problem on its lifeboat, with everything as the client brought it. */
     int (*lifeboat)(void *ctx);
+
+    /* Chooses the stream for what is started from now on. NULL if launches do not go to streams but
+     * become nodes of a graph: then a plan runs on one lane, in the client's scratch. */
+    int (*choose)(void *ctx, void *stream);
+};
+
+/* A stream capture that is under way. */
+struct cs_capture {
+    uint64_t id; /* never given twice in a process; 0: no capture */
+    void *graph; /* that it makes */
+};
+
+/* What calls share. Any thread may call any function. Streams, events and memory belong to the
+ * context that is current when they are made. */
+struct cs_device {
+    void *ctx;
+
+    /* The context that is current in the calling thread, by a number that is never given twice in a
+     * process; 0: none. */
+    uint64_t (*context)(void *ctx);
+
+    /* A stream by a number that is never given twice in a process, though handles are; 0: unknown,
+     * then it is like no other. */
+    uint64_t (*stream_id)(void *ctx, void *stream);
+
+    /* The capture that a stream takes part in, id 0 for none. Fails for one that was invalidated. */
+    int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
+
+    /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;
+     * also while something is being captured. */
+    int (*stream_create)(void *ctx, void *like, void **stream_p);
+    void (*stream_destroy)(void *ctx, void *stream);
+
+    /* Events without timing; also while something is being captured. */
+    int (*event_create)(void *ctx, void **event_p);
+    void (*event_destroy)(void *ctx, void *event);
+    int (*record)(void *ctx, void *event, void *stream);
+    int (*wait)(void *ctx, void *stream, void *event); /* the device waits, not the caller */
+
+    /* True if what the event was recorded behind is over; may be asked while something is being
+     * captured, but not of an event that was recorded in a capture. */
+    bool (*done)(void *ctx, void *event);
+
+    /* Device memory, aligned to CS_SCRATCH_ALIGNMENT; also while something is being captured (it
+     * does not become part of the graph). Freeing may wait for the device, and is not done while
+     * something is captured. */
+    int (*allocate)(void *ctx, int64_t bytes, void **memory_p);
+    void (*free)(void *ctx, void *memory);
+
+    /* Calls gone(arg) once when the graph, everything made from it and all their runs are over. It
+     * may be called on any thread and must not call the device. On failure it is never called. */
+    int (*keep)(void *ctx, void *graph, void (*gone)(void *arg), void *arg);
 };
 
 #endif

@@ -28,6 +28,7 @@ enum {
     CS_MAX_CUTS = 2,
     CS_MAX_KINDS = 16,
     CS_MAX_TILES = 1024,
+    CS_MAX_LANES = 8,
     CS_STAGED_ALIGNMENT = 16,  /* that a staged filter needs of the scratch, bytes */
     CS_SCRATCH_ALIGNMENT = 256 /* of the parts of a plan's scratch, bytes */
 };
@@ -37,6 +38,7 @@ enum {
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
     int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
+    int lanes;                 /* tiles that may run at once; 0 is 1 */
 };
 
 /* What the tiles of one kind along one cut have in common. */
@@ -70,8 +72,9 @@ struct cs_plan {
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
     int64_t kinds;
-    int64_t workspace; /* scratch bytes that the whole plan needs: `staged` and behind it the
-                          largest of its kinds' (one lane) */
+    int lanes;         /* tile i may run beside those of other lanes, on lane i % lanes; 1 where
+                          tiles add up */
+    int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
     int64_t staged;    /* bytes, a multiple of CS_SCRATCH_ALIGNMENT, for a packed copy of the tile's
                           part of the filter, where the vendor takes no view of it (backward-filter
                           cut along C); else 0 */
@@ -130,6 +133,18 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem
  * problem and axes that can be cut, with heads, steps and tiles of at least 1, a tile that is none
  * or leaves 64 bits comes out as zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
+
+/* Where a lane finds what it needs, as offsets from the scratch's base, multiples of
+ * CS_SCRATCH_ALIGNMENT. */
+struct cs_lane {
+    int64_t staged;    /* of plan->staged bytes */
+    int64_t workspace; /* of as many bytes as the plan's kinds need at most */
+};
+
+/* Lays out the scratch of a plan on `lanes` lanes, [1, plan->lanes]: any lane can run any tile, so
+ * a plan may run on fewer lanes than it was made for. Returns the bytes needed; INT64_MAX if that
+ * leaves 64 bits. `lane` may be NULL. */
+int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[]);
 
 /* Takes over the kinds' workspaces: plan->workspace becomes what the plan needs in all. */
 void cs_plan_settle(struct cs_plan *plan);

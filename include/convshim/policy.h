@@ -12,16 +12,18 @@ struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
     int64_t threshold; /* calls that want no more than this are left alone */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
+    int lanes;         /* tiles that may run at once; 0: two where a plan gains by it */
+    bool lent;         /* scratch is the library's own: callers are told what the lifeboat needs */
     bool brought;      /* workspace is what the caller has brought: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
 struct cs_candidate {
-    struct cs_tiling tiling;
-    int64_t tiles;     /* launches */
-    int64_t kinds;     /* different tiles: execution plans to build */
-    int64_t workspace; /* bytes */
-    int64_t halo;      /* bytes of x and y read again */
+    struct cs_tiling tiling; /* with the lanes that its tiles run on */
+    int64_t tiles;           /* launches */
+    int64_t kinds;           /* different tiles: execution plans to build */
+    int64_t workspace;       /* bytes on all lanes */
+    int64_t halo;            /* bytes of x and y read again */
 };
 
 struct cs_policy {

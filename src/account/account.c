@@ -124,8 +124,9 @@ void cs_account_passed(struct cs_account *account, struct cs_site *site, enum cs
     add_to(&account->passed[reason], 1);
 }
 
-void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches)
+void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches, int lanes)
 {
+    raise_to(&account->lanes, lanes);
     count_call(account, site, site->facts.told);
     add_to(&account->rewritten, 1);
     add_to(&account->launches, launches);

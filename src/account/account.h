@@ -37,6 +37,7 @@ struct cs_account {
     _Atomic int64_t lifeboats; /* run on the lifeboat */
     _Atomic int64_t failed;    /* ended with a vendor error after the first launch */
     _Atomic int64_t launches;  /* tile launches */
+    _Atomic int64_t lanes;     /* most lanes that a call's tiles ran on */
     _Atomic int64_t passed[CS_REASONS];
 
     /* Largest facts.wanted and facts.told of the sites that were executed or found no room below;
@@ -59,8 +60,9 @@ struct cs_site *cs_account_site(struct cs_account *account, const struct cs_site
 /* One execution passed on unchanged. `site` may be NULL where no problem could be described. */
 void cs_account_passed(struct cs_account *account, struct cs_site *site, enum cs_reason reason);
 
-/* One execution run as `launches` tiles. */
-void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches);
+/* One execution run as `launches` tiles on so many lanes. */
+void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches,
+                      int lanes);
 
 /* One execution run on the lifeboat, and one that ended with a vendor error after its first launch.
  */
@@ -79,6 +81,21 @@ void cs_account_reset(struct cs_account *account);
 /* The text of a reason; "" outside the list and for CS_REASON_NONE. */
 const char *cs_reason_text(enum cs_reason reason);
 
+/* Scratch of the library's own. */
+struct cs_summary_own {
+    int64_t limit, peak; /* bytes that may be and that were held */
+    int64_t captured;    /* bytes that belong to CUDA graphs at the end */
+    int64_t handed_over; /* from stream to stream */
+    int64_t refused;     /* calls that found none */
+};
+
+/* Threads that took turns. */
+struct cs_summary_turns {
+    int64_t waits, vain;
+    int64_t nanoseconds; /* of all waits */
+    bool given_up;
+};
+
 /* What the summary says beside the counters. */
 struct cs_summary_head {
     const char *version; /* convshim's */
@@ -87,6 +104,8 @@ struct cs_summary_head {
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
     int64_t workspace;  /* the limit in force, bytes */
+    struct cs_summary_own own;
+    struct cs_summary_turns turns;
 };
 
 /* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,

@@ -350,6 +350,43 @@ static void append_workspace(struct text *text, const struct cs_account *account
                wanted, told, most);
 }
 
+static void append_launches(struct text *text, const struct cs_account *account, int64_t extra,
+                            int width)
+{
+    char lanes[40] = "";
+    if (account->lanes > 1)
+        snprintf(lanes, sizeof lanes, ", on up to %lld lanes", (long long)account->lanes);
+    append(text, "%-*s%*lld%s (lifeboat %lld, failed %lld)", LABEL, "extra launches", width,
+           (long long)extra, lanes, (long long)account->lifeboats, (long long)account->failed);
+}
+
+static void append_own(struct text *text, const struct cs_summary_own *own)
+{
+    char peak[CS_SIZE_TEXT], limit[CS_SIZE_TEXT], captured[CS_SIZE_TEXT];
+    cs_size_text(peak, own->peak);
+    cs_size_text(limit, own->limit);
+    cs_size_text(captured, own->captured);
+    if (own->peak > 0 && own->captured > 0)
+        append(text, "%-*s%s held at most (limit %s), %s in CUDA graphs", LABEL, "own scratch",
+               peak, limit, captured);
+    else if (own->peak > 0)
+        append(text, "%-*s%s held at most (limit %s)", LABEL, "own scratch", peak, limit);
+    if (own->handed_over > 0)
+        append(text, "%-*s%lld handed from stream to stream", LABEL, "",
+               (long long)own->handed_over);
+    if (own->refused > 0)
+        append(text, "%-*s%lld calls found none: a larger arena (limit %s) would serve them", LABEL,
+               "", (long long)own->refused, limit);
+}
+
+static void append_turns(struct text *text, const struct cs_summary_turns *turns)
+{
+    if (turns->waits > 0)
+        append(text, "%-*s%lld waits of %.1f s in all, %lld in vain%s", LABEL, "turns",
+               (long long)turns->waits, (double)turns->nanoseconds / 1e9, (long long)turns->vain,
+               turns->given_up ? ", given up" : "");
+}
+
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size)
 {
@@ -367,8 +404,9 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_passed(&out, account, width);
     append_bypass(&out, head->bypass);
     append_workspace(&out, account, head->workspace);
-    append(&out, "%-*s%*lld (lifeboat %lld, failed %lld)", LABEL, "extra launches", width,
-           (long long)extra, (long long)account->lifeboats, (long long)account->failed);
+    append_launches(&out, account, extra, width);
+    append_own(&out, &head->own);
+    append_turns(&out, &head->turns);
     collect(account, &spikes);
     measure(&spikes, other_calls);
     append_spikes(&out, &spikes, other_calls);

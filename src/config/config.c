@@ -90,6 +90,18 @@ static void load_file(struct cs_load *load, const char *program)
     try_file(load, "/etc/convshim.ini", false);
 }
 
+/* A budget over all of a process's scratch can only be kept where scratch is the library's own. */
+static void settle(struct cs_load *load)
+{
+    struct cs_config *config = load->config;
+    if (config->interleave_budget == 0)
+        return;
+    cs_load_begin(load, config->source);
+    if (config->backing == CS_CONFIG_BACKING_CLIENT)
+        cs_load_note(load, "backing: client cannot keep interleave.budget, ignored; allowed: own");
+    config->backing = CS_CONFIG_BACKING_OWN;
+}
+
 static void load_environment(struct cs_load *load)
 {
     const char *items = variable("CONVSHIM_CONFIG");
@@ -121,4 +133,5 @@ void cs_config_load(struct cs_config *config, const char *program, const char *c
         return;
     load_file(&load, program);
     load_environment(&load);
+    settle(&load);
 }

@@ -19,14 +19,14 @@
 enum {
     CS_CONFIG_TEXT = 4096, /* bytes of a path, its end included */
     CS_CONFIG_NAME = 32,
-    CS_CONFIG_AUTO = -1 /* a SIZE written as auto */
+    CS_CONFIG_AUTO = -1 /* a SIZE or COUNT written as auto */
 };
 
 /* How each type of options.def is stored. */
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
-typedef int cs_option_LEVEL;   /* enum cs_level */
-typedef int cs_option_SUMMARY; /* enum cs_summary_form */
+typedef int cs_option_CHOICE; /* the place of a word among those allowed, from 0 */
+typedef int cs_option_LEVEL;  /* enum cs_level */
 typedef struct {
     char text[CS_CONFIG_NAME];
 } cs_option_POLICY;
@@ -34,9 +34,21 @@ typedef struct {
     char text[CS_CONFIG_TEXT];
 } cs_option_PATH;
 
+/* The words of each CHOICE. */
 enum cs_summary_form {
     CS_SUMMARY_OFF,
     CS_SUMMARY_TEXT
+};
+
+enum cs_interleave {
+    CS_INTERLEAVE_OFF,
+    CS_INTERLEAVE_STAGE
+};
+
+enum cs_config_backing {
+    CS_CONFIG_BACKING_AUTO,
+    CS_CONFIG_BACKING_CLIENT,
+    CS_CONFIG_BACKING_OWN
 };
 
 struct cs_config {

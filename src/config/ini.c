@@ -25,9 +25,10 @@ struct lines {
     const char *rest; /* of the items */
     size_t at, filled, total;
     bool ended;
-    bool in_section;         /* no section has options */
-    bool unanswered;         /* the last line should be an option and was not handled yet */
-    char shown[SHOWN_BYTES]; /* that line */
+    bool unknown_section;         /* its options are ignored */
+    char section[CS_CONFIG_NAME]; /* "" before the first one */
+    bool unanswered;              /* the last line should be an option and was not handled yet */
+    char shown[SHOWN_BYTES];      /* that line */
     char block[4096];
 };
 
@@ -180,12 +181,19 @@ static void note_unanswered(struct lines *lines)
     lines->unanswered = false;
 }
 
-static void enter_section(struct lines *lines)
+/* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
+static void enter_section(struct lines *lines, const char *text)
 {
-    lines->in_section = true;
-    cs_load_note(lines->load,
-                 "%s: no such section, its options are ignored; allowed: options without a section",
-                 lines->shown);
+    size_t length = strcspn(text + 1, "]");
+    lines->unknown_section = true;
+    if (text[1 + length] == ']' && length < sizeof lines->section) {
+        memcpy(lines->section, text + 1, length);
+        lines->section[length] = '\0';
+        lines->unknown_section = !cs_option_section(lines->section);
+    }
+    if (lines->unknown_section)
+        cs_load_note(lines->load, "%s: no such section, its options are ignored; allowed: %s",
+                     lines->shown, cs_option_names());
 }
 
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
@@ -200,7 +208,7 @@ static void announce(struct lines *lines, enum fault fault, const char *text, si
         cs_load_note(lines->load, "\"%s\" is too long, ignored; allowed: %zu bytes a line",
                      lines->shown, room);
     else if (*text == '[')
-        enter_section(lines);
+        enter_section(lines, text);
     else
         lines->unanswered = true;
 }
@@ -228,15 +236,18 @@ static char *read_line(char *text, int size, void *stream)
     return text;
 }
 
-/* For inih: one option. inih's own limit of 49 bytes for the name of a section matters to nobody
- * here. */
+/* For inih: one option. */
 static int handle(void *user, const char *section, const char *name, const char *value)
 {
     struct lines *lines = user;
+    char full[2 * CS_CONFIG_NAME];
     (void)section;
     lines->unanswered = false;
-    if (!lines->in_section)
-        cs_load_set(lines->load, name, value ? value : "");
+    if (lines->unknown_section)
+        return 1;
+    if (lines->section[0] && snprintf(full, sizeof full, "%s.%s", lines->section, name) > 0)
+        name = full;
+    cs_load_set(lines->load, name, value ? value : "");
     return 1;
 }
 

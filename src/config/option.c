@@ -72,13 +72,28 @@ static bool parse_bound(const char *text, int64_t *bound_p)
     return cs_config_size(word, bound_p);
 }
 
+/* A number may be a word, the first of what is allowed: auto, or off for 0. */
+static bool parse_word(const struct cs_option *option, const char *text, int64_t *number_p)
+{
+    static const struct {
+        const char *word, *first;
+        int64_t number;
+    } words[] = {{"auto", "auto, or ", CS_CONFIG_AUTO}, {"off", "off, or ", 0}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (same_word(text, words[i].word) &&
+            strncmp(option->allowed, words[i].first, strlen(words[i].first)) == 0) {
+            *number_p = words[i].number;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool in_range(const struct cs_option *option, int64_t number)
 {
     static const char between[] = " to ";
     int64_t least, most;
     const char *middle = strstr(option->allowed, between), *start = middle;
-    if (number == CS_CONFIG_AUTO)
-        return strncmp(option->allowed, "auto", 4) == 0;
     while (start && start > option->allowed && start[-1] != ' ')
         start--;
     return middle && parse_bound(start, &least) && parse_bound(middle + strlen(between), &most) &&
@@ -90,7 +105,8 @@ static bool parse_SIZE(const struct cs_option *option, const char *text,
 {
     (void)policies;
     int64_t bytes;
-    if (!cs_config_size(text, &bytes) || !in_range(option, bytes))
+    if (!parse_word(option, text, &bytes) &&
+        (!cs_config_size(text, &bytes) || !in_range(option, bytes)))
         return false;
     *(cs_option_SIZE *)out = bytes;
     return true;
@@ -101,7 +117,8 @@ static bool parse_COUNT(const struct cs_option *option, const char *text,
 {
     (void)policies;
     int64_t count;
-    if (!parse_digits(text, &text, &count) || *text || !in_range(option, count))
+    if (!parse_word(option, text, &count) &&
+        (!parse_digits(text, &text, &count) || *text || !in_range(option, count)))
         return false;
     *(cs_option_COUNT *)out = count;
     return true;
@@ -118,16 +135,21 @@ static bool parse_LEVEL(const struct cs_option *option, const char *text,
     return true;
 }
 
-static bool parse_SUMMARY(const struct cs_option *option, const char *text,
-                          const char *const *policies, void *out)
+static bool parse_CHOICE(const struct cs_option *option, const char *text,
+                         const char *const *policies, void *out)
 {
-    (void)option, (void)policies;
-    if (strcmp(text, "off") == 0)
-        *(cs_option_SUMMARY *)out = CS_SUMMARY_OFF;
-    else if (strcmp(text, "text") == 0)
-        *(cs_option_SUMMARY *)out = CS_SUMMARY_TEXT;
-    else
-        return false;
+    (void)policies;
+    size_t length = strlen(text);
+    int place = 0;
+    for (const char *word = option->allowed;; place++) {
+        size_t end = strcspn(word, ",");
+        if (end == length && strncmp(word, text, end) == 0)
+            break;
+        if (!word[end])
+            return false;
+        word += end + strlen(", ");
+    }
+    *(cs_option_CHOICE *)out = place;
     return true;
 }
 
@@ -158,6 +180,9 @@ static bool parse_PATH(const struct cs_option *option, const char *text,
 const struct cs_option cs_options[CS_OPTIONS] = {
 #define CS_OPTION(name, type, value, allowed, help)                                                \
     {#name, value, allowed, parse_##type, offsetof(struct cs_config, name)},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section "." #name, value, allowed, parse_##type,                                             \
+     offsetof(struct cs_config, section##_##name)},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
@@ -170,6 +195,7 @@ const struct cs_option cs_options[CS_OPTIONS] = {
 /* With ", " before each; the first one is skipped below. */
 static const char names[] =
 #define CS_OPTION(name, type, value, allowed, help) ", " #name
+#define CS_OPTION_IN(section, name, type, value, allowed, help) ", " #section "." #name
 #include "convshim/options.def"
 #undef CS_OPTION
     ;
@@ -186,6 +212,22 @@ int cs_option_find(const char *name)
             return i;
     }
     return -1;
+}
+
+bool cs_option_section(const char *section)
+{
+    size_t length = strlen(section);
+    for (int i = 0; i < CS_OPTIONS; i++)
+        if (strncmp(cs_options[i].name, section, length) == 0 && cs_options[i].name[length] == '.')
+            return true;
+    return false;
+}
+
+/* What stands behind the section's name, if any. */
+static const char *bare(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot ? dot + 1 : name;
 }
 
 static size_t least(size_t a, size_t b)
@@ -218,7 +260,9 @@ const char *cs_option_nearest(const char *name)
     if (length >= CS_CONFIG_NAME)
         return NULL;
     for (int i = 0; i < CS_OPTIONS; i++) {
-        size_t distance = edit_distance(name, cs_options[i].name);
+        /* In the wrong section the name may be right all the same. */
+        bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
+        size_t distance = misplaced ? 0 : edit_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;
             nearest = cs_options[i].name;

@@ -5,10 +5,10 @@
 #include "config/config.h"
 
 struct cs_option {
-    const char *name;
+    const char *name;    /* "name" or "section.name" */
     const char *value;   /* default */
-    const char *allowed; /* for people; the limits of SIZE and COUNT are read from it: "[auto, or
-                            ]MIN to MAX" */
+    const char *allowed; /* for people; the limits of SIZE and COUNT are read from it, "[auto, or |
+                            off, or ]MIN to MAX", and the words of CHOICE: "WORD, WORD" */
 
     /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
@@ -30,6 +30,9 @@ const char *cs_option_names(void);
 
 /* Index of the option of that name, or -1. */
 int cs_option_find(const char *name);
+
+/* True if some option is in the section. */
+bool cs_option_section(const char *section);
 
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);

@@ -1,6 +1,6 @@
-/* How entries are written. An entry packs its arguments behind a cs_call, points `replay` at the
- * real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of its
- * own. */
+/* How entries are written. An entry packs its arguments behind a cs_entry_call, points `replay` at
+ * the real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of
+ * its own. */
 #ifndef CS_CUDNN_ENTRY_H
 #define CS_CUDNN_ENTRY_H
 

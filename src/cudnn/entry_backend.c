@@ -5,18 +5,18 @@
 #include <string.h>
 
 struct create {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnBackendDescriptorType_t type;
     cudnnBackendDescriptor_t *descriptor;
 };
 
-static int create_replay(struct cs_call *call)
+static int create_replay(struct cs_entry_call *call)
 {
     struct create *a = CS_ARGS(struct create, call);
     return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
 }
 
-static int create_handle(struct cs *cs, struct cs_call *call)
+static int create_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct create *a = CS_ARGS(struct create, call);
     (void)cs;
@@ -34,18 +34,18 @@ CS_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_
 }
 
 struct one {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnBackendDescriptor_t descriptor;
 };
 
-static int destroy_replay(struct cs_call *call)
+static int destroy_replay(struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     return (int)CS_REAL(cudnnBackendDestroyDescriptor, a->descriptor);
 }
 
 /* Forgotten first: the address may be handed out again as soon as cuDNN has it back. */
-static int destroy_handle(struct cs *cs, struct cs_call *call)
+static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     (void)cs;
@@ -59,14 +59,14 @@ CS_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-static int initialize_replay(struct cs_call *call)
+static int initialize_replay(struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     return (int)CS_REAL(cudnnBackendInitialize, a->descriptor);
 }
 
 /* The descriptor is as if it had just been created. */
-static int initialize_handle(struct cs *cs, struct cs_call *call)
+static int initialize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     (void)cs;
@@ -84,7 +84,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descript
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
-static int finalize_replay(struct cs_call *call)
+static int finalize_replay(struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
@@ -104,7 +104,7 @@ static void finalized(struct cs *cs, struct cs_shadow *shadow)
     }
 }
 
-static int finalize_handle(struct cs *cs, struct cs_call *call)
+static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     int status = finalize_replay(call);
@@ -122,7 +122,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor
 }
 
 struct set {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnBackendDescriptor_t descriptor;
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -130,14 +130,14 @@ struct set {
     const void *elements;
 };
 
-static int set_replay(struct cs_call *call)
+static int set_replay(struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
     return (int)CS_REAL(cudnnBackendSetAttribute, a->descriptor, a->name, a->type, a->count,
                         a->elements);
 }
 
-static int set_handle(struct cs *cs, struct cs_call *call)
+static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
     (void)cs;
@@ -159,7 +159,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
 }
 
 struct get {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnBackendDescriptor_t descriptor;
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -168,7 +168,7 @@ struct get {
     void *elements;
 };
 
-static int get_replay(struct cs_call *call)
+static int get_replay(struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
     return (int)CS_REAL(cudnnBackendGetAttribute, a->descriptor, a->name, a->type, a->requested,
@@ -200,7 +200,7 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
         tell(cs, shadow, a->name, a->elements);
 }
 
-static int get_handle(struct cs *cs, struct cs_call *call)
+static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
     int status = get_replay(call);
@@ -221,13 +221,13 @@ CS_EXPORT cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t 
 }
 
 struct execute {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnHandle_t handle;
     cudnnBackendDescriptor_t plan;
     cudnnBackendDescriptor_t pack;
 };
 
-static int execute_replay(struct cs_call *call)
+static int execute_replay(struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
@@ -242,7 +242,7 @@ static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
                : NULL;
 }
 
-static int execute_handle(struct cs *cs, struct cs_call *call)
+static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
@@ -250,7 +250,7 @@ static int execute_handle(struct cs *cs, struct cs_call *call)
         return execute_replay(call);
     if (plan->plan.verdict.rewrite)
         return cs_rewrite_run(cs, plan, a->handle, a->pack);
-    cs_account_passed(&cs->account, plan->plan.verdict.site, plan->plan.verdict.reason);
+    cs_flow_pass(cs, plan->plan.verdict.site, plan->plan.verdict.reason);
     return execute_replay(call);
 }
 
@@ -262,26 +262,26 @@ CS_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDe
 }
 
 struct graph {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnHandle_t handle;
     cudnnBackendDescriptor_t plan;
     cudnnBackendDescriptor_t pack;
     cudaGraph_t graph;
 };
 
-static int populate_replay(struct cs_call *call)
+static int populate_replay(struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     return (int)CS_REAL(cudnnBackendPopulateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
-static int update_replay(struct cs_call *call)
+static int update_replay(struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
-static int populate_handle(struct cs *cs, struct cs_call *call)
+static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
@@ -292,13 +292,12 @@ static int populate_handle(struct cs *cs, struct cs_call *call)
     return populate_replay(call);
 }
 
-static int update_handle(struct cs *cs, struct cs_call *call)
+static int update_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
-    (void)cs;
     return plan && plan->plan.verdict.rewrite
-               ? cs_populate_update(plan, a->handle, a->pack, a->graph)
+               ? cs_populate_update(cs, plan, a->handle, a->pack, a->graph)
                : update_replay(call);
 }
 

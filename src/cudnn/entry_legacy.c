@@ -4,16 +4,16 @@
 
 /* The three directions differ in the order of their arguments alone. */
 struct run {
-    struct cs_call call;
+    struct cs_entry_call call;
     struct cs_legacy_call what;
 };
 
-static int run_replay(struct cs_call *call)
+static int run_replay(struct cs_entry_call *call)
 {
     return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
 }
 
-static int run_handle(struct cs *cs, struct cs_call *call)
+static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
     int status;
     if (cs_legacy_run(cs, &CS_ARGS(struct run, call)->what, &status))
@@ -121,16 +121,16 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
 }
 
 struct destroy {
-    struct cs_call call;
+    struct cs_entry_call call;
     cudnnHandle_t handle;
 };
 
-static int destroy_replay(struct cs_call *call)
+static int destroy_replay(struct cs_entry_call *call)
 {
     return (int)CS_REAL(cudnnDestroy, CS_ARGS(struct destroy, call)->handle);
 }
 
-static int destroy_handle(struct cs *cs, struct cs_call *call)
+static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
     cs_legacy_forget(CS_ARGS(struct destroy, call)->handle);

@@ -6,18 +6,18 @@
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 
 struct size {
-    struct cs_call call;
+    struct cs_entry_call call;
     struct cs_legacy_call what;
     size_t *bytes;
 };
 
-static int size_replay(struct cs_call *call)
+static int size_replay(struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
     return (int)cs_legacy_call_size(&a->what, a->bytes);
 }
 
-static int size_handle(struct cs *cs, struct cs_call *call)
+static int size_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
     int status = size_replay(call);
@@ -27,18 +27,18 @@ static int size_handle(struct cs *cs, struct cs_call *call)
 }
 
 struct query {
-    struct cs_call call;
+    struct cs_entry_call call;
     struct cs_legacy_call what;
     struct cs_legacy_results results;
 };
 
-static int get_replay(struct cs_call *call)
+static int get_replay(struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     return (int)cs_legacy_call_get(&a->what, &a->results);
 }
 
-static int get_handle(struct cs *cs, struct cs_call *call)
+static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     int status = get_replay(call);
@@ -47,25 +47,25 @@ static int get_handle(struct cs *cs, struct cs_call *call)
     return status;
 }
 
-static int find_replay(struct cs_call *call)
+static int find_replay(struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     return (int)cs_legacy_call_find(&a->what, &a->results);
 }
 
-static int find_handle(struct cs *cs, struct cs_call *call)
+static int find_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     return cs_find(cs, &a->what, &a->results);
 }
 
-static int find_ex_replay(struct cs_call *call)
+static int find_ex_replay(struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     return (int)cs_legacy_call_find_ex(&a->what, &a->results);
 }
 
-static int find_ex_handle(struct cs *cs, struct cs_call *call)
+static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
     return cs_find_ex(cs, &a->what, &a->results);

@@ -102,7 +102,22 @@ static int lifeboat(void *ctx)
     return status;
 }
 
+static int choose(void *ctx, void *stream)
+{
+    const struct cs_launcher *launcher = ctx;
+    return (int)CS_REAL(cudnnSetStream, launcher->handle, stream);
+}
+
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher)
 {
-    return (struct cs_gpu){launcher, bind, launch, release, lifeboat};
+    return (struct cs_gpu){launcher, bind, launch, release, lifeboat, choose};
+}
+
+int cs_launcher_stream(const struct cs_launcher *launcher, void **stream_p)
+{
+    cudaStream_t stream;
+    int status = (int)CS_REAL(cudnnGetStream, launcher->handle, &stream);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *stream_p = stream;
+    return status;
 }

@@ -1,5 +1,5 @@
-/* struct cs_gpu over cuDNN: launches through the client's own handle, so on the client's own
- * stream. */
+/* struct cs_gpu over cuDNN: launches through the client's own handle, whose stream is switched for
+ * tiles on side streams. A handle is one thread's at a time, so nobody else sees that. */
 #ifndef CS_CUDNN_GPU_CUDNN_H
 #define CS_CUDNN_GPU_CUDNN_H
 
@@ -18,6 +18,9 @@ struct cs_launcher {
 };
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher);
+
+/* The client's stream. */
+int cs_launcher_stream(const struct cs_launcher *launcher, void **stream_p);
 
 /* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,

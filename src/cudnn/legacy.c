@@ -222,16 +222,21 @@ struct match {
     enum cs_reason reason;     /* why it is not rewritten */
 };
 
+static int64_t brought_by(const struct cs_legacy_call *call)
+{
+    return call->brought > INT64_MAX ? INT64_MAX : (int64_t)call->brought;
+}
+
 /* The entry whose tiles fit into what the caller brought, or, without a rewriting, the one that
  * says why not. */
 static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
                                    const struct cs_problem *problem)
 {
-    int64_t brought = call->brought > INT64_MAX ? INT64_MAX : (int64_t)call->brought;
+    int64_t brought = brought_by(call);
     const struct entry *entry = entry_of(cs, call, problem, -1, 0);
     if (!entry || brought >= entry->wanted)
         return entry;
-    if (entry->verdict.rewrite && brought >= entry->verdict.told)
+    if (entry->verdict.rewrite && (brought >= entry->verdict.told || cs_flow_lends(cs, brought)))
         return entry;
     return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
 }
@@ -255,6 +260,21 @@ static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const s
                                 .whole = match->addresses};
 }
 
+/* Runs a rewritten call; `counted` or only to be timed. */
+static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
+               bool counted)
+{
+    struct cs_launcher launcher = launcher_of(call, match);
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
+    struct cs_call made = {.base = match->addresses,
+                           .brought = match->addresses.workspace ? brought_by(call) : 0};
+    int status = cs_launcher_stream(&launcher, &made.stream);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
+                   : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
+}
+
 /* The caller has the memory for the whole call: running it as it is costs nothing more. */
 static bool brought_all(const struct cs_legacy_call *call, const struct entry *entry)
 {
@@ -265,21 +285,19 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
     if (!atomic_load_explicit(&oversized, memory_order_acquire)) {
-        cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+        cs_flow_pass(cs, NULL, CS_REASON_SMALL);
         return false;
     }
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct entry *entry = found.entry;
     if (entry && entry->verdict.rewrite && !brought_all(call, entry)) {
-        struct cs_launcher launcher = launcher_of(call, &found);
-        struct cs_gpu gpu = cs_launcher_gpu(&launcher);
-        *status_p = cs_flow_run(cs, &entry->verdict, &gpu, &found.addresses);
+        *status_p = run(cs, call, &found, true);
         return true;
     }
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_BROUGHT;
-    cs_account_passed(&cs->account, entry ? entry->verdict.site : NULL, found.reason);
+    cs_flow_pass(cs, entry ? entry->verdict.site : NULL, found.reason);
     return false;
 }
 
@@ -289,8 +307,6 @@ bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status
     match(cs, call, &found);
     if (!found.entry || !found.entry->verdict.rewrite)
         return false;
-    struct cs_launcher launcher = launcher_of(call, &found);
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
-    *status_p = cs_exec_run(&found.entry->verdict.rewrite->plan, &gpu, &found.addresses).vendor;
+    *status_p = run(cs, call, &found, false);
     return true;
 }

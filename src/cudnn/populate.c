@@ -128,15 +128,15 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat};
+    struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat, NULL};
     cudaGraphNode_t node;
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
         return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
                             ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
                             graph);
-    struct cs_addresses addresses;
-    int status =
-        cs_flow_run(cs, &plan->plan.verdict, &gpu, cs_rewrite_addresses(plan, pack, &addresses));
+    struct cs_call call;
+    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
     if (status == CUDNN_STATUS_SUCCESS)
         status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
     (void)CS_CUDA(cudaGraphDestroy, walk.all);
@@ -158,11 +158,11 @@ static cudaGraph_t child_of(cudaGraph_t graph, cudaGraphNode_t *root_p)
     return child;
 }
 
-int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
+int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {&walk, bind, change_tile, release, change_lifeboat};
+    struct cs_gpu gpu = {&walk, bind, change_tile, release, change_lifeboat, NULL};
     cudaGraphNode_t root;
     walk.all = child_of(graph, &root);
     if (!walk.all) {
@@ -171,8 +171,7 @@ int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
     }
     if (!child_of(walk.all, &walk.last))
         return change_lifeboat(&walk);
-    struct cs_addresses room;
-    const struct cs_addresses *addresses = cs_rewrite_addresses(plan, pack, &room);
-    return addresses ? cs_exec_run(&plan->plan.verdict.rewrite->plan, &gpu, addresses).vendor
-                     : cs_exec_lifeboat(&gpu).vendor;
+    struct cs_call call;
+    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    return cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
 }

@@ -14,7 +14,7 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 
 /* Gives the nodes of a graph that cs_populate has filled, or of a clone, other addresses. */
-int cs_populate_update(const struct cs_shadow *plan, cudnnHandle_t handle,
+int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 
 #endif

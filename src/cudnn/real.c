@@ -1,5 +1,6 @@
 #include "cudnn/real.h"
 
+#include "cudnn/driver.h"
 #include "cudnn/runtime.h"
 #include "shim/dlsym.h"
 #include <dlfcn.h>
@@ -12,9 +13,6 @@
 #define VENDOR_PREFIX "libcudnn"
 
 static const struct cs_real empty;
-static _Atomic(const struct cs_real *) bound;
-static const struct cs_runtime no_runtime;
-static _Atomic(const struct cs_runtime *) bound_runtime;
 
 enum {
     MAX_FILES = 2048
@@ -130,39 +128,20 @@ static void *find(const struct places *places, const char *name)
     return NULL;
 }
 
-static bool bind(struct cs_real *table)
+static bool bind(void *opaque)
 {
+    struct cs_real *table = opaque;
     struct places places = {.count = 0};
     find_places(&places);
 #define CS_CALL(name) table->name = (__typeof__(name) *)find(&places, #name);
 #include "cudnn/calls.def"
 #undef CS_CALL
-    (void)dlerror(); /* what is missing is nobody's error */
     return table->cudnnBackendCreateDescriptor || table->cudnnConvolutionForward;
 }
 
-/* No lock: whoever binds waits for the loader, whose lock may be held by a thread that waits for
- * us. The first one to be ready wins. */
-const struct cs_real *cs_real(void)
+static bool bind_runtime(void *opaque)
 {
-    const struct cs_real *now = atomic_load_explicit(&bound, memory_order_acquire);
-    if (now)
-        return now;
-    struct cs_real *table = malloc(sizeof *table);
-    if (!table)
-        return &empty;
-    if (!bind(table)) {
-        free(table);
-        return &empty;
-    }
-    if (atomic_compare_exchange_strong(&bound, &now, table))
-        return table;
-    free(table);
-    return now;
-}
-
-static void bind_runtime(struct cs_runtime *table)
-{
+    struct cs_runtime *table = opaque;
     struct places places = {.count = 0};
     if (!place(&places, "libcudart.so.13"))
         place(&places, "libcudart.so.12");
@@ -170,22 +149,58 @@ static void bind_runtime(struct cs_runtime *table)
 #define CS_RUNTIME(name) table->name = (__typeof__(name) *)find(&places, #name);
 #include "cudnn/runtime.def"
 #undef CS_RUNTIME
-    (void)dlerror();
+    return true;
+}
+
+static bool bind_driver(void *opaque)
+{
+    struct cs_driver *table = opaque;
+    struct places places = {.count = 0};
+    if (!place(&places, "libcuda.so.1"))
+        return false;
+#define CS_DRIVER(name, parameters) table->name = (CUresult(*) parameters)find(&places, #name);
+#include "cudnn/driver.def"
+#undef CS_DRIVER
+    return true;
+}
+
+/* A table bound once. No lock: whoever binds waits for the loader, whose lock may be held by a
+ * thread that waits for us. The first one to be ready wins; until one is, all slots are empty. */
+static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table), size_t size,
+                            const void *none)
+{
+    void *now = atomic_load_explicit(bound, memory_order_acquire);
+    if (now)
+        return now;
+    void *table = calloc(1, size);
+    if (!table)
+        return none;
+    bool found = binder(table);
+    (void)dlerror(); /* what is missing is nobody's error */
+    if (found && atomic_compare_exchange_strong(bound, &now, table))
+        return table;
+    free(table);
+    return now ? now : none;
+}
+
+const struct cs_real *cs_real(void)
+{
+    static _Atomic(void *) bound;
+    return table_of(&bound, bind, sizeof empty, &empty);
 }
 
 const struct cs_runtime *cs_runtime(void)
 {
-    const struct cs_runtime *now = atomic_load_explicit(&bound_runtime, memory_order_acquire);
-    if (now)
-        return now;
-    struct cs_runtime *table = malloc(sizeof *table);
-    if (!table)
-        return &no_runtime;
-    bind_runtime(table);
-    if (atomic_compare_exchange_strong(&bound_runtime, &now, table))
-        return table;
-    free(table);
-    return now;
+    static _Atomic(void *) bound;
+    static const struct cs_runtime none;
+    return table_of(&bound, bind_runtime, sizeof none, &none);
+}
+
+const struct cs_driver *cs_driver(void)
+{
+    static _Atomic(void *) bound;
+    static const struct cs_driver none;
+    return table_of(&bound, bind_driver, sizeof none, &none);
 }
 
 static const struct entry {

@@ -79,21 +79,26 @@ struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle
                                 .pack = pack};
 }
 
-const struct cs_addresses *cs_rewrite_addresses(const struct cs_shadow *plan,
-                                                cudnnBackendDescriptor_t pack,
-                                                struct cs_addresses *addresses)
+bool cs_rewrite_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
+                     struct cs_call *call)
 {
-    const struct cs_shadow *noted = cs_shadow_find(pack);
-    bool understood = noted && cs_describe_pack(noted, plan->graph, addresses) &&
-                      (addresses->workspace || plan->plan.verdict.told == 0);
-    return understood ? addresses : NULL;
+    const struct cs_shadow *noted = cs_shadow_find(launcher->pack);
+    *call = (struct cs_call){.brought = 0};
+    if (!noted || !cs_describe_pack(noted, plan->graph, &call->base) ||
+        cs_launcher_stream(launcher, &call->stream) != CUDNN_STATUS_SUCCESS)
+        return false;
+    /* Of the size nothing is known but that it was told. */
+    if (call->base.workspace)
+        call->brought = plan->plan.verdict.told;
+    return true;
 }
 
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                    cudnnBackendDescriptor_t pack)
 {
-    struct cs_addresses addresses;
+    struct cs_call call;
     struct cs_launcher launcher = cs_rewrite_launcher(plan, handle, pack);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher);
-    return cs_flow_run(cs, &plan->plan.verdict, &gpu, cs_rewrite_addresses(plan, pack, &addresses));
+    bool understood = cs_rewrite_call(plan, &launcher, &call);
+    return cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
 }

@@ -17,11 +17,10 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
 struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
                                        cudnnBackendDescriptor_t pack);
 
-/* Fills in the addresses that the client's variant pack gives to a rewritten plan and returns them;
- * NULL if they are not understood or lack the workspace: a call for the lifeboat. */
-const struct cs_addresses *cs_rewrite_addresses(const struct cs_shadow *plan,
-                                                cudnnBackendDescriptor_t pack,
-                                                struct cs_addresses *addresses);
+/* Fills in what the client's variant pack gives to a rewritten plan; false if it is not understood:
+ * a call for the lifeboat. */
+bool cs_rewrite_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
+                     struct cs_call *call);
 
 /* Runs a rewritten plan with the client's variant pack; returns the vendor's status. */
 int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,

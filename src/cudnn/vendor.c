@@ -1,3 +1,4 @@
+#include "cudnn/device_cuda.h"
 #include "cudnn/legacy.h"
 #include "cudnn/shadow.h"
 #include <stdio.h>
@@ -18,6 +19,11 @@ bool cs_vendor_supported(void)
 {
     const struct cs_real *real = cs_real();
     return !real->cudnnGetVersion || real->cudnnGetVersion() / 10000 == CUDNN_MAJOR;
+}
+
+const struct cs_device *cs_vendor_device(void)
+{
+    return &cs_device_cuda;
 }
 
 void cs_vendor_fork(bool before)

@@ -5,8 +5,10 @@
 
 enum {
     LIFEBOAT_ASKS = 2,
+    AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
-    COMPILED_ASKS = 8  /* where every one may take seconds; lifeboats are never compiled */
+    COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - LIFEBOAT_ASKS
 };
 
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
@@ -77,6 +79,7 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     if (!vendor->allow || vendor->compiles)
         return CS_OK;
     search->latitude = CS_ENGINE_DEFAULTS;
+    search->lanes = 1;
     search->asks_left += CS_LATITUDE_ASKS;
     search->asks_kept = 1;
     vendor->allow(vendor->ctx, search->latitude);
@@ -133,21 +136,21 @@ static enum cs_status try_lifeboat(struct cs_search *search, int64_t limit, int6
     return CS_OK;
 }
 
-/* First with what the tiles need anyway; a lifeboat that needs more may raise that within the
- * limit. */
+/* First with what the caller brings for the tiles anyway; a lifeboat that needs more may raise that
+ * within the limit. */
 static enum cs_reason find_lifeboat(struct cs_search *search, const struct cs_limits *limits,
                                     struct cs_decision *decision)
 {
     int64_t most = decision->wanted < limits->workspace ? decision->wanted : limits->workspace;
-    int64_t workspace = 0;
-    enum cs_status status = try_lifeboat(search, decision->scratch, &workspace);
-    if (status != CS_OK && status != CS_NOMEM && most > decision->scratch)
+    int64_t brought = limits->lent ? 0 : decision->scratch, workspace = 0;
+    enum cs_status status = try_lifeboat(search, brought, &workspace);
+    if (status != CS_OK && status != CS_NOMEM && most > brought)
         status = try_lifeboat(search, most, &workspace);
     if (status == CS_NOMEM)
         return CS_REASON_HOST_MEMORY;
     if (status != CS_OK)
         return CS_REASON_NO_LIFEBOAT;
-    decision->told = workspace > decision->scratch ? workspace : decision->scratch;
+    decision->told = workspace > brought ? workspace : brought;
     return CS_REASON_NONE;
 }
 
@@ -164,12 +167,60 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
     };
 }
 
+/* On as many lanes as the user says; if nothing fits that, on one. */
+static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
+                                 const struct cs_limits *limits)
+{
+    search->lanes = limits->lanes > 1 && !search->vendor->compiles ? limits->lanes : 1;
+    enum cs_status status = list_tilings(search, tiles);
+    if (status == CS_OK && search->candidates == 1 && search->lanes > 1) {
+        search->lanes = 1;
+        search->asks_left += CS_LANE_ASKS;
+        status = list_tilings(search, tiles);
+    }
+    return status;
+}
+
+/* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
+ * device where a tile alone does not. They are worth a look where each has not more than a quarter
+ * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
+ * of the operands. */
+static enum cs_status list_beside(struct cs_search *search, const struct cs_candidate *alone)
+{
+    int64_t most = AUTO_LANES * ((5 * alone->tiles - 1) / 4);
+    int64_t halo = alone->halo, bytes = 0;
+    int first = search->candidates;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t operand;
+        if (cs_tensor_bytes(&search->problem->tensor[i], &operand) != CS_OK ||
+            !cs_add(bytes, operand, &bytes))
+            return CS_OK;
+    }
+    search->lanes = AUTO_LANES;
+    search->asks_left = CS_LANE_ASKS;
+    search->asks_kept = 0;
+    enum cs_status status = cs_search_fewest(search, alone->tiling.axis[0], most);
+    for (int i = search->candidates - 1; i >= first; i--)
+        if (search->candidate[i].halo - halo > bytes / 16 || search->candidate[i].tiling.lanes < 2)
+            search->candidate[i] = search->candidate[--search->candidates];
+    return status;
+}
+
 /* A policy of fixed counts may exceed what the user allows, but nothing exceeds what was wanted or
  * what is there. */
 static int64_t most_scratch(int64_t tiles, int64_t wanted, const struct cs_limits *limits)
 {
     bool free = tiles > 0 && !limits->brought;
     return free || wanted < limits->workspace ? wanted : limits->workspace;
+}
+
+/* True if the user leaves the lanes to us and a cut along one axis was chosen. */
+static bool may_gain(const struct cs_search *search, const struct cs_candidate *best, int64_t tiles,
+                     const struct cs_limits *limits)
+{
+    return limits->lanes == 0 && tiles == 0 && !search->vendor->compiles &&
+           search->latitude != CS_ENGINE_ALIKE && best->tiling.axis[0] != CS_AXIS_NONE &&
+           best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
@@ -185,18 +236,23 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .vendor = vendor,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
-        .asks_left =
-            vendor->compiles ? COMPILED_ASKS : CS_MAX_ASKS - CS_LATITUDE_ASKS - LIFEBOAT_ASKS,
+        .asks_left = vendor->compiles ? COMPILED_ASKS : MOST_ASKS,
         .asks_kept = vendor->compiles ? 0 : PRODUCT_ASKS,
     };
     list_untiled(&search, wanted);
-    enum cs_status status = list_tilings(&search, tiles);
+    enum cs_status status = list_lanes(&search, tiles, limits);
     if (status == CS_OK && search.candidates == 1 && tiles == 0)
         status = list_elsewhere(&search);
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
     const struct cs_candidate *best = pick(&search, policy, limits);
+    if (best && may_gain(&search, best, tiles, limits)) {
+        const struct cs_candidate alone = *best;
+        if (list_beside(&search, &alone) != CS_OK)
+            return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+        best = pick(&search, policy, limits);
+    }
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 

@@ -79,7 +79,8 @@ static bool propose_inner(struct cs_search *search, const struct model *model,
                           const enum cs_axis pair[CS_MAX_CUTS], int64_t outer, int64_t most,
                           struct proposal *proposal)
 {
-    struct cs_tiling tiling = {{pair[0], pair[1]}, {step_for(search, pair[0], outer), 1}};
+    struct cs_tiling tiling = {.axis = {pair[0], pair[1]},
+                               .step = {step_for(search, pair[0], outer), 1}};
     int64_t none = 1, units = units_of(search, pair[1]), fits = most / outer;
     fits = fits < units ? fits : units;
     if (fits < 2)
@@ -137,8 +138,8 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
         if (skipped >> i & 1 || outer > units_of(search, pair[0]) || inner < 2)
             continue;
         struct cs_tiling tiling = {
-            {pair[0], pair[1]},
-            {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
+            .axis = {pair[0], pair[1]},
+            .step = {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
         if (foretold(search, &free, &tiling, proposal))
             return i;
     }
@@ -148,7 +149,8 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
 /* Where nothing is foretold to fit, one answer about the smallest tiles says whether to go on. */
 static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
 {
-    struct model model = {{0, size_of(search->problem)}, {0, (double)search->wanted}};
+    int lanes = search->lanes > 1 ? search->lanes : 1;
+    struct model model = {{0, size_of(search->problem)}, {0, (double)search->wanted * lanes}};
     unsigned skipped = 0;
     bool smallest = false;
     for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {

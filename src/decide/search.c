@@ -101,17 +101,15 @@ static void list(struct cs_search *search)
     };
 }
 
-static bool too_much(const struct cs_search *search, int64_t kind)
-{
-    return search->plan.kind[kind].workspace > search->limit - search->plan.staged;
-}
-
-/* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. */
+/* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. Kinds
+ * that were not asked yet count as nothing. */
 enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling *tiling,
                                enum cs_probed *probed_p, int64_t *bytes_p)
 {
     struct cs_plan *plan = &search->plan;
-    enum cs_status status = cs_plan_cut(search->problem, tiling, plan);
+    struct cs_tiling beside = *tiling;
+    beside.lanes = search->lanes;
+    enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
     *probed_p = CS_HOLE;
     if (status != CS_OK) {
         search->overflowed |= status == CS_OVERFLOW;
@@ -124,15 +122,14 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
         if (status != CS_OK)
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
         asked |= 1u << kind;
-        if ((i == 0 || too_much(search, kind)) &&
-            !cs_add(plan->kind[kind].workspace, plan->staged, bytes_p))
-            *bytes_p = INT64_MAX;
-        if (too_much(search, kind)) {
+        cs_plan_settle(plan);
+        if (i == 0 || plan->workspace > search->limit)
+            *bytes_p = plan->workspace;
+        if (plan->workspace > search->limit) {
             *probed_p = CS_OVER;
             return CS_OK;
         }
     }
-    cs_plan_settle(plan);
     list(search);
     *probed_p = CS_FITS;
     return CS_OK;
@@ -249,7 +246,7 @@ enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int
         .smallest = smallest_step(search, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
         .over = extent,
         .step = {0, (double)extent},
-        .bytes = {0, (double)search->wanted},
+        .bytes = {0, (double)search->wanted * (search->lanes > 1 ? search->lanes : 1)},
     };
     if (bracket.smallest == 0)
         return CS_OK;

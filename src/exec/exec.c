@@ -59,21 +59,6 @@ static enum sharing sharing(const struct cs_problem *problem, const struct cs_ad
     return most;
 }
 
-/* The copy of a filter lies in front of what the kernels get. */
-static bool lay_out_scratch(const struct cs_plan *plan, const struct cs_addresses *base,
-                            struct cs_addresses *out)
-{
-    out->staged = NULL;
-    out->workspace = base->workspace;
-    if (plan->staged == 0)
-        return true;
-    if (!base->workspace || (uintptr_t)base->workspace % CS_STAGED_ALIGNMENT != 0)
-        return false;
-    out->staged = base->workspace;
-    out->workspace = (char *)base->workspace + plan->staged;
-    return true;
-}
-
 static void shift(const struct cs_problem *problem, const struct cs_addresses *base,
                   const struct cs_tile *tile, struct cs_addresses *out)
 {
@@ -89,66 +74,190 @@ struct bound {
     int kind;
 };
 
-static void release_all(const struct cs_gpu *gpu, const struct bound *bound, int64_t count)
+/* A call under way. */
+struct walk {
+    struct cs_exec *exec;
+    const struct cs_plan *plan;
+    const struct cs_gpu *gpu;
+    const struct cs_call *call;
+    struct cs_capture capture;
+    struct cs_lanes_lease lanes;
+    struct cs_lease own; /* scratch of ours; empty: the client's */
+    char *scratch;
+    struct cs_lane lane[CS_MAX_LANES];
+    int64_t bound;
+    struct bound tile[CS_MAX_TILES];
+};
+
+/* --- before the point of no return --- */
+
+/* Only launches on streams can be beside each other, or in memory that streams hand on. */
+static bool on_streams(const struct walk *walk)
 {
-    for (int64_t i = 0; i < count; i++)
-        gpu->release(gpu->ctx, bound[i].launch);
+    return walk->exec->device && walk->gpu->choose;
 }
 
-/* On success all tiles of the plan are bound, otherwise none. */
-static int bind_all(const struct cs_plan *plan, const struct cs_gpu *gpu,
-                    const struct cs_addresses *base, struct cs_addresses *addresses,
-                    struct bound *bound)
+static bool may_borrow(const struct walk *walk)
 {
+    if (!on_streams(walk))
+        return false;
+    return walk->exec->backing == CS_BACKING_OWN ||
+           (walk->exec->backing == CS_BACKING_AUTO && walk->call->brought == 0);
+}
+
+static bool client_suffices(const struct walk *walk, int64_t bytes)
+{
+    const char *workspace = walk->call->base.workspace;
+    if (walk->exec->backing == CS_BACKING_OWN && bytes > 0)
+        return false;
+    return walk->call->brought >= bytes &&
+           (walk->plan->staged == 0 ||
+            (workspace && (uintptr_t)workspace % CS_STAGED_ALIGNMENT == 0));
+}
+
+/* Scratch for as many of the leased lanes as can be had without waiting, then with waiting. */
+static bool take_scratch(struct walk *walk)
+{
+    const struct cs_device *device = walk->exec->device;
+    for (int patient = 0; patient <= 1; patient++)
+        for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--) {
+            int64_t bytes = cs_plan_scratch(walk->plan, lanes, walk->lane);
+            walk->lanes.lanes = lanes;
+            walk->scratch = walk->call->base.workspace;
+            if (client_suffices(walk, bytes))
+                return true;
+            if (may_borrow(walk) && cs_arena_take(&walk->exec->arena, device, walk->call->stream,
+                                                  &walk->capture, bytes, patient, &walk->own)) {
+                walk->scratch = walk->own.memory;
+                return true;
+            }
+        }
+    return false;
+}
+
+static bool take_lanes(struct walk *walk)
+{
+    const struct cs_device *device = walk->exec->device;
+    int lanes = on_streams(walk) ? walk->plan->lanes : 1;
+    walk->lanes = (struct cs_lanes_lease){.lanes = 1, .stream = {walk->call->stream}};
+    if (!may_borrow(walk) && lanes == 1)
+        return true;
+    if (device->capture(device->ctx, walk->call->stream, &walk->capture) != 0)
+        return false;
+    cs_lanes_take(&walk->exec->lanes, device, walk->call->stream, &walk->capture, lanes,
+                  &walk->lanes);
+    return true;
+}
+
+static void *at(char *scratch, int64_t offset)
+{
+    return scratch ? scratch + offset : NULL;
+}
+
+static void release_all(struct walk *walk)
+{
+    for (int64_t i = 0; i < walk->bound; i++)
+        walk->gpu->release(walk->gpu->ctx, walk->tile[i].launch);
+}
+
+static bool bind_all(struct walk *walk)
+{
+    const struct cs_plan *plan = walk->plan;
     for (int64_t i = 0; i < plan->tiles; i++) {
         struct cs_tile tile;
+        struct cs_addresses addresses;
+        const struct cs_lane *lane = &walk->lane[i % walk->lanes.lanes];
         cs_plan_tile(plan, i, &tile);
-        shift(&plan->problem, base, &tile, addresses);
-        bound[i].kind = tile.kind;
-        int vendor = gpu->bind(gpu->ctx, tile.kind, addresses, &bound[i].launch);
-        if (vendor != 0) {
-            release_all(gpu, bound, i);
-            return vendor;
-        }
+        shift(&plan->problem, &walk->call->base, &tile, &addresses);
+        addresses.staged = plan->staged > 0 ? at(walk->scratch, lane->staged) : NULL;
+        addresses.workspace = at(walk->scratch, lane->workspace);
+        walk->tile[i].kind = tile.kind;
+        if (walk->gpu->bind(walk->gpu->ctx, tile.kind, &addresses, &walk->tile[i].launch) != 0)
+            return false;
+        walk->bound = i + 1;
     }
-    return 0;
+    return true;
 }
 
-static int launch_all(const struct cs_plan *plan, const struct cs_gpu *gpu,
-                      const struct bound *bound, int64_t *launches_p)
+static bool prepare(struct walk *walk)
 {
-    for (int64_t i = 0; i < plan->tiles; i++) {
-        int vendor = gpu->launch(gpu->ctx, bound[i].kind, bound[i].launch);
-        if (vendor != 0)
-            return vendor;
-        *launches_p += 1;
+    return take_lanes(walk) && take_scratch(walk) && bind_all(walk);
+}
+
+/* Gives back what is held. `settled`: what was started is behind the client's stream. */
+static void put_back(struct walk *walk, bool settled)
+{
+    struct cs_exec *exec = walk->exec;
+    release_all(walk);
+    if (walk->own.block)
+        cs_arena_give(&exec->arena, exec->device, walk->call->stream, !settled, &walk->own);
+    if (walk->lanes.set)
+        cs_lanes_give(&exec->lanes, exec->device, &walk->lanes, !settled);
+}
+
+/* --- behind it --- */
+
+static int choose(const struct walk *walk, int from, int to)
+{
+    return from == to ? 0 : walk->gpu->choose(walk->gpu->ctx, walk->lanes.stream[to]);
+}
+
+/* How starting the tiles ended. */
+struct start {
+    int status;      /* of the first call that failed */
+    bool attempted;  /* a tile may have begun to write */
+    bool on_clients; /* the client's stream is chosen again, and behind all that was started */
+};
+
+static int launch_all(const struct walk *walk, struct start *start, int64_t *launches_p)
+{
+    int status = 0, lane = 0;
+    for (int64_t i = 0; i < walk->plan->tiles && status == 0; i++) {
+        int next = (int)(i % walk->lanes.lanes);
+        status = choose(walk, lane, next);
+        if (status != 0)
+            break;
+        lane = next;
+        start->attempted = true;
+        status = walk->gpu->launch(walk->gpu->ctx, walk->tile[i].kind, walk->tile[i].launch);
+        *launches_p += status == 0;
     }
-    return 0;
+    int restored = choose(walk, lane, 0);
+    start->on_clients = restored == 0;
+    return status != 0 ? status : restored;
+}
+
+/* Side streams are joined even if something failed: what was started must be over before anything
+ * that comes next on the client's stream, and a capture that was forked must be joined. */
+static struct start start_all(struct walk *walk, int64_t *launches_p)
+{
+    struct start start = {.on_clients = true};
+    start.status = cs_lanes_fork(walk->exec->device, &walk->lanes);
+    if (start.status == 0)
+        start.status = launch_all(walk, &start, launches_p);
+    int joined = cs_lanes_join(walk->exec->device, &walk->lanes);
+    if (start.status == 0)
+        start.status = joined;
+    put_back(walk, joined == 0);
+    start.on_clients &= joined == 0;
+    return start;
 }
 
 struct cs_outcome cs_exec_lifeboat(const struct cs_gpu *gpu)
 {
     int vendor = gpu->lifeboat(gpu->ctx);
-    return (struct cs_outcome){vendor == 0 ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING, vendor, 0};
+    return (struct cs_outcome){vendor == 0 ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING, vendor, 0, 1};
 }
 
-struct cs_outcome cs_exec_run(const struct cs_plan *plan, const struct cs_gpu *gpu,
-                              const struct cs_addresses *base)
+static struct cs_outcome start(struct walk *walk, bool repeatable)
 {
-    struct bound bound[CS_MAX_TILES];
-    struct cs_addresses addresses = {0};
-    enum sharing shared = sharing(&plan->problem, base);
-    if (plan->tiles == 0 || shared == MIXED || !lay_out_scratch(plan, base, &addresses) ||
-        bind_all(plan, gpu, base, &addresses, bound) != 0)
-        return cs_exec_lifeboat(gpu);
-
-    struct cs_outcome outcome = {CS_RAN_TILES, 0, 0};
-    outcome.vendor = launch_all(plan, gpu, bound, &outcome.launches);
-    release_all(gpu, bound, plan->tiles);
+    struct cs_outcome outcome = {CS_RAN_TILES, 0, 0, walk->lanes.lanes};
+    struct start started = start_all(walk, &outcome.launches);
+    outcome.vendor = started.status;
     if (outcome.vendor == 0)
         return outcome;
-    if (plan->problem.beta == 0 && shared == APART) {
-        struct cs_outcome repaired = cs_exec_lifeboat(gpu);
+    if (started.on_clients && (repeatable || !started.attempted)) {
+        struct cs_outcome repaired = cs_exec_lifeboat(walk->gpu);
         if (repaired.vendor == 0) {
             repaired.launches = outcome.launches;
             return repaired;
@@ -156,4 +265,46 @@ struct cs_outcome cs_exec_run(const struct cs_plan *plan, const struct cs_gpu *g
     }
     outcome.ran = CS_RAN_NOTHING;
     return outcome;
+}
+
+struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    enum sharing shared = sharing(&plan->problem, &call->base);
+    struct walk walk;
+    walk.exec = exec;
+    walk.plan = plan;
+    walk.gpu = gpu;
+    walk.call = call;
+    walk.capture = (struct cs_capture){0, NULL};
+    walk.lanes = (struct cs_lanes_lease){.lanes = 1};
+    walk.own = (struct cs_lease){NULL, NULL};
+    walk.bound = 0;
+    if (plan->tiles == 0 || shared == MIXED)
+        return cs_exec_lifeboat(gpu);
+    if (!prepare(&walk)) {
+        put_back(&walk, true);
+        return cs_exec_lifeboat(gpu);
+    }
+    return start(&walk, plan->problem.beta == 0 && shared == APART);
+}
+
+void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_backing backing,
+                  int64_t limit)
+{
+    exec->device = device;
+    exec->backing = backing;
+    cs_lanes_init(&exec->lanes);
+    cs_arena_init(&exec->arena, limit);
+}
+
+void cs_exec_process_fork(struct cs_exec *exec, bool before, bool child)
+{
+    if (before) {
+        cs_lanes_process_fork(&exec->lanes, before, child);
+        cs_arena_process_fork(&exec->arena, before, child);
+    } else {
+        cs_arena_process_fork(&exec->arena, before, child);
+        cs_lanes_process_fork(&exec->lanes, before, child);
+    }
 }

@@ -1,13 +1,40 @@
-/* Walks a plan over a device. Takes everything it needs before the first launch (the point of no
- * return); what fails before that is run on the lifeboat. After it, a failure is repaired by the
- * lifeboat only if running again gives the same result: beta is 0 and nothing that is written is
- * read. Otherwise the vendor's status is returned as it is. A plan without tiles runs on the
- * lifeboat. */
+/* Walks a plan over a device: fork, tiles on their lanes, join. Takes everything it needs before
+ * the first launch (the point of no return); what fails before that is run on the lifeboat. After
+ * it, a failure is repaired by the lifeboat only if running again gives the same result: beta is 0
+ * and nothing that is written is read. Otherwise the vendor's status is returned as it is. A plan
+ * without tiles runs on the lifeboat.
+ *
+ * Where less scratch is to be had than all lanes need, fewer lanes are used; where one lane's
+ * cannot be had either, the lifeboat. */
 #ifndef CS_EXEC_EXEC_H
 #define CS_EXEC_EXEC_H
 
 #include "convshim/gpu.h"
 #include "convshim/plan.h"
+#include "exec/arena.h"
+#include "exec/lanes.h"
+
+/* Where scratch comes from. */
+enum cs_backing {
+    CS_BACKING_AUTO,   /* the client's, our own for a call that brings none */
+    CS_BACKING_CLIENT, /* the client's */
+    CS_BACKING_OWN
+};
+
+/* What calls share; lives as long as the process. */
+struct cs_exec {
+    const struct cs_device *device; /* NULL: one lane, and scratch is the client's */
+    enum cs_backing backing;
+    struct cs_lanes lanes;
+    struct cs_arena arena;
+};
+
+/* One call. */
+struct cs_call {
+    struct cs_addresses base; /* `workspace` is what the client brought, or NULL */
+    int64_t brought;          /* bytes at base.workspace that may be used */
+    void *stream;             /* the client's; nothing where gpu->choose is NULL */
+};
 
 enum cs_ran {
     CS_RAN_TILES,
@@ -19,13 +46,20 @@ struct cs_outcome {
     enum cs_ran ran;
     int vendor;       /* status for the client */
     int64_t launches; /* tiles started */
+    int lanes;        /* they were started on */
 };
 
-/* Runs a validated plan on the operands and the scratch at `base`. Thread-safe; asynchronous. */
-struct cs_outcome cs_exec_run(const struct cs_plan *plan, const struct cs_gpu *gpu,
-                              const struct cs_addresses *base);
+void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_backing backing,
+                  int64_t limit);
+
+/* Runs a validated plan. Thread-safe; asynchronous. */
+struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
+                              const struct cs_gpu *gpu, const struct cs_call *call);
 
 /* Runs the lifeboat at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_lifeboat(const struct cs_gpu *gpu);
+
+/* Holds (before) or frees (after) the locks across a fork of the process; a child has no device. */
+void cs_exec_process_fork(struct cs_exec *exec, bool before, bool child);
 
 #endif

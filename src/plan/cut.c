@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "plan/layout.h"
 #include "plan/line.h"
 #include <string.h>
 
@@ -255,8 +256,19 @@ static enum cs_status add_staged(struct cs_plan *plan)
             return CS_OVERFLOW;
         plan->staged = bytes > plan->staged ? bytes : plan->staged;
     }
-    plan->workspace = plan->staged;
     return CS_OK;
+}
+
+/* Tiles that add up come one behind the other. */
+static int lanes_of(const struct cs_plan *plan, int wanted)
+{
+    for (int c = 0; c < plan->cuts; c++)
+        for (int64_t i = 0; i < plan->cut[c].slices; i++)
+            if (plan->cut[c].slice[i].accumulates)
+                return 1;
+    if (wanted > CS_MAX_LANES)
+        wanted = CS_MAX_LANES;
+    return wanted < 1 ? 1 : wanted < plan->tiles ? wanted : (int)plan->tiles;
 }
 
 static bool names_axes(const struct cs_tiling *tiling)
@@ -288,12 +300,16 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
         status = add_halo(following, plan);
     if (status == CS_OK)
         status = add_staged(plan);
-    return status;
+    if (status != CS_OK)
+        return status;
+    plan->lanes = lanes_of(plan, tiling->lanes);
+    cs_plan_settle(plan);
+    return CS_OK;
 }
 
 struct cs_tiling cs_plan_tiling(const struct cs_plan *plan)
 {
-    struct cs_tiling tiling = {.step = {1, 1}};
+    struct cs_tiling tiling = {.step = {1, 1}, .lanes = plan->lanes};
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         tiling.axis[c] = plan->cut[c].axis;
         tiling.step[c] = plan->cut[c].step;
@@ -332,13 +348,35 @@ void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *til
         *tile = (struct cs_tile){0};
 }
 
-void cs_plan_settle(struct cs_plan *plan)
+static int64_t largest_workspace(const struct cs_plan *plan)
 {
     int64_t largest = 0;
-    for (int64_t i = 0; i < plan->kinds; i++) {
+    for (int64_t i = 0; i < plan->kinds; i++)
         if (plan->kind[i].workspace > largest)
             largest = plan->kind[i].workspace;
+    return largest;
+}
+
+/* Lanes are not in step: all that they need may be alive at once. */
+int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[])
+{
+    struct cs_buffer buffer[2 * CS_MAX_LANES];
+    int64_t peak, largest = largest_workspace(plan);
+    for (int i = 0; i < lanes; i++) {
+        struct cs_buffer any = {.begin = 0, .end = 1, .alignment = CS_SCRATCH_ALIGNMENT};
+        any.bytes = plan->staged;
+        buffer[2 * i] = any;
+        any.bytes = largest;
+        buffer[2 * i + 1] = any;
     }
-    if (!cs_add(plan->staged, largest, &plan->workspace))
-        plan->workspace = INT64_MAX;
+    if (cs_layout(buffer, 2 * lanes, 0, &peak) != CS_OK)
+        return INT64_MAX;
+    for (int i = 0; lane && i < lanes; i++)
+        lane[i] = (struct cs_lane){buffer[2 * i].offset, buffer[2 * i + 1].offset};
+    return peak;
+}
+
+void cs_plan_settle(struct cs_plan *plan)
+{
+    plan->workspace = cs_plan_scratch(plan, plan->lanes, NULL);
 }

@@ -40,8 +40,8 @@ static void put_head(struct text *text, const struct cs_plan *plan)
     for (int c = 0; c < plan->cuts; c++)
         put(text, " head %lld step %lld", (long long)plan->cut[c].head,
             (long long)plan->cut[c].step);
-    put(text, " tiles %lld kinds %lld workspace %lld staged %lld halo %lld\n",
-        (long long)plan->tiles, (long long)plan->kinds, (long long)plan->workspace,
+    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld halo %lld\n",
+        (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
         (long long)plan->staged, (long long)plan->halo);
 }
 

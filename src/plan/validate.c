@@ -290,7 +290,8 @@ static bool tiles_valid(const struct cs_plan *plan)
     struct readings readings = {0};
     struct walk outer = {0};
     for (int c = 0; c < plan->cuts; c++)
-        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]))
+        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]) ||
+            (ways[c].sums && plan->lanes > 1)) /* beside each other they would add to one element */
             return false;
     for (int64_t row = 0; row < plan->cut[0].tiles; row++)
         if (!row_valid(plan, ways, row, &outer, &readings))
@@ -347,9 +348,44 @@ static bool kinds_valid(const struct cs_plan *plan)
     return true;
 }
 
+struct part {
+    int64_t begin, bytes;
+};
+
+/* True if the parts lie inside the plan's scratch, aligned, and none in another. */
+static bool parts_apart(const struct cs_plan *plan, const struct part *part, int parts)
+{
+    for (int i = 0; i < parts; i++) {
+        int64_t end;
+        if (part[i].begin < 0 || part[i].begin % CS_SCRATCH_ALIGNMENT != 0 ||
+            !cs_add(part[i].begin, part[i].bytes, &end) || end > plan->workspace)
+            return false;
+        for (int j = 0; j < i; j++)
+            if (part[i].bytes > 0 && part[j].bytes > 0 && part[j].begin < end &&
+                part[i].begin < part[j].begin + part[j].bytes)
+                return false;
+    }
+    return true;
+}
+
+/* Whatever tile a lane runs, it has a workspace of `largest` bytes of its own. */
+static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
+{
+    struct cs_lane lane[CS_MAX_LANES];
+    struct part part[2 * CS_MAX_LANES];
+    if (plan->lanes < 1 || plan->lanes > CS_MAX_LANES || plan->lanes > plan->tiles ||
+        plan->workspace != cs_plan_scratch(plan, plan->lanes, lane))
+        return false;
+    for (int i = 0; i < plan->lanes; i++) {
+        part[2 * i] = (struct part){lane[i].staged, plan->staged};
+        part[2 * i + 1] = (struct part){lane[i].workspace, largest};
+    }
+    return parts_apart(plan, part, 2 * plan->lanes);
+}
+
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 {
-    int64_t largest = 0, staged = 0, workspace;
+    int64_t largest = 0, staged = 0;
     for (int64_t i = 0; i < plan->kinds; i++) {
         struct cs_problem kind;
         int64_t bytes;
@@ -361,8 +397,8 @@ static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
         staged = is_staged(plan, CS_FILTER) && bytes > staged ? bytes : staged;
     }
     return plan->staged >= staged && plan->staged - staged < CS_SCRATCH_ALIGNMENT &&
-           plan->staged % CS_SCRATCH_ALIGNMENT == 0 && cs_add(plan->staged, largest, &workspace) &&
-           plan->workspace == workspace && workspace <= limit;
+           plan->staged % CS_SCRATCH_ALIGNMENT == 0 && plan->workspace <= limit &&
+           lanes_apart(plan, largest);
 }
 
 enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit)

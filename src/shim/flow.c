@@ -1,5 +1,6 @@
 #include "shim/flow.h"
 
+#include "base/checked.h"
 #include "base/log.h"
 #include "decide/memo.h"
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static enum cs_status build_tiles(const struct cs_request *request,
     if (status == CS_OK)
         status = build_lifeboat(rewrite, decision->told, vendor);
     if (status == CS_OK)
-        status = cs_plan_validate(&rewrite->plan, decision->told);
+        status = cs_plan_validate(&rewrite->plan, decision->scratch);
     return finish(status, rewrite, rewrite_p);
 }
 
@@ -164,13 +165,17 @@ static int64_t reported(const struct cs_request *request, const struct cs_decisi
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
+    /* Where scratch is ours, callers are told less than is used. */
+    int64_t used = reported(request, decision, reason);
+    if (reason == CS_REASON_NONE && used < decision->scratch)
+        used = decision->scratch;
     struct cs_site_facts facts = {.problem = request->problem,
                                   .engine = request->engine.index,
                                   .reason = reason,
                                   .tiling = decision->tiling,
                                   .tiles = decision->tiles,
                                   .wanted = request->wanted,
-                                  .told = reported(request, decision, reason)};
+                                  .told = used};
     return (struct cs_verdict){.reason = reason,
                                .told = told_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts)};
@@ -196,7 +201,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     int64_t told = request->limit > 0 ? request->limit : decision->told;
     bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
     if (held && build_whole(told, vendor, rewrite_p) == CS_OK) {
-        decision->told = told;
+        decision->told = decision->scratch = told;
         return CS_REASON_NONE;
     }
     if (held)
@@ -227,18 +232,54 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    if (rewrite && cs->exec.backing == CS_BACKING_OWN)
+        cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
     announce(cs, &verdict);
     return verdict;
 }
 
-int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
-                const struct cs_addresses *addresses)
+bool cs_flow_lends(const struct cs *cs, int64_t brought)
 {
-    struct cs_outcome outcome =
-        addresses ? cs_exec_run(&verdict->rewrite->plan, gpu, addresses) : cs_exec_lifeboat(gpu);
+    return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
+}
+
+/* What a call of this site takes while it runs, as far as is known. */
+static int64_t footprint(const struct cs_site_facts *facts)
+{
+    int64_t sum = facts->told, bytes;
+    for (int i = 0; i < facts->problem.tensors; i++) {
+        const struct cs_tensor *tensor = &facts->problem.tensor[i];
+        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
+            continue;
+        if (!cs_add(sum, bytes, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+static void take_turn(struct cs *cs, const struct cs_site *site)
+{
+    const struct cs_device *device = cs->exec.device;
+    if (cs->config.interleave == CS_INTERLEAVE_STAGE && site && device)
+        cs_turns_pass(&cs->turns, device->context(device->ctx), (uint64_t)(uintptr_t)site,
+                      footprint(&site->facts));
+}
+
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
+                : cs_exec_lifeboat(gpu);
+}
+
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_call *call)
+{
+    take_turn(cs, verdict->site);
+    struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
-        cs_account_tiled(&cs->account, verdict->site, outcome.launches);
+        cs_account_tiled(&cs->account, verdict->site, outcome.launches, outcome.lanes);
         break;
     case CS_RAN_LIFEBOAT:
         cs_account_lifeboat(&cs->account, verdict->site);
@@ -248,4 +289,10 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         break;
     }
     return outcome.vendor;
+}
+
+void cs_flow_pass(struct cs *cs, struct cs_site *site, enum cs_reason reason)
+{
+    take_turn(cs, site);
+    cs_account_passed(&cs->account, site, reason);
 }

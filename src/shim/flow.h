@@ -48,9 +48,20 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
 /* Destroys what cs_flow_prepare built; NULL is allowed. */
 void cs_flow_discard(struct cs_rewrite *rewrite);
 
-/* Runs and counts a rewritten call; returns the vendor's status. `addresses` NULL: operands not
+/* True if a call that brought so much may run in scratch of the library's own. */
+bool cs_flow_lends(const struct cs *cs, int64_t brought);
+
+/* Runs and counts a rewritten call; returns the vendor's status. `call` NULL: operands not
  * understood, lifeboat. */
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
-                const struct cs_addresses *addresses);
+                const struct cs_call *call);
+
+/* The same uncounted. */
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call);
+
+/* A call that is about to be run as it is; `site` may be NULL where no problem could be described.
+ */
+void cs_flow_pass(struct cs *cs, struct cs_site *site, enum cs_reason reason);
 
 #endif

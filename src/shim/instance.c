@@ -1,5 +1,6 @@
 #include "shim/instance.h"
 
+#include "base/checked.h"
 #include "base/log.h"
 #include "shim/bypass.h"
 #include <errno.h>
@@ -8,7 +9,8 @@
 enum {
     MAX_POLICIES = 32,
     SUMMARY_BYTES = 8192,
-    BYPASS_BYTES = 200
+    BYPASS_BYTES = 200,
+    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -36,12 +38,23 @@ static void summary_at_exit(void)
     if (instance->account.calls > 0)
         cs_bypass_find(bypass, sizeof bypass);
     cs_vendor_version(vendor, sizeof vendor);
+    const struct cs_arena_facts own = cs_arena_facts(&instance->exec.arena);
+    const struct cs_turns_facts turns = cs_turns_facts(&instance->turns);
     struct cs_summary_head head = {.version = CS_VERSION,
                                    .vendor = vendor,
                                    .policy = instance->policy->name,
                                    .config = instance->config.source,
                                    .bypass = bypass,
-                                   .workspace = instance->limits.workspace};
+                                   .workspace = instance->limits.workspace,
+                                   .own = {.limit = own.limit,
+                                           .peak = own.peak,
+                                           .captured = own.captured,
+                                           .handed_over = own.waits,
+                                           .refused = own.refused},
+                                   .turns = {.waits = turns.waits,
+                                             .vain = turns.vain,
+                                             .nanoseconds = turns.waited,
+                                             .given_up = turns.given_up}};
     if (cs_summary_text(&instance->account, &head, text, sizeof text) > 0)
         cs_log_text(text);
 }
@@ -52,21 +65,30 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
     cs_vendor_fork(true);
     pthread_mutex_lock(&instance->memo.lock);
+    cs_exec_process_fork(&instance->exec, true, false);
+    cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
 }
 
-static void after_fork(void)
+static void after_fork(bool child)
 {
     pthread_mutex_unlock(&instance->account.lock);
+    cs_turns_fork(&instance->turns, false, child);
+    cs_exec_process_fork(&instance->exec, false, child);
     pthread_mutex_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
     pthread_mutex_unlock(&lock);
 }
 
+static void after_fork_in_parent(void)
+{
+    after_fork(false);
+}
+
 /* A child reports what it did itself. */
 static void after_fork_in_child(void)
 {
-    after_fork();
+    after_fork(true);
     cs_account_reset(&instance->account);
 }
 
@@ -80,11 +102,29 @@ static void configure(struct cs *cs)
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_config_load(&cs->config, program_invocation_short_name, names, note, NULL);
     cs->policy = cs_policy_find(cs->config.policy.text);
-    cs->limits = (struct cs_limits){.workspace = cs->config.workspace,
-                                    .threshold = cs->config.threshold == CS_CONFIG_AUTO
-                                                     ? cs->config.workspace
-                                                     : cs->config.threshold,
-                                    .tiles = cs->config.tiles};
+    cs->limits = (struct cs_limits){
+        .workspace = cs->config.workspace,
+        .threshold =
+            cs->config.threshold == CS_CONFIG_AUTO ? cs->config.workspace : cs->config.threshold,
+        .tiles = cs->config.tiles,
+        .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
+        .lent = cs->config.backing == CS_BACKING_OWN};
+}
+
+/* The most that arenas may hold. */
+static int64_t arena_limit(const struct cs_config *config)
+{
+    int64_t limit = config->arena;
+    if (limit == CS_CONFIG_AUTO && !cs_mul(config->workspace, 2, &limit))
+        limit = INT64_MAX;
+    return config->interleave_budget > 0 ? config->interleave_budget : limit;
+}
+
+static void provide(struct cs *cs)
+{
+    cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
+                 arena_limit(&cs->config));
+    cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
 }
 
 static bool vendor_served(void)
@@ -110,6 +150,7 @@ static struct cs *create(void)
         free(cs);
         return NULL;
     }
+    provide(cs);
     return cs;
 }
 
@@ -121,7 +162,7 @@ static enum state start(void)
     if (!instance)
         return OFF;
     atexit(summary_at_exit);
-    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     return READY;
 }
 

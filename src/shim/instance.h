@@ -1,4 +1,4 @@
-/* The one instance: options, limits, memory of decisions, counters. Made at the first intercepted
+/* The one instance: options, limits, memory of decisions, streams and scratch, counters. Made at the first intercepted
  * call, never at load time; ends with the process. */
 #ifndef CS_SHIM_INSTANCE_H
 #define CS_SHIM_INSTANCE_H
@@ -7,6 +7,8 @@
 #include "config/config.h"
 #include "convshim/policy.h"
 #include "decide/memo.h"
+#include "exec/exec.h"
+#include "exec/turns.h"
 
 #define CS_VERSION "0.1.0"
 
@@ -16,6 +18,8 @@ struct cs {
     struct cs_limits limits;
     struct cs_memo memo;
     struct cs_account account;
+    struct cs_exec exec;
+    struct cs_turns turns;
 };
 
 /* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. Thread-safe; costs one
@@ -29,6 +33,9 @@ void cs_vendor_version(char *text, size_t size);
 /* True if the vendor library is of a version that can be planned with. The vendor's part implements
  * it. */
 bool cs_vendor_supported(void);
+
+/* The device that the vendor library runs on. The vendor's part implements it. */
+const struct cs_device *cs_vendor_device(void);
 
 /* Holds (before) or frees (after) the vendor part's locks across a fork. The vendor's part
  * implements it. */

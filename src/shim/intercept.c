@@ -3,7 +3,7 @@
 #include "base/nest.h"
 #include "shim/instance.h"
 
-int cs_intercept(struct cs_call *call)
+int cs_intercept(struct cs_entry_call *call)
 {
     struct cs *cs = cs_nested() ? NULL : cs_instance();
     if (!cs)

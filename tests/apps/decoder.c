@@ -8,6 +8,11 @@
 
 #define SEED 20240917
 
+enum {
+    DENOISER_LAYERS = 3,
+    MOST_IMAGE_CHANNELS = 4 /* of latents and pictures; they are not made less */
+};
+
 static struct image *image_create(struct decoder *decoder, int64_t channels, int64_t height,
                                   int64_t width)
 {
@@ -27,7 +32,7 @@ fail:
     return NULL;
 }
 
-static void image_free(struct image *image)
+void decoder_free(struct image *image)
 {
     cudaFree(image->data);
     image->data = NULL;
@@ -147,7 +152,7 @@ static struct image *upsample(struct decoder *decoder, struct image *in)
     for (int i = 0; i < 4; i++)
         if (!spread(decoder, in, out, i / 2, i % 2))
             return NULL;
-    image_free(in);
+    decoder_free(in);
     return out;
 }
 
@@ -181,12 +186,12 @@ static struct image *residual_block(struct decoder *decoder, const char *block, 
     struct image *middle = hidden != NULL ? convolve(decoder, conv1, hidden) : NULL;
     if (middle == NULL || !silu(decoder, middle, middle))
         return NULL;
-    image_free(hidden);
+    decoder_free(hidden);
     struct image *out = convolve(decoder, conv2, middle);
     if (out == NULL || !add(decoder, skip, out))
         return NULL;
-    image_free(middle);
-    image_free(skip);
+    decoder_free(middle);
+    decoder_free(skip);
     return out;
 }
 
@@ -195,7 +200,7 @@ static struct image *apply(struct decoder *decoder, const char *name, struct ima
 {
     struct image *out = convolve(decoder, name, in);
     if (out != NULL)
-        image_free(in);
+        decoder_free(in);
     return out;
 }
 
@@ -213,8 +218,36 @@ static struct image *up_stage(struct decoder *decoder, int stage, struct image *
     return x != NULL ? apply(decoder, name, x) : NULL;
 }
 
+/* Adds to the latent what a small network makes of it, as a residual block does. */
+static bool denoise(struct decoder *decoder, struct image *latent)
+{
+    struct image *wide = convolve(decoder, "denoise.conv_in", latent);
+    if (wide == NULL || !silu(decoder, wide, wide))
+        return false;
+    struct image *middle = convolve(decoder, "denoise.conv1", wide);
+    if (middle == NULL || !silu(decoder, middle, middle))
+        return false;
+    decoder_free(wide);
+    struct image *change = convolve(decoder, "denoise.conv2", middle);
+    if (change == NULL || !add(decoder, change, latent))
+        return false;
+    decoder_free(middle);
+    decoder_free(change);
+    return true;
+}
+
+bool decoder_denoise(struct decoder *decoder, struct image *latent)
+{
+    for (int64_t i = 0; i < decoder->settings.steps; i++)
+        if (!denoise(decoder, latent))
+            return false;
+    return true;
+}
+
 struct image *decoder_decode(struct decoder *decoder, struct image *latent)
 {
+    size_t before = decoder->convolutions;
+    size_t own = decoder->layer_count - (decoder->settings.steps > 0 ? DENOISER_LAYERS : 0);
     struct image *x = apply(decoder, "conv_in", latent);
     if (x != NULL)
         x = residual_block(decoder, "mid.res0", x);
@@ -225,9 +258,9 @@ struct image *decoder_decode(struct decoder *decoder, struct image *latent)
     if (x == NULL || !silu(decoder, x, x))
         return NULL;
     x = apply(decoder, "conv_out", x);
-    if (x != NULL && decoder->convolutions != decoder->layer_count) {
-        fprintf(stderr, "the model has %zu convolutions, the decoder used %zu\n",
-                decoder->layer_count, decoder->convolutions);
+    if (x != NULL && decoder->convolutions - before != own) {
+        fprintf(stderr, "the model has %zu convolutions, the decoder used %zu\n", own,
+                decoder->convolutions - before);
         return NULL;
     }
     return x;
@@ -308,6 +341,54 @@ static bool scale_layers(struct decoder *decoder, int64_t px)
     return true;
 }
 
+static bool thin_channels(int64_t thin, int64_t *channels)
+{
+    if (thin <= 1 || *channels <= MOST_IMAGE_CHANNELS)
+        return true;
+    if (*channels % thin != 0) {
+        fprintf(stderr, "--thin: %" PRId64 " does not divide %" PRId64 " channels\n", thin,
+                *channels);
+        return false;
+    }
+    *channels /= thin;
+    return true;
+}
+
+static bool thin_layers(struct decoder *decoder, int64_t thin)
+{
+    for (size_t i = 0; i < decoder->layer_count; i++)
+        if (!thin_channels(thin, &decoder->layers[i].c) ||
+            !thin_channels(thin, &decoder->layers[i].k))
+            return false;
+    return true;
+}
+
+/* Layers like the model's first one, at whose size the denoiser works. */
+static bool add_denoiser(struct decoder *decoder)
+{
+    static const char *const names[DENOISER_LAYERS] = {"denoise.conv_in", "denoise.conv1",
+                                                       "denoise.conv2"};
+    const struct csv_layer *first = find_layer(decoder, "conv_in");
+    if (decoder->settings.steps == 0)
+        return true;
+    if (first == NULL)
+        return false;
+    struct csv_layer like = *first;
+    size_t count = decoder->layer_count + DENOISER_LAYERS;
+    struct csv_layer *layers = realloc(decoder->layers, count * sizeof *layers);
+    if (layers == NULL)
+        return false;
+    decoder->layers = layers;
+    for (int i = 0; i < DENOISER_LAYERS; i++) {
+        struct csv_layer *layer = &layers[decoder->layer_count++];
+        *layer = like;
+        snprintf(layer->layer, sizeof layer->layer, "%s", names[i]);
+        layer->c = i == 0 ? like.c : like.k;
+        layer->k = i == 2 ? like.c : like.k;
+    }
+    return true;
+}
+
 struct image *decoder_latent(struct decoder *decoder)
 {
     const struct csv_layer *first = find_layer(decoder, "conv_in");
@@ -328,13 +409,15 @@ bool decoder_open(struct decoder *decoder, const struct decoder_settings *settin
 {
     decoder->settings = *settings;
     if (!csv_read(settings->csv, settings->model, &decoder->layers, &decoder->layer_count) ||
-        !scale_layers(decoder, settings->px))
+        !scale_layers(decoder, settings->px) || !thin_layers(decoder, settings->thin) ||
+        !add_denoiser(decoder))
         return false;
     if (!settings->type_given)
         decoder->settings.type = decoder->layers[0].type;
     for (size_t i = 0; i < decoder->layer_count; i++)
         decoder->layers[i].type = decoder->settings.type;
     TRY_CUDNN(cudnnCreate(&decoder->handle), fail);
+    TRY_CUDNN(cudnnSetStream(decoder->handle, settings->stream), fail);
     TRY_CUDNN(cudnnCreateTensorDescriptor(&decoder->desc[0]), fail);
     TRY_CUDNN(cudnnCreateTensorDescriptor(&decoder->desc[1]), fail);
     TRY_CUDNN(cudnnCreateActivationDescriptor(&decoder->swish), fail);
@@ -350,7 +433,7 @@ fail:
 void decoder_close(struct decoder *decoder)
 {
     for (int i = 0; i < DECODER_IMAGES; i++)
-        image_free(&decoder->images[i]);
+        decoder_free(&decoder->images[i]);
     for (size_t i = 0; decoder->cache != NULL && i < decoder->cached; i++)
         if (decoder->cache[i].planned)
             conv_plan_destroy(&decoder->cache[i].plan);

@@ -1,6 +1,7 @@
 /* The decoder of a Stable Diffusion VAE as a list of convolutions, wired as in the model: residual
  * blocks, nearest neighbour upsampling, SiLU. Weights are random; normalisation, biases and the
- * middle attention are left out. */
+ * middle attention are left out. Before it, on request, what takes little memory: a few steps that
+ * change the latent as a denoiser would. */
 #ifndef DECODER_H
 #define DECODER_H
 
@@ -12,8 +13,11 @@ struct decoder_settings {
     enum conv_api api;
     enum layout layout;
     cudnnDataType_t type;
-    bool type_given; /* else that of the list; decoder_open sets `type` then */
-    int64_t px;      /* output height and width; 0: the model's own */
+    bool type_given;     /* else that of the list; decoder_open sets `type` then */
+    int64_t px;          /* output height and width; 0: the model's own */
+    int64_t thin;        /* divides the channels inside; 0: the model's own */
+    int64_t steps;       /* of denoising; 0: none */
+    cudaStream_t stream; /* everything runs on it */
     const char *csv;
     const char *model;
 };
@@ -32,7 +36,7 @@ struct cached {
 };
 
 /* All weights stay on the device. Activations and workspaces are allocated and freed one by one.
- * One thread only. */
+ * One thread's at a time. */
 struct decoder {
     struct decoder_settings settings;
     cudnnHandle_t handle;
@@ -56,9 +60,15 @@ void decoder_close(struct decoder *decoder);
 /* A random input of the model, the decoder's; NULL on failure. */
 struct image *decoder_latent(struct decoder *decoder);
 
+/* Changes the latent in the steps that were asked for; false on failure. */
+bool decoder_denoise(struct decoder *decoder, struct image *latent);
+
 /* Runs the whole model and frees the latent. The result, the decoder's, may not be ready before the
- * device is synchronised. NULL on failure. */
+ * stream is synchronised. NULL on failure. */
 struct image *decoder_decode(struct decoder *decoder, struct image *latent);
+
+/* Frees a result. */
+void decoder_free(struct image *image);
 
 /* Height of the output in pixels. */
 int64_t decoder_height(const struct decoder *decoder);

@@ -79,7 +79,34 @@ bool fused_reference(const struct fused_problem *problem, const struct fused_dat
 enum outcome fused_run(cudnnHandle_t handle, const struct fused_problem *problem,
                        const struct conv_settings *settings, void *const *buffers);
 
-/* The two ways behind it. */
+/* One that is planned once to run again and again, by the first answer of the library. Used by one
+ * thread at a time. */
+struct fused_plan {
+    struct conv_plan plan;
+    cudnnTensorDescriptor_t bias; /* legacy */
+    cudnnActivationDescriptor_t activation;
+};
+
+/* The settings may not be NULL. On OUTCOME_OK the caller owns the plan. */
+enum outcome fused_plan_create(cudnnHandle_t handle, const struct fused_problem *problem,
+                               const struct conv_settings *settings, struct fused_plan *plan);
+void fused_plan_destroy(struct fused_plan *plan);
+/* Runs on the handle's stream without waiting, in a workspace of at least plan->plan.workspace
+ * bytes. */
+enum outcome fused_plan_run(cudnnHandle_t handle, const struct fused_problem *problem,
+                            const struct fused_plan *plan, void *const *buffers, void *workspace);
+
+/* The two ways behind the functions above. */
+enum outcome fused_graph_plan(cudnnHandle_t handle, const struct fused_problem *problem,
+                              const struct conv_settings *settings, struct conv_plan *plan);
+enum outcome fused_graph_launch(cudnnHandle_t handle, const struct fused_problem *problem,
+                                const struct conv_plan *plan, void *const *buffers,
+                                void *workspace);
+enum outcome fused_legacy_plan(cudnnHandle_t handle, const struct fused_problem *problem,
+                               const struct conv_settings *settings, struct fused_plan *plan);
+enum outcome fused_legacy_launch(cudnnHandle_t handle, const struct fused_problem *problem,
+                                 const struct fused_plan *plan, void *const *buffers,
+                                 void *workspace);
 enum outcome fused_run_graph(cudnnHandle_t handle, const struct fused_problem *problem,
                              const struct conv_settings *settings, void *const *buffers);
 enum outcome fused_run_legacy(cudnnHandle_t handle, const struct fused_problem *problem,

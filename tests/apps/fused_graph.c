@@ -112,16 +112,13 @@ static void release(struct graph *graph)
         backend_destroy(graph->tensor[i]);
 }
 
-/* With a workspace of its own for the call. */
-static enum outcome execute(cudnnHandle_t handle, const struct fused_problem *problem,
-                            const struct conv_plan *plan, void *const *buffers)
+enum outcome fused_graph_launch(cudnnHandle_t handle, const struct fused_problem *problem,
+                                const struct conv_plan *plan, void *const *buffers, void *workspace)
 {
     int64_t ids[FUSED_MAX_TENSORS];
     void *pointers[FUSED_MAX_TENSORS];
     float values[FUSED_MAX_TENSORS]; /* room for one number of any type each */
     int64_t count = 0;
-    void *workspace = NULL;
-    enum outcome outcome = OUTCOME_ERROR;
     for (int i = 0; i < problem->tensors; i++) {
         const struct fused_tensor *tensor = &problem->tensor[i];
         if (tensor->storage == BACKEND_VIRTUAL)
@@ -132,9 +129,32 @@ static enum outcome execute(cudnnHandle_t handle, const struct fused_problem *pr
                                 ? (void *)&values[i]
                                 : tensor_first(&tensor->tensor, buffers[tensor->shares]);
     }
+    return backend_run(handle, plan->plan, count, ids, pointers, workspace);
+}
+
+enum outcome fused_graph_plan(cudnnHandle_t handle, const struct fused_problem *problem,
+                              const struct conv_settings *settings, struct conv_plan *plan)
+{
+    struct graph graph = {.graph = NULL};
+    struct conv_plan made = {.api = CONV_GRAPH};
+    enum outcome outcome = build(handle, problem, &graph);
+    if (outcome == OUTCOME_OK)
+        outcome = backend_plan(handle, graph.graph, settings, 0, &made);
+    release(&graph);
+    if (outcome == OUTCOME_OK)
+        *plan = made;
+    return outcome;
+}
+
+/* With a workspace of its own for the call. */
+static enum outcome execute(cudnnHandle_t handle, const struct fused_problem *problem,
+                            const struct conv_plan *plan, void *const *buffers)
+{
+    void *workspace = NULL;
+    enum outcome outcome = OUTCOME_ERROR;
     if (plan->workspace > 0)
         TRY_CUDA(cudaMalloc(&workspace, (size_t)plan->workspace), done);
-    outcome = backend_run(handle, plan->plan, count, ids, pointers, workspace);
+    outcome = fused_graph_launch(handle, problem, plan, buffers, workspace);
     if (workspace != NULL && cudaFree(workspace) != cudaSuccess)
         outcome = OUTCOME_ERROR;
 done:

@@ -126,7 +126,8 @@ device_with()
 # device NAME KEY: a number of the device's accounting.
 device()
 {
-    sed -n "s/^[[:space:]]*\"$2\":[[:space:]]*\([0-9]*\),*\$/\1/p" "$1.json" | grep . ||
+    # The first one: totals come before the devices one by one.
+    sed -n "/^[[:space:]]*\"$2\":[[:space:]]*\([0-9]*\),*\$/{s//\1/p;q}" "$1.json" | grep . ||
         fail "$1.json does not tell $2"
 }
 

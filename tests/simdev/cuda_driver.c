@@ -1,11 +1,15 @@
-/* libcuda.so.1 of a machine without a card, for cuDNN's planning.
+/* The driver of a machine without a card, for cuDNN's planning.
  *
  * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
- * leaves the compiled image with that library. This one tells the truth: there is no device and no
- * context, and nothing runs. It keeps images so far that a kernel in one can be named; the names
- * are cuDNN's own business and are not looked at. */
-#include <cuda.h>
+ * leaves the compiled image with that library. This one tells it the truth: there is no device and
+ * no context, and nothing runs. It keeps images so far that a kernel in one can be named; the names
+ * are cuDNN's own business and are not looked at. What the program may use of a driver is in
+ * cuda_driver_context.c and cuda_driver_stream.c. */
+#include "cuda_driver.h"
+#include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* cuDNN asks for these by their plain names, which the header has renamed. */
 #undef cuCtxPushCurrent
@@ -24,6 +28,36 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_
 struct CUlib_st {
     char kernel; /* every kernel of this image goes by this address */
 };
+
+/* Without the loader's lock, which cuDNN holds for long while it loads its parts. */
+bool cuda_driver_is_planner(const void *caller)
+{
+    static const char *const libraries[] = {"libcudnn", "libcublas", "libnvrtc"};
+    struct dl_find_object found;
+    if (_dl_find_object((void *)(uintptr_t)caller, &found) != 0 || !found.dlfo_link_map)
+        return false;
+    const char *path = found.dlfo_link_map->l_name, *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
+        if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool cuda_driver_begin(const char *function, const void *caller)
+{
+    if (cuda_driver_is_planner(caller))
+        return false;
+    simdev_driver_begin(function);
+    return true;
+}
+
+CUresult cuda_driver_end(cudaError_t error)
+{
+    simdev_driver_end();
+    return (CUresult)error;
+}
 
 CUresult cuInit(unsigned flags)
 {
@@ -45,24 +79,6 @@ CUresult cuDeviceGetCount(int *count)
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     return CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuGetErrorName(CUresult error, const char **name)
-{
-    *name = error == CUDA_SUCCESS ? "CUDA_SUCCESS" : "CUDA_ERROR";
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGetErrorString(CUresult error, const char **text)
-{
-    *text = error == CUDA_SUCCESS ? "no error" : "this machine has no CUDA device";
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(CUcontext *context)
-{
-    *context = NULL;
-    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)

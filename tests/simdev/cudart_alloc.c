@@ -1,5 +1,5 @@
 /* cudaMalloc and its kin. */
-#include "cudart_internal.h"
+#include "cudart_context.h"
 
 static cudaError_t allocate(const char *function, enum simdev_place place, void **ptr, size_t bytes)
 {
@@ -9,11 +9,21 @@ static cudaError_t allocate(const char *function, enum simdev_place place, void 
     if (error == cudaSuccess)
         error = simdev_capture_refuse_unsafe();
     if (error == cudaSuccess)
-        error = simdev_mem_allocate(place, bytes, ptr);
+        error = simdev_mem_allocate(place, simdev_owner_current(), bytes, ptr);
     return simdev_leave(error);
 }
 
-/* Like the real ones, waits for the whole device first. */
+/* Waits for what could use the block; memory of a pool is any context's. */
+static void wait_for_users(const void *ptr)
+{
+    struct simdev_mem_info info;
+    const uint64_t current = simdev_owner_current().context;
+    if (simdev_mem_block(ptr, &info) && info.owner.context != 0 && info.owner.context != current)
+        simdev_queue_wait_all(info.owner.context);
+    simdev_queue_wait_all(current);
+}
+
+/* Like the real ones, waits for everything in the context first. */
 static cudaError_t release(const char *function, enum simdev_place place, void *ptr)
 {
     cudaError_t error = simdev_enter(function);
@@ -21,7 +31,7 @@ static cudaError_t release(const char *function, enum simdev_place place, void *
         return simdev_leave(error);
     error = simdev_capture_refuse_unsafe();
     if (error == cudaSuccess) {
-        simdev_queue_wait_all();
+        wait_for_users(ptr);
         error = simdev_mem_free(function, place, ptr);
     }
     return simdev_leave(error);
@@ -65,6 +75,11 @@ cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
     return simdev_leave(error != cudaSuccess ? error : cudaErrorNotSupported);
 }
 
+static struct simdev_owner pool_of(const struct simdev_stream_info *stream)
+{
+    return (struct simdev_owner){.device = stream->owner.device};
+}
+
 /* The memory is there at once; capacity and peak count it from this call to the call of
  * cudaFreeAsync, so that they do not depend on how fast the streams run. Memory nodes are not
  * simulated: a capturing stream refuses both. */
@@ -79,7 +94,7 @@ cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
     if (error == cudaSuccess)
         error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
-        error = simdev_mem_allocate(SIMDEV_DEVICE, bytes, ptr);
+        error = simdev_mem_allocate(SIMDEV_DEVICE, pool_of(&info), bytes, ptr);
     return simdev_leave(error);
 }
 
@@ -107,7 +122,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         *total_bytes = simdev_device_capacity();
-        *free_bytes = *total_bytes - simdev_mem_totals().live_bytes;
+        *free_bytes = *total_bytes - simdev_mem_totals(simdev_context_device()).live_bytes;
     }
     return simdev_leave(error);
 }
@@ -119,17 +134,15 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         error = cudaErrorInvalidValue;
     if (error != cudaSuccess)
         return simdev_leave(error);
-    void *begin;
-    size_t bytes;
-    enum simdev_place place = SIMDEV_PAGEABLE;
-    const bool ours = simdev_mem_block(ptr, &begin, &bytes, &place);
+    struct simdev_mem_info info;
+    const bool ours = simdev_mem_block(ptr, &info);
     *attributes = (struct cudaPointerAttributes){
         .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)(uintptr_t)ptr};
     if (ours) {
-        attributes->type = place == SIMDEV_DEVICE ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
-        attributes->device = 0;
+        attributes->type = info.place == SIMDEV_DEVICE ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
+        attributes->device = info.owner.device;
         attributes->devicePointer = (void *)(uintptr_t)ptr;
-        if (place == SIMDEV_DEVICE)
+        if (info.place == SIMDEV_DEVICE)
             attributes->hostPointer = NULL;
     }
     return cudaSuccess;

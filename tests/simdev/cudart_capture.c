@@ -25,10 +25,10 @@ cudaError_t simdev_capture_invalidate(struct simdev_capture *capture, cudaError_
     return error;
 }
 
-static bool has_blocking_member(const struct simdev_capture *capture)
+static bool has_blocking_member(const struct simdev_capture *capture, uint64_t context)
 {
     const struct simdev_member *m = capture->members;
-    while (m && !m->is_blocking)
+    while (m && (!m->is_blocking || m->context != context))
         m = m->next;
     return m != NULL;
 }
@@ -37,7 +37,7 @@ cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream
 {
     cudaError_t error = cudaSuccess;
     for (struct simdev_capture *c = simdev_captures; c && stream->is_legacy; c = c->next) {
-        if (!has_blocking_member(c))
+        if (!has_blocking_member(c, stream->owner.context))
             continue;
         error = cudaErrorStreamCaptureImplicit;
         c->is_invalid |= invalidates;
@@ -93,6 +93,7 @@ struct simdev_member *simdev_capture_join(struct simdev_capture *capture,
     struct simdev_member *member = calloc(1, sizeof(*member));
     if (member) {
         member->stream = stream->id;
+        member->context = stream->owner.context;
         member->is_blocking = !(stream->flags & cudaStreamNonBlocking);
         member->next = capture->members;
         capture->members = member;
@@ -167,11 +168,25 @@ static cudaError_t check_joined(const struct simdev_capture *capture)
     return cudaSuccess;
 }
 
-void simdev_capture_reset(void)
+bool simdev_capture_has_member(const struct simdev_capture *capture, uint64_t context)
+{
+    const struct simdev_member *m = capture->members;
+    while (m && m->context != context)
+        m = m->next;
+    return m != NULL;
+}
+
+void simdev_capture_reset(uint64_t context)
 {
     simdev_graph_lock();
-    while (simdev_captures)
-        simdev_capture_end(simdev_captures); /* simdev_graph_reset takes the graphs away */
+    for (struct simdev_capture *c = simdev_captures, *next; c; c = next) {
+        next = c->next;
+        if (!simdev_capture_has_member(c, context))
+            continue;
+        cudaGraph_t lost = c->owns_graph ? c->graph : NULL;
+        simdev_capture_end(c);
+        simdev_graph_destroy(lost);
+    }
     simdev_graph_unlock();
 }
 

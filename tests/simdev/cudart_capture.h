@@ -13,6 +13,7 @@
 struct simdev_member {
     struct simdev_member *next;
     uint64_t stream;       /* its id */
+    uint64_t context;      /* the stream's */
     bool is_blocking;      /* the legacy stream would have to wait for it */
     cudaGraphNode_t *node; /* the next node will depend on these */
     size_t nodes;
@@ -46,6 +47,8 @@ cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_inf
 cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream, bool invalidates);
 /* Returns the error. */
 cudaError_t simdev_capture_invalidate(struct simdev_capture *capture, cudaError_t error);
+/* True if a stream of the context takes part. */
+bool simdev_capture_has_member(const struct simdev_capture *capture, uint64_t context);
 /* Takes all streams out of the capture, and the capture away; the graph stays. */
 void simdev_capture_end(struct simdev_capture *capture);
 

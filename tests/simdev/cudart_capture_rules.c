@@ -127,12 +127,14 @@ cudaError_t simdev_capture_refuse(cudaStream_t handle)
     return error;
 }
 
-cudaError_t simdev_capture_refuse_device(void)
+cudaError_t simdev_capture_refuse_device(uint64_t context)
 {
     cudaError_t error = cudaSuccess;
     simdev_graph_lock();
-    for (struct simdev_capture *c = simdev_captures; c; c = c->next)
-        error = simdev_capture_invalidate(c, cudaErrorStreamCaptureUnsupported);
+    for (struct simdev_capture *c = simdev_captures; c; c = c->next) {
+        if (simdev_capture_has_member(c, context))
+            error = simdev_capture_invalidate(c, cudaErrorStreamCaptureUnsupported);
+    }
     simdev_graph_unlock();
     return error;
 }

@@ -62,6 +62,16 @@ static void move(const struct box *box)
     }
 }
 
+static void touch(const struct box *box, const struct side *side, bool write)
+{
+    for (size_t z = 0; simdev_racing() && z < box->depth; z++)
+        for (size_t y = 0; y < box->height; y++) {
+            const unsigned char *row = side->begin + z * side->slice + y * side->pitch;
+            if (simdev_mem_place(row, box->width) == SIMDEV_DEVICE)
+                simdev_touch(row, box->width, write);
+        }
+}
+
 static bool check_alive(const struct box *box, const struct side *side, const char *name)
 {
     if (!side->begin || place(box, side) != SIMDEV_DEAD)
@@ -77,6 +87,10 @@ static void run(void *arg)
     simdev_count(SIMDEV_COPIES);
     const bool to_alive = check_alive(box, &box->to, "destination");
     const bool from_alive = check_alive(box, &box->from, "source");
+    if (to_alive)
+        touch(box, &box->to, true);
+    if (from_alive && box->from.begin)
+        touch(box, &box->from, false);
     if (to_alive && from_alive)
         move(box);
     else

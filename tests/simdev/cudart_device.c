@@ -1,5 +1,5 @@
 /* Which card this is: the profile, and the questions that it answers. */
-#include "cudart_internal.h"
+#include "cudart_context.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,9 @@
 #include <string.h>
 
 static const char builtin_profile[] =
-    "{\"cudaDeviceId\":0,\"deviceVer\":900,\"driverVer\":13000,"
+    "{\"source\":\"NVIDIA H200 data sheet (2024), SXM; Hopper architecture whitepaper; not read "
+    "back from a card\",\"memoryBusWidth\":6144,\"cudaDeviceId\":0,\"deviceVer\":900,"
+    "\"driverVer\":13000,"
     "\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
     "\"regsPerBlock\":65536,\"multiProcessorCount\":132,\"smClockRateKHz\":1980000,"
     "\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560,\"warpSize\":32,"
@@ -47,6 +49,7 @@ static struct {
     const char *text; /* NULL until everything was found good */
     cJSON *profile;
     size_t capacity;
+    int count; /* of devices, all alike */
 } device;
 
 static char *read_file(const char *path)
@@ -152,6 +155,21 @@ static bool load_profile(const char **text)
     return !key;
 }
 
+static bool parse_count(const char *text)
+{
+    char *end;
+    device.count = 1;
+    if (!text || !*text)
+        return true;
+    const long count = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || count < 1 || count > SIMDEV_MAX_DEVICES) {
+        simdev_violation("SIMDEV_DEVICES %s: not a number from 1 to %d", text, SIMDEV_MAX_DEVICES);
+        return false;
+    }
+    device.count = (int)count;
+    return true;
+}
+
 bool simdev_device_init(void)
 {
     const char *text;
@@ -164,6 +182,8 @@ bool simdev_device_init(void)
                          capacity);
         return false;
     }
+    if (!parse_count(getenv("SIMDEV_DEVICES")))
+        return false;
     device.text = text;
     return true;
 }
@@ -171,6 +191,11 @@ bool simdev_device_init(void)
 size_t simdev_device_capacity(void)
 {
     return device.capacity;
+}
+
+int simdev_device_count(void)
+{
+    return device.count;
 }
 
 const char *simdev_device_name(void)
@@ -217,10 +242,10 @@ static void set_limits(struct cudaDeviceProp *prop)
 /* What the profile does not tell and all CUDA cards share is set; the rest stays 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
-    cudaError_t error = simdev_enter(__func__);
+    cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !prop)
         error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && ordinal != 0)
+    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
         error = cudaErrorInvalidDevice;
     if (error != cudaSuccess)
         return simdev_leave(error);
@@ -321,10 +346,10 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
 {
-    cudaError_t error = simdev_enter(__func__);
+    cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !value)
         error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && ordinal != 0)
+    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
         error = cudaErrorInvalidDevice;
     if (error == cudaSuccess)
         error = attribute_value(attribute, value);
@@ -333,29 +358,31 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    cudaError_t error = simdev_enter(__func__);
+    cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !count)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *count = 1;
+        *count = device.count;
     return simdev_leave(error);
 }
 
 cudaError_t cudaGetDevice(int *ordinal)
 {
-    cudaError_t error = simdev_enter(__func__);
+    cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !ordinal)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *ordinal = 0;
+        *ordinal = simdev_context_device();
     return simdev_leave(error);
 }
 
 cudaError_t cudaSetDevice(int ordinal)
 {
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && ordinal != 0)
+    cudaError_t error = simdev_begin(__func__);
+    if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
         error = cudaErrorInvalidDevice;
+    if (error == cudaSuccess)
+        error = simdev_context_set_device(ordinal);
     return simdev_leave(error);
 }
 

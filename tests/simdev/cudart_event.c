@@ -1,12 +1,13 @@
 /* cudaEvent*: an event is the name of the last operation recorded in it, or of a place in a
  * capture.
  */
-#include "cudart_internal.h"
+#include "cudart_context.h"
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 
 struct CUevent_st {
+    uint64_t context;
     unsigned flags;
     struct simdev_op *op; /* a reference; NULL: never recorded, or in a capture */
     struct simdev_mark mark;
@@ -44,6 +45,7 @@ static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags
         error = cudaErrorMemoryAllocation;
     if (error != cudaSuccess)
         return simdev_leave(error);
+    event->context = simdev_owner_current().context;
     event->flags = flags;
     pthread_mutex_lock(&lock);
     const bool added = simdev_handle_add(&events, event);
@@ -81,6 +83,18 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return simdev_leave(known ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
+/* An event is recorded on streams of its own context. */
+static cudaError_t check_record(cudaEvent_t event, cudaStream_t stream)
+{
+    struct simdev_stream_info info;
+    if (!simdev_handle_known(&events, event))
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess && info.owner.context != event->context)
+        error = cudaErrorInvalidResourceHandle;
+    return error;
+}
+
 static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t stream,
                           unsigned flags)
 {
@@ -92,8 +106,9 @@ static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t 
     struct simdev_op *op = NULL;
     struct simdev_mark mark = {.capture = 0};
     pthread_mutex_lock(&lock);
-    error = simdev_handle_known(&events, event) ? simdev_capture_mark(stream, &mark)
-                                                : cudaErrorInvalidResourceHandle;
+    error = check_record(event, stream);
+    if (error == cudaSuccess)
+        error = simdev_capture_mark(stream, &mark);
     if (error == cudaSuccess && !mark.capture)
         error = simdev_queue_submit(stream, &(struct simdev_task){.item = NULL}, &op);
     if (error == cudaSuccess)
@@ -148,13 +163,26 @@ static cudaError_t recorded(cudaEvent_t event, struct simdev_op **op, unsigned *
     return error;
 }
 
+/* The same for the calls that a capture of a strict mode forbids. */
+static cudaError_t recorded_outside(cudaEvent_t event, struct simdev_op **op)
+{
+    unsigned flags;
+    cudaError_t error = recorded(event, op, &flags);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse_unsafe();
+    if (error != cudaSuccess && *op) {
+        simdev_op_release(*op);
+        *op = NULL;
+    }
+    return error;
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     struct simdev_op *op = NULL;
-    unsigned flags;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = recorded(event, &op, &flags);
+        error = recorded_outside(event, &op);
     if (op) {
         simdev_op_wait(op);
         simdev_op_release(op);
@@ -166,10 +194,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     struct simdev_op *op = NULL;
-    unsigned flags;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = recorded(event, &op, &flags);
+        error = recorded_outside(event, &op);
     if (op) {
         if (!simdev_op_done(op))
             error = cudaErrorNotReady;
@@ -209,11 +236,31 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
     return simdev_leave(error);
 }
 
-void simdev_event_reset(void)
+struct search {
+    uint64_t context;
+    struct CUevent_st *found;
+};
+
+static void find_of_context(const void *node, VISIT visit, void *arg)
 {
+    struct CUevent_st *event = *(struct CUevent_st *const *)node;
+    struct search *search = arg;
+    if ((visit == postorder || visit == leaf) && event->context == search->context)
+        search->found = event;
+}
+
+void simdev_event_reset(uint64_t context)
+{
+    struct search search;
     pthread_mutex_lock(&lock);
-    tdestroy(events, free_event);
-    events = NULL;
+    do { /* taking one out ends a walk */
+        search = (struct search){.context = context};
+        twalk_r(events, find_of_context, &search);
+        if (search.found) {
+            simdev_handle_remove(&events, search.found);
+            free_event(search.found);
+        }
+    } while (search.found);
     pthread_mutex_unlock(&lock);
 }
 

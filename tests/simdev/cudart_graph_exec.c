@@ -3,6 +3,7 @@
  * An image never changes; a launch holds a reference, so an update leaves launches alone that are
  * queued already. One launch is one operation on its stream. */
 #include "cudart_graph.h"
+#include "cudart_race.h"
 #include <search.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ struct image {
     struct step *step;
     size_t *on;                /* places of steps */
     size_t *order;             /* one that the dependencies allow */
+    unsigned char *before;     /* for simdev_race_step; NULL while races are not looked for */
     struct simdev_keeps keeps; /* of the graph and of what is embedded */
     bool has_host_function;
 };
@@ -43,6 +45,7 @@ static void release_image(void *arg)
     free(image->step);
     free(image->on);
     free(image->order);
+    free(image->before);
     simdev_keeps_drop(&image->keeps);
     free(image);
 }
@@ -52,6 +55,7 @@ static void run_image(void *arg)
     const struct image *image = arg;
     for (size_t i = 0; i < image->steps; i++) {
         const struct simdev_item *item = image->step[image->order[i]].item;
+        simdev_race_step(image->before, image->steps, image->order[i]);
         if (item)
             item->work.run(item->work.arg);
     }
@@ -109,8 +113,28 @@ static bool keep_all(cudaGraph_t graph, struct image *image)
     return kept;
 }
 
-/* Of the steps that may come next, always the one that became free last: not the order of adding,
- * on which nobody may rely. cudaErrorInvalidValue if the dependencies are circular. */
+/* Which steps come before which, by paths of edges. */
+static void mark_before(struct image *image)
+{
+    const size_t steps = image->steps;
+    if (!simdev_race_on() || !(image->before = calloc(steps * steps / 8 + 1, 1)))
+        return;
+    for (size_t i = 0; i < steps; i++) {
+        const size_t s = image->order[i];
+        for (size_t e = 0; e < image->step[s].count; e++) {
+            const size_t on = image->on[image->step[s].first + e];
+            for (size_t a = 0; a < steps; a++) {
+                const size_t from = a * steps + on, to = a * steps + s;
+                if (a == on || image->before[from / 8] >> from % 8 & 1)
+                    image->before[to / 8] |= (unsigned char)(1u << to % 8);
+            }
+        }
+    }
+}
+
+/* Of the steps that may come next the one that became free last, or any where a seed decides: not
+ * the order of adding, on which nobody may rely. cudaErrorInvalidValue if the dependencies are
+ * circular. */
 static cudaError_t sort(struct image *image)
 {
     cudaError_t error = cudaErrorMemoryAllocation;
@@ -134,7 +158,9 @@ static cudaError_t sort(struct image *image)
             ready[free_steps++] = s;
     }
     while (free_steps > 0) {
-        const size_t s = image->order[sorted++] = ready[--free_steps];
+        const size_t picked = simdev_schedule_pick(ready, free_steps);
+        const size_t s = image->order[sorted++] = ready[picked];
+        ready[picked] = ready[--free_steps];
         for (size_t e = begin[s]; e < begin[s + 1]; e++) {
             if (--waits[next[e]] == 0)
                 ready[free_steps++] = next[e];
@@ -168,17 +194,21 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
     image->edges = 0;
     fill(graph, SIZE_MAX, image);
     cudaError_t error = sort(image);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+        mark_before(image);
         *out = image;
-    else
+    } else
         release_image(image);
     return error;
 }
 
 /* --- making and ending them --- */
 
+/* Whoever is told that what the graph keeps is gone knows that its launches are over. */
 static void destroy(cudaGraphExec_t exec)
 {
+    if (exec->last)
+        (void)simdev_op_done(exec->last);
     release_image(exec->image);
     simdev_graph_destroy(exec->graph);
     if (exec->last)

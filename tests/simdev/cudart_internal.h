@@ -1,13 +1,19 @@
 /* Inside the stand-in libcudart: what its files ask of each other.
  *
  * Locks: memory, queue, event, graph (captures too) and report each have one of their own. They
- * nest as event -> graph -> queue; the report's may be taken under any. Every function is
- * thread-safe unless its comment names a lock. */
+ * nest as event -> graph -> queue; the report's and that of contexts may be taken under any. Every
+ * function is thread-safe unless its comment names a lock. */
 #ifndef CUDART_INTERNAL_H
 #define CUDART_INTERNAL_H
 
 #include "simdev.h"
 #include <stdatomic.h>
+
+/* What streams, events and memory belong to; see cudart_context.h. */
+struct simdev_owner {
+    uint64_t context; /* id, never given twice; 0: none */
+    int device;
+};
 
 /* --- state: one device, brought up by the first call of the process --- */
 
@@ -17,8 +23,10 @@
 cudaError_t simdev_usable(void);
 /* Begins a CUDA call: brings the device up if need be, then says why the call has to fail before it
  * does anything (device unusable, forked child, inside a host function, earlier fault, failure on
- * request). */
+ * request, no context). */
 cudaError_t simdev_enter(const char *function);
+/* The same for a call that needs no context. */
+cudaError_t simdev_begin(const char *function);
 /* Ends a CUDA call: remembers `error` as the calling thread's last error and returns it. */
 cudaError_t simdev_leave(cudaError_t error);
 /* An asynchronous fault: from now on every call answers `error`, as after a fault on a card. */
@@ -28,9 +36,15 @@ cudaError_t simdev_faulted(void);
 
 /* --- device: the profile --- */
 
-/* Reads SIMDEV_PROFILE and SIMDEV_CAPACITY. False (a violation says why) if either is unusable. */
+enum {
+    SIMDEV_MAX_DEVICES = 16
+};
+
+/* Reads SIMDEV_PROFILE, SIMDEV_CAPACITY and SIMDEV_DEVICES. False (a violation says why) if one is
+ * unusable. */
 bool simdev_device_init(void);
-size_t simdev_device_capacity(void);
+size_t simdev_device_capacity(void); /* of each device */
+int simdev_device_count(void);
 const char *simdev_device_name(void);
 /* Path of the profile, or "built-in". */
 const char *simdev_device_profile(void);
@@ -43,6 +57,18 @@ bool simdev_report_init(void);
 void simdev_report_stream(void);
 /* Writes SIMDEV_REPORT if set, and the last line on stderr if there were violations. */
 void simdev_report_write(void);
+
+/* Counts a call of the driver's API; true if it is to do nothing. */
+bool simdev_should_drop(const char *function);
+
+/* --- schedule --- */
+
+/* Reads SIMDEV_SEED. */
+void simdev_schedule_init(void);
+bool simdev_schedule_on(void);
+/* Of `count` places, oldest first, each of some stream, the one to be run next; the last one
+ * without a seed. */
+size_t simdev_schedule_pick(const uint64_t *stream, size_t count);
 
 /* --- memory --- */
 
@@ -59,8 +85,9 @@ struct simdev_mem_totals {
 };
 
 /* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and to no more.
- */
-cudaError_t simdev_mem_allocate(enum simdev_place place, size_t bytes, void **out);
+ * `owner`: its context, 0 for memory of a device's pool, which no context ends. */
+cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
+                                void **out);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live
  * block of `place`. */
 cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr);
@@ -72,13 +99,21 @@ void simdev_mem_unqueue_free(void *ptr); /* takes the first half back */
 void simdev_mem_free_queued(void *ptr);
 /* Where [ptr, ptr + bytes) lies; bytes = 0 counts as 1. */
 enum simdev_place simdev_mem_place(const void *ptr, size_t bytes);
-/* Start, size and place of the block that `ptr` lies in; false if in none that is alive. */
-bool simdev_mem_block(const void *ptr, void **begin, size_t *bytes, enum simdev_place *place);
-struct simdev_mem_totals simdev_mem_totals(void);
+/* The block that `ptr` lies in; false if in none that is alive. */
+struct simdev_mem_info {
+    void *begin;
+    size_t bytes;
+    enum simdev_place place;
+    struct simdev_owner owner;
+};
+bool simdev_mem_block(const void *ptr, struct simdev_mem_info *info);
+/* Of one device, or (-1) of all. */
+struct simdev_mem_totals simdev_mem_totals(int device);
 /* Looks at all guards and at all poison of freed blocks; each damaged block is reported once, as a
  * violation. */
 void simdev_mem_check(void);
-void simdev_mem_reset(void);
+/* Frees the memory of a context, and with `pool` that of its device's pool. */
+void simdev_mem_reset(struct simdev_owner owner, bool pool);
 void simdev_mem_lock(void);
 void simdev_mem_unlock(void);
 
@@ -114,6 +149,7 @@ struct simdev_task {
 
 struct simdev_stream_info {
     uint64_t id; /* never given twice */
+    struct simdev_owner owner;
     unsigned flags;
     int priority;
     bool is_legacy;
@@ -131,14 +167,19 @@ cudaError_t simdev_queue_describe(cudaStream_t stream, struct simdev_stream_info
 /* Waits for, or asks about, what was queued on the stream so far. */
 cudaError_t simdev_queue_wait(cudaStream_t stream);
 cudaError_t simdev_queue_query(cudaStream_t stream);
-void simdev_queue_wait_all(void);
+/* The same for all streams of a context. */
+void simdev_queue_wait_all(uint64_t context);
 /* Waits until, of what was queued so far, nothing runs and nothing can run but host functions and
  * what waits behind them. */
 void simdev_queue_settle(void);
-/* Destroys every stream that the program created. */
-void simdev_queue_reset(void);
+/* Destroys every stream of a context. */
+void simdev_queue_reset(uint64_t context);
 /* True on a thread that runs a stream's work. */
 bool simdev_queue_on_worker(void);
+/* The host is told that the work which the calling thread runs is over. */
+void simdev_queue_known(void);
+/* The schedule has changed. */
+void simdev_queue_wake(void);
 void simdev_queue_lock(void);
 void simdev_queue_unlock(void);
 
@@ -165,8 +206,8 @@ cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work 
 /* What a call has to answer that would wait for the stream, ask about it, end it or order memory by
  * it. An error has invalidated the captures concerned, as with the next two. */
 cudaError_t simdev_capture_refuse(cudaStream_t stream);
-/* The same for the whole device. */
-cudaError_t simdev_capture_refuse_device(void);
+/* The same for all streams of a context. */
+cudaError_t simdev_capture_refuse_device(uint64_t context);
 /* The same for what cudaThreadExchangeStreamCaptureMode calls potentially unsafe. */
 cudaError_t simdev_capture_refuse_unsafe(void);
 /* Marks the place in a capture; a mark without capture if the stream is not capturing. */
@@ -181,7 +222,8 @@ cudaError_t simdev_capture_refuse_mark(const struct simdev_mark *mark);
 /* If the stream captures, adds a copy of the graph to its capture as a child graph node and says
  * so. Caller holds the graph lock. */
 cudaError_t simdev_capture_child(cudaStream_t stream, cudaGraph_t graph, bool *captured);
-void simdev_capture_reset(void);
+/* Ends the captures that streams of a context take part in. */
+void simdev_capture_reset(uint64_t context);
 
 /* --- graph --- */
 
@@ -198,7 +240,8 @@ void simdev_graph_unlock(void);
 
 /* --- event --- */
 
-void simdev_event_reset(void);
+/* Destroys every event of a context. */
+void simdev_event_reset(uint64_t context);
 void simdev_event_lock(void);
 void simdev_event_unlock(void);
 

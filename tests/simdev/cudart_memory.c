@@ -4,7 +4,8 @@
  * A freed block keeps its mapping for a while (quarantine), so that its addresses are not given out
  * again at once: small ones full of poison, whose damage tells of a write after free; large ones
  * without pages behind them. */
-#include "cudart_internal.h"
+#include "cudart_context.h"
+#include "cudart_race.h"
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -39,14 +40,16 @@ struct block {
     size_t map_bytes;
     size_t bytes; /* what the program asked for */
     enum simdev_place place;
+    struct simdev_owner owner;
     enum block_state state;
     bool damaged;       /* reported already */
     struct block *next; /* in the quarantine, oldest first */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *tree; /* of every block, freed ones too, by address */
-static struct simdev_mem_totals totals;
+static void *tree;                      /* of every block, freed ones too, by address */
+static struct simdev_mem_totals totals; /* of all devices */
+static struct simdev_mem_totals of_device[SIMDEV_MAX_DEVICES]; /* of each */
 static struct {
     struct block *oldest, *newest;
     size_t blocks, resident, reserved;
@@ -162,46 +165,63 @@ static void bury(struct block *block)
     quarantine.newest = block;
     quarantine.blocks++;
     *(is_small(block) ? &quarantine.resident : &quarantine.reserved) += block->map_bytes;
+}
+
+static void trim_quarantine(void)
+{
     while (quarantine.blocks > QUARANTINE_BLOCKS || quarantine.resident > quarantine_resident ||
            quarantine.reserved > quarantine_reserved)
         evict_oldest();
 }
 
-static void count_free(const struct block *block)
+static void add(struct simdev_mem_totals *t, size_t bytes)
 {
-    if (block->place == SIMDEV_DEVICE) {
-        totals.live_bytes -= block->bytes;
-        totals.frees++;
-    }
+    t->live_bytes += bytes;
+    if (t->live_bytes > t->peak_bytes)
+        t->peak_bytes = t->live_bytes;
+    if (bytes > t->largest_allocation)
+        t->largest_allocation = bytes;
+    t->allocations++;
+}
+
+/* `frees`: 1 if the program freed it, 0 if it went with its context, -1 to take the first back. */
+static void count_free(const struct block *block, int frees)
+{
+    struct simdev_mem_totals *device = &of_device[block->owner.device];
+    const size_t bytes = frees < 0 ? -block->bytes : block->bytes;
+    if (block->place != SIMDEV_DEVICE)
+        return;
+    totals.live_bytes -= bytes;
+    totals.frees += (uint64_t)frees;
+    device->live_bytes -= bytes;
+    device->frees += (uint64_t)frees;
 }
 
 /* False if the bytes would exceed the card's memory. */
-static bool reserve(size_t bytes)
+static bool reserve(int device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     const size_t capacity = simdev_device_capacity();
-    const bool fits = bytes <= capacity && totals.live_bytes <= capacity - bytes;
+    const bool fits = bytes <= capacity && of_device[device].live_bytes <= capacity - bytes;
     if (fits) {
-        totals.live_bytes += bytes;
-        if (totals.live_bytes > totals.peak_bytes)
-            totals.peak_bytes = totals.live_bytes;
-        if (bytes > totals.largest_allocation)
-            totals.largest_allocation = bytes;
-        totals.allocations++;
+        add(&totals, bytes);
+        add(&of_device[device], bytes);
     }
     pthread_mutex_unlock(&lock);
     return fits;
 }
 
-static void unreserve(size_t bytes)
+static void unreserve(int device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     totals.live_bytes -= bytes;
     totals.allocations--;
+    of_device[device].live_bytes -= bytes;
+    of_device[device].allocations--;
     pthread_mutex_unlock(&lock);
 }
 
-static struct block *map_block(size_t bytes, enum simdev_place place)
+static struct block *map_block(size_t bytes, enum simdev_place place, struct simdev_owner owner)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t map_bytes;
@@ -219,8 +239,11 @@ static struct block *map_block(size_t bytes, enum simdev_place place)
     }
     if (map_bytes >= 2 * MIB)
         madvise(map, map_bytes, MADV_HUGEPAGE); /* four times faster to poison */
-    *block = (struct block){
-        .map = (uintptr_t)map, .map_bytes = map_bytes, .bytes = bytes, .place = place};
+    *block = (struct block){.map = (uintptr_t)map,
+                            .map_bytes = map_bytes,
+                            .bytes = bytes,
+                            .place = place,
+                            .owner = owner};
     unsigned char *begin = block_begin(block);
     memset(map, GUARD_BYTE, GUARD_BEFORE);
     memset(begin, FRESH_BYTE, bytes);
@@ -228,15 +251,16 @@ static struct block *map_block(size_t bytes, enum simdev_place place)
     return block;
 }
 
-cudaError_t simdev_mem_allocate(enum simdev_place place, size_t bytes, void **out)
+cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
+                                void **out)
 {
     if (bytes == 0) {
         *out = NULL;
         return cudaSuccess;
     }
-    if (place == SIMDEV_DEVICE && !reserve(bytes))
+    if (place == SIMDEV_DEVICE && !reserve(owner.device, bytes))
         return cudaErrorMemoryAllocation;
-    struct block *block = map_block(bytes, place);
+    struct block *block = map_block(bytes, place, owner);
     if (!block)
         goto unreserve;
     pthread_mutex_lock(&lock);
@@ -245,6 +269,7 @@ cudaError_t simdev_mem_allocate(enum simdev_place place, size_t bytes, void **ou
     if (!node)
         goto unmap;
     *out = block_begin(block);
+    simdev_race_forget(*out, bytes);
     return cudaSuccess;
 
 unmap:
@@ -252,7 +277,7 @@ unmap:
     free(block);
 unreserve:
     if (place == SIMDEV_DEVICE)
-        unreserve(bytes);
+        unreserve(owner.device, bytes);
     return cudaErrorMemoryAllocation;
 }
 
@@ -280,8 +305,9 @@ cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void 
     struct block *block = freeable(function, place, ptr);
     if (block) {
         check_block(block);
-        count_free(block);
+        count_free(block, 1);
         bury(block);
+        trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
     return block ? cudaSuccess : cudaErrorInvalidValue;
@@ -292,7 +318,7 @@ cudaError_t simdev_mem_queue_free(void *ptr)
     pthread_mutex_lock(&lock);
     struct block *block = freeable("cudaFreeAsync", SIMDEV_DEVICE, ptr);
     if (block) {
-        count_free(block);
+        count_free(block, 1);
         block->state = BLOCK_FREE_QUEUED;
     }
     pthread_mutex_unlock(&lock);
@@ -304,8 +330,7 @@ void simdev_mem_unqueue_free(void *ptr)
     pthread_mutex_lock(&lock);
     struct block *block = find_block(ptr);
     block->state = BLOCK_LIVE;
-    totals.live_bytes += block->bytes;
-    totals.frees--;
+    count_free(block, -1);
     pthread_mutex_unlock(&lock);
 }
 
@@ -316,6 +341,7 @@ void simdev_mem_free_queued(void *ptr)
     if (block && block->state == BLOCK_FREE_QUEUED) {
         check_block(block);
         bury(block);
+        trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -327,56 +353,79 @@ static bool is_alive(const struct block *block)
            (block->state == BLOCK_FREE_QUEUED && simdev_queue_on_worker());
 }
 
-static enum simdev_place place_of(uintptr_t begin, size_t bytes)
+/* The block that [begin, begin + bytes) touches. NULL if it touches none; `*place` says whether it
+ * is inside. */
+static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_place *place)
 {
     const struct block key = {.map = begin, .map_bytes = bytes};
     void *node = tfind(&key, &tree, compare_blocks);
+    *place = SIMDEV_PAGEABLE;
     if (!node)
-        return SIMDEV_PAGEABLE;
+        return NULL;
     const struct block *block = *(struct block **)node;
     const uintptr_t first = (uintptr_t)block_begin(block);
     const bool inside =
         begin >= first && bytes <= block->bytes && begin - first <= block->bytes - bytes;
-    return inside && is_alive(block) ? block->place : SIMDEV_DEAD;
+    *place = inside && is_alive(block) ? block->place : SIMDEV_DEAD;
+    return block;
 }
 
-enum simdev_place simdev_mem_place(const void *ptr, size_t bytes)
+/* The same for a range as a program gives it. */
+static const struct block *touched_by(const void *ptr, size_t bytes, enum simdev_place *place)
 {
     const uintptr_t begin = (uintptr_t)ptr;
     if (bytes == 0)
         bytes = 1;
-    if (begin > UINTPTR_MAX - bytes)
-        return SIMDEV_DEAD;
+    *place = SIMDEV_DEAD;
+    return begin > UINTPTR_MAX - bytes ? NULL : touched(begin, bytes, place);
+}
+
+enum simdev_place simdev_mem_place(const void *ptr, size_t bytes)
+{
+    enum simdev_place place;
     pthread_mutex_lock(&lock);
-    enum simdev_place place = place_of(begin, bytes);
+    (void)touched_by(ptr, bytes, &place);
     pthread_mutex_unlock(&lock);
     return place;
 }
 
-bool simdev_range_alive(const void *ptr, size_t bytes)
+/* Contexts have address spaces of their own, but for the device's pool. */
+static bool can_use(struct simdev_owner user, struct simdev_owner owner)
 {
-    return simdev_mem_place(ptr, bytes) == SIMDEV_DEVICE;
+    return owner.context == 0 ? user.device == owner.device : user.context == owner.context;
 }
 
-bool simdev_mem_block(const void *ptr, void **begin, size_t *bytes, enum simdev_place *place)
+bool simdev_range_alive(const void *ptr, size_t bytes)
+{
+    const struct simdev_owner user = simdev_owner_current();
+    enum simdev_place place;
+    pthread_mutex_lock(&lock);
+    const struct block *block = touched_by(ptr, bytes, &place);
+    const bool alive = place == SIMDEV_DEVICE && can_use(user, block->owner);
+    pthread_mutex_unlock(&lock);
+    return alive;
+}
+
+bool simdev_mem_block(const void *ptr, struct simdev_mem_info *info)
 {
     pthread_mutex_lock(&lock);
-    const enum simdev_place found = place_of((uintptr_t)ptr, 1);
+    enum simdev_place found;
+    const struct block *block = touched_by(ptr, 1, &found);
     const bool alive = found == SIMDEV_DEVICE || found == SIMDEV_PINNED;
     if (alive) {
-        const struct block *block = find_block(ptr);
-        *begin = block_begin(block);
-        *bytes = block->bytes;
-        *place = found;
+        *info = (struct simdev_mem_info){.begin = block_begin(block),
+                                         .bytes = block->bytes,
+                                         .place = found,
+                                         .owner = block->owner};
     }
     pthread_mutex_unlock(&lock);
     return alive;
 }
 
-struct simdev_mem_totals simdev_mem_totals(void)
+struct simdev_mem_totals simdev_mem_totals(int device)
 {
     pthread_mutex_lock(&lock);
-    struct simdev_mem_totals copy = totals;
+    struct simdev_mem_totals copy = device < 0 ? totals : of_device[device];
     pthread_mutex_unlock(&lock);
     return copy;
 }
@@ -395,21 +444,33 @@ void simdev_mem_check(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void reset_block(void *data)
+struct reset {
+    struct simdev_owner owner;
+    bool pool;
+};
+
+static void reset_node(const void *node, VISIT visit, void *arg)
 {
-    struct block *block = data;
-    check_block(block);
-    munmap((void *)block->map, block->map_bytes);
-    free(block);
+    struct block *block = *(struct block *const *)node;
+    const struct reset *reset = arg;
+    const uint64_t context = block->owner.context;
+    if ((visit != postorder && visit != leaf) || block->state == BLOCK_FREED)
+        return;
+    if (context == reset->owner.context ||
+        (context == 0 && reset->pool && block->owner.device == reset->owner.device)) {
+        check_block(block);
+        if (block->state == BLOCK_LIVE)
+            count_free(block, 0);
+        bury(block);
+    }
 }
 
-void simdev_mem_reset(void)
+void simdev_mem_reset(struct simdev_owner owner, bool pool)
 {
+    struct reset reset = {.owner = owner, .pool = pool};
     pthread_mutex_lock(&lock);
-    tdestroy(tree, reset_block);
-    tree = NULL;
-    totals.live_bytes = 0;
-    memset(&quarantine, 0, sizeof(quarantine));
+    twalk_r(tree, reset_node, &reset);
+    trim_quarantine();
     pthread_mutex_unlock(&lock);
 }
 

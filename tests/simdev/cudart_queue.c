@@ -2,7 +2,8 @@
  *
  * All order is in one place: an operation runs when it is the head of its stream and everything in
  * its `deps` is done. */
-#include "cudart_internal.h"
+#include "cudart_context.h"
+#include "cudart_race.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@ struct dep {
 struct simdev_op {
     struct simdev_task task;
     struct dep *deps;
-    struct simdev_op *next; /* on the same stream */
-    uint64_t sequence;      /* in the order of the calls, over all streams */
+    struct simdev_op *next;     /* on the same stream */
+    struct simdev_clock *clock; /* of what comes before it, itself included */
+    uint64_t sequence;          /* in the order of the calls, over all streams */
     uint64_t done_ns;
     unsigned refs;
     bool done;
@@ -28,31 +30,46 @@ struct CUstream_st {
     struct simdev_op *head, *tail; /* not done yet; the head may be running */
     pthread_cond_t wake;           /* for the worker */
     uint64_t id;
+    struct simdev_owner owner;
     unsigned flags;
     int priority;
-    bool running; /* the head is */
-    bool blocked; /* the worker waits for the head's deps */
+    bool is_legacy;  /* the default stream of its context, made when it is first named */
+    uint64_t thread; /* whose cudaStreamPerThread it is in its context; 0: nobody's */
+    bool running;    /* the head is */
+    bool blocked;    /* the worker waits for the head's deps */
     bool has_worker;
-    bool per_thread; /* made by us, for cudaStreamPerThread */
-    bool closing;    /* destroyed by the program; goes when its work is done */
+    bool closing; /* destroyed; goes when its work is done */
+    unsigned chain;
+    struct simdev_clock *clock; /* of the work queued last */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t progress = PTHREAD_COND_INITIALIZER; /* for host threads */
 static unsigned host_waiters;
-static struct CUstream_st legacy = {.wake = PTHREAD_COND_INITIALIZER, .id = 1};
-static uint64_t next_id = 2;
-static struct CUstream_st *streams = &legacy;
+static uint64_t next_id = 1;
+static struct CUstream_st *streams;
 static uint64_t next_sequence = 1;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t per_thread_key;
 static bool have_per_thread_key;
+static uint64_t next_thread = 1;
+static _Thread_local uint64_t this_thread; /* 0: it has no streams of its own */
 static _Thread_local bool on_worker;
+
+static struct simdev_clock seen;   /* what some host thread knows to be over */
+static struct CUstream_st *chosen; /* the stream whose head may run, where a seed decides */
+static unsigned queued, asked; /* work not done yet; questions of the host not answered by any */
+
+static void free_op(struct simdev_op *op)
+{
+    free(op->clock);
+    free(op);
+}
 
 static void release(struct simdev_op *op)
 {
     if (--op->refs == 0)
-        free(op);
+        free_op(op);
 }
 
 /* Drops the dependencies that are done; true if none is left. */
@@ -92,21 +109,76 @@ static bool add_dep(struct simdev_op *op, struct simdev_op *on)
 
 static bool is_blocking(const struct CUstream_st *stream)
 {
-    return stream != &legacy && !(stream->flags & cudaStreamNonBlocking);
+    return !stream->is_legacy && !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* The legacy default stream waits for every blocking stream, and each of those for it. */
+/* In a context the legacy default stream waits for every blocking stream, and each of those for it.
+ */
 static bool add_implicit_deps(struct simdev_op *op, const struct CUstream_st *stream)
 {
-    if (is_blocking(stream))
-        return add_dep(op, legacy.tail);
-    if (stream != &legacy)
+    if (!stream->is_legacy && !is_blocking(stream))
         return true;
     for (const struct CUstream_st *s = streams; s; s = s->next) {
-        if (is_blocking(s) && !add_dep(op, s->tail))
+        const bool ordered = stream->is_legacy ? is_blocking(s) : s->is_legacy;
+        if (ordered && s->owner.context == stream->owner.context && !add_dep(op, s->tail))
             return false;
     }
     return true;
+}
+
+/* What comes before an operation that is being queued, whether it is over yet or not. */
+static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
+{
+    if (!simdev_race_on())
+        return;
+    if (!stream->clock)
+        stream->clock = simdev_clock_new();
+    op->clock = simdev_clock_new();
+    if (!stream->clock || !op->clock)
+        return;
+    simdev_clock_join(op->clock, &seen);
+    simdev_clock_join(op->clock, stream->clock);
+    if (op->task.after)
+        simdev_clock_join(op->clock, op->task.after->clock);
+    for (const struct CUstream_st *s = streams; s; s = s->next) {
+        const bool ordered =
+            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
+        if (ordered && s->owner.context == stream->owner.context)
+            simdev_clock_join(op->clock, s->clock);
+    }
+    op->clock->at[stream->chain]++;
+    *stream->clock = *op->clock;
+}
+
+enum {
+    MOST_STREAMS = 256,
+    MOST_QUEUED = 48 /* pieces of work that a seed leaves lying */
+};
+
+/* Lets one piece of work run, if there is a reason to and none runs. */
+static void choose(void)
+{
+    struct CUstream_st *found[MOST_STREAMS];
+    uint64_t id[MOST_STREAMS];
+    size_t count = 0;
+    if (!simdev_schedule_on() || chosen ||
+        (host_waiters == 0 && asked == 0 && queued <= MOST_QUEUED))
+        return;
+    for (struct CUstream_st *s = streams; s && count < MOST_STREAMS; s = s->next) {
+        if (!s->head || s->running || !ready(s->head))
+            continue;
+        size_t place = count++;
+        for (; place > 0 && found[place - 1]->head->sequence > s->head->sequence; place--)
+            found[place] = found[place - 1];
+        found[place] = s;
+    }
+    for (size_t i = 0; i < count; i++)
+        id[i] = found[i]->id;
+    if (count == 0)
+        return;
+    asked -= asked > 0;
+    chosen = found[simdev_schedule_pick(id, count)];
+    pthread_cond_signal(&chosen->wake);
 }
 
 static void unlink_stream(struct CUstream_st *stream)
@@ -116,6 +188,7 @@ static void unlink_stream(struct CUstream_st *stream)
         link = &(*link)->next;
     *link = stream->next;
     pthread_cond_destroy(&stream->wake);
+    free(stream->clock);
     free(stream);
 }
 
@@ -136,6 +209,10 @@ static void complete_head(struct CUstream_st *stream)
     op->done_ns = now_ns();
     op->done = true;
     release(op);
+    queued--;
+    if (chosen == stream)
+        chosen = NULL;
+    choose();
     for (struct CUstream_st *s = streams; s; s = s->next) {
         if (s->blocked)
             pthread_cond_signal(&s->wake);
@@ -150,20 +227,24 @@ static void *work(void *arg)
     on_worker = true;
     pthread_mutex_lock(&lock);
     while (stream->head || !stream->closing) {
-        if (!stream->head || !ready(stream->head)) {
+        if (!stream->head || !ready(stream->head) || (simdev_schedule_on() && chosen != stream)) {
             stream->blocked = stream->head != NULL;
             pthread_cond_wait(&stream->wake, &lock);
             stream->blocked = false;
             continue;
         }
         const struct simdev_task task = stream->head->task;
+        const struct simdev_clock *clock = stream->head->clock;
         stream->running = true;
         if (task.host_function && host_waiters > 0)
             pthread_cond_broadcast(&progress); /* simdev_queue_settle does not wait for it */
         pthread_mutex_unlock(&lock);
+        simdev_owner_run(stream->owner);
+        simdev_race_begin(clock, stream->chain);
         if (task.item)
             task.item->work.run(task.item->work.arg);
         simdev_item_release(task.item);
+        simdev_race_end();
         pthread_mutex_lock(&lock);
         complete_head(stream);
     }
@@ -189,22 +270,24 @@ static bool start_worker(struct CUstream_st *stream)
     return stream->has_worker;
 }
 
-static cudaError_t create(unsigned flags, int priority, struct CUstream_st **out)
+/* In the current context; NULL if memory is short. */
+static struct CUstream_st *create(unsigned flags, int priority)
 {
     struct CUstream_st *stream = calloc(1, sizeof(*stream));
     if (!stream)
-        return cudaErrorMemoryAllocation;
-    stream->id = next_id++;
-    stream->flags = flags;
-    stream->priority = priority;
+        return NULL;
     if (pthread_cond_init(&stream->wake, NULL) != 0) {
         free(stream);
-        return cudaErrorMemoryAllocation;
+        return NULL;
     }
-    stream->next = legacy.next;
-    legacy.next = stream;
-    *out = stream;
-    return cudaSuccess;
+    stream->id = next_id++;
+    stream->chain = simdev_race_chain(stream->id);
+    stream->owner = simdev_owner_current();
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->next = streams;
+    streams = stream;
+    return stream;
 }
 
 static void destroy(struct CUstream_st *stream)
@@ -216,10 +299,15 @@ static void destroy(struct CUstream_st *stream)
         unlink_stream(stream);
 }
 
-static void end_of_thread(void *stream)
+static void end_of_thread(void *unused)
 {
+    (void)unused;
     pthread_mutex_lock(&lock);
-    destroy(stream);
+    for (struct CUstream_st *s = streams, *next; s; s = next) {
+        next = s->next;
+        if (s->thread == this_thread && !s->closing)
+            destroy(s);
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -228,30 +316,40 @@ static void make_per_thread_key(void)
     have_per_thread_key = pthread_key_create(&per_thread_key, end_of_thread) == 0;
 }
 
-static struct CUstream_st *per_thread_stream(void)
+/* False if nobody would end the streams of the thread with it. */
+static bool number_thread(void)
 {
     pthread_once(&key_once, make_per_thread_key);
-    if (!have_per_thread_key)
+    if (this_thread == 0 && have_per_thread_key &&
+        pthread_setspecific(per_thread_key, &this_thread) == 0)
+        this_thread = next_thread++;
+    return this_thread != 0;
+}
+
+/* A default stream of the current context, made if it is not there yet. */
+static struct CUstream_st *default_stream(bool is_legacy)
+{
+    const uint64_t context = simdev_owner_current().context;
+    if (context == 0 || (!is_legacy && !number_thread()))
         return NULL;
-    struct CUstream_st *stream = pthread_getspecific(per_thread_key);
-    if (!stream && create(cudaStreamDefault, 0, &stream) == cudaSuccess &&
-        pthread_setspecific(per_thread_key, stream) != 0) {
-        destroy(stream);
-        return NULL;
+    const uint64_t of_thread = is_legacy ? 0 : this_thread;
+    struct CUstream_st *stream = streams;
+    while (stream && (stream->closing || stream->owner.context != context ||
+                      stream->is_legacy != is_legacy || stream->thread != of_thread))
+        stream = stream->next;
+    if (!stream && (stream = create(cudaStreamDefault, 0))) {
+        stream->is_legacy = is_legacy;
+        stream->thread = of_thread;
     }
-    if (stream)
-        stream->per_thread = true;
     return stream;
 }
 
 /* NULL for a handle that is no stream. Caller holds the lock, here and below. */
 static struct CUstream_st *resolve(cudaStream_t handle)
 {
-    if (!handle || handle == cudaStreamLegacy)
-        return &legacy;
-    if (handle == cudaStreamPerThread)
-        return per_thread_stream();
-    struct CUstream_st *stream = legacy.next;
+    if (!handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread)
+        return default_stream(handle != cudaStreamPerThread);
+    struct CUstream_st *stream = streams;
     while (stream && stream != handle)
         stream = stream->next;
     return stream && !stream->closing ? stream : NULL;
@@ -266,6 +364,8 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op)
             return cudaErrorMemoryAllocation;
         simdev_report_stream();
     }
+    set_clock(op, stream);
+    queued++;
     op->sequence = next_sequence++;
     if (stream->tail)
         stream->tail->next = op;
@@ -273,6 +373,7 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op)
         stream->head = op;
     stream->tail = op;
     pthread_cond_signal(&stream->wake);
+    choose();
     return cudaSuccess;
 }
 
@@ -305,7 +406,7 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
             *out = op;
     } else {
         drop_deps(op);
-        free(op);
+        free_op(op);
     }
     pthread_mutex_unlock(&lock);
     if (error == cudaSuccess)
@@ -333,16 +434,18 @@ cudaError_t simdev_queue_work(cudaStream_t stream, const struct simdev_work *wor
 cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stream)
 {
     pthread_mutex_lock(&lock);
-    cudaError_t error = create(flags, priority, stream);
+    struct CUstream_st *made = create(flags, priority);
     pthread_mutex_unlock(&lock);
-    return error;
+    if (made)
+        *stream = made;
+    return made ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t simdev_queue_destroy(cudaStream_t handle)
 {
     pthread_mutex_lock(&lock);
-    struct CUstream_st *stream = handle == cudaStreamPerThread ? NULL : resolve(handle);
-    const bool destroyable = stream && stream != &legacy;
+    struct CUstream_st *stream = resolve(handle);
+    const bool destroyable = stream && !stream->is_legacy && stream->thread == 0;
     if (destroyable)
         destroy(stream);
     pthread_mutex_unlock(&lock);
@@ -355,20 +458,21 @@ cudaError_t simdev_queue_describe(cudaStream_t handle, struct simdev_stream_info
     const struct CUstream_st *stream = resolve(handle);
     if (stream) {
         *info = (struct simdev_stream_info){.id = stream->id,
+                                            .owner = stream->owner,
                                             .flags = stream->flags,
                                             .priority = stream->priority,
-                                            .is_legacy = stream == &legacy};
+                                            .is_legacy = stream->is_legacy};
     }
     pthread_mutex_unlock(&lock);
     return stream ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* True if work up to `sequence` is unfinished on `target`, on what `target` implies, or (NULL)
- * anywhere. */
-static bool pending(const struct CUstream_st *target, uint64_t sequence)
+/* True if work up to `sequence` is unfinished on `target`, or (NULL) anywhere in the context. */
+static bool pending(const struct CUstream_st *target, uint64_t context, uint64_t sequence)
 {
     for (const struct CUstream_st *s = streams; s; s = s->next) {
-        if ((!target || s == target) && s->head && s->head->sequence <= sequence)
+        if ((target ? s == target : s->owner.context == context) && s->head &&
+            s->head->sequence <= sequence)
             return true;
     }
     return false;
@@ -377,38 +481,64 @@ static bool pending(const struct CUstream_st *target, uint64_t sequence)
 static void wait_for_progress(void)
 {
     host_waiters++;
+    choose();
     pthread_cond_wait(&progress, &lock);
     host_waiters--;
 }
 
+/* Whether it has to wait depends on how fast the device is; that it would does not. */
+static void count_wait(void)
+{
+    simdev_count(simdev_driver_call() ? SIMDEV_DRIVER_WAITS : SIMDEV_WAITS);
+}
+
 cudaError_t simdev_queue_wait(cudaStream_t handle)
 {
+    count_wait();
     pthread_mutex_lock(&lock);
     const struct CUstream_st *stream = resolve(handle);
     const uint64_t sequence = next_sequence - 1;
-    while (stream && pending(stream, sequence))
+    const struct simdev_clock before = stream && stream->clock ? *stream->clock : seen;
+    while (stream && pending(stream, 0, sequence))
         wait_for_progress();
+    simdev_clock_join(&seen, &before);
     pthread_mutex_unlock(&lock);
     return stream ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+/* The host has asked: where a seed decides, something may happen before it asks again. */
+static void answer(void)
+{
+    asked = asked < 4 ? asked + 1 : asked;
+    choose();
 }
 
 cudaError_t simdev_queue_query(cudaStream_t handle)
 {
     pthread_mutex_lock(&lock);
     const struct CUstream_st *stream = resolve(handle);
-    const bool busy = stream && pending(stream, next_sequence - 1);
+    const bool busy = stream && pending(stream, 0, next_sequence - 1);
+    if (stream && !busy)
+        simdev_clock_join(&seen, stream->clock);
+    answer();
     pthread_mutex_unlock(&lock);
     if (!stream)
         return cudaErrorInvalidResourceHandle;
     return busy ? cudaErrorNotReady : cudaSuccess;
 }
 
-void simdev_queue_wait_all(void)
+void simdev_queue_wait_all(uint64_t context)
 {
+    count_wait();
     pthread_mutex_lock(&lock);
     const uint64_t sequence = next_sequence - 1;
-    while (pending(NULL, sequence))
+    struct simdev_clock before = seen;
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (s->owner.context == context)
+            simdev_clock_join(&before, s->clock);
+    while (pending(NULL, context, sequence))
         wait_for_progress();
+    simdev_clock_join(&seen, &before);
     pthread_mutex_unlock(&lock);
 }
 
@@ -434,15 +564,13 @@ void simdev_queue_settle(void)
     pthread_mutex_unlock(&lock);
 }
 
-void simdev_queue_reset(void)
+void simdev_queue_reset(uint64_t context)
 {
     pthread_mutex_lock(&lock);
-    struct CUstream_st *stream = legacy.next;
-    while (stream) {
-        struct CUstream_st *next = stream->next;
-        if (!stream->closing && !stream->per_thread)
-            destroy(stream);
-        stream = next;
+    for (struct CUstream_st *s = streams, *next; s; s = next) {
+        next = s->next;
+        if (s->owner.context == context && !s->closing)
+            destroy(s);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -456,15 +584,20 @@ bool simdev_op_done(struct simdev_op *op)
 {
     pthread_mutex_lock(&lock);
     const bool done = op->done;
+    if (done)
+        simdev_clock_join(&seen, op->clock);
+    answer();
     pthread_mutex_unlock(&lock);
     return done;
 }
 
 void simdev_op_wait(struct simdev_op *op)
 {
+    count_wait();
     pthread_mutex_lock(&lock);
     while (!op->done)
         wait_for_progress();
+    simdev_clock_join(&seen, op->clock);
     pthread_mutex_unlock(&lock);
 }
 
@@ -487,6 +620,26 @@ void simdev_op_release(struct simdev_op *op)
 {
     pthread_mutex_lock(&lock);
     release(op);
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_queue_known(void)
+{
+    pthread_mutex_lock(&lock);
+    simdev_clock_join(&seen, simdev_race_now());
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_queue_wake(void)
+{
+    pthread_mutex_lock(&lock);
+    chosen = NULL;
+    for (struct CUstream_st *s = streams; s; s = s->next)
+        if (s->running)
+            chosen = s;
+    for (struct CUstream_st *s = streams; s; s = s->next)
+        pthread_cond_signal(&s->wake);
+    choose();
     pthread_mutex_unlock(&lock);
 }
 

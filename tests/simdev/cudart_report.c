@@ -31,6 +31,11 @@ static struct {
 static atomic_ullong counters[SIMDEV_COUNTERS];
 static atomic_ullong streams;
 static struct failure *failures; /* written by init only */
+static struct call {
+    char name[40];
+    uint64_t calls;
+    uint64_t drop; /* the call that does nothing; 0: none, UINT64_MAX: every one */
+} calls[64];       /* of the driver's API; under lock */
 static const char *report_path;
 
 void simdev_violation(const char *format, ...)
@@ -56,9 +61,22 @@ void simdev_violation(const char *format, ...)
     (void)ignored;
 }
 
+uint64_t simdev_violations(void)
+{
+    pthread_mutex_lock(&lock);
+    const uint64_t violations = noted.violations;
+    pthread_mutex_unlock(&lock);
+    return violations;
+}
+
 void simdev_count(enum simdev_counter counter)
 {
     atomic_fetch_add(&counters[counter], 1);
+}
+
+uint64_t simdev_counted(enum simdev_counter counter)
+{
+    return atomic_load(&counters[counter]);
 }
 
 void simdev_report_stream(void)
@@ -105,8 +123,67 @@ static bool add_failure(char *text)
     return failure->function != NULL;
 }
 
+/* The place of a function among those counted; NULL if there are too many. Caller holds the lock.
+ */
+static struct call *call_of(const char *function)
+{
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].name[0] == '\0')
+            snprintf(calls[i].name, sizeof calls[i].name, "%s", function);
+        if (strcmp(calls[i].name, function) == 0)
+            return &calls[i];
+    }
+    return NULL;
+}
+
+bool simdev_should_drop(const char *function)
+{
+    pthread_mutex_lock(&lock);
+    struct call *call = call_of(function);
+    const bool drop = call && (++call->calls == call->drop || call->drop == UINT64_MAX);
+    pthread_mutex_unlock(&lock);
+    return drop;
+}
+
+uint64_t simdev_calls(const char *function)
+{
+    pthread_mutex_lock(&lock);
+    const struct call *call = call_of(function);
+    const uint64_t count = call ? call->calls : 0;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+void simdev_drop(const char *function, uint64_t nth)
+{
+    pthread_mutex_lock(&lock);
+    struct call *call = call_of(function);
+    if (call)
+        call->drop = nth == 0 || nth == UINT64_MAX ? nth : call->calls + nth;
+    pthread_mutex_unlock(&lock);
+}
+
+/* "NAME:n" or "NAME:*". */
+static bool init_drop(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    char name[40], *end = NULL;
+    if (!colon || (size_t)(colon - text) >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
+    const bool all = strcmp(colon, ":*") == 0;
+    const uint64_t nth = all ? UINT64_MAX : strtoull(colon + 1, &end, 10);
+    simdev_drop(name, nth);
+    return all || (nth > 0 && end != colon + 1 && *end == '\0');
+}
+
 bool simdev_report_init(void)
 {
+    const char *dropped = getenv("SIMDEV_DROP");
+    if (dropped && *dropped && !init_drop(dropped)) {
+        simdev_violation("SIMDEV_DROP %s: not one like cuStreamWaitEvent:3", dropped);
+        return false;
+    }
     report_path = getenv("SIMDEV_REPORT");
     const char *requested = getenv("SIMDEV_FAIL");
     if (!requested || !*requested)
@@ -166,26 +243,52 @@ static void add_counters(cJSON *report)
         [SIMDEV_OTHER_LAUNCHES] = "other_launches",
         [SIMDEV_COPIES] = "copies",
         [SIMDEV_GRAPH_LAUNCHES] = "graph_launches",
+        [SIMDEV_WAITS] = "synchronisations",
+        [SIMDEV_DRIVER_WAITS] = "driver_synchronisations",
     };
     for (int i = 0; i < SIMDEV_COUNTERS; i++)
         add_number(report, keys[i], atomic_load(&counters[i]));
 }
 
+static void add_memory(cJSON *object, const struct simdev_mem_totals *memory)
+{
+    add_number(object, "peak_bytes", memory->peak_bytes);
+    add_number(object, "live_bytes", memory->live_bytes);
+    add_number(object, "largest_allocation", memory->largest_allocation);
+    add_number(object, "allocations", memory->allocations);
+    add_number(object, "frees", memory->frees);
+}
+
+/* NULL if there is only one. */
+static cJSON *render_devices(void)
+{
+    cJSON *devices = simdev_device_count() > 1 ? cJSON_CreateArray() : NULL;
+    for (int i = 0; devices && i < simdev_device_count(); i++) {
+        const struct simdev_mem_totals memory = simdev_mem_totals(i);
+        cJSON *device = cJSON_CreateObject();
+        add_memory(device, &memory);
+        cJSON_AddItemToArray(devices, device);
+    }
+    return devices;
+}
+
 /* Caller holds the lock. NULL if memory is short. */
-static char *render(struct simdev_mem_totals memory)
+static char *render(struct simdev_mem_totals memory, cJSON *devices)
 {
     cJSON *report = cJSON_CreateObject();
     cJSON_AddStringToObject(report, "device_name", simdev_device_name());
     cJSON_AddStringToObject(report, "profile", simdev_device_profile());
     cJSON_AddStringToObject(report, "planning", noted.planning ? noted.planning : "none");
     add_number(report, "capacity_bytes", simdev_device_capacity());
-    add_number(report, "peak_bytes", memory.peak_bytes);
-    add_number(report, "live_bytes", memory.live_bytes);
-    add_number(report, "largest_allocation", memory.largest_allocation);
-    add_number(report, "allocations", memory.allocations);
-    add_number(report, "frees", memory.frees);
+    add_memory(report, &memory);
+    if (devices)
+        cJSON_AddItemToObject(report, "devices", devices);
     add_number(report, "largest_workspace_used", noted.largest_workspace);
     add_counters(report);
+    cJSON *counted = cJSON_AddObjectToObject(report, "driver_calls");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && calls[i].name[0]; i++)
+        if (calls[i].calls > 0)
+            add_number(counted, calls[i].name, calls[i].calls);
     add_number(report, "streams", atomic_load(&streams));
     add_number(report, "violations", noted.violations);
     cJSON *texts = cJSON_AddArrayToObject(report, "violation_texts");
@@ -209,17 +312,20 @@ static void write_file(const char *path, const char *text)
 
 void simdev_report_write(void)
 {
-    const struct simdev_mem_totals memory = simdev_mem_totals();
+    const struct simdev_mem_totals memory = simdev_mem_totals(-1);
+    cJSON *devices = render_devices();
     pthread_mutex_lock(&lock);
     const uint64_t violations = noted.violations;
     if (report_path && *report_path) {
         char *path = expand_path(report_path);
-        char *text = render(memory);
+        char *text = render(memory, devices);
+        devices = NULL;
         write_file(path, text);
         free(text);
         free(path);
     }
     pthread_mutex_unlock(&lock);
+    cJSON_Delete(devices);
     if (violations > 0)
         fprintf(stderr, "simdev: %llu violation%s\n", (unsigned long long)violations,
                 violations == 1 ? "" : "s");

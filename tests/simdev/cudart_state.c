@@ -1,5 +1,6 @@
 /* The life of the device: first call, fork, faults, exit. */
-#include "cudart_internal.h"
+#include "cudart_context.h"
+#include "cudart_race.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -38,8 +39,11 @@ static void init(void)
 {
     bool usable = simdev_device_init();
     usable = simdev_report_init() && usable;
+    simdev_race_init();
+    simdev_schedule_init();
     if (!usable || pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
         init_error = cudaErrorInitializationError;
+    simdev_driver_load();
     atomic_store(&up, true);
 }
 
@@ -61,9 +65,11 @@ static cudaError_t requested_error(const char *function)
                                                                        : cudaErrorUnknown;
 }
 
-cudaError_t simdev_enter(const char *function)
+cudaError_t simdev_begin(const char *function)
 {
     cudaError_t error = simdev_usable();
+    if (simdev_driver_call())
+        function = simdev_driver_call();
     if (error != cudaSuccess)
         return error;
     if (simdev_queue_on_worker())
@@ -73,9 +79,15 @@ cudaError_t simdev_enter(const char *function)
     return simdev_faulted();
 }
 
+cudaError_t simdev_enter(const char *function)
+{
+    cudaError_t error = simdev_begin(function);
+    return error == cudaSuccess ? simdev_context_enter() : error;
+}
+
 cudaError_t simdev_leave(cudaError_t error)
 {
-    if (error != cudaSuccess)
+    if (error != cudaSuccess && !simdev_driver_call())
         last_error = error;
     return error;
 }
@@ -91,11 +103,25 @@ cudaError_t simdev_faulted(void)
     return (cudaError_t)atomic_load(&fault);
 }
 
+/* A kernel is launched on streams of the current context only. */
+static cudaError_t check_launch(cudaStream_t stream)
+{
+    struct simdev_stream_info info;
+    cudaError_t error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess && info.owner.context != simdev_owner_current().context)
+        error = cudaErrorInvalidResourceHandle;
+    return error;
+}
+
 cudaError_t simdev_enqueue(cudaStream_t stream, const struct simdev_work *work)
 {
     cudaError_t error = simdev_usable();
     if (error == cudaSuccess)
         error = simdev_faulted();
+    if (error == cudaSuccess)
+        error = simdev_context_enter();
+    if (error == cudaSuccess && work->type == cudaGraphNodeTypeKernel)
+        error = check_launch(stream);
     if (error != cudaSuccess)
         return error;
     return simdev_capture_submit(stream, work, NULL);
@@ -118,9 +144,9 @@ cudaError_t cudaDeviceSynchronize(void)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = simdev_capture_refuse_device();
+        error = simdev_capture_refuse_device(simdev_owner_current().context);
     if (error == cudaSuccess) {
-        simdev_queue_wait_all();
+        simdev_queue_wait_all(simdev_owner_current().context);
         simdev_mem_check();
         error = simdev_faulted();
     }
@@ -131,12 +157,7 @@ cudaError_t cudaDeviceReset(void)
 {
     cudaError_t error = simdev_usable();
     if (error == cudaSuccess) {
-        simdev_queue_wait_all();
-        simdev_event_reset();
-        simdev_capture_reset();
-        simdev_graph_reset();
-        simdev_queue_reset();
-        simdev_mem_reset();
+        simdev_context_reset(simdev_context_device());
         atomic_store(&fault, cudaSuccess);
     }
     return simdev_leave(error);

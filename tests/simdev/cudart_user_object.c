@@ -39,6 +39,7 @@ static void release(cudaUserObject_t object, size_t count)
     if (object->refs > 0)
         return;
     simdev_handle_remove(&objects, object);
+    simdev_queue_known();
     destroy_aside(object);
 }
 

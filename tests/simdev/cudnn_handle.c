@@ -24,9 +24,13 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "failure on request");
     if (!simdev_profile_text())
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no device: its profile cannot be read");
+    const uint64_t context = simdev_use_context();
+    if (context == 0)
+        return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no context");
     cudnnHandle_t made = calloc(1, sizeof *made);
     if (!made)
         return CUDNN_STATUS_ALLOC_FAILED;
+    made->context = context;
     atomic_init(&made->stream, NULL);
     *handle = made;
     return CUDNN_STATUS_SUCCESS;
@@ -44,6 +48,10 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t st
 {
     if (!handle)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const uint64_t context = simdev_stream_context(stream);
+    if (context != 0 && context != handle->context)
+        return simdev_fail(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
+                           "the stream is not of the handle's context");
     atomic_store(&handle->stream, stream);
     return CUDNN_STATUS_SUCCESS;
 }

@@ -22,6 +22,7 @@ enum {
 };
 
 struct cudnnContext {
+    uint64_t context; /* that was current when it was made */
     _Atomic(cudaStream_t) stream;
 };
 
@@ -46,6 +47,8 @@ size_t simdev_view_span(const struct simdev_view *view);
 void simdev_view_pack(const struct simdev_view *model, struct simdev_view *packed);
 /* Reverses the last `count` dimensions. */
 void simdev_view_flip(struct simdev_view *view, int count);
+/* For the race check: the elements of the view are read or written now. */
+void simdev_view_touch(const struct simdev_view *view, bool write);
 /* True if some byte belongs to both; exact, also for views that interleave. */
 bool simdev_views_overlap(const struct simdev_view *a, const struct simdev_view *b);
 /* True if both name the same elements in the same order. */

@@ -1,3 +1,5 @@
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +112,35 @@ static bool check_run(const struct run *run, const char *when)
             return false;
     }
     return check_workspace(run, when);
+}
+
+/* ---- how many at a time ---- */
+
+static pthread_once_t compute_once = PTHREAD_ONCE_INIT;
+static sem_t compute; /* places left */
+static bool compute_limited;
+
+static void compute_init(void)
+{
+    const char *value = getenv("SIMDEV_COMPUTE");
+    const long places = value && *value ? strtol(value, NULL, 10) : 0;
+    if (places < 0 || (value && *value && places == 0))
+        simdev_violation("SIMDEV_COMPUTE %s: not a number of convolutions", value);
+    compute_limited = places > 0 && sem_init(&compute, 0, (unsigned)places) == 0;
+}
+
+/* A large convolution fills a card: those of other streams wait, whatever their streams allow. */
+static void compute_begin(void)
+{
+    pthread_once(&compute_once, compute_init);
+    while (compute_limited && sem_wait(&compute) != 0)
+        continue;
+}
+
+static void compute_end(void)
+{
+    if (compute_limited)
+        sem_post(&compute);
 }
 
 /* ---- the work ---- */
@@ -258,17 +289,32 @@ static void scribble(const struct run *run)
         memset(run->workspace, 0xa5, run->program->workspace);
 }
 
+static void touch_operands(const struct run *run)
+{
+    const struct simdev_program *program = run->program;
+    for (int i = 0; simdev_racing() && i < program->tensors; i++) {
+        const struct simdev_tensor *tensor = &program->tensor[i];
+        const struct simdev_view view = bound(tensor, run->data[i]);
+        if (!tensor->is_virtual && !tensor->is_by_value)
+            simdev_view_touch(&view, tensor->is_written);
+    }
+    simdev_touch(run->workspace, program->workspace, true);
+}
+
 static void work(void *arg)
 {
     const struct run *run = arg;
     const char *when = "at run time";
     if (!check_run(run, when) || (run->is_unchecked && !check_aliasing(run, when)))
         return;
+    touch_operands(run);
+    compute_begin();
     char **data = calloc((size_t)run->program->tensors + 1, sizeof *data);
     scribble(run);
     if (!data || !run_nodes(run, data))
         simdev_violation("a plan could not be computed: no host memory");
     scribble(run);
+    compute_end();
     simdev_note_workspace(run->program->workspace);
     free(data);
 }

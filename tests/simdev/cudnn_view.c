@@ -121,6 +121,39 @@ static bool is_marked(const char *at, size_t size, void *arg)
     return false;
 }
 
+/* The elements that lie one behind the other, of which a call tells at once. */
+static int64_t take_row(struct simdev_view *view)
+{
+    for (int i = 0; i < view->rank; i++) {
+        const int64_t row = view->dim[i];
+        if (view->stride[i] == 1 && row > 1) {
+            view->dim[i] = 1;
+            return row;
+        }
+    }
+    return 1;
+}
+
+void simdev_view_touch(const struct simdev_view *whole, bool write)
+{
+    struct simdev_view view = *whole;
+    const size_t element = simdev_type_size(view.type);
+    int64_t at[SIMDEV_MAX_RANK] = {0}, offset = 0;
+    if (!simdev_racing() || !view.data)
+        return;
+    const int64_t row = take_row(&view);
+    for (int i = 0; i >= 0;) {
+        simdev_touch(view.data + (size_t)offset * element, (size_t)row * element, write);
+        for (i = view.rank - 1; i >= 0; i--) {
+            offset += view.stride[i];
+            if (++at[i] < view.dim[i])
+                break;
+            offset -= at[i] * view.stride[i];
+            at[i] = 0;
+        }
+    }
+}
+
 bool simdev_views_overlap(const struct simdev_view *a, const struct simdev_view *b)
 {
     const char *end_a = a->data + simdev_view_span(a), *end_b = b->data + simdev_view_span(b);

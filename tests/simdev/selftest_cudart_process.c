@@ -2,7 +2,7 @@
  *
  * Each case runs in a process of its own: this program again, as `selftest_cudart_process --case
  * NAME`. */
-#include "selftest_cudart.h"
+#include "selftest_cuda.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
@@ -131,6 +131,51 @@ static int case_fail(void)
     return wrong;
 }
 
+/* Under SIMDEV_FAIL=cuMemAlloc_v2:2,cuEventRecord:1,cudaMalloc:3. */
+static int case_driver_fail(void)
+{
+    CUdeviceptr block = 0;
+    CUevent event = NULL;
+    void *memory = NULL;
+    int wrong = cudaMalloc(&memory, 1) != cudaSuccess || !bind_driver();
+    wrong += cu.cuMemAlloc_v2(&block, 1) != CUDA_SUCCESS;
+    wrong += !refused(cu.cuMemAlloc_v2(&block, 1), CUDA_ERROR_OUT_OF_MEMORY);
+    wrong += cu.cuMemAlloc_v2(&block, 1) != CUDA_SUCCESS;
+    wrong += cudaMalloc(&memory, 1) != cudaSuccess;
+    wrong += cudaMalloc(&memory, 1) != cudaErrorMemoryAllocation;
+    wrong += cu.cuEventCreate(&event, 0) != CUDA_SUCCESS;
+    wrong += cu.cuEventRecord(event, NULL) != CUDA_ERROR_UNKNOWN;
+    wrong += cu.cuEventRecord(event, NULL) != CUDA_SUCCESS;
+    return wrong;
+}
+
+/* Under SIMDEV_DEVICES=2. */
+static int case_devices(void)
+{
+    void *a = device_alloc(3 * MIB);
+    (void)cudaSetDevice(1);
+    void *b = device_alloc(MIB), *c = device_alloc(MIB);
+    cudaFree(b);
+    return !a || !c;
+}
+
+static int case_fork_driver(void)
+{
+    CUcontext context = NULL;
+    CUdeviceptr block = 0;
+    int status = 0;
+    if (cudaSetDevice(0) != cudaSuccess || !bind_driver())
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(cu.cuMemAlloc_v2(&block, 1) == CUDA_ERROR_NOT_INITIALIZED &&
+                      cu.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED
+                  ? 5
+                  : 6);
+    waitpid(pid, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 5;
+}
+
 /* With settings that cannot be used. */
 static int case_unusable(void)
 {
@@ -240,6 +285,9 @@ static const struct {
     {"bad-frees", case_bad_frees},
     {"fault", case_fault},
     {"fail", case_fail},
+    {"driver-fail", case_driver_fail},
+    {"devices", case_devices},
+    {"fork-driver", case_fork_driver},
     {"unusable", case_unusable},
     {"exit-with-work", case_exit_with_work},
     {"exit-with-stuck-host-function", case_exit_with_stuck_host_function},
@@ -399,6 +447,40 @@ static void test_report(void)
     expect_unusable("SIMDEV_PROFILE", "/dev/null", "a profile that is empty");
 }
 
+static double value_of_device(const struct outcome *outcome, int device, const char *key)
+{
+    const cJSON *devices = cJSON_GetObjectItemCaseSensitive(outcome->report, "devices");
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(devices, device), key);
+    return cJSON_IsNumber(item) ? item->valuedouble : -1;
+}
+
+static void test_driver(void)
+{
+    struct outcome outcome =
+        try_case("driver-fail", "SIMDEV_FAIL", "cuMemAlloc_v2:2,cuEventRecord:1,cudaMalloc:3");
+    check(exited(&outcome, 0), "calls of the driver fail by their own names");
+    cJSON_Delete(outcome.report);
+    expect_status("fork-driver", 0, "a forked child has no driver");
+}
+
+static void test_devices(void)
+{
+    struct outcome outcome = try_case("devices", "SIMDEV_DEVICES", "2");
+    check(exited(&outcome, 0) && value_of(&outcome, "peak_bytes") == 5 * MIB &&
+              value_of(&outcome, "live_bytes") == 4 * MIB,
+          "memory of all devices in the report");
+    check(value_of_device(&outcome, 0, "peak_bytes") == 3 * MIB &&
+              value_of_device(&outcome, 1, "peak_bytes") == 2 * MIB &&
+              value_of_device(&outcome, 1, "live_bytes") == 1 * MIB &&
+              value_of_device(&outcome, 1, "allocations") == 2 &&
+              value_of_device(&outcome, 1, "frees") == 1 &&
+              value_of_device(&outcome, 2, "frees") == -1,
+          "and of each");
+    cJSON_Delete(outcome.report);
+    expect_unusable("SIMDEV_DEVICES", "0", "no device");
+    expect_unusable("SIMDEV_DEVICES", "two", "a number of devices that is none");
+}
+
 static void test_ends(void)
 {
     struct outcome outcome = try_case("exit-with-work", NULL, NULL);
@@ -424,6 +506,8 @@ int main(int argc, char **argv)
     }
     test_violations();
     test_report();
+    test_driver();
+    test_devices();
     test_ends();
     rmdir(directory);
     return finish_checks();

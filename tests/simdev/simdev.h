@@ -43,22 +43,35 @@ cudaError_t simdev_graph_add(cudaGraph_t graph, const struct simdev_work *work);
  * they have. */
 cudaError_t simdev_graph_replace(cudaGraph_t graph, const struct simdev_work *work);
 
-/* True if all of [ptr, ptr + bytes) lies inside one live device allocation. bytes = 0 asks for the
- * address alone. */
+/* The context that the calling thread's work is for, made current as by any use of the runtime, by
+ * an id that is never given twice; 0: there is none to be had. */
+uint64_t simdev_use_context(void);
+
+/* The context that a stream belongs to; 0: no such stream. */
+uint64_t simdev_stream_context(cudaStream_t stream);
+
+/* True if all of [ptr, ptr + bytes) lies inside one live device allocation that the current context
+ * (of work: its stream's) can use. bytes = 0 asks for the address alone. */
 bool simdev_range_alive(const void *ptr, size_t bytes);
 
 /* Something a card would have punished: counted, kept for the report (the first 32 texts), written
  * to stderr as one line that begins with "simdev: violation:". Never ends the process. */
 void simdev_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* How many there were so far. */
+uint64_t simdev_violations(void);
+
 enum simdev_counter {
     SIMDEV_CONV_LAUNCHES,  /* convolutions executed, tiles counted singly */
     SIMDEV_OTHER_LAUNCHES, /* pointwise, activation, add, transform */
     SIMDEV_COPIES,         /* memory copies and sets executed */
     SIMDEV_GRAPH_LAUNCHES, /* executable graphs queued; what they do counts besides */
+    SIMDEV_WAITS,          /* calls of the runtime that made the host wait for the device */
+    SIMDEV_DRIVER_WAITS,   /* the same of the driver's API */
     SIMDEV_COUNTERS
 };
 void simdev_count(enum simdev_counter counter);
+uint64_t simdev_counted(enum simdev_counter counter);
 
 /* Notes the largest workspace that an executed convolution used. */
 void simdev_note_workspace(size_t bytes);
@@ -70,6 +83,32 @@ void simdev_note_planning(const char *text);
  * of that name fail. True if this call is to fail; every call of a function that supports it asks
  * once. */
 bool simdev_should_fail(const char *function);
+
+/* --- the race check, SIMDEV_RACES=1 --- */
+
+/* True on a thread that runs work which is being checked. */
+bool simdev_racing(void);
+
+/* Said by work while it runs: it reads or writes this device memory. Does nothing if it is not
+ * being checked. */
+void simdev_touch(const void *memory, size_t bytes, bool write);
+
+/* --- orders of execution, SIMDEV_SEED=n --- */
+
+/* With a seed other than 0, one piece of work runs at a time, chosen at random among those that
+ * streams and events allow, and as late as the host allows: when it waits, or asks, or has queued
+ * many. Same seed, same calls of one thread: same order. */
+void simdev_seed(uint64_t seed);
+
+/* --- calls through the driver's API, for tests of who makes them --- */
+
+/* How often a function was called so far. */
+uint64_t simdev_calls(const char *function);
+
+/* The nth call of a function from now on, counted from 1, answers success and does nothing; 0: none
+ * any more, UINT64_MAX: every one. For cuStreamWaitEvent and cuEventRecord. SIMDEV_DROP=NAME:n does
+ * the same from the start. */
+void simdev_drop(const char *function, uint64_t nth);
 
 /* The device-property profile in use, as cuDNN's DEVICEPROP descriptor takes it: one JSON object.
  * Lives as long as the process; NULL when it could not be read (every CUDA call then fails with

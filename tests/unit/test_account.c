@@ -121,8 +121,8 @@ static void every_outcome_is_counted_once(void)
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 100, 50, 2);
     struct cs_site *site = cs_account_site(account, &facts);
-    cs_account_tiled(account, site, 2);
-    cs_account_tiled(account, site, 2);
+    cs_account_tiled(account, site, 2, 1);
+    cs_account_tiled(account, site, 2, 1);
     CHECK_INT(account->told_max, 50);
     cs_account_lifeboat(account, site);
     cs_account_failed(account, site);
@@ -161,7 +161,7 @@ static void only_what_ran_counts_for_the_largest(void)
     cs_account_site(account, &facts);
     CHECK_INT(account->wanted_max, 0);
     facts.wanted = 300;
-    cs_account_tiled(account, cs_account_site(account, &facts), 2);
+    cs_account_tiled(account, cs_account_site(account, &facts), 2, 1);
     CHECK_INT(account->wanted_max, 300);
     facts.reason = CS_REASON_REPORT_ONLY;
     facts.wanted = 400, facts.told = 60;
@@ -180,7 +180,7 @@ static void sites_are_bounded(void)
         facts.wanted = 1000 + i;
         struct cs_site *site = cs_account_site(account, &facts);
         CHECK(site == &account->site[i < CS_MAX_SITES ? i : CS_MAX_SITES]);
-        cs_account_tiled(account, site, 2);
+        cs_account_tiled(account, site, 2, 1);
     }
     CHECK_INT(account->sites, CS_MAX_SITES);
     CHECK_INT(account->site[CS_MAX_SITES].calls, 100);
@@ -220,7 +220,7 @@ static void *count_in_thread(void *argument)
         else if (i % 4 == 1)
             cs_account_lifeboat(crew->account, site[i % SHAPES]);
         else
-            cs_account_tiled(crew->account, site[i % SHAPES], 3);
+            cs_account_tiled(crew->account, site[i % SHAPES], 3, 1);
     }
     return NULL;
 }
@@ -274,10 +274,14 @@ static void a_site_tells_what_it_is(void)
         struct cs_tiling tiling;
         const char *what, *how;
     } cases[] = {
-        {CS_FORWARD, 0, {{CS_AXIS_H}, {57, 1}}, "", "H x 9"},
-        {CS_FORWARD, 2, {{CS_AXIS_K, CS_AXIS_N}, {57, 1}}, " fused", "KN x 9"},
-        {CS_BACKWARD_DATA, 0, {{CS_AXIS_W}, {57, 1}}, " dgrad", "W x 9"},
-        {CS_BACKWARD_FILTER, 1, {{CS_AXIS_K, CS_AXIS_C}, {8, 8}}, " wgrad fused", "KC x 9"}};
+        {CS_FORWARD, 0, {.axis = {CS_AXIS_H}, .step = {57, 1}}, "", "H x 9"},
+        {CS_FORWARD, 2, {.axis = {CS_AXIS_K, CS_AXIS_N}, .step = {57, 1}}, " fused", "KN x 9"},
+        {CS_BACKWARD_DATA, 0, {.axis = {CS_AXIS_W}, .step = {57, 1}}, " dgrad", "W x 9"},
+        {CS_BACKWARD_FILTER,
+         1,
+         {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {8, 8}},
+         " wgrad fused",
+         "KC x 9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[300];
         facts.problem.direction = cases[i].direction;
@@ -342,7 +346,7 @@ static void run(struct cs_account *account, const struct cs_site_facts *facts, i
     struct cs_site *site = cs_account_site(account, facts);
     for (int i = 0; i < times; i++) {
         if (facts->reason == CS_REASON_NONE)
-            cs_account_tiled(account, site, facts->tiles);
+            cs_account_tiled(account, site, facts->tiles, 1);
         else
             cs_account_passed(account, site, facts->reason);
     }
@@ -444,7 +448,7 @@ static void the_summary_of_a_large_program(void)
         facts.engine = i;
         facts.problem.stride[i % 3] = 1 + i % 2;
         struct cs_site *site = cs_account_site(account, &facts);
-        cs_account_tiled(account, site, 1024);
+        cs_account_tiled(account, site, 1024, 1);
         site->calls += i * 1000000;
     }
     facts = left_alone(&problem, (int64_t)9 << 40, CS_REASON_NO_LIFEBOAT);

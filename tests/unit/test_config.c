@@ -143,6 +143,10 @@ static void bounds_are_those_that_are_told(void)
     }
 }
 
+#define NAMES                                                                                      \
+    "workspace, threshold, policy, tiles, lanes, backing, arena, interleave, log, log_file, "      \
+    "summary, interleave.budget, interleave.timeout"
+
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
     static const struct {
@@ -170,16 +174,25 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
          "allowed: 1 to 1024"},
         {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
         {"Log-File=x", "Log-File: no such option, ignored; did you mean log_file?"},
-        {"colour=red", "colour: no such option, ignored; allowed: workspace, threshold, policy, "
-                       "tiles, log, log_file, summary"},
-        {"=3", ": no such option, ignored; allowed: workspace, threshold, policy, tiles, log, "
-               "log_file, summary"},
+        {"colour=red", "colour: no such option, ignored; allowed: " NAMES},
+        {"=3", ": no such option, ignored; allowed: " NAMES},
+        {"lanes=0", "lanes: \"0\" is not allowed, ignored; allowed: auto, or 1 to 8"},
+        {"lanes=off", "lanes: \"off\" is not allowed, ignored; allowed: auto, or 1 to 8"},
+        {"backing=ow", "backing: \"ow\" is not allowed, ignored; allowed: auto, client, own"},
+        {"backing=auto, client",
+         "backing: \"auto, client\" is not allowed, ignored; allowed: auto, client, own"},
+        {"interleave=", "interleave: \"\" is not allowed, ignored; allowed: off, stage"},
+        {"interleave.budget=auto",
+         "interleave.budget: \"auto\" is not allowed, ignored; allowed: off, or 1MiB to 1TiB"},
+        {"interleave.timeout=0",
+         "interleave.timeout: \"0\" is not allowed, ignored; allowed: 1 to 60000"},
+        {"budget=1G", "budget: no such option, ignored; did you mean interleave.budget?"},
+        {"interleave.lanes=2", "interleave.lanes: no such option, ignored; did you mean lanes?"},
         {"workspace", "\"workspace\" is not an option, ignored; allowed: NAME = VALUE"},
-        {"[general]", "[general]: no such section, its options are ignored; allowed: options "
-                      "without a section"},
+        {"[general]", "[general]: no such section, its options are ignored; allowed: " NAMES},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[256], want[512];
+        char text[256], want[640];
         snprintf(text, sizeof text, "\n%s\n", rows[i].line);
         load_text(text);
         snprintf(want, sizeof want, "FILE/test.ini:2: %s", rows[i].note);
@@ -194,6 +207,45 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         CHECK_STR(note(0), want);
         check_defaults();
     }
+}
+
+static void sections(void)
+{
+    load_text("lanes = 3\nbacking = own\narena = 1G\ninterleave = stage\n"
+              "[interleave]\nbudget = 256M\ntimeout = 20\nlanes = 4\n");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "FILE/test.ini:8: interleave.lanes: no such option, ignored; did you mean "
+                       "lanes?");
+    CHECK_INT(config.lanes, 3);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+    CHECK_INT(config.arena, 1 << 30);
+    CHECK_INT(config.interleave, CS_INTERLEAVE_STAGE);
+    CHECK_INT(config.interleave_budget, 256 << 20);
+    CHECK_INT(config.interleave_timeout, 20);
+    load_items("interleave.budget=off;interleave.timeout=60000;lanes=auto;arena=auto");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.interleave_budget, 0);
+    CHECK_INT(config.interleave_timeout, 60000);
+    CHECK_INT(config.lanes, CS_CONFIG_AUTO);
+    CHECK_INT(config.arena, CS_CONFIG_AUTO);
+    load_text("[interleave\nbudget = 1G\n[interleave]\ntimeout = 7\n");
+    CHECK_INT(note_count, 1);
+    CHECK_INT(config.interleave_budget, 0);
+    CHECK_INT(config.interleave_timeout, 7);
+}
+
+static void a_budget_means_scratch_of_our_own(void)
+{
+    load_items("interleave.budget=64MiB");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+    load_items("backing=client;interleave.budget=64MiB");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(
+        note(0),
+        "/dev/null and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
+        "allowed: own");
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
 }
 
 static void an_earlier_valid_value_stays(void)
@@ -447,6 +499,8 @@ int main(void)
     TEST(an_indented_option_is_one_of_its_own);
     TEST(bounds_are_those_that_are_told);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
+    TEST(sections);
+    TEST(a_budget_means_scratch_of_our_own);
     TEST(an_earlier_valid_value_stays);
     TEST(the_last_of_two_values_counts);
     TEST(options_of_a_section_are_left_alone);

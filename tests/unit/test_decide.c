@@ -25,13 +25,16 @@ static void small_asks_nothing(void)
         {0, -1, 1, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cs_limits limits = {cases[i].workspace, cases[i].threshold, 4, false};
+        struct cs_limits limits = {.workspace = cases[i].workspace,
+                                   .threshold = cases[i].threshold,
+                                   .tiles = 4,
+                                   .lanes = 1};
         struct cs_decision decision = decide(&fake, &problem, cases[i].wanted, fit, &limits);
         CHECK_INT(decision.asked == 0, cases[i].small);
         if (cases[i].small)
             CHECK_INT(decision.reason, CS_REASON_SMALL);
     }
-    struct cs_limits limits = {64 * MIB, 1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = 1, .tiles = 4, .lanes = 1};
     CHECK_INT(decide(&fake, &problem, 1, fixed, &limits).reason, CS_REASON_SMALL);
     CHECK_INT(fake.calls, 0);
 }
@@ -40,7 +43,7 @@ static void vae_layer_in_nine(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     struct cs_decision decision = decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
@@ -72,8 +75,10 @@ static void hostile_vendors(void)
             .lifeboat = rng_between(&rng, 0, 2000),
         };
         int64_t wanted = formula(&fake, &problem);
-        struct cs_limits limits = {wanted / rng_between(&rng, 1, 30), rng_between(&rng, -1, 0),
-                                   rng_between(&rng, 1, 9), false};
+        struct cs_limits limits = {.workspace = wanted / rng_between(&rng, 1, 30),
+                                   .threshold = rng_between(&rng, -1, 0),
+                                   .tiles = rng_between(&rng, 1, 9),
+                                   .lanes = 1};
         const struct cs_policy *policy = rng_between(&rng, 0, 3) ? fit : fixed;
         struct cs_decision decision = decide(&fake, &problem, wanted, policy, &limits);
         struct cs_decision again = decide(&fake, &problem, wanted, policy, &limits);
@@ -97,7 +102,7 @@ static void refusals_have_reasons(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     const struct cs_policy *fit = cs_policy_find("fit");
     int64_t wanted = formula(&fake, &problem);
 
@@ -140,7 +145,7 @@ static void memory_runs_out(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(2, 256, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     int64_t calls = decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits).asked;
     CHECK(calls > 4);
@@ -155,7 +160,7 @@ static void lifeboats(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     const struct cs_policy *fit = cs_policy_find("fit");
     int64_t wanted = formula(&fake, &problem);
     int64_t scratch = decide(&fake, &problem, wanted, fit, &limits).told;
@@ -175,7 +180,7 @@ static void lifeboats(void)
     CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
 
     /* Nothing is rewritten to need more than the client wanted, not even for a lifeboat. */
-    struct cs_limits loose = {2 * wanted, 0, 4, false};
+    struct cs_limits loose = {.workspace = 2 * wanted, .threshold = 0, .tiles = 4, .lanes = 1};
     fake = vae_vendor();
     fake.lifeboat = wanted + 1;
     CHECK_INT(decide(&fake, &problem, wanted, cs_policy_find("fixed"), &loose).reason,
@@ -186,7 +191,7 @@ static void off_reports_what_fit_does(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     struct cs_decision fit = decide(&fake, &problem, wanted, cs_policy_find("fit"), &limits);
     fake.lifeboat = INT64_MAX;
@@ -203,7 +208,7 @@ static void fixed_takes_the_count(void)
 {
     struct fake fake = {.per_byte = 1};
     const struct cs_policy *fixed = cs_policy_find("fixed");
-    struct cs_limits limits = {64 * MIB, 0, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = 0, .tiles = 4, .lanes = 1};
     struct cs_problem problem = same(2, 8, 1, 64, 64, 8);
     int64_t wanted = formula(&fake, &problem);
     struct cs_decision decision = decide(&fake, &problem, wanted, fixed, &limits);
@@ -284,7 +289,7 @@ static void policies_of_all_sorts(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, 1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = 1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     struct cs_policy policy = {.name = "odd", .tiles = zero_tiles, .cost = cost_nan};
     CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
@@ -312,7 +317,7 @@ static void other_knobs_and_engines(void)
 {
     const struct cs_policy *fit = cs_policy_find("fit"), *fixed = cs_policy_find("fixed");
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    struct cs_limits limits = {64 * MIB, -1, 4, false};
+    struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
     struct fake fake = vae_vendor();
     int64_t wanted = formula(&fake, &problem);
     fake.stubborn = wanted;

@@ -75,7 +75,8 @@ static int fake_lifeboat(void *ctx)
     return d->lifeboat_fails ? LIFEBOAT_FAILED : 0;
 }
 
-static const struct cs_gpu gpu = {&device, fake_bind, fake_launch, fake_release, fake_lifeboat};
+static const struct cs_gpu gpu = {&device,      fake_bind,     fake_launch,
+                                  fake_release, fake_lifeboat, NULL};
 
 /* Addresses are compared, never followed. */
 static void *address(int64_t value)
@@ -120,7 +121,10 @@ static struct cs_outcome run(const struct cs_plan *plan, const struct cs_address
     device.fail_at = fail_at;
     device.lifeboat_fails = lifeboat_fails;
     device.tiles = plan->tiles;
-    return cs_exec_run(plan, &gpu, base);
+    static struct cs_exec exec;
+    cs_exec_init(&exec, NULL, CS_BACKING_AUTO, 0);
+    const struct cs_call call = {.base = *base, .brought = base->workspace ? plan->workspace : 0};
+    return cs_exec_run(&exec, plan, &gpu, &call);
 }
 
 static void check_outcome(struct cs_outcome got, enum cs_ran ran, int vendor, int64_t launches)
@@ -232,10 +236,12 @@ static void check_inside(const struct cs_plan *plan, const struct cs_addresses *
             CHECK_INT(at % (uintptr_t)part.alignment, 0);
     }
     char *scratch = base->workspace;
-    CHECK(record->at.staged == (plan->staged > 0 ? scratch : NULL));
-    CHECK(record->at.workspace == scratch + plan->staged);
+    struct cs_lane lane;
+    CHECK_INT(cs_plan_scratch(plan, 1, &lane), plan->workspace);
+    CHECK(record->at.staged == (plan->staged > 0 ? scratch + lane.staged : NULL));
+    CHECK(record->at.workspace == scratch + lane.workspace);
     CHECK(plan->staged == 0 || span(&kind.tensor[CS_FILTER]) <= plan->staged);
-    CHECK(plan->staged + plan->kind[record->kind].workspace <= plan->workspace);
+    CHECK(lane.workspace + plan->kind[record->kind].workspace <= plan->workspace);
 }
 
 static void check_addresses(struct cs_plan *plan)
@@ -342,7 +348,7 @@ static struct cs_problem sum(void)
 static enum cs_ran ran_in_place(const struct cs_problem *problem, int64_t apart)
 {
     static struct cs_plan plan;
-    struct cs_tiling tiling = {{CS_AXIS_H}, {4, 1}};
+    struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {4, 1}};
     CHECK_INT(cs_problem_check(problem), CS_OK);
     CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
     struct cs_addresses base = side_by_side(problem);
@@ -376,7 +382,7 @@ static void a_sum_in_place(void)
     CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
 
     problem = sum();
-    struct cs_tiling tiling = {{CS_AXIS_H}, {4, 1}};
+    struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {4, 1}};
     CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
     struct cs_addresses base = side_by_side(&problem);
     for (int n = 1; n <= 4; n++) { /* two of bind, two of launch */
@@ -399,7 +405,7 @@ static void check_scratch(struct cs_plan *plan)
                       tiles ? plan->tiles : 0);
     }
     base.workspace = NULL;
-    CHECK_INT(run(plan, &base, 0, false).ran, staged ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
+    CHECK_INT(run(plan, &base, 0, false).ran, plan->workspace > 0 ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
 }
 
 static void scratch_is_aligned(void)
@@ -422,8 +428,7 @@ static void a_plan_without_tiles(void)
 {
     static struct cs_plan plan;
     struct cs_addresses base = {{NULL}, NULL, NULL};
-    memset(&device, 0, sizeof device);
-    check_outcome(cs_exec_run(&plan, &gpu, &base), CS_RAN_LIFEBOAT, 0, 0);
+    check_outcome(run(&plan, &base, 0, false), CS_RAN_LIFEBOAT, 0, 0);
     CHECK_INT(device.lifeboats, 1);
 }
 

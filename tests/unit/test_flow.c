@@ -87,8 +87,9 @@ static struct cs *new_instance(const char *policy)
     }
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
+    cs_exec_init(&cs->exec, NULL, CS_BACKING_AUTO, 0);
     cs->policy = cs_policy_find(policy);
-    cs->limits = (struct cs_limits){.workspace = LIMIT, .threshold = LIMIT, .tiles = 4};
+    cs->limits = (struct cs_limits){.workspace = LIMIT, .threshold = LIMIT, .tiles = 4, .lanes = 1};
     memset(&fake, 0, sizeof fake);
     return cs;
 }
@@ -446,15 +447,16 @@ static int fake_whole(void *ctx)
 static void runs_are_counted_by_how_they_ended(void)
 {
     int status = 0;
-    const struct cs_gpu gpu = {&status, fake_bind, fake_launch, fake_release, fake_whole};
+    const struct cs_gpu gpu = {&status, fake_bind, fake_launch, fake_release, fake_whole, NULL};
     static char memory[3];
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     uintptr_t base = (uintptr_t)memory;
-    struct cs_addresses apart = {
-        .tensor = {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))},
-        .workspace = (void *)base};
+    const struct cs_call apart = {
+        .base = {.tensor = {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))},
+                 .workspace = (void *)base},
+        .brought = verdict.told};
     int64_t tiles = verdict.rewrite->plan.tiles;
 
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), 0);

@@ -479,7 +479,7 @@ static void check_product(struct rng *rng, const struct cs_problem *problem,
     enum cs_status status = cs_plan_cut(problem, &tiling, &plan);
     int64_t tiles = 1, kinds = 1;
     for (int c = 0; c < CS_MAX_CUTS; c++) {
-        struct cs_tiling one = {{tiling.axis[c]}, {tiling.step[c], 1}};
+        struct cs_tiling one = {.axis = {tiling.axis[c]}, .step = {tiling.step[c], 1}};
         enum cs_status legal = cs_plan_cut(problem, &one, &alone[c]);
         if (legal != CS_OK) {
             CHECK_INT(status, legal);

@@ -53,16 +53,19 @@ static void dumps_are_as_ever(void)
     dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_H, 3));
     dump_into(text, sizeof text, &hard, one_cut(CS_AXIS_W, 4));
     dump_into(text, sizeof text, &even, one_cut(CS_AXIS_K, 3));
-    dump_into(text, sizeof text, &even, (struct cs_tiling){{CS_AXIS_N, CS_AXIS_H}, {1, 32}});
+    dump_into(text, sizeof text, &even,
+              (struct cs_tiling){.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}});
     dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_H, 32));
     dump_into(text, sizeof text, &addends, one_cut(CS_AXIS_K, 4));
     dump_into(text, sizeof text, &data, one_cut(CS_AXIS_H, 16));
     dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_D, 3));
     dump_into(text, sizeof text, &hard_data, one_cut(CS_AXIS_H, 6));
     dump_into(text, sizeof text, &filter, one_cut(CS_AXIS_D, 2));
-    dump_into(text, sizeof text, &filter, (struct cs_tiling){{CS_AXIS_D, CS_AXIS_H}, {4, 4}});
+    dump_into(text, sizeof text, &filter,
+              (struct cs_tiling){.axis = {CS_AXIS_D, CS_AXIS_H}, .step = {4, 4}});
     dump_into(text, sizeof text, &channels, one_cut(CS_AXIS_K, 10));
-    dump_into(text, sizeof text, &channels, (struct cs_tiling){{CS_AXIS_K, CS_AXIS_C}, {16, 8}});
+    dump_into(text, sizeof text, &channels,
+              (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}});
 
     FILE *file = fopen("tests/golden/plans.txt", "r");
     CHECK(file != NULL);
@@ -111,9 +114,9 @@ static void steps_out_of_range(void)
     CHECK_INT(cut_one(&channels, CS_AXIS_N, 1, &plan), CS_ILLEGAL);
     CHECK_INT(cut_one(&problem, CS_AXIS_H, 63, &plan), CS_OK);
     CHECK_INT(plan.tiles, 2);
-    struct cs_tiling twice = {{CS_AXIS_H, CS_AXIS_H}, {32, 8}};
+    struct cs_tiling twice = {.axis = {CS_AXIS_H, CS_AXIS_H}, .step = {32, 8}};
     CHECK_INT(cs_plan_cut(&problem, &twice, &plan), CS_ILLEGAL);
-    struct cs_tiling second = {{CS_AXIS_NONE, CS_AXIS_H}, {1, 8}};
+    struct cs_tiling second = {.axis = {CS_AXIS_NONE, CS_AXIS_H}, .step = {1, 8}};
     CHECK_INT(cs_plan_cut(&problem, &second, &plan), CS_ILLEGAL);
     CHECK_INT(cs_axis_extent(&problem, CS_AXIS_NONE), 1);
     CHECK_INT(cs_axis_extent(&problem, CS_AXIS_H), 64);
@@ -135,7 +138,7 @@ static void names(void)
         CHECK_STR(cs_axis_name((enum cs_axis)a), name[a]);
         CHECK_STR(cs_tiling_name(&alone), name[a]);
         for (int b = CS_AXIS_N; a != CS_AXIS_NONE && b < CS_AXES; b++) {
-            struct cs_tiling pair = {{(enum cs_axis)a, (enum cs_axis)b}, {1, 1}};
+            struct cs_tiling pair = {.axis = {(enum cs_axis)a, (enum cs_axis)b}, .step = {1, 1}};
             const char both[] = {name[a][0], name[b][0], 0};
             CHECK_STR(cs_tiling_name(&pair), both);
         }

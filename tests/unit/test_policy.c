@@ -51,7 +51,10 @@ static void costs_are_numbers(void)
     struct rng rng = {SEED};
     for (int i = 0; i < PAIRS; i++) {
         struct cs_candidate candidate = random_candidate(&rng);
-        struct cs_limits limits = {rng_magnitude(&rng, 40), -1, rng_between(&rng, 1, 1024), false};
+        struct cs_limits limits = {.workspace = rng_magnitude(&rng, 40),
+                                   .threshold = -1,
+                                   .tiles = rng_between(&rng, 1, 1024),
+                                   .lanes = 1};
         for (int p = 0; cs_policies[p]; p++) {
             double cost = cs_policies[p]->cost(&candidate, &limits);
             double again = cs_policies[p]->cost(&candidate, &limits);
@@ -65,7 +68,8 @@ static void fit_orders(void)
 {
     struct rng rng = {SEED};
     const struct cs_policy *fit = cs_policy_find("fit");
-    struct cs_limits limits = {INT64_C(1) << 38, -1, 4, false};
+    struct cs_limits limits = {
+        .workspace = INT64_C(1) << 38, .threshold = -1, .tiles = 4, .lanes = 1};
     CHECK_INT(fit->tiles(&limits), 0);
     for (int i = 0; i < PAIRS; i++) {
         struct cs_candidate a = random_candidate(&rng), b = random_candidate(&rng);
@@ -91,7 +95,8 @@ static void off_costs_what_fit_costs(void)
 {
     struct rng rng = {SEED};
     const struct cs_policy *fit = cs_policy_find("fit"), *off = cs_policy_find("off");
-    struct cs_limits limits = {INT64_C(1) << 36, -1, 4, false};
+    struct cs_limits limits = {
+        .workspace = INT64_C(1) << 36, .threshold = -1, .tiles = 4, .lanes = 1};
     CHECK_INT(off->tiles(&limits), fit->tiles(&limits));
     for (int i = 0; i < PAIRS; i++) {
         struct cs_candidate candidate = random_candidate(&rng);
@@ -105,7 +110,7 @@ static void fixed_orders(void)
 {
     struct rng rng = {SEED};
     const struct cs_policy *fixed = cs_policy_find("fixed");
-    struct cs_limits limits = {KIB, -1, 17, false};
+    struct cs_limits limits = {.workspace = KIB, .threshold = -1, .tiles = 17, .lanes = 1};
     struct cs_candidate untiled = {.tiles = 1, .kinds = 1};
     CHECK_INT(fixed->tiles(&limits), 17);
     CHECK(isinf(fixed->cost(&untiled, &limits)));

@@ -32,7 +32,7 @@ static void cut(const struct cs_problem *problem, struct cs_tiling tiling, struc
 static void good_plan(struct cs_plan *plan)
 {
     struct cs_problem problem = rows(CS_FORWARD, 1);
-    cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, plan);
     CHECK_INT(plan->kinds, 3);
 }
 
@@ -132,7 +132,7 @@ static void every_corruption_is_seen(void)
     int ways = 0;
     for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
         struct cs_problem problem = rows((enum cs_direction)direction, 1);
-        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &good);
+        cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, &good);
         ways = break_in_every_way(&good);
     }
     printf("# %d ways to break a plan\n", ways);
@@ -144,7 +144,7 @@ static void every_broken_product_is_seen(void)
 {
     static struct cs_plan good, bad;
     struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1);
-    struct cs_tiling tiling = {{CS_AXIS_N, CS_AXIS_H}, {1, 32}};
+    struct cs_tiling tiling = {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}};
     cut(&problem, tiling, &good);
     CHECK_INT(good.tiles, 4);
     CHECK_INT(good.kinds, 4);
@@ -186,7 +186,7 @@ static void every_broken_copy_is_seen(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1);
-    struct cs_tiling tiling = {{CS_AXIS_K, CS_AXIS_C}, {4, 3}};
+    struct cs_tiling tiling = {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {4, 3}};
     cut(&problem, tiling, &plan);
     CHECK_INT(plan.staged, 512); /* 4 x 3 x 9 floats */
     CHECK_INT(plan.workspace, plan.staged + 101);
@@ -289,7 +289,7 @@ static void every_wrong_field_is_seen(void)
     lie = NULL;
     for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
         struct cs_problem problem = rows((enum cs_direction)direction, 1);
-        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
+        cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, &plan);
         for (wrong_field = 0; wrong_field < 2 * TILE_FIELDS; wrong_field++) {
             enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
             if (status != CS_INVALID)
@@ -337,7 +337,7 @@ static void every_wrong_kind_is_seen(void)
     static struct cs_plan plan;
     struct cs_problem problem = fused();
     lie = NULL;
-    cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, &plan);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         spoil = wrong[i];
         if (validate_wrong_tiles(&plan, INT64_MAX) != CS_INVALID)
@@ -369,8 +369,8 @@ static void every_wrong_copy_is_seen(void)
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1), kind;
     lie = NULL;
-    cut(&problem, (struct cs_tiling){{CS_AXIS_C}, {1, 1}}, &plan);
-    cut(&problem, (struct cs_tiling){{CS_AXIS_C, CS_AXIS_K}, {3, 4}}, &plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_C}, .step = {1, 1}}, &plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_C, CS_AXIS_K}, .step = {3, 4}}, &plan);
     CHECK(plan.kinds == 2);
     cs_plan_problem(&plan, 1, &kind);
     CHECK(is_copy_of(&kind.tensor[CS_FILTER]));
@@ -410,7 +410,7 @@ static void check_lies(enum cs_direction direction, const struct lie *lies, size
     static struct cs_plan plan;
     for (size_t i = 0; i < count; i++) {
         struct cs_problem problem = rows(direction, 1);
-        cut(&problem, (struct cs_tiling){{CS_AXIS_H}, {15, 1}}, &plan);
+        cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, &plan);
         lie = &lies[i];
         tell(&plan);
         enum cs_status status = validate_wrong_tiles(&plan, INT64_MAX);
@@ -431,7 +431,7 @@ static void lies_of_products_are_seen(void)
 {
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1);
-    cut(&problem, (struct cs_tiling){{CS_AXIS_N, CS_AXIS_H}, {1, 32}}, &plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}}, &plan);
     CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
     row_stands_in = true;
     CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);

@@ -1,0 +1,460 @@
+#include "exec/pool.h"
+
+#include "base/checked.h"
+#include "convshim/plan.h"
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PATIENCE_NS = 100000000, /* starting a call takes microseconds: whoever takes longer hangs */
+    SECOND_NS = 1000000000
+};
+
+/* Who asks. */
+struct taker {
+    struct cs_arena *arena;
+    const struct cs_device *device;
+    struct cs_pool *pool;
+    void *stream;
+    uint64_t id;
+    struct cs_capture capture;
+    int64_t bytes;
+};
+
+/* Consecutive blocks of a slab that together are large enough. */
+struct run {
+    struct cs_slab *slab;
+    struct cs_block *first, *last;
+    int64_t bytes;
+    int waits;  /* events to wait for */
+    bool clean; /* some of it is nobody's: others may need that more */
+};
+
+static void init_given(struct cs_arena *arena)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&arena->given, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void cs_arena_init(struct cs_arena *arena, int64_t limit)
+{
+    memset(arena, 0, sizeof *arena);
+    arena->facts.limit = limit > 0 ? limit : 0;
+    pthread_mutex_init(&arena->lock, NULL);
+    init_given(arena);
+}
+
+static int64_t rounded_up(int64_t bytes)
+{
+    int64_t rounded;
+    return cs_mul(cs_ceil_div(bytes, CS_SCRATCH_ALIGNMENT), CS_SCRATCH_ALIGNMENT, &rounded)
+               ? rounded
+               : INT64_MAX;
+}
+
+enum pending {
+    NOTHING, /* runs in it */
+    OWN,     /* what the same stream was given before */
+    OTHERS,  /* what other streams were given: to be waited for */
+    REFUSED  /* not to be had */
+};
+
+static bool is_own(const struct cs_block *block, const struct taker *taker)
+{
+    return taker->id != 0 && block->mark->stream == taker->id;
+}
+
+static enum pending pending_in(const struct cs_block *block, const struct taker *taker)
+{
+    if (block->use != CS_BLOCK_FREE || (block->owner && block->owner->capture != taker->capture.id))
+        return REFUSED;
+    if (!block->mark)
+        return NOTHING;
+    if (taker->capture.id != 0 && !block->owner) /* a replay comes behind nothing */
+        return REFUSED;
+    return is_own(block, taker) ? OWN : OTHERS;
+}
+
+/* Can be had some day, if not now. */
+static bool in_time(const struct cs_block *block, const struct taker *taker)
+{
+    return block->use != CS_BLOCK_LOST &&
+           (!block->owner || block->owner->capture == taker->capture.id);
+}
+
+/* Can be had as soon as calls that are being started have given back what they have. */
+static bool when_given(const struct cs_block *block, const struct taker *taker)
+{
+    if (block->use != CS_BLOCK_LEASED)
+        return pending_in(block, taker) != REFUSED;
+    return taker->capture.id ? block->owner && block->owner->capture == taker->capture.id
+                             : !block->owner;
+}
+
+static bool not_lost(const struct cs_block *block, const struct taker *taker)
+{
+    (void)taker;
+    return block->use != CS_BLOCK_LOST;
+}
+
+/* True if consecutive blocks that `may` allows are large enough. */
+static bool fits(const struct taker *taker,
+                 bool (*may)(const struct cs_block *block, const struct taker *taker))
+{
+    for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next) {
+        int64_t bytes = 0;
+        for (const struct cs_block *block = slab->first; block; block = block->next) {
+            bytes = may(block, taker) ? bytes + block->bytes : 0;
+            if (bytes >= taker->bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool look_from(const struct taker *taker, struct cs_slab *slab, struct cs_block *first,
+                      bool behind, struct run *run)
+{
+    *run = (struct run){.slab = slab, .first = first};
+    for (struct cs_block *block = first; block && run->bytes < taker->bytes; block = block->next) {
+        enum pending pending = pending_in(block, taker);
+        if (pending == REFUSED || (pending == OTHERS && !behind))
+            return false;
+        run->waits += pending == OTHERS;
+        run->clean |= pending == NOTHING;
+        run->bytes += block->bytes;
+        run->last = block;
+    }
+    return run->bytes >= taker->bytes;
+}
+
+static bool better(const struct run *a, const struct run *b)
+{
+    if (a->waits != b->waits)
+        return a->waits < b->waits;
+    if (a->clean != b->clean)
+        return b->clean;
+    return a->bytes < b->bytes;
+}
+
+static bool look(const struct taker *taker, bool behind, struct run *best)
+{
+    struct run run;
+    *best = (struct run){.first = NULL};
+    for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
+        for (struct cs_block *block = slab->first; block; block = block->next)
+            if (look_from(taker, slab, block, behind, &run) && (!best->first || better(&run, best)))
+                *best = run;
+    return best->first != NULL;
+}
+
+static void forget_done(const struct taker *taker)
+{
+    const struct cs_device *device = taker->device;
+    for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next) {
+        const struct cs_mark *busy = NULL;
+        for (struct cs_block *block = slab->first; block; block = block->next) {
+            if (block->use != CS_BLOCK_FREE || block->owner || !block->mark || block->mark == busy)
+                continue;
+            if (device->done(device->ctx, block->mark->event))
+                cs_pool_drop_mark(block);
+            else
+                busy = block->mark;
+        }
+    }
+}
+
+static bool find(const struct taker *taker, bool behind, struct run *run)
+{
+    if (look(taker, false, run))
+        return true;
+    forget_done(taker);
+    return look(taker, behind, run);
+}
+
+/* What is left of a run's last block stays as it was. Where the slab has no block to spare for it,
+ * it is leased with the rest. */
+static void cut(struct run *run, int64_t bytes)
+{
+    struct cs_block *last = run->last, *rest = run->slab->spare;
+    int64_t surplus = run->bytes - bytes;
+    if (surplus == 0 || !rest)
+        return;
+    run->slab->spare = rest->next;
+    *rest = *last;
+    rest->offset += rest->bytes - surplus;
+    rest->bytes = surplus;
+    if (rest->mark)
+        rest->mark->blocks++;
+    last->bytes -= surplus;
+    last->next = rest;
+    run->bytes = bytes;
+}
+
+static void set_use(const struct run *run, enum cs_use use)
+{
+    for (struct cs_block *block = run->first; block != run->last; block = block->next)
+        block->use = use;
+    run->last->use = use;
+}
+
+/* One behind the other without gap: then no two leases overlap. */
+static bool is_divided(const struct cs_arena *arena)
+{
+    for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
+        for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
+            int64_t end = 0;
+            for (const struct cs_block *block = slab->first; block; block = block->next) {
+                if (block->slab != slab || block->offset != end || block->bytes < 1)
+                    return false;
+                end += block->bytes;
+            }
+            if (end != slab->bytes)
+                return false;
+        }
+    return true;
+}
+
+static bool is_sound(const struct cs_arena *arena)
+{
+#ifdef CS_DEBUG
+    return is_divided(arena);
+#else
+    (void)arena;
+    return true;
+#endif
+}
+
+/* The run is leased, so that its marks stay; the lock is free, as a full queue makes the caller
+ * wait. */
+static bool wait_for(const struct taker *taker, const struct run *run)
+{
+    const struct cs_device *device = taker->device;
+    for (const struct cs_block *block = run->first;; block = block->next) {
+        if (block->mark && !is_own(block, taker) &&
+            device->wait(device->ctx, taker->stream, block->mark->event) != 0)
+            return false;
+        if (block == run->last)
+            return true;
+    }
+}
+
+/* Makes one block of a leased run. */
+static struct cs_block *merge(const struct run *run)
+{
+    struct cs_block *first = run->first, *next = first->next, *end = run->last->next;
+    cs_pool_drop_mark(first);
+    while (next != end) {
+        struct cs_block *part = next;
+        next = part->next;
+        cs_pool_drop_mark(part);
+        part->next = run->slab->spare;
+        run->slab->spare = part;
+    }
+    first->next = end;
+    first->bytes = run->bytes;
+    return first;
+}
+
+static bool claim(const struct taker *taker, struct run *run, struct cs_lease *lease)
+{
+    struct cs_arena *arena = taker->arena;
+    struct cs_owner *owner = NULL;
+    struct cs_mark *end = cs_pool_take_mark(taker->pool, taker->device);
+    if (!end)
+        return false;
+    if (taker->capture.id != 0) {
+        owner = cs_pool_owner(taker->pool, taker->device, &taker->capture);
+        if (!owner)
+            goto put_mark;
+    }
+    cut(run, taker->bytes);
+    set_use(run, CS_BLOCK_LEASED);
+    if (run->waits > 0) {
+        pthread_mutex_unlock(&arena->lock);
+        bool waits = wait_for(taker, run);
+        pthread_mutex_lock(&arena->lock);
+        if (!waits)
+            goto free_run;
+        arena->facts.waits += run->waits;
+    }
+    end->stream = taker->id;
+    struct cs_block *block = merge(run);
+    block->end = end;
+    block->owner = owner;
+    *lease = (struct cs_lease){block, run->slab->memory + block->offset};
+    return true;
+free_run:
+    set_use(run, CS_BLOCK_FREE);
+    pthread_cond_broadcast(&arena->given);
+put_mark:
+    cs_pool_put_mark(taker->pool, end);
+    return false;
+}
+
+static struct timespec deadline(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_nsec += PATIENCE_NS;
+    if (at.tv_nsec >= SECOND_NS) {
+        at.tv_nsec -= SECOND_NS;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+/* False when the time is over. `until` begins as zeros. */
+static bool wait_given(struct cs_arena *arena, struct timespec *until)
+{
+    if (until->tv_sec == 0 && until->tv_nsec == 0)
+        *until = deadline();
+    return pthread_cond_timedwait(&arena->given, &arena->lock, until) != ETIMEDOUT;
+}
+
+static bool take(const struct taker *taker, bool patient, struct cs_lease *lease)
+{
+    enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
+    struct timespec until = {0};
+    struct run run;
+    for (bool grown = false;; grown = true) {
+        cs_pool_reclaim(taker->pool);
+        while (!find(taker, patient, &run)) {
+            if (!patient || !fits(taker, when_given) || !wait_given(taker->arena, &until))
+                break;
+            cs_pool_reclaim(taker->pool);
+        }
+        if (run.first)
+            return claim(taker, &run, lease);
+        if (grown || (!patient && fits(taker, in_time)) ||
+            !cs_pool_grow(taker->arena, taker->pool, taker->device, taker->bytes, sacrifice))
+            return false;
+    }
+}
+
+static void count_taken(struct cs_arena *arena, int64_t bytes)
+{
+    arena->facts.used += bytes;
+    if (arena->facts.used > arena->facts.used_peak)
+        arena->facts.used_peak = arena->facts.used;
+}
+
+bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
+                   const struct cs_capture *capture, int64_t bytes, bool patient,
+                   struct cs_lease *lease)
+{
+    *lease = (struct cs_lease){NULL, NULL};
+    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes)};
+    uint64_t context =
+        bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
+    if (context == 0)
+        return false;
+    taker.id = device->stream_id(device->ctx, stream);
+    pthread_mutex_lock(&arena->lock);
+    taker.pool = cs_pool_enter(arena, context);
+    bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
+    if (taken)
+        count_taken(arena, lease->block->bytes);
+    else if (taker.pool)
+        cs_pool_leave(taker.pool);
+    arena->facts.refused += patient && !taken;
+    pthread_mutex_unlock(&arena->lock);
+    return taken;
+}
+
+void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void *stream, bool lost,
+                   struct cs_lease *lease)
+{
+    struct cs_block *block = lease->block;
+    *lease = (struct cs_lease){NULL, NULL};
+    if (!block)
+        return;
+    struct cs_mark *end = block->end;
+    bool marked = !lost && device->record(device->ctx, end->event, stream) == 0;
+    pthread_mutex_lock(&arena->lock);
+    struct cs_pool *pool = block->slab->pool;
+    arena->facts.used -= block->bytes;
+    block->end = NULL;
+    if (marked) {
+        end->blocks = 1;
+        block->mark = end;
+        block->use = CS_BLOCK_FREE;
+    } else {
+        cs_pool_put_mark(pool, end);
+        block->use = CS_BLOCK_LOST;
+        arena->facts.lost += block->owner ? 0 : block->bytes;
+    }
+    cs_pool_leave(pool);
+    pthread_cond_broadcast(&arena->given);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)
+{
+    struct taker taker = {.arena = arena, .device = device, .bytes = rounded_up(bytes)};
+    uint64_t context =
+        bytes > 0 && device && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
+    if (context == 0)
+        return;
+    pthread_mutex_lock(&arena->lock);
+    taker.pool = cs_pool_enter(arena, context);
+    if (taker.pool) {
+        cs_pool_reclaim(taker.pool);
+        if (!fits(&taker, not_lost))
+            (void)cs_pool_grow(arena, taker.pool, device, taker.bytes, CS_FREE_IDLE);
+        cs_pool_leave(taker.pool);
+    }
+    pthread_mutex_unlock(&arena->lock);
+}
+
+static int64_t captured_bytes(const struct cs_arena *arena)
+{
+    int64_t bytes = 0;
+    for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
+        for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
+            for (const struct cs_block *block = slab->first; block; block = block->next)
+                bytes += block->owner ? block->bytes : 0;
+    return bytes;
+}
+
+struct cs_arena_facts cs_arena_facts(struct cs_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    for (struct cs_pool *pool = arena->pools; pool; pool = pool->next)
+        cs_pool_reclaim(pool);
+    struct cs_arena_facts facts = arena->facts;
+    facts.captured = captured_bytes(arena);
+    pthread_mutex_unlock(&arena->lock);
+    return facts;
+}
+
+bool cs_arena_sound(struct cs_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    bool sound = is_divided(arena);
+    pthread_mutex_unlock(&arena->lock);
+    return sound;
+}
+
+void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
+{
+    if (before) {
+        pthread_mutex_lock(&arena->lock);
+        return;
+    }
+    if (child) {
+        while (arena->pools) {
+            struct cs_pool *pool = arena->pools;
+            arena->pools = pool->next;
+            cs_pool_forget(arena, pool);
+        }
+        arena->promised = 0;
+        arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
+        init_given(arena); /* whoever waited is not there */
+    }
+    pthread_mutex_unlock(&arena->lock);
+}

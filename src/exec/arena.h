@@ -1,0 +1,84 @@
+/* Scratch memory of our own: one pool per context, shared by all calls and streams, all pools of
+ * the process within one limit.
+ *
+ * A block is one call's from cs_arena_take until the device is past what was started before
+ * cs_arena_give. Whoever gets it next on another stream makes that stream wait on an event: the
+ * device waits, never the caller. Blocks taken in a capture belong to it, also for its later calls,
+ * until every graph made from it is gone (they may be replayed beside anything), so a capture gets
+ * only memory that nothing runs in. Memory is allocated where a plan is prepared
+ * (cs_arena_reserve); cs_arena_take allocates only if nothing else is left. In the steady state
+ * there is no allocation, no free and no synchronisation.
+ *
+ * All functions are thread-safe. Streams, captures and memory are those of the context that is
+ * current in the calling thread. The lock is not held while the device may make the caller wait. */
+#ifndef CS_EXEC_ARENA_H
+#define CS_EXEC_ARENA_H
+
+#include "convshim/gpu.h"
+#include <pthread.h>
+
+struct cs_pool; /* a context's memory, blocks and events */
+
+struct cs_arena_facts {
+    int64_t limit;     /* bytes */
+    int64_t held;      /* bytes of device memory now */
+    int64_t peak;      /* the most that was ever held */
+    int64_t used;      /* bytes that calls have taken now, as the host sees it */
+    int64_t used_peak; /* the most that they had taken at once */
+    int64_t allocations;
+    int64_t captured; /* bytes that belong to captures now */
+    int64_t lost;     /* bytes that are never used again */
+    int64_t waits;    /* blocks that changed streams: event waits on the device */
+    int64_t refused;  /* takes that found nothing, patient ones */
+};
+
+struct cs_arena {
+    pthread_mutex_t lock;
+    pthread_cond_t given;
+    struct cs_pool *pools; /* the one used last first */
+    int64_t promised;      /* bytes that are being allocated, not held yet */
+    struct cs_arena_facts facts;
+};
+
+struct cs_block; /* opaque */
+
+struct cs_lease {
+    struct cs_block *block; /* NULL: none */
+    void *memory;           /* aligned to CS_SCRATCH_ALIGNMENT */
+};
+
+/* `limit` < 1: nothing is ever allocated. */
+void cs_arena_init(struct cs_arena *arena, int64_t limit);
+
+/* Sees to it, as far as the limit allows, that one block of `bytes` exists in the current context.
+ * May allocate, and where the limit is reached free what is idle, and so wait for the device. Best
+ * effort. */
+void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes);
+
+/* Leases `bytes` for work on `stream`: memory that this stream used last, else that nothing runs
+ * in. `patient`: else what other streams still run in, behind them; and while all that would do is
+ * in the hands of calls that are being started on other threads, waits for these, at most a short
+ * while. Allocates where that leaves nothing: an impatient call only if no memory is large enough,
+ * whoever has it. False: there is nothing; the lease is empty. The caller holds no other lease. */
+bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
+                   const struct cs_capture *capture, int64_t bytes, bool patient,
+                   struct cs_lease *lease);
+
+/* Gives a block back behind what was started on `stream`, the one that it was taken for. If that
+ * place cannot be marked (`lost`, or the device fails) the block is never used again; in a capture,
+ * not before its graphs are gone. Nothing is done for an empty lease. */
+void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void *stream, bool lost,
+                   struct cs_lease *lease);
+
+/* A copy of the counters. */
+struct cs_arena_facts cs_arena_facts(struct cs_arena *arena);
+
+/* True unless two blocks overlap or memory is missing between them. Debug builds (CS_DEBUG) ask
+ * this at every take, and lease nothing of an arena of which it is false. */
+bool cs_arena_sound(struct cs_arena *arena);
+
+/* Holds (before) or frees (after) the lock across a fork. In the child device memory is not ours:
+ * `child` forgets it. */
+void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child);
+
+#endif

@@ -1,0 +1,305 @@
+#include "exec/pool.h"
+
+#include "base/checked.h"
+#include <stdlib.h>
+
+enum {
+    SLAB_BYTES = 2 << 20, /* what the driver rounds to anyway */
+    SLAB_MARKS = 4,       /* made with a slab, so that few have to be made later */
+    MAX_POOLS = 32        /* contexts: no machine has more devices */
+};
+
+enum {
+    KEPT,
+    GONE,
+    FORGOTTEN
+};
+
+struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *device)
+{
+    struct cs_mark *mark = pool->spare;
+    if (mark) {
+        pool->spare = mark->next;
+        return mark;
+    }
+    mark = calloc(1, sizeof *mark);
+    if (mark && device->event_create(device->ctx, &mark->event) == 0)
+        return mark;
+    free(mark);
+    return NULL;
+}
+
+void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark)
+{
+    mark->next = pool->spare;
+    pool->spare = mark;
+}
+
+void cs_pool_drop_mark(struct cs_block *block)
+{
+    struct cs_mark *mark = block->mark;
+    block->mark = NULL;
+    if (mark && --mark->blocks == 0)
+        cs_pool_put_mark(block->slab->pool, mark);
+}
+
+/* May be called on any thread, in the middle of a device's call. */
+static void tell_gone(void *arg)
+{
+    struct cs_owner *owner = arg;
+    if (atomic_exchange(&owner->state, GONE) == FORGOTTEN)
+        free(owner);
+}
+
+static void forget_owner(struct cs_owner *owner)
+{
+    if (atomic_exchange(&owner->state, FORGOTTEN) == GONE)
+        free(owner);
+}
+
+void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
+{
+    while (pool->slabs) {
+        struct cs_slab *slab = pool->slabs;
+        pool->slabs = slab->next;
+        arena->facts.held -= slab->bytes;
+        for (struct cs_block *block = slab->first; block; block = block->next) {
+            cs_pool_drop_mark(block);
+            free(block->end);
+        }
+        free(slab);
+    }
+    while (pool->spare) {
+        struct cs_mark *mark = pool->spare;
+        pool->spare = mark->next;
+        free(mark);
+    }
+    while (pool->owners) {
+        struct cs_owner *owner = pool->owners;
+        pool->owners = owner->next;
+        forget_owner(owner);
+    }
+    free(pool);
+}
+
+static void forget_oldest(struct cs_arena *arena)
+{
+    struct cs_pool **oldest = NULL;
+    int pools = 0;
+    for (struct cs_pool **link = &arena->pools; *link; link = &(*link)->next) {
+        pools++;
+        if ((*link)->users == 0)
+            oldest = link;
+    }
+    if (pools < MAX_POOLS || !oldest)
+        return;
+    struct cs_pool *pool = *oldest;
+    *oldest = pool->next;
+    cs_pool_forget(arena, pool);
+}
+
+struct cs_pool *cs_pool_enter(struct cs_arena *arena, uint64_t context)
+{
+    struct cs_pool **link = &arena->pools;
+    while (*link && (*link)->context != context)
+        link = &(*link)->next;
+    struct cs_pool *pool = *link;
+    if (pool) {
+        *link = pool->next;
+    } else {
+        forget_oldest(arena);
+        pool = calloc(1, sizeof *pool);
+        if (!pool)
+            return NULL;
+        pool->context = context;
+    }
+    pool->next = arena->pools;
+    arena->pools = pool;
+    pool->users++;
+    return pool;
+}
+
+void cs_pool_leave(struct cs_pool *pool)
+{
+    pool->users--;
+}
+
+/* True if a lease keeps the owner. */
+static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner)
+{
+    bool leased = false;
+    for (struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
+        for (struct cs_block *block = slab->first; block; block = block->next) {
+            if (block->owner != owner)
+                continue;
+            if (block->use == CS_BLOCK_LEASED) {
+                leased = true;
+                continue;
+            }
+            cs_pool_drop_mark(block);
+            block->owner = NULL;
+            block->use = CS_BLOCK_FREE;
+        }
+    return leased;
+}
+
+void cs_pool_reclaim(struct cs_pool *pool)
+{
+    for (struct cs_owner **link = &pool->owners; *link;) {
+        struct cs_owner *owner = *link;
+        if (atomic_load(&owner->state) != GONE || free_owned(pool, owner)) {
+            link = &owner->next;
+            continue;
+        }
+        *link = owner->next;
+        free(owner);
+    }
+}
+
+struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *device,
+                               const struct cs_capture *capture)
+{
+    struct cs_owner *owner = pool->owners;
+    while (owner && owner->capture != capture->id)
+        owner = owner->next;
+    if (owner)
+        return owner;
+    owner = calloc(1, sizeof *owner);
+    if (!owner)
+        return NULL;
+    owner->capture = capture->id;
+    atomic_init(&owner->state, KEPT);
+    if (device->keep(device->ctx, capture->graph, tell_gone, owner) != 0) {
+        free(owner);
+        return NULL;
+    }
+    owner->next = pool->owners;
+    pool->owners = owner;
+    return owner;
+}
+
+static int64_t room(const struct cs_arena *arena)
+{
+    return arena->facts.limit - arena->facts.held - arena->promised;
+}
+
+static void divide(struct cs_slab *slab)
+{
+    slab->first = &slab->block[0];
+    *slab->first = (struct cs_block){.slab = slab, .bytes = slab->bytes};
+    for (int i = CS_SLAB_BLOCKS - 1; i > 0; i--) {
+        slab->block[i].next = slab->spare;
+        slab->spare = &slab->block[i];
+    }
+}
+
+/* Frees the lock meanwhile. */
+static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
+                     int64_t bytes)
+{
+    void *memory = NULL;
+    struct cs_slab *slab = calloc(1, sizeof *slab);
+    if (!slab)
+        return false;
+    arena->promised += bytes;
+    pthread_mutex_unlock(&arena->lock);
+    int status = device->allocate(device->ctx, bytes, &memory);
+    pthread_mutex_lock(&arena->lock);
+    arena->promised -= bytes;
+    if (status != 0) {
+        free(slab);
+        return false;
+    }
+    slab->pool = pool;
+    slab->memory = memory;
+    slab->bytes = bytes;
+    divide(slab);
+    slab->next = pool->slabs;
+    pool->slabs = slab;
+    arena->facts.allocations++;
+    arena->facts.held += bytes;
+    if (arena->facts.held > arena->facts.peak)
+        arena->facts.peak = arena->facts.held;
+    struct cs_mark *made[SLAB_MARKS];
+    int marks = 0;
+    while (marks < SLAB_MARKS && (made[marks] = cs_pool_take_mark(pool, device)))
+        marks++;
+    while (marks > 0)
+        cs_pool_put_mark(pool, made[--marks]);
+    return true;
+}
+
+/* For a slab of at least `bytes`, more if that is within the limit; 0 if there is no room. */
+static int64_t slab_bytes(const struct cs_arena *arena, int64_t bytes)
+{
+    int64_t rounded;
+    if (bytes > room(arena))
+        return 0;
+    if (!cs_mul(cs_ceil_div(bytes, SLAB_BYTES), SLAB_BYTES, &rounded) || rounded > room(arena))
+        return bytes;
+    return rounded;
+}
+
+static bool may_free(const struct cs_slab *slab, enum cs_sacrifice sacrifice)
+{
+    for (const struct cs_block *block = slab->first; block; block = block->next)
+        if (block->use != CS_BLOCK_FREE || block->owner ||
+            (block->mark && sacrifice != CS_FREE_IDLE))
+            return false;
+    return sacrifice != CS_SPARE_ALL;
+}
+
+/* Idle slabs that together make room for `bytes`, taken from the pool; none if they do not. */
+static struct cs_slab *take_idle(const struct cs_arena *arena, struct cs_pool *pool, int64_t bytes,
+                                 enum cs_sacrifice sacrifice)
+{
+    struct cs_slab *taken = NULL;
+    int64_t freed = room(arena);
+    for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
+        freed += may_free(slab, sacrifice) ? slab->bytes : 0;
+    if (freed < bytes)
+        return NULL;
+    freed = room(arena);
+    for (struct cs_slab **link = &pool->slabs; *link && freed < bytes;) {
+        struct cs_slab *slab = *link;
+        if (!may_free(slab, sacrifice)) {
+            link = &slab->next;
+            continue;
+        }
+        *link = slab->next;
+        slab->next = taken;
+        taken = slab;
+        freed += slab->bytes;
+    }
+    return taken;
+}
+
+/* Frees the lock meanwhile. */
+static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
+                      int64_t bytes, enum cs_sacrifice sacrifice)
+{
+    struct cs_slab *taken = take_idle(arena, pool, bytes, sacrifice);
+    if (!taken)
+        return;
+    pthread_mutex_unlock(&arena->lock);
+    for (const struct cs_slab *slab = taken; slab; slab = slab->next)
+        device->free(device->ctx, slab->memory);
+    pthread_mutex_lock(&arena->lock);
+    while (taken) {
+        struct cs_slab *slab = taken;
+        taken = slab->next;
+        arena->facts.held -= slab->bytes;
+        for (struct cs_block *block = slab->first; block; block = block->next)
+            cs_pool_drop_mark(block);
+        free(slab);
+    }
+}
+
+bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
+                  int64_t bytes, enum cs_sacrifice sacrifice)
+{
+    if (room(arena) < bytes)
+        make_room(arena, pool, device, bytes, sacrifice);
+    int64_t size = slab_bytes(arena, bytes);
+    return size > 0 && add_slab(arena, pool, device, size);
+}

@@ -1,0 +1,240 @@
+/* Mixed traffic: convolutions of all directions, alone and fused, eager, captured and replayed, on
+ * all kinds of streams and from several threads, seed after seed; every result is compared with a
+ * plain host loop. */
+#include "traffic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char USAGE[] =
+    "usage: traffic [--seeds FIRST:COUNT] [--streams 3] [--threads 1] [--steps 40] [--model I]\n"
+    "               [--no-capture] [--empty-handed] [--steady | --removals]\n"
+    "Runs mixed traffic of eleven convolutions, or of the I-th alone, for each of the seeds "
+    "(1:10), on as\n"
+    "many streams beside the default ones and from as many threads, and looks at all results.\n"
+    "--empty-handed: some legacy calls bring no workspace. --steady: as many steps again, in which "
+    "nothing\n"
+    "may be made or waited for through the driver API. --removals: a fixed order of calls, again "
+    "and again,\n"
+    "of which each wait and record that comes through the driver API is left out once, which must "
+    "be found\n"
+    "out. Both need the simulated device.\n"
+    "Status: 0, 1 on a wrong result or an error, 2 on usage.\n";
+
+/* What should not change in the steady state. */
+static bool take_counts(struct traffic_counts *counts)
+{
+    size_t total;
+    for (int i = 0; i < DEVICE_UNSTEADY; i++)
+        counts->calls[i] = device_calls(device_unsteady[i]);
+    TRY_CUDA(cudaMemGetInfo(&counts->free, &total), fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool unchanged(const struct traffic_counts *before)
+{
+    struct traffic_counts after;
+    if (!take_counts(&after))
+        return false;
+    bool same = after.free == before->free;
+    if (!same)
+        fprintf(stderr, "traffic: %zu bytes free, and %zu in the steady state\n", before->free,
+                after.free);
+    for (int i = 0; i < DEVICE_UNSTEADY; i++) {
+        uint64_t more = after.calls[i] - before->calls[i];
+        if (more > 0)
+            fprintf(stderr, "traffic: %" PRIu64 " calls of %s in the steady state\n", more,
+                    device_unsteady[i]);
+        same = same && more == 0;
+    }
+    return same;
+}
+
+/* As many steps again, when all threads have got so far; the first of them counts for all. Before,
+ * the device is as late as it can be, which takes the most of everything. */
+static bool run_settled(struct worker *worker, bool good)
+{
+    struct traffic *traffic = worker->traffic;
+    good = good && worker_warm(worker);
+    pthread_barrier_wait(&traffic->together);
+    if (worker->number == 0) {
+        good = cudaDeviceSynchronize() == cudaSuccess && take_counts(&traffic->counts) && good;
+        device_seed(0);
+    }
+    pthread_barrier_wait(&traffic->together);
+    good = good && worker_steps(worker, traffic->options.steps, true);
+    pthread_barrier_wait(&traffic->together);
+    return (worker->number != 0 || unchanged(&traffic->counts)) && good;
+}
+
+/* A thread's part of a seed. */
+static void *run_worker(void *argument)
+{
+    struct worker *worker = argument;
+    const struct traffic_options *options = &worker->traffic->options;
+    bool good = worker_enter(worker) && worker_steps(worker, options->steps, false);
+    if (options->steady)
+        good = run_settled(worker, good);
+    worker->good = worker_end(worker) && good;
+    return NULL;
+}
+
+/* From as many threads at once, or from this one if that is all. */
+static bool run_together(const struct traffic_options *options, struct worker *workers)
+{
+    pthread_t thread[TRAFFIC_THREADS];
+    bool good = true;
+    if (options->threads == 1) {
+        run_worker(&workers[0]);
+        return workers[0].good;
+    }
+    for (int64_t i = 0; i < options->threads; i++) {
+        if (pthread_create(&thread[i], NULL, run_worker, &workers[i]) != 0) {
+            /* Those that were started work on what would be closed. */
+            fputs("traffic: a thread could not be started\n", stderr);
+            exit(1);
+        }
+    }
+    for (int64_t i = 0; i < options->threads; i++) {
+        pthread_join(thread[i], NULL);
+        good = good && workers[i].good;
+    }
+    return good;
+}
+
+static bool run_seed(const struct traffic_options *options, struct worker *workers, uint64_t seed)
+{
+    uint64_t violations = device_violations();
+    device_seed(seed);
+    for (int64_t i = 0; i < options->threads; i++)
+        worker_begin(&workers[i], seed);
+    bool good = run_together(options, workers);
+    violations = device_violations() - violations;
+    if (violations > 0)
+        fprintf(stderr, "traffic: seed %" PRIu64 ": %" PRIu64 " violations\n", seed, violations);
+    return good;
+}
+
+static bool run_seeds(const struct traffic_options *options, struct worker *workers)
+{
+    for (int64_t i = 0; i < options->count; i++)
+        if (!run_seed(options, workers, (uint64_t)(options->first + i))) {
+            fprintf(stderr, "traffic: seed %" PRId64 " failed\n", options->first + i);
+            return false;
+        }
+    return true;
+}
+
+static bool report(const struct traffic_options *options, const struct worker *workers, bool good)
+{
+    struct traffic_tally sum = {.calls = 0};
+    for (int64_t i = 0; i < options->threads; i++) {
+        const struct traffic_tally *tally = &workers[i].tally;
+        sum.calls += tally->calls;
+        sum.captures += tally->captures;
+        sum.spoilt += tally->spoilt;
+        sum.replays += tally->replays;
+        sum.checks += tally->checks;
+        sum.wrong += tally->wrong;
+    }
+    printf("traffic: %" PRId64 " seeds, %" PRIu64 " calls, %" PRIu64 " captures, %" PRIu64
+           " spoilt, %" PRIu64 " replays, %" PRIu64 " results, %" PRIu64 " wrong%s\n",
+           options->count, sum.calls, sum.captures, sum.spoilt, sum.replays, sum.checks, sum.wrong,
+           good ? "" : ", failed");
+    return good && sum.wrong == 0;
+}
+
+static bool run_workers(struct traffic *traffic, struct worker *workers)
+{
+    bool good = true;
+    for (int64_t i = 0; i < traffic->options.threads && good; i++)
+        good = worker_open(traffic, i, &workers[i]);
+    TRY_CUDA(cudaDeviceSynchronize(), fail);
+    if (good && traffic->options.removals)
+        good = removals_run(&workers[0]);
+    else if (good)
+        good = report(&traffic->options, workers, run_seeds(&traffic->options, workers));
+    for (int64_t i = 0; i < traffic->options.threads; i++)
+        worker_close(&workers[i]);
+    return good;
+fail:
+    return false;
+}
+
+static bool run(const struct traffic_options *options)
+{
+    static struct traffic traffic = {.captures = PTHREAD_RWLOCK_INITIALIZER,
+                                     .legacy = PTHREAD_MUTEX_INITIALIZER};
+    struct worker *workers = calloc((size_t)options->threads, sizeof *workers);
+    bool good = false;
+    traffic.options = *options;
+    if (workers == NULL ||
+        pthread_barrier_init(&traffic.together, NULL, (unsigned)options->threads) != 0)
+        goto done;
+    if ((options->steady || options->removals) && !device_simulated()) {
+        fputs("traffic: this needs the simulated device\n", stderr);
+        goto done;
+    }
+    TRY_CUDA(cudaStreamCreateWithFlags(&traffic.shared, cudaStreamNonBlocking), done);
+    good = models_open(traffic.model) && run_workers(&traffic, workers);
+    models_close(traffic.model);
+    cudaStreamDestroy(traffic.shared);
+done:
+    free(workers);
+    return good;
+}
+
+static bool take_seeds(const char *value, struct traffic_options *options)
+{
+    char *rest;
+    options->first = strtoll(value, &rest, 10);
+    if (rest == value || *rest != ':' || options->first < 0)
+        return option_refuse("seeds", value, "FIRST:COUNT");
+    return option_number("seeds", rest + 1, 1, 1000000000, &options->count);
+}
+
+static bool take(int option, const char *value, void *to)
+{
+    struct traffic_options *options = to;
+    switch (option) {
+    case 's':
+        return take_seeds(value, options);
+    case 'r':
+        return option_number("streams", value, 1, TRAFFIC_ROUTES - ROUTE_FREE, &options->streams);
+    case 't':
+        return option_number("threads", value, 1, TRAFFIC_THREADS, &options->threads);
+    case 'n':
+        return option_number("steps", value, 1, 1000000, &options->steps);
+    case 'o':
+        return option_number("model", value, 0, TRAFFIC_MODELS - 1, &options->model);
+    case 'c':
+        return options->no_capture = true;
+    case 'e':
+        return options->empty_handed = true;
+    case 'y':
+        return options->steady = true;
+    case 'm':
+        return options->removals = true;
+    default:
+        return false;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"seeds", required_argument, NULL, 's'},   {"streams", required_argument, NULL, 'r'},
+        {"threads", required_argument, NULL, 't'}, {"steps", required_argument, NULL, 'n'},
+        {"no-capture", no_argument, NULL, 'c'},    {"empty-handed", no_argument, NULL, 'e'},
+        {"steady", no_argument, NULL, 'y'},        {"removals", no_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    struct traffic_options options = {
+        .first = 1, .count = 10, .streams = 3, .threads = 1, .steps = 40, .model = -1};
+    int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
+    if (status >= 0)
+        return status;
+    return run(&options) ? 0 : 1;
+}

@@ -1,0 +1,27 @@
+/* What the files of the stand-in libcuda share.
+ *
+ * Streams, events and memory are the stand-in runtime's: a function here is a call of that one made
+ * as the driver. The errors of both have the same numbers. */
+#ifndef CUDA_DRIVER_H
+#define CUDA_DRIVER_H
+
+#include "cudart_context.h"
+#include <cuda.h>
+
+/* True for a caller inside NVIDIA's planning libraries, which plan without a device: they are told
+ * of no context. */
+bool cuda_driver_is_planner(const void *caller);
+
+/* Begins a call; false: the caller has no context. */
+bool cuda_driver_begin(const char *function, const void *caller);
+/* Ends it, with what the runtime answered. */
+CUresult cuda_driver_end(cudaError_t error);
+
+/* The whole of a function: one call of the runtime, or success and nothing else where that is
+ * wanted. */
+#define CUDA_DRIVER_CALL(call)                                                                     \
+    (cuda_driver_begin(__func__, __builtin_return_address(0))                                      \
+         ? cuda_driver_end(simdev_should_drop(__func__) ? cudaSuccess : (call))                    \
+         : CUDA_ERROR_INVALID_CONTEXT)
+
+#endif

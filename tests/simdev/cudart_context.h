@@ -1,0 +1,53 @@
+/* Contexts: what streams, events and memory belong to. Which one a thread has current, and whether
+ * the thread calls as the driver.
+ *
+ * Every device has a primary context, which a thread's first use of the runtime makes current;
+ * others are made through the driver. A context's id is never given twice; its handle is, as soon
+ * as it was destroyed. The errors are the runtime's, whose numbers are the driver's. Thread-safe;
+ * the lock inside is taken under any other. */
+#ifndef CUDART_CONTEXT_H
+#define CUDART_CONTEXT_H
+
+#include "cudart_internal.h"
+
+typedef struct CUctx_st *simdev_context; /* the driver's CUcontext */
+
+/* The context that is current in the calling thread, or that of the work it runs. */
+struct simdev_owner simdev_owner_current(void);
+/* What the calling thread runs from now on is work of this context. */
+void simdev_owner_run(struct simdev_owner owner);
+
+/* Sees to it that a call has a context: for the runtime makes the primary one current if there is
+ * none; for the driver cudaErrorDeviceUninitialized then. cudaErrorContextIsDestroyed if it was. */
+cudaError_t simdev_context_enter(void);
+/* The device that the thread's next use of the runtime is for. */
+int simdev_context_device(void);
+/* Makes the primary context of a device current. */
+cudaError_t simdev_context_set_device(int device);
+/* Ends a device's primary context with all that is in it; the next use makes it anew, with another
+ * id. */
+void simdev_context_reset(int device);
+
+/* --- asked by libcuda --- */
+
+/* Until simdev_driver_end the thread's runtime calls are one call of the driver: it is made to fail
+ * under this name, wants a context, and leaves the runtime's last error alone. */
+void simdev_driver_begin(const char *function);
+void simdev_driver_end(void);
+/* The name, or NULL while the thread does not call as the driver. */
+const char *simdev_driver_call(void);
+
+cudaError_t simdev_context_create(simdev_context *out, int device); /* makes it current */
+cudaError_t simdev_context_destroy(simdev_context context);
+cudaError_t simdev_context_get(simdev_context *out); /* NULL: none */
+cudaError_t simdev_context_set(simdev_context context);
+cudaError_t simdev_context_push(simdev_context context);
+cudaError_t simdev_context_pop(simdev_context *out);
+cudaError_t simdev_context_id(simdev_context context, unsigned long long *id); /* NULL: current */
+cudaError_t simdev_context_retain_primary(simdev_context *out, int device);
+cudaError_t simdev_context_release_primary(int device);
+
+/* Loads libcuda.so.1 from beside this library, as the real runtime loads the driver. */
+void simdev_driver_load(void);
+
+#endif

@@ -1,0 +1,349 @@
+/* Tests of contexts and of several devices. Prints TAP. */
+#include "selftest_cuda.h"
+#include <cudnn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static void increment(void *counter)
+{
+    ++*(int *)counter;
+}
+
+/* A context that is current, on the device. */
+static CUcontext make(int device)
+{
+    CUcontext context = NULL;
+    return cu.cuCtxCreate_v2(&context, 0, device) == CUDA_SUCCESS ? context : NULL;
+}
+
+static CUcontext primary(int device)
+{
+    CUcontext context = NULL;
+    (void)cudaSetDevice(device);
+    (void)cu.cuCtxGetCurrent(&context);
+    return context;
+}
+
+/* --- contexts --- */
+
+static void test_stack(void)
+{
+    CUcontext first = primary(0), second = NULL, popped = NULL;
+    const unsigned long long outer = id_of(NULL);
+    second = make(0);
+    check(second && current() == second && id_of(NULL) != outer,
+          "a context is current when it is made");
+    check(cu.cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS && popped == second && current() == first,
+          "below it is the one before");
+    check(cu.cuCtxPushCurrent_v2(second) == CUDA_SUCCESS && current() == second &&
+              cu.cuCtxSetCurrent(first) == CUDA_SUCCESS && current() == first &&
+              cu.cuCtxPopCurrent_v2(NULL) == CUDA_SUCCESS && current() == first,
+          "a context is put on top, or in place of the top");
+    check(cu.cuCtxSetCurrent(NULL) == CUDA_SUCCESS && !current(), "or none");
+    check(refused(cu.cuCtxSetCurrent((CUcontext)(void *)&first), CUDA_ERROR_INVALID_CONTEXT) &&
+              refused(cu.cuCtxPushCurrent_v2(NULL), CUDA_ERROR_INVALID_CONTEXT) &&
+              refused(cu.cuCtxDestroy_v2(first), CUDA_ERROR_INVALID_CONTEXT) &&
+              refused(cu.cuCtxCreate_v2(&popped, 0, 7), CUDA_ERROR_INVALID_DEVICE),
+          "what is no context is refused");
+    cu.cuCtxDestroy_v2(second);
+}
+
+static void test_runtime(void)
+{
+    CUcontext context = make(1), v4 = NULL;
+    int device = -1;
+    void *block = device_alloc(100);
+    cudaGetDevice(&device);
+    check(context && current() == context && device == 1,
+          "the runtime uses the context that is current");
+    cudaSetDevice(0);
+    check(current() == primary(0) && current() != context, "until a device is chosen");
+    cu.cuCtxSetCurrent(context);
+    check(cudaFree(block) == cudaSuccess, "memory of its own is freed");
+    check(cu.cuCtxCreate_v4(&v4, NULL, 0, 0) == CUDA_SUCCESS && v4 && v4 != context,
+          "contexts by CUDA 13's function");
+    cu.cuCtxDestroy_v2(v4);
+    check(current() == context, "what is destroyed is popped");
+    cu.cuCtxDestroy_v2(context);
+}
+
+static void test_owners(void)
+{
+    CUcontext first = primary(0), second;
+    CUstream stream = NULL, other = NULL;
+    CUevent event = NULL;
+    int counter = 0;
+    cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    second = make(0);
+    cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+    cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    check(refused(cu.cuEventRecord(event, stream), CUDA_ERROR_INVALID_HANDLE) &&
+              fails(cudaEventRecord(event, stream), cudaErrorInvalidResourceHandle),
+          "an event is not recorded on a stream of another context");
+    check(cu.cuEventRecord(event, other) == CUDA_SUCCESS &&
+              cu.cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS,
+          "a stream of another context may wait for it");
+    check(fails(enqueue(stream, increment, &counter), cudaErrorInvalidResourceHandle) &&
+              enqueue(other, increment, &counter) == cudaSuccess,
+          "nothing is launched on a stream of another context");
+    cu.cuCtxSetCurrent(first);
+    check(enqueue(stream, increment, &counter) == cudaSuccess &&
+              cu.cuEventRecord(event, other) == CUDA_SUCCESS,
+          "the event's own context need not be current");
+    cu.cuStreamSynchronize(stream);
+    cu.cuStreamSynchronize(other);
+    cu.cuStreamDestroy_v2(stream);
+    cu.cuCtxDestroy_v2(second);
+}
+
+struct touch {
+    void *memory;
+    bool alive;
+};
+
+static void touch(void *arg)
+{
+    struct touch *t = arg;
+    t->alive = simdev_range_alive(t->memory, 64);
+}
+
+/* Whether work on the stream can use the memory. */
+static bool can_use(cudaStream_t stream, void *memory)
+{
+    struct touch t = {.memory = memory, .alive = false};
+    enqueue(stream, touch, &t);
+    cudaStreamSynchronize(stream);
+    return t.alive;
+}
+
+static void test_address_spaces(void)
+{
+    CUcontext first = primary(0), second;
+    void *here = device_alloc(64), *there, *pooled = NULL;
+    cudaMallocAsync(&pooled, 64, NULL);
+    second = make(0);
+    there = device_alloc(64);
+    check(can_use(NULL, there) && !can_use(NULL, here), "memory is its context's");
+    check(can_use(NULL, pooled), "but for the device's pool");
+    cu.cuCtxSetCurrent(first);
+    check(can_use(NULL, here) && !can_use(NULL, there), "either way");
+    cu.cuCtxDestroy_v2(second);
+    cudaFree(here);
+    cudaFreeAsync(pooled, NULL);
+    cudaDeviceSynchronize();
+}
+
+static unsigned long long stream_id(cudaStream_t stream)
+{
+    unsigned long long id = 0;
+    return cu.cuStreamGetId(stream, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+static unsigned long long other_threads_stream;
+
+static void note_stream(void)
+{
+    cudaSetDevice(0);
+    other_threads_stream = stream_id(cudaStreamPerThread);
+}
+
+static void test_default_streams(void)
+{
+    CUcontext first = primary(0), second;
+    sem_t gate;
+    int here = 0, there = 0;
+    const unsigned long long legacy = stream_id(NULL), own = stream_id(cudaStreamPerThread);
+    sem_init(&gate, 0, 0);
+    on_thread(note_stream);
+    check(own != other_threads_stream && own == stream_id(cudaStreamPerThread) && own != legacy,
+          "a thread's default stream is its own");
+    enqueue(NULL, wait_gate, &gate);
+    enqueue(NULL, increment, &here);
+    second = make(0);
+    check(stream_id(NULL) != legacy && stream_id(cudaStreamPerThread) != own,
+          "each context has default streams of its own");
+    enqueue(NULL, increment, &there);
+    check(cudaDeviceSynchronize() == cudaSuccess && there == 1 && here == 0,
+          "which do not wait for each other");
+    cu.cuCtxSetCurrent(first);
+    open_gate(&gate);
+    cudaDeviceSynchronize();
+    check(here == 1 && stream_id(NULL) == legacy && stream_id(cudaStreamPerThread) == own,
+          "and stay what they are");
+    cu.cuCtxDestroy_v2(second);
+    sem_destroy(&gate);
+}
+
+/* --- what is destroyed --- */
+
+static atomic_int stage;
+
+static void reach(int wanted)
+{
+    while (atomic_load(&stage) < wanted)
+        usleep(100);
+}
+
+static CUcontext shared;
+
+/* Has the context current while another thread destroys it. */
+static void *hold_context(void *unused)
+{
+    CUevent event;
+    (void)unused;
+    cu.cuCtxSetCurrent(shared);
+    atomic_store(&stage, 1);
+    reach(2);
+    check(refused(cu.cuEventCreate(&event, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
+              current() == shared && fails(cudaFree(NULL), cudaErrorContextIsDestroyed),
+          "a context that another thread destroyed is of no use");
+    cudaSetDevice(0);
+    check(cu.cuEventCreate(&event, 0) == CUDA_SUCCESS &&
+              cu.cuEventDestroy_v2(event) == CUDA_SUCCESS,
+          "another one can be chosen");
+    return NULL;
+}
+
+static void test_destroy(void)
+{
+    CUstream stream = NULL;
+    CUevent event = NULL;
+    CUdeviceptr memory = 0;
+    pthread_t thread;
+    size_t before = 0, after = 0, total = 0;
+    int counter = 0;
+    CUcontext first = primary(0);
+    cudaMemGetInfo(&before, &total);
+    shared = make(0);
+    const unsigned long long id = id_of(shared);
+    cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cu.cuEventCreate(&event, 0);
+    cu.cuMemAlloc_v2(&memory, 5 * MIB);
+    pthread_create(&thread, NULL, hold_context, NULL);
+    reach(1);
+    enqueue(stream, sleep_5ms, NULL);
+    enqueue(stream, increment, &counter);
+    check(cu.cuCtxDestroy_v2(shared) == CUDA_SUCCESS && counter == 1 && current() == first,
+          "a context ends when its work has");
+    atomic_store(&stage, 2);
+    pthread_join(thread, NULL);
+    cudaMemGetInfo(&after, &total);
+    check(refused(cu.cuStreamDestroy_v2(stream), CUDA_ERROR_INVALID_HANDLE) &&
+              refused(cu.cuEventDestroy_v2(event), CUDA_ERROR_INVALID_HANDLE) &&
+              !simdev_range_alive((void *)(uintptr_t)memory, 1) && after == before,
+          "with its streams, events and memory");
+    check(refused(cu.cuCtxDestroy_v2(shared), CUDA_ERROR_INVALID_CONTEXT), "and only once");
+    CUcontext next = make(0);
+    check(next == shared && id_of(next) > id, "a handle is given again, an id never");
+    cu.cuCtxDestroy_v2(next);
+}
+
+static void test_destroy_capturing(void)
+{
+    CUcontext context = make(0);
+    CUstream stream = NULL;
+    void *block;
+    cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    enqueue(stream, sleep_5ms, NULL);
+    cu.cuCtxDestroy_v2(context);
+    primary(0);
+    block = device_alloc(64);
+    check(block != NULL, "a capture ends with its context");
+    cudaFree(block);
+}
+
+/* --- devices --- */
+
+static void fresh_thread(void)
+{
+    int device = -1;
+    check(cudaGetDevice(&device) == cudaSuccess && device == 0 && !current(),
+          "a fresh thread is on the first device");
+    check(cudaSetDevice(1) == cudaSuccess && cudaGetDevice(&device) == cudaSuccess && device == 1,
+          "a thread chooses its device");
+}
+
+static void test_devices(void)
+{
+    struct cudaPointerAttributes attributes;
+    size_t first_free = 0, second_free = 0, total = 0;
+    int count = 0, device = -1;
+    check(cudaGetDeviceCount(&count) == cudaSuccess && count == 2, "two devices");
+    CUcontext a = primary(0), b = primary(1);
+    check(a != b && id_of(a) != id_of(b), "each has a primary context");
+    on_thread(fresh_thread);
+    primary(0);
+    on_thread(fresh_thread);
+    check(cudaGetDevice(&device) == cudaSuccess && device == 0, "and nobody else's");
+    check(fails(cudaSetDevice(2), cudaErrorInvalidDevice), "there is no third");
+    void *here = device_alloc(40 * MIB);
+    primary(1);
+    void *there = device_alloc(40 * MIB);
+    check(here && there, "each has memory of its own");
+    void *more = NULL;
+    check(fails(cudaMalloc(&more, 40 * MIB), cudaErrorMemoryAllocation), "and no more than that");
+    cudaMemGetInfo(&second_free, &total);
+    cudaPointerGetAttributes(&attributes, there);
+    check(attributes.device == 1 && second_free == 24 * MIB, "which is told");
+    check(cudaMemcpy(there, here, MIB, cudaMemcpyDeviceToDevice) == cudaSuccess,
+          "copies go from one to the other");
+    check(can_use(NULL, there) && !can_use(NULL, here), "work does not");
+    check(cudaDeviceReset() == cudaSuccess && simdev_range_alive(here, 1) == false, "a reset");
+    cudaFree(NULL);
+    cudaMemGetInfo(&second_free, &total);
+    primary(0);
+    cudaMemGetInfo(&first_free, &total);
+    check(second_free == 64 * MIB && first_free == 24 * MIB && simdev_range_alive(here, 40 * MIB),
+          "is of one device");
+    cudaFree(here);
+}
+
+/* cuDNN plans without a device, whatever the program has. */
+static void test_planner(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    bool (*is_planner)(const void *) = NULL;
+    *(void **)&is_planner = library ? dlsym(library, "cuda_driver_is_planner") : NULL;
+    check(is_planner && is_planner((const void *)cudnnCreate) &&
+              !is_planner((const void *)cudaFree) && !is_planner((const void *)test_planner),
+          "cuDNN is told of no context");
+}
+
+static void test_cudnn(void)
+{
+    cudnnHandle_t handle = NULL;
+    cudaStream_t here, there;
+    primary(1);
+    cudaStreamCreate(&there);
+    primary(0);
+    cudaStreamCreate(&here);
+    cudnnCreate(&handle);
+    check(cudnnSetStream(handle, here) == CUDNN_STATUS_SUCCESS &&
+              cudnnSetStream(handle, there) == CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
+          "a cuDNN handle takes streams of its own device");
+    cudnnDestroy(handle);
+    cudaStreamDestroy(here);
+    cudaStreamDestroy(there);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("SIMDEV_DEVICES", "2", 1);
+    setenv("SIMDEV_CAPACITY", "64M", 1);
+    (void)cudaSetDevice(0);
+    if (!check(bind_driver(), "there is a driver"))
+        return finish_checks();
+    test_stack();
+    test_runtime();
+    test_owners();
+    test_address_spaces();
+    test_default_streams();
+    test_destroy();
+    test_destroy_capturing();
+    test_devices();
+    test_cudnn();
+    test_planner();
+    return finish_checks();
+}

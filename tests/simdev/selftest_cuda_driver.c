@@ -1,0 +1,401 @@
+/* Tests of the stand-in libcuda: a driver that shares the device with the runtime. Prints TAP. */
+#include "selftest_cuda.h"
+#include <stdatomic.h>
+#include <string.h>
+
+/* --- who has a context --- */
+
+static void fresh_thread(void)
+{
+    CUevent event = NULL;
+    CUcontext context;
+    check(!current() && id_of(NULL) == 0, "a fresh thread has no context");
+    check(cu.cuEventCreate(&event, 0) == CUDA_ERROR_INVALID_CONTEXT &&
+              cu.cuCtxPopCurrent_v2(&context) == CUDA_ERROR_INVALID_CONTEXT,
+          "without which the driver does nothing");
+    (void)cudaGetDeviceCount(&(int){0});
+    check(!current(), "counting devices makes none current");
+    (void)cudaSetDevice(0);
+    check(current() && cu.cuEventCreate(&event, 0) == CUDA_SUCCESS &&
+              cu.cuEventDestroy_v2(event) == CUDA_SUCCESS,
+          "choosing a device does");
+}
+
+static void first_call(void)
+{
+    void *block = device_alloc(1);
+    check(current() != NULL, "any use of the runtime does");
+    cudaFree(block);
+}
+
+static void first_work(void)
+{
+    enqueue(NULL, sleep_5ms, NULL);
+    check(current() != NULL, "work does");
+}
+
+static void test_primary(void)
+{
+    CUcontext retained = NULL;
+    on_thread(fresh_thread);
+    on_thread(first_call);
+    on_thread(first_work);
+    cudaSetDevice(0);
+    check(cu.cuDevicePrimaryCtxRetain(&retained, 0) == CUDA_SUCCESS && retained == current(),
+          "the primary context is the runtime's");
+    const unsigned long long id = id_of(retained);
+    check(id != 0 && id == id_of(NULL), "and has an id");
+    check(cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS && id_of(NULL) == id &&
+              cu.cuDevicePrimaryCtxRelease_v2(0) == CUDA_ERROR_INVALID_CONTEXT,
+          "a release does not end what the runtime uses, and there is one only");
+    check(cu.cuDevicePrimaryCtxRetain(&retained, 1) == CUDA_ERROR_INVALID_DEVICE,
+          "there is no second device");
+    cudaDeviceReset();
+    check(id_of(retained) == 0 && refused(cu.cuCtxGetId(retained, &(unsigned long long){0}),
+                                          CUDA_ERROR_CONTEXT_IS_DESTROYED),
+          "a reset ends it");
+    cudaFree(NULL);
+    check(current() == retained && id_of(NULL) > id, "the next use has a new id");
+    check(cu.cuInit(0) == CUDA_ERROR_NO_DEVICE, "and still there is no device to plan with");
+}
+
+/* --- streams, events, memory --- */
+
+static void test_streams(void)
+{
+    CUstream low = NULL, high = NULL;
+    int priority = 0;
+    unsigned flags = 0;
+    unsigned long long a = 0, b = 0, c = 0;
+    check(cu.cuStreamCreateWithPriority(&high, CU_STREAM_NON_BLOCKING, -3) == CUDA_SUCCESS &&
+              cu.cuStreamGetPriority(high, &priority) == CUDA_SUCCESS && priority == -3 &&
+              cu.cuStreamGetFlags(high, &flags) == CUDA_SUCCESS && flags == CU_STREAM_NON_BLOCKING,
+          "a stream has its priority and its flags");
+    check(cudaStreamGetPriority(high, &priority) == cudaSuccess && priority == -3,
+          "it is the runtime's too");
+    cu.cuStreamCreate(&low, CU_STREAM_DEFAULT);
+    check(cu.cuStreamGetId(low, &a) == CUDA_SUCCESS && cudaStreamGetId(low, &b) == cudaSuccess &&
+              a == b && cu.cuStreamGetId(high, &c) == CUDA_SUCCESS && a != c,
+          "one id for both");
+    check(cu.cuStreamGetId(NULL, &a) == CUDA_SUCCESS &&
+              cu.cuStreamGetId(CU_STREAM_LEGACY, &b) == CUDA_SUCCESS && a == b &&
+              cu.cuStreamGetId(CU_STREAM_PER_THREAD, &c) == CUDA_SUCCESS && a != c,
+          "default streams have ids");
+    cu.cuStreamDestroy_v2(low);
+    check(refused(cu.cuStreamDestroy_v2(low), CUDA_ERROR_INVALID_HANDLE) &&
+              refused(cu.cuStreamGetId(low, &a), CUDA_ERROR_INVALID_HANDLE) &&
+              refused(cu.cuStreamCreate(&low, 8), CUDA_ERROR_INVALID_VALUE),
+          "errors are answered and not remembered");
+    cudaStreamDestroy(high);
+}
+
+static void increment(void *counter)
+{
+    ++*(int *)counter;
+}
+
+struct look {
+    int *counter;
+    int seen;
+};
+
+static void look(void *arg)
+{
+    struct look *l = arg;
+    l->seen = *l->counter;
+}
+
+static void test_events(void)
+{
+    sem_t gate;
+    cudaStream_t a, b;
+    CUevent event = NULL;
+    int counter = 0;
+    struct look l = {.counter = &counter, .seen = -1};
+    sem_init(&gate, 0, 0);
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    check(cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+              cu.cuEventQuery(event) == CUDA_SUCCESS,
+          "an event that names nothing is done");
+    enqueue(a, wait_gate, &gate);
+    enqueue(a, increment, &counter);
+    check(cu.cuEventRecord(event, a) == CUDA_SUCCESS &&
+              refused(cu.cuEventQuery(event), CUDA_ERROR_NOT_READY),
+          "one that was recorded behind work is not");
+    check(cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS, "a stream waits for it");
+    enqueue(b, look, &l);
+    open_gate(&gate);
+    check(cu.cuStreamSynchronize(b) == CUDA_SUCCESS && l.seen == 1 &&
+              cu.cuEventQuery(event) == CUDA_SUCCESS,
+          "and comes behind it");
+    cu.cuEventDestroy_v2(event);
+    check(refused(cu.cuEventRecord(event, a), CUDA_ERROR_INVALID_HANDLE) &&
+              refused(cu.cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE) &&
+              refused(cu.cuStreamWaitEvent(a, event, 0), CUDA_ERROR_INVALID_HANDLE),
+          "no event after it was destroyed");
+    cudaStreamDestroy(a);
+    cudaStreamDestroy(b);
+    sem_destroy(&gate);
+}
+
+/* A wait that is dropped: what it was for does not hold the stream up. */
+static void test_dropped(void)
+{
+    sem_t gate;
+    cudaStream_t a, b;
+    CUevent event = NULL;
+    int counter = 0;
+    struct look l = {.counter = &counter, .seen = -1};
+    const uint64_t calls = simdev_calls("cuStreamWaitEvent");
+    sem_init(&gate, 0, 0);
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    enqueue(a, wait_gate, &gate);
+    enqueue(a, increment, &counter);
+    cu.cuEventRecord(event, a);
+    simdev_drop("cuStreamWaitEvent", 2);
+    check(cu.cuStreamWaitEvent(a, event, 0) == CUDA_SUCCESS &&
+              cu.cuStreamWaitEvent(b, event, 0) == CUDA_SUCCESS,
+          "a call that does nothing answers success");
+    enqueue(b, look, &l);
+    check(cudaStreamSynchronize(b) == cudaSuccess && l.seen == 0, "it did nothing");
+    check(simdev_calls("cuStreamWaitEvent") == calls + 2, "calls are counted");
+    cudaStreamWaitEvent(b, event, 0);
+    check(simdev_calls("cuStreamWaitEvent") == calls + 2,
+          "those of the runtime are not the driver's");
+    open_gate(&gate);
+    cudaDeviceSynchronize();
+    cu.cuEventDestroy_v2(event);
+    cudaStreamDestroy(a);
+    cudaStreamDestroy(b);
+    sem_destroy(&gate);
+}
+
+static void test_waits(void)
+{
+    CUdeviceptr block = 0;
+    CUevent event = NULL;
+    const uint64_t own = simdev_counted(SIMDEV_WAITS), driver = simdev_counted(SIMDEV_DRIVER_WAITS);
+    cu.cuMemAlloc_v2(&block, 64);
+    cu.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    cu.cuEventRecord(event, NULL);
+    cu.cuStreamWaitEvent(NULL, event, 0);
+    (void)cu.cuEventQuery(event);
+    cu.cuEventDestroy_v2(event);
+    check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver, "what does not wait does not count");
+    cu.cuMemFree_v2(block);
+    cu.cuStreamSynchronize(NULL);
+    check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver + 2 && simdev_counted(SIMDEV_WAITS) == own,
+          "what waits is counted");
+    cudaDeviceSynchronize();
+    check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver + 2 &&
+              simdev_counted(SIMDEV_WAITS) == own + 1,
+          "apart from what the runtime waits for");
+}
+
+static void test_memory(void)
+{
+    CUdeviceptr block = 0;
+    struct cudaPointerAttributes attributes;
+    check(cu.cuMemAlloc_v2(&block, 3 * MIB) == CUDA_SUCCESS && block % 512 == 0 &&
+              cudaPointerGetAttributes(&attributes, (void *)(uintptr_t)block) == cudaSuccess &&
+              attributes.type == cudaMemoryTypeDevice,
+          "memory is the device's");
+    check(cudaMemset((void *)(uintptr_t)block, 0, 3 * MIB) == cudaSuccess, "and can be used");
+    check(cu.cuMemFree_v2(block) == CUDA_SUCCESS &&
+              !simdev_range_alive((void *)(uintptr_t)block, 1),
+          "until it is freed");
+    check(refused(cu.cuMemAlloc_v2(&block, (size_t)1 << 60), CUDA_ERROR_OUT_OF_MEMORY) &&
+              refused(cu.cuMemAlloc_v2(&block, 0), CUDA_ERROR_INVALID_VALUE) &&
+              refused(cu.cuMemFree_v2(0), CUDA_ERROR_INVALID_VALUE),
+          "too much and nothing are refused");
+}
+
+/* --- captures --- */
+
+static CUresult capture_state(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                              CUgraph *graph)
+{
+    return cu.cuStreamGetCaptureInfo_v2(stream, status, id, graph, NULL, NULL);
+}
+
+static void test_capture_info(void)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    CUgraph told = NULL;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    cuuint64_t first = 0, second = 0;
+    const CUgraphNode *nodes = NULL;
+    const CUgraphEdgeData *edges = NULL;
+    size_t count = 0;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    check(capture_state(stream, &status, &first, &told) == CUDA_SUCCESS &&
+              status == CU_STREAM_CAPTURE_STATUS_NONE,
+          "no capture");
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    enqueue(stream, sleep_5ms, NULL);
+    check(capture_state(stream, &status, &first, &told) == CUDA_SUCCESS &&
+              status == CU_STREAM_CAPTURE_STATUS_ACTIVE && first != 0 && told,
+          "a capture, its id and its graph");
+    check(cu.cuStreamGetCaptureInfo_v3(stream, &status, &second, NULL, &nodes, &edges, &count) ==
+                  CUDA_SUCCESS &&
+              second == first && count == 1 && nodes && edges,
+          "what its next node depends on");
+    check(cu.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+              status == CU_STREAM_CAPTURE_STATUS_ACTIVE,
+          "a stream that is capturing");
+    cudaStreamEndCapture(stream, &graph);
+    check(graph == told, "the graph is the one that comes out");
+    cudaGraphDestroy(graph);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    check(capture_state(stream, &status, &second, &told) == CUDA_SUCCESS && second != first,
+          "the next capture has another id");
+    (void)cudaStreamQuery(stream);
+    (void)cudaGetLastError();
+    check(capture_state(stream, &status, &second, &told) == CUDA_SUCCESS &&
+              status == CU_STREAM_CAPTURE_STATUS_INVALIDATED,
+          "one that was invalidated");
+    (void)cudaStreamEndCapture(stream, &graph);
+    (void)cudaGetLastError();
+    cudaStreamDestroy(stream);
+}
+
+/* A stream joins a capture and is joined again, all by the driver. */
+static void test_capture_join(void)
+{
+    cudaStream_t stream;
+    CUstream side = NULL;
+    CUevent fork = NULL, join = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    int counter = 0;
+    struct look l = {.counter = &counter, .seen = -1};
+    cudaStreamCreate(&stream);
+    cu.cuStreamCreate(&side, CU_STREAM_NON_BLOCKING);
+    cu.cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING);
+    cu.cuEventCreate(&join, CU_EVENT_DISABLE_TIMING);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    check(cu.cuEventRecord(fork, stream) == CUDA_SUCCESS &&
+              cu.cuStreamWaitEvent(side, fork, 0) == CUDA_SUCCESS,
+          "a stream joins a capture");
+    enqueue(side, increment, &counter);
+    check(cu.cuEventRecord(join, side) == CUDA_SUCCESS &&
+              cu.cuStreamWaitEvent(stream, join, 0) == CUDA_SUCCESS,
+          "and is joined");
+    enqueue(stream, look, &l);
+    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess &&
+              cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess &&
+              cudaGraphLaunch(exec, stream) == cudaSuccess &&
+              cudaStreamSynchronize(stream) == cudaSuccess && l.seen == 1,
+          "the graph runs in that order");
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cu.cuEventDestroy_v2(fork);
+    cu.cuEventDestroy_v2(join);
+    cu.cuStreamDestroy_v2(side);
+    cudaStreamDestroy(stream);
+}
+
+static void test_capture_mode(void)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    CUdeviceptr block = 0;
+    CUevent event = NULL;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    cudaStreamCreate(&stream);
+    cu.cuEventCreate(&event, 0);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    check(cu.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS &&
+              mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+              cu.cuMemAlloc_v2(&block, 64) == CUDA_SUCCESS &&
+              cu.cuEventQuery(event) == CUDA_SUCCESS,
+          "memory can be had and an event asked inside a capture with the mode relaxed");
+    cu.cuThreadExchangeStreamCaptureMode(&mode);
+    check(cudaStreamEndCapture(stream, &graph) == cudaSuccess, "which harms no capture");
+    cudaGraphDestroy(graph);
+    cu.cuMemFree_v2(block);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    check(refused(cu.cuMemAlloc_v2(&block, 64), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
+              fails(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated),
+          "without that it fails, and the capture too");
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    check(refused(cu.cuEventQuery(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
+              fails(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated),
+          "an event is not asked either");
+    cu.cuEventDestroy_v2(event);
+    cudaStreamDestroy(stream);
+}
+
+static atomic_int gone;
+
+static void CUDA_CB note_gone(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&gone, 1);
+}
+
+static bool gone_soon(int wanted)
+{
+    for (int i = 0; i < 1000 && atomic_load(&gone) != wanted; i++)
+        usleep(1000);
+    return atomic_load(&gone) == wanted;
+}
+
+static void test_user_objects(void)
+{
+    CUuserObject object = NULL;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphCreate(&graph, 0);
+    check(cu.cuUserObjectCreate(&object, NULL, note_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) ==
+                  CUDA_SUCCESS &&
+              cu.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) ==
+                  CUDA_SUCCESS,
+          "a graph keeps an object");
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphDestroy(graph);
+    check(atomic_load(&gone) == 0, "and so does what was made from it");
+    cudaGraphExecDestroy(exec);
+    check(gone_soon(1), "no longer than that");
+    cu.cuUserObjectCreate(&object, NULL, note_gone, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    check(refused(cu.cuGraphRetainUserObject(NULL, object, 1, 0), CUDA_ERROR_INVALID_VALUE) &&
+              cu.cuUserObjectRelease(object, 1) == CUDA_SUCCESS && gone_soon(2),
+          "an object that no graph took");
+}
+
+static void test_errors(void)
+{
+    const char *name = NULL, *text = NULL;
+    check(cu.cuGetErrorName(CUDA_ERROR_CONTEXT_IS_DESTROYED, &name) == CUDA_SUCCESS &&
+              strcmp(name, "CUDA_ERROR_CONTEXT_IS_DESTROYED") == 0 &&
+              cu.cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text) == CUDA_SUCCESS &&
+              strcmp(text, "out of memory") == 0,
+          "errors have names and texts");
+    check(cu.cuGetErrorName((CUresult)12345, &name) == CUDA_ERROR_INVALID_VALUE && !name,
+          "others have none");
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    check(!bind_driver(), "before the first call there is no driver");
+    (void)cudaGetDeviceCount(&(int){0});
+    if (check(bind_driver(), "the first call loads it, with all functions")) {
+        test_errors();
+        test_primary();
+        test_streams();
+        test_events();
+        test_dropped();
+        test_waits();
+        test_memory();
+        test_capture_info();
+        test_capture_join();
+        test_capture_mode();
+        test_user_objects();
+    }
+    return finish_checks();
+}

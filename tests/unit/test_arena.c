@@ -1,0 +1,579 @@
+/* The arena on a fake device that knows which accesses are ordered. */
+#include "convshim/plan.h"
+#include "exec/arena.h"
+#include "fake_device.h"
+#include "heap.h"
+#include <time.h>
+
+enum {
+    MIB = 1 << 20,
+    CONTEXTS = 40, /* more than the arena remembers */
+    SMALL = 100    /* blocks, more than a slab is divided into */
+};
+
+static const struct cs_device *const device = &fake_device_functions;
+static const struct cs_capture no_capture;
+
+static struct cs_arena *new_arena(int64_t limit)
+{
+    static struct cs_arena arena;
+    if (arena.pools) {
+        cs_arena_process_fork(&arena, true, false);
+        cs_arena_process_fork(&arena, false, true);
+    }
+    device_reset();
+    cs_arena_init(&arena, limit);
+    return &arena;
+}
+
+/* A call: takes, writes, gives. False if there was nothing. */
+static bool call_in(struct cs_arena *arena, void *stream, const struct cs_capture *capture,
+                    int64_t bytes, bool patient, void **memory_p)
+{
+    struct cs_lease lease;
+    if (!cs_arena_take(arena, device, stream, capture, bytes, patient, &lease)) {
+        CHECK(lease.block == NULL);
+        return false;
+    }
+    CHECK(device_owns(lease.memory, bytes));
+    CHECK_INT((uintptr_t)lease.memory % CS_SCRATCH_ALIGNMENT, 0);
+    device_touch(stream, lease.memory, bytes, true);
+    if (memory_p)
+        *memory_p = lease.memory;
+    cs_arena_give(arena, device, stream, false, &lease);
+    CHECK(lease.block == NULL);
+    return true;
+}
+
+static bool call(struct cs_arena *arena, void *stream, int64_t bytes, bool patient)
+{
+    return call_in(arena, stream, &no_capture, bytes, patient, NULL);
+}
+
+static void check_sound(void)
+{
+    CHECK_INT(fake_device.races, 0);
+    CHECK_INT(fake_device.misuses, 0);
+}
+
+static void one_stream_costs_nothing_after_the_first_call(void)
+{
+    struct cs_arena *arena = new_arena(64 * MIB);
+    void *stream = device_new_stream();
+    cs_arena_reserve(arena, device, 5 * MIB);
+    CHECK(call(arena, stream, 5 * MIB, false));
+    for (int i = 0; i < 100; i++)
+        CHECK(call(arena, stream, (1 + i % 5) * MIB - i, false));
+    int creations = fake_device.creations, calls = fake_device.calls;
+    long long requests = heap_requests;
+    for (int i = 0; i < 100; i++)
+        CHECK(call(arena, stream, (1 + i % 5) * MIB - i, false));
+    CHECK_INT(heap_requests, requests);
+    void *volatile memory = malloc(1); /* it is counted at all */
+    CHECK_INT(heap_requests, requests + 1);
+    free(memory);
+    CHECK_INT(fake_device.creations, creations);
+    CHECK_INT(fake_device.calls - calls, 100); /* a record each */
+    CHECK_INT(fake_device.allocations, 1);
+    CHECK_INT(fake_device.waits, 0);
+    CHECK_INT(fake_device.queries, 0);
+    CHECK_INT(cs_arena_facts(arena).held, 6 * MIB);
+    check_sound();
+}
+
+static void another_stream_comes_behind(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *first = device_new_stream(), *second = device_new_stream();
+    CHECK(call(arena, first, 3 * MIB, false));
+    CHECK(!call(arena, second, 3 * MIB, false));
+    CHECK_INT(cs_arena_facts(arena).refused, 0);
+    CHECK(call(arena, second, 3 * MIB, true));
+    CHECK_INT(fake_device.waits, 1);
+    CHECK_INT(cs_arena_facts(arena).waits, 1);
+    CHECK(call(arena, second, 3 * MIB, false));
+    CHECK_INT(fake_device.waits, 1);
+    fake_device.everything_done = true;
+    CHECK(call(arena, first, 4 * MIB, false));
+    CHECK_INT(fake_device.waits, 1);
+    CHECK_INT(fake_device.allocations, 1);
+    check_sound();
+    /* The check would have seen it: the same again without the wait. */
+    arena = new_arena(4 * MIB);
+    first = device_new_stream(), second = device_new_stream();
+    fake_device.skip_wait = 1;
+    CHECK(call(arena, first, 3 * MIB, false));
+    CHECK(call(arena, second, 3 * MIB, true));
+    CHECK(fake_device.races > 0);
+}
+
+static void streams_beside_each_other(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *first = device_new_stream(), *second = device_new_stream();
+    cs_arena_reserve(arena, device, 8 * MIB);
+    for (int i = 0; i < 20; i++) {
+        CHECK(call(arena, first, 4 * MIB, false));
+        CHECK(call(arena, second, 4 * MIB, false));
+    }
+    CHECK_INT(fake_device.waits, 0);
+    CHECK_INT(fake_device.allocations, 1);
+    check_sound();
+}
+
+static void the_limit_is_that_of_all_contexts(void)
+{
+    struct cs_arena *arena = new_arena(6 * MIB);
+    void *here = device_new_stream();
+    CHECK(call(arena, here, 4 * MIB, true));
+    fake_device.current = 2;
+    void *there = device_new_stream();
+    CHECK(!call(arena, there, 4 * MIB, true));
+    CHECK(call(arena, there, 2 * MIB, true));
+    CHECK_INT(cs_arena_facts(arena).held, 6 * MIB);
+    CHECK_INT(cs_arena_facts(arena).refused, 1);
+    fake_device.current = 0; /* no context at all */
+    CHECK(!call(arena, there, 1, true));
+    check_sound();
+    arena = new_arena(0);
+    here = device_new_stream();
+    CHECK(!call(arena, here, 1, true));
+    CHECK_INT(fake_device.allocations, 0);
+}
+
+static struct cs_capture begin_capture(void *stream)
+{
+    uint64_t id = device_begin_capture(stream);
+    return (struct cs_capture){id, (void *)(uintptr_t)(id + DEVICE_GRAPH)};
+}
+
+/* Draws a stream into a capture, or joins it. */
+static void join(void *stream, void *behind)
+{
+    void *event;
+    CHECK_INT(device->event_create(device->ctx, &event), 0);
+    CHECK_INT(device->record(device->ctx, event, behind), 0);
+    CHECK_INT(device->wait(device->ctx, stream, event), 0);
+    device->event_destroy(device->ctx, event);
+}
+
+/* What a stream had last before what nobody has, and that before what others run in; of these what
+ * is behind the fewest; else the smallest. */
+static void the_best_block_is_taken(void)
+{
+    struct cs_arena *arena = new_arena(6 * MIB);
+    void *stream[4];
+    char *base, *memory;
+    for (int i = 0; i < 4; i++)
+        stream[i] = device_new_stream();
+    cs_arena_reserve(arena, device, 6 * MIB);
+    CHECK(call_in(arena, stream[0], &no_capture, 4 * MIB, true, (void **)&base));
+    CHECK(call_in(arena, stream[0], &no_capture, MIB, true, (void **)&memory));
+    CHECK(memory == base); /* though what nobody has is smaller */
+    CHECK(call_in(arena, stream[1], &no_capture, MIB, true, (void **)&memory));
+    CHECK(memory == base + 4 * MIB);
+    CHECK(call_in(arena, stream[0], &no_capture, MIB, true, (void **)&memory));
+    CHECK(memory == base);
+    CHECK(call_in(arena, stream[2], &no_capture, MIB, true, (void **)&memory));
+    CHECK(memory == base + 5 * MIB);
+    CHECK_INT(fake_device.waits, 0);
+    CHECK(call_in(arena, stream[3], &no_capture, 2 * MIB, true, (void **)&memory));
+    CHECK(memory == base + MIB); /* 3 MiB behind one event, 2 MiB would be behind two */
+    CHECK_INT(fake_device.waits, 1);
+    CHECK(call_in(arena, stream[3], &no_capture, 5 * MIB, true, (void **)&memory));
+    CHECK_INT(fake_device.waits, 4); /* behind three of them */
+    CHECK_INT(fake_device.allocations, 1);
+    check_sound();
+}
+
+static void the_smallest_block_that_is_enough(void)
+{
+    struct cs_arena *arena = new_arena(16 * MIB);
+    void *stream = device_new_stream(), *memory, *large, *small;
+    cs_arena_reserve(arena, device, 2 * MIB);
+    CHECK(call_in(arena, stream, &no_capture, 2 * MIB, true, &small));
+    cs_arena_reserve(arena, device, 8 * MIB);
+    CHECK(call_in(arena, stream, &no_capture, 8 * MIB, true, &large));
+    for (int i = 0; i < 3; i++) {
+        CHECK(call_in(arena, stream, &no_capture, 2 * MIB - i, true, &memory));
+        CHECK(memory == small);
+        CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &memory));
+        CHECK(memory == large);
+    }
+    check_sound();
+}
+
+/* A handle is given to another stream when its own is destroyed; what the first one was given still
+ * runs. */
+static void a_handle_that_is_used_again_is_another_stream(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    CHECK(call(arena, stream, 4 * MIB, true));
+    device_stream_destroy(NULL, stream);
+    CHECK(device_new_stream() == stream);
+    CHECK(!call(arena, stream, 4 * MIB, false));
+    CHECK(call(arena, stream, 4 * MIB, true));
+    CHECK_INT(fake_device.waits, 1);
+    fake_device.no_ids = true; /* then a stream is not like itself */
+    CHECK(call(arena, stream, 4 * MIB, true));
+    CHECK(call(arena, stream, 4 * MIB, true));
+    CHECK_INT(fake_device.waits, 3);
+    check_sound();
+}
+
+/* Memory is not allocated for streams to be beside each other, but for captures, and for who needs
+ * more than there is. */
+static void allocating_is_the_last_resort(void)
+{
+    struct cs_arena *arena = new_arena(16 * MIB);
+    void *first = device_new_stream(), *second = device_new_stream(), *memory;
+    CHECK(call(arena, first, 4 * MIB, false)); /* there was nothing */
+    CHECK(!call(arena, second, 4 * MIB, false));
+    CHECK(call(arena, second, 4 * MIB, true));
+    CHECK_INT(fake_device.allocations, 1);
+    struct cs_capture capture = begin_capture(first);
+    CHECK(!call_in(arena, first, &capture, 4 * MIB, false, NULL));
+    CHECK(call_in(arena, first, &capture, 4 * MIB, true, &memory));
+    CHECK_INT(fake_device.allocations, 2);
+    CHECK(device_end_capture(capture.id));
+    CHECK(call(arena, second, 6 * MIB, false));
+    CHECK_INT(fake_device.allocations, 3);
+    CHECK_INT(cs_arena_facts(arena).held, 14 * MIB);
+    device_drop_graph(capture.id);
+    CHECK(call(arena, second, 4 * MIB, true));
+    CHECK_INT(fake_device.allocations, 3);
+    check_sound();
+}
+
+static void a_larger_need_takes_the_place_of_smaller_memory(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *stream = device_new_stream(), *capturing = device_new_stream();
+    cs_arena_reserve(arena, device, 3 * MIB);
+    CHECK(call(arena, stream, 3 * MIB, false));
+    struct cs_capture capture = begin_capture(capturing);
+    struct cs_lease lease;
+    device_run(stream);
+    CHECK(!call_in(arena, capturing, &capture, 7 * MIB, true, NULL)); /* no free in a capture */
+    CHECK(device_end_capture(capture.id));
+    CHECK(call(arena, stream, 3 * MIB, false));
+    CHECK(!call(arena, stream, 7 * MIB, true)); /* nor a wait for what runs */
+    CHECK(cs_arena_take(arena, device, stream, &no_capture, MIB, true, &lease));
+    cs_arena_reserve(arena, device, 7 * MIB); /* nor what a call has */
+    CHECK_INT(fake_device.frees, 0);
+    CHECK(call(arena, capturing, 4 * MIB, true));
+    cs_arena_reserve(arena, device, 7 * MIB); /* nor in vain */
+    cs_arena_give(arena, device, stream, false, &lease);
+    CHECK_INT(fake_device.frees, 0);
+    device_run(capturing);
+    CHECK(!call(arena, stream, 5 * MIB, true)); /* the first slab is still busy */
+    device_run(stream);
+    CHECK(call(arena, stream, 5 * MIB, true));
+    CHECK_INT(fake_device.frees, 2);
+    CHECK_INT(cs_arena_facts(arena).held, 6 * MIB);
+    cs_arena_reserve(arena, device, 7 * MIB);
+    CHECK_INT(fake_device.frees, 3);
+    CHECK(call(arena, stream, 7 * MIB, false));
+    CHECK_INT(cs_arena_facts(arena).held, 8 * MIB);
+    cs_arena_reserve(arena, device, 9 * MIB);
+    cs_arena_reserve(arena, device, 0);
+    CHECK_INT(cs_arena_facts(arena).held, 8 * MIB);
+    CHECK_INT(cs_arena_facts(arena).peak, 8 * MIB);
+    CHECK_INT(fake_device.frees, 3);
+    check_sound();
+}
+
+static void a_capture_keeps_its_memory(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *eager = device_new_stream(), *stream = device_new_stream(), *side = device_new_stream();
+    void *first, *second, *third, *later;
+    CHECK(call(arena, eager, 4 * MIB, true));
+    struct cs_capture capture = begin_capture(stream);
+    /* What eager work may still run in is not for it, nor what it has for others. */
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
+    CHECK(first == second);
+    CHECK(!call_in(arena, stream, &capture, 5 * MIB, true, NULL));
+    CHECK_INT(cs_arena_facts(arena).captured, 3 * MIB); /* no more than it took */
+    join(side, stream);
+    int waits = fake_device.waits;
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, NULL));
+    CHECK_INT(fake_device.waits, waits);
+    CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
+    CHECK(third == first); /* in its own order */
+    CHECK_INT(fake_device.waits, waits + 1);
+    join(stream, side);
+    CHECK(device_end_capture(capture.id));
+    CHECK(!call(arena, stream, 5 * MIB, true));
+    for (int i = 0; i < 4; i++) {
+        CHECK(call(arena, stream, 4 * MIB, true));
+        CHECK(call(arena, eager, MIB, true));
+    }
+    struct cs_capture another = begin_capture(stream);
+    CHECK(!call_in(arena, stream, &another, 3 * MIB, true, NULL));
+    CHECK(device_end_capture(another.id));
+    device_drop_graph(capture.id);
+    CHECK_INT(cs_arena_facts(arena).captured, 0);
+    fake_device.everything_done = true;
+    CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &later));
+    CHECK(call(arena, eager, 4 * MIB, false));
+    CHECK_INT(fake_device.keeps, 1);
+    check_sound();
+}
+
+/* An invalid capture becomes no graph, a lost place in a capture runs nowhere: neither keeps memory
+ * for ever. */
+static void a_capture_that_comes_to_nothing(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease;
+    for (int broken = 0; broken <= 1; broken++) {
+        struct cs_capture capture = begin_capture(stream);
+        CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
+        device_touch(stream, lease.memory, 4 * MIB, true);
+        if (broken)
+            device_break_capture(capture.id);
+        cs_arena_give(arena, device, stream, !broken, &lease);
+        CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
+        CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
+        CHECK(device_end_capture(capture.id) == !broken);
+        CHECK(call(arena, stream, MIB, true) == broken); /* a graph may be launched still */
+        device_drop_graph(capture.id);
+        CHECK(call(arena, stream, 4 * MIB, true));
+        CHECK_INT(cs_arena_facts(arena).lost, 0);
+        device_run(stream);
+    }
+    check_sound();
+}
+
+/* No program does that, but it must not end in freed memory. */
+static void a_graph_that_goes_during_a_call(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_capture capture = begin_capture(stream);
+    struct cs_lease lease;
+    CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
+    CHECK(device_end_capture(capture.id));
+    device_drop_graph(capture.id);
+    CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
+    CHECK(!call(arena, stream, MIB, false));
+    cs_arena_give(arena, device, stream, false, &lease);
+    CHECK_INT(cs_arena_facts(arena).captured, 0);
+    CHECK(call(arena, stream, 4 * MIB, false));
+    check_sound();
+}
+
+static void a_capture_without_word_of_its_end_gets_nothing(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *stream = device_new_stream();
+    struct cs_capture capture = begin_capture(stream);
+    fake_device.keeps = DEVICE_KEEPS;
+    CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
+    fake_device.keeps = 0;
+    CHECK(device_end_capture(capture.id));
+    CHECK(call(arena, stream, MIB, true));
+    check_sound();
+}
+
+static void what_is_lost_is_never_used_again(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease;
+    CHECK(cs_arena_take(arena, device, stream, &no_capture, 3 * MIB, true, &lease));
+    cs_arena_give(arena, device, stream, true, &lease);
+    CHECK_INT(cs_arena_facts(arena).lost, 3 * MIB);
+    CHECK_INT(cs_arena_facts(arena).used, 0);
+    CHECK(!call(arena, stream, 2 * MIB, true));
+    CHECK(call(arena, stream, MIB, true));
+    cs_arena_give(arena, device, stream, true, &lease); /* empty */
+    CHECK_INT(cs_arena_facts(arena).lost, 3 * MIB);
+    check_sound();
+}
+
+/* A device that cannot mark where a call ends, or cannot wait. */
+static void a_failing_device(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *first = device_new_stream(), *second = device_new_stream();
+    struct cs_lease lease;
+    CHECK(call(arena, first, 2 * MIB, true));
+    fake_device.fail_at = fake_device.calls + 1;
+    CHECK(!call(arena, second, 2 * MIB, true)); /* the wait */
+    CHECK(call(arena, second, 2 * MIB, true));
+    CHECK(cs_arena_take(arena, device, second, &no_capture, 2 * MIB, true, &lease));
+    fake_device.fail_at = fake_device.calls + 1;
+    cs_arena_give(arena, device, second, false, &lease);
+    CHECK_INT(cs_arena_facts(arena).lost, 2 * MIB);
+    CHECK_INT(cs_arena_facts(arena).waits, 1);
+    fake_device.fail_at = fake_device.calls + 1;
+    CHECK(!call(arena, first, 2 * MIB, true)); /* the allocation */
+    CHECK(call(arena, first, 2 * MIB, true));
+    CHECK_INT(cs_arena_facts(arena).used, 0);
+    check_sound();
+}
+
+/* More blocks than a slab can be divided into: then they are larger than need be. */
+static void many_small_blocks(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease[SMALL];
+    int taken = 0;
+    cs_arena_reserve(arena, device, 2 * MIB);
+    while (taken < SMALL &&
+           cs_arena_take(arena, device, stream, &no_capture, 1, false, &lease[taken]))
+        taken++;
+    CHECK(taken >= 60 && taken < SMALL);
+    CHECK_INT(cs_arena_facts(arena).used, 2 * MIB);
+    for (int i = 0; i < taken; i++)
+        device_touch(stream, lease[i].memory, CS_SCRATCH_ALIGNMENT, true);
+    for (int i = 0; i < taken; i++)
+        for (int j = 0; j < i; j++)
+            CHECK(lease[i].memory != lease[j].memory);
+    for (int i = 0; i < taken; i++)
+        cs_arena_give(arena, device, stream, false, &lease[i]);
+    CHECK_INT(cs_arena_facts(arena).used, 0);
+    CHECK(call(arena, stream, 2 * MIB, false));
+    CHECK_INT(fake_device.allocations, 1);
+    check_sound();
+}
+
+/* Contexts that are gone do not tell: their memory is neither used nor freed, and at last
+ * forgotten. */
+static void contexts_come_and_go(void)
+{
+    struct cs_arena *arena = new_arena((int64_t)CONTEXTS * 2 * MIB);
+    uint64_t capture[2];
+    struct cs_lease lease;
+    void *first = device_new_stream();
+    CHECK(cs_arena_take(arena, device, first, &no_capture, 2 * MIB, true, &lease));
+    for (int i = 1; i < CONTEXTS; i++) {
+        fake_device.current = (uint64_t)i + 1;
+        void *stream = device_new_stream();
+        CHECK(call(arena, stream, 2 * MIB, true));
+        if (i < 3) {
+            device_run(stream);
+            struct cs_capture now = begin_capture(stream);
+            CHECK(call_in(arena, stream, &now, 2 * MIB, true, NULL));
+            CHECK(device_end_capture(now.id));
+            capture[i - 1] = now.id;
+        }
+        if (i == CONTEXTS / 2)
+            device_drop_graph(capture[0]); /* before its pool is forgotten */
+    }
+    device_drop_graph(capture[1]); /* after it */
+    CHECK_INT(fake_device.frees, 0);
+    CHECK(cs_arena_facts(arena).held < CONTEXTS * 2 * MIB);
+    CHECK(cs_arena_facts(arena).held >= 16 * 2 * MIB);
+    CHECK_INT(cs_arena_facts(arena).captured, 0);
+    int allocations = fake_device.allocations;
+    fake_device.current = CONTEXTS;
+    CHECK(call(arena, device_new_stream(), 2 * MIB, true));
+    fake_device.current = 1; /* not forgotten, as a call has some of its memory */
+    cs_arena_give(arena, device, first, false, &lease);
+    CHECK(call(arena, first, 2 * MIB, true));
+    CHECK_INT(fake_device.allocations, allocations);
+    check_sound();
+}
+
+struct late {
+    struct cs_arena *arena;
+    void *stream;
+    struct cs_lease lease;
+    int64_t after; /* nanoseconds */
+};
+
+static void *give_late(void *arg)
+{
+    struct late *late = arg;
+    nanosleep(&(struct timespec){.tv_nsec = late->after}, NULL);
+    cs_arena_give(late->arena, device, late->stream, false, &late->lease);
+    return NULL;
+}
+
+static int64_t now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * INT64_C(1000000000) + at.tv_nsec;
+}
+
+/* What another thread has for starting a call comes back soon, or else is done without. */
+static void patience_has_an_end(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *first = device_new_stream(), *second = device_new_stream();
+    struct late late = {arena, first, {NULL, NULL}, 20000000};
+    pthread_t thread;
+    CHECK(cs_arena_take(arena, device, first, &no_capture, 3 * MIB, true, &late.lease));
+    device_touch(first, late.lease.memory, 3 * MIB, true);
+    struct cs_capture capture = begin_capture(second);
+    int64_t least = INT64_MAX; /* who would get nothing by waiting does not */
+    for (int i = 0; i < 5; i++) {
+        int64_t begin = now();
+        CHECK(!call(arena, second, 2 * MIB, false));
+        CHECK(!call_in(arena, second, &capture, 2 * MIB, true, NULL));
+        least = now() - begin < least ? now() - begin : least;
+    }
+    CHECK(least < 100000000);
+    CHECK(device_end_capture(capture.id));
+    int64_t begin = now();
+    CHECK(!call(arena, second, 2 * MIB, true));
+    CHECK(now() - begin >= 100000000);
+    CHECK_INT(pthread_create(&thread, NULL, give_late, &late), 0);
+    CHECK(call(arena, second, 2 * MIB, true));
+    CHECK_INT(fake_device.waits, 1);
+    pthread_join(thread, NULL);
+    check_sound();
+}
+
+/* A child has none of its parent's memory. */
+static void a_fork_forgets(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    CHECK(call(arena, stream, 4 * MIB, true));
+    cs_arena_process_fork(arena, true, false);
+    cs_arena_process_fork(arena, false, false);
+    CHECK_INT(cs_arena_facts(arena).held, 4 * MIB);
+    cs_arena_process_fork(arena, true, false);
+    cs_arena_process_fork(arena, false, true);
+    CHECK_INT(cs_arena_facts(arena).held, 0);
+    CHECK_INT(cs_arena_facts(arena).limit, 4 * MIB);
+    CHECK(call(arena, stream, 4 * MIB, true));
+    CHECK_INT(fake_device.allocations, 2);
+    check_sound();
+}
+
+int main(void)
+{
+    heap_watch();
+    TEST(one_stream_costs_nothing_after_the_first_call);
+    TEST(another_stream_comes_behind);
+    TEST(streams_beside_each_other);
+    TEST(the_limit_is_that_of_all_contexts);
+    TEST(the_best_block_is_taken);
+    TEST(the_smallest_block_that_is_enough);
+    TEST(a_handle_that_is_used_again_is_another_stream);
+    TEST(allocating_is_the_last_resort);
+    TEST(a_larger_need_takes_the_place_of_smaller_memory);
+    TEST(a_capture_keeps_its_memory);
+    TEST(a_capture_that_comes_to_nothing);
+    TEST(a_graph_that_goes_during_a_call);
+    TEST(a_capture_without_word_of_its_end_gets_nothing);
+    TEST(what_is_lost_is_never_used_again);
+    TEST(a_failing_device);
+    TEST(many_small_blocks);
+    TEST(contexts_come_and_go);
+    TEST(patience_has_an_end);
+    TEST(a_fork_forgets);
+    (void)new_arena(0);
+    device_reset();
+    return REPORT();
+}

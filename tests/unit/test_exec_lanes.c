@@ -1,0 +1,382 @@
+/* The executor on several lanes and in scratch of its own, on a fake device that knows which
+ * accesses are ordered: whatever fails, nothing races, nothing is kept, and nothing half-written is
+ * called a success. */
+#include "exec/exec.h"
+#include "fake_device.h"
+#include "random_problem.h"
+
+enum {
+    TILES = 6,
+    WORKSPACE = 1000,
+    LIMIT = 64 << 20
+};
+
+/* A call's launches, as accesses on the stream that was chosen last. */
+static struct gpu {
+    const struct cs_plan *plan;
+    void *client, *chosen;
+    int bound, launched, released, lifeboats;
+    bool fails; /* its calls count among those that may fail */
+    struct cs_addresses at[TILES];
+} gpu_state;
+
+static int gpu_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+{
+    struct gpu *g = ctx;
+    (void)kind;
+    if (g->fails && device_fails())
+        return DEVICE_FAILED;
+    g->at[g->bound] = *addresses;
+    *launch_p = &g->at[g->bound++];
+    return 0;
+}
+
+/* A tile reads x and the filter, uses its workspace, writes its rows of y. */
+static int gpu_launch(void *ctx, int kind, void *launch)
+{
+    struct gpu *g = ctx;
+    const struct cs_addresses *at = launch;
+    struct cs_problem problem;
+    int64_t bytes;
+    if (g->fails && device_fails())
+        return DEVICE_FAILED;
+    cs_plan_problem(g->plan, kind, &problem);
+    CHECK_INT(cs_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
+    device_touch(g->chosen, at->tensor[CS_X], bytes, false);
+    CHECK_INT(cs_tensor_span(&problem.tensor[CS_Y], &bytes), CS_OK);
+    device_touch(g->chosen, at->tensor[CS_Y], bytes, true);
+    device_touch(g->chosen, at->workspace, g->plan->kind[kind].workspace, true);
+    g->launched++;
+    return 0;
+}
+
+static void gpu_release(void *ctx, void *launch)
+{
+    struct gpu *g = ctx;
+    (void)launch;
+    g->released++;
+}
+
+/* Writes all of y on the client's stream. */
+static int gpu_lifeboat(void *ctx)
+{
+    struct gpu *g = ctx;
+    int64_t bytes;
+    CHECK(g->chosen == g->client);
+    CHECK_INT(cs_tensor_span(&g->plan->problem.tensor[CS_Y], &bytes), CS_OK);
+    if (g->fails && device_fails())
+        return DEVICE_FAILED;
+    device_touch(g->client, (void *)0x200000, bytes, true);
+    g->lifeboats++;
+    return 0;
+}
+
+static int gpu_choose(void *ctx, void *stream)
+{
+    struct gpu *g = ctx;
+    if (g->fails && device_fails())
+        return DEVICE_FAILED;
+    g->chosen = stream;
+    return 0;
+}
+
+static const struct cs_gpu gpu = {&gpu_state,  gpu_bind,     gpu_launch,
+                                  gpu_release, gpu_lifeboat, gpu_choose};
+
+/* One image of six tiles in height, one channel, so that the tiles' rows do not interleave. */
+static struct cs_plan plan_on(int lanes, double beta)
+{
+    struct cs_problem problem = {
+        .compute = CS_F32,
+        .spatial = 2,
+        .groups = 1,
+        .stride = {1, 1, 1},
+        .dilation = {1, 1, 1},
+        .alpha = 1,
+        .beta = beta,
+        .tensors = CS_OPERANDS,
+        .tensor = {{.dims = {1, 1, 1, 24, 4}, .strides = {96, 96, 0, 4, 1}, .alignment = 16},
+                   {.dims = {1, 1, 1, 1, 1}, .strides = {1, 1, 0, 1, 1}, .alignment = 16},
+                   {.dims = {1, 1, 1, 24, 4}, .strides = {96, 96, 0, 4, 1}, .alignment = 16}}};
+    const struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {4, 1}, .lanes = lanes};
+    struct cs_plan plan;
+    settle_operands(&problem);
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+    CHECK_INT(plan.tiles, TILES);
+    CHECK_INT(plan.lanes, lanes);
+    for (int64_t i = 0; i < plan.kinds; i++)
+        plan.kind[i].workspace = WORKSPACE;
+    cs_plan_settle(&plan);
+    CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
+    return plan;
+}
+
+static struct cs_exec *new_exec(enum cs_backing backing, int64_t limit)
+{
+    static struct cs_exec exec;
+    static bool used;
+    if (used) {
+        cs_exec_process_fork(&exec, true, false);
+        cs_exec_process_fork(&exec, false, true);
+    }
+    used = true;
+    device_reset();
+    cs_exec_init(&exec, &fake_device_functions, backing, limit);
+    return &exec;
+}
+
+static struct cs_call call_with(const struct cs_plan *plan, void *stream, bool brings)
+{
+    return (struct cs_call){
+        .base = {.tensor = {(void *)0x100000, (void *)0x300000, (void *)0x200000},
+                 .workspace = brings ? (void *)0x400000 : NULL},
+        .brought = brings ? plan->workspace : 0,
+        .stream = stream};
+}
+
+static struct cs_outcome run(struct cs_exec *exec, const struct cs_plan *plan, void *stream,
+                             bool brings, bool fails)
+{
+    const struct cs_call call = call_with(plan, stream, brings);
+    gpu_state = (struct gpu){.plan = plan, .client = stream, .chosen = stream, .fails = fails};
+    struct cs_outcome outcome = cs_exec_run(exec, plan, &gpu, &call);
+    CHECK_INT(gpu_state.released, gpu_state.bound);
+    return outcome;
+}
+
+/* What the client does before and after a call on its stream: it writes x and the scratch, and
+ * reads y and writes the scratch again. */
+static void client_before(void *stream)
+{
+    device_touch(stream, (void *)0x100000, 4096, true);
+    device_touch(stream, (void *)0x400000, 1 << 16, true);
+}
+
+static void client_after(void *stream)
+{
+    device_touch(stream, (void *)0x200000, 4096, false);
+    device_touch(stream, (void *)0x100000, 4096, true);
+    device_touch(stream, (void *)0x400000, 1 << 16, true);
+}
+
+static void check_sound(void)
+{
+    CHECK_INT(fake_device.races, 0);
+    CHECK_INT(fake_device.misuses, 0);
+}
+
+static void lanes_are_forked_and_joined(void)
+{
+    for (int lanes = 1; lanes <= TILES; lanes++)
+        for (int own = 0; own <= 1; own++) {
+            struct cs_exec *exec = new_exec(own ? CS_BACKING_OWN : CS_BACKING_CLIENT, LIMIT);
+            struct cs_plan plan = plan_on(lanes, 1);
+            void *stream = device_new_stream();
+            for (int i = 0; i < 5; i++) {
+                client_before(stream);
+                struct cs_outcome got = run(exec, &plan, stream, true, false);
+                CHECK_INT(got.ran, CS_RAN_TILES);
+                CHECK_INT(got.lanes, lanes);
+                CHECK_INT(got.launches, TILES);
+                CHECK(gpu_state.chosen == stream);
+                client_after(stream);
+            }
+            CHECK_INT(fake_device.streams, lanes);
+            CHECK_INT(fake_device.waits, 5 * 2 * (lanes - 1));
+            CHECK_INT(fake_device.allocations, own);
+            check_sound();
+        }
+}
+
+/* Every wait that is made is needed: without any one of them something races. */
+static void every_wait_is_needed(void)
+{
+    for (int n = 1;; n++) {
+        struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, LIMIT);
+        struct cs_plan plan = plan_on(3, 0);
+        void *stream = device_new_stream();
+        fake_device.skip_wait = n;
+        for (int i = 0; i < 4; i++) {
+            client_before(stream);
+            CHECK_INT(run(exec, &plan, stream, true, false).ran, CS_RAN_TILES);
+            client_after(stream);
+        }
+        CHECK_INT(fake_device.waits, 16);
+        if (n > fake_device.waits)
+            break;
+        CHECK(fake_device.races > 0);
+    }
+}
+
+/* Streams that the program does not order, in one block of scratch. */
+static void hand_over_is_needed(void)
+{
+    int handed_over = 0;
+    for (int n = 0;; n++) {
+        struct cs_exec *exec = new_exec(CS_BACKING_OWN, 1 << 10);
+        struct cs_plan plan = plan_on(1, 0);
+        void *stream[2] = {device_new_stream(), device_new_stream()};
+        cs_arena_reserve(&exec->arena, &fake_device_functions, plan.workspace);
+        fake_device.skip_wait = n;
+        for (int i = 0; i < 6; i++) {
+            struct cs_call call = call_with(&plan, stream[i % 2], false);
+            for (int t = 0; t < CS_OPERANDS; t++)
+                call.base.tensor[t] = (char *)call.base.tensor[t] + 0x1000000L * (i % 2);
+            gpu_state =
+                (struct gpu){.plan = &plan, .client = stream[i % 2], .chosen = stream[i % 2]};
+            CHECK_INT(cs_exec_run(exec, &plan, &gpu, &call).ran, CS_RAN_TILES);
+        }
+        if (n == 0) {
+            handed_over = fake_device.waits;
+            check_sound();
+            CHECK_INT(handed_over, 5);
+            continue;
+        }
+        if (n > handed_over)
+            break;
+        CHECK(fake_device.races > 0);
+    }
+}
+
+static void no_failure_is_taken_for_success(void)
+{
+    for (int variant = 0; variant < 8; variant++)
+        for (int n = 1;; n++) {
+            bool own = variant & 1, capturing = variant & 2;
+            double beta = variant & 4 ? 1 : 0;
+            struct cs_exec *exec = new_exec(own ? CS_BACKING_OWN : CS_BACKING_CLIENT, LIMIT);
+            struct cs_plan plan = plan_on(3, beta);
+            void *stream = device_new_stream();
+            if (capturing)
+                (void)device_begin_capture(stream);
+            fake_device.fail_at = n;
+            client_before(stream);
+            struct cs_outcome got = run(exec, &plan, stream, !own, true);
+            bool failed = fake_device.calls >= n;
+            if (got.ran == CS_RAN_TILES)
+                CHECK(got.vendor == 0 && gpu_state.launched == TILES);
+            if (got.ran == CS_RAN_LIFEBOAT) {
+                CHECK(got.vendor == 0 && gpu_state.lifeboats == 1);
+                CHECK(gpu_state.launched == 0 || beta == 0);
+            }
+            if (got.ran == CS_RAN_NOTHING)
+                CHECK_INT(got.vendor, DEVICE_FAILED);
+            /* Whatever became of it, the stream goes on behind it, unless joining failed. */
+            fake_device.fail_at = 0;
+            if (got.ran != CS_RAN_NOTHING)
+                client_after(stream);
+            else
+                device_synchronize();
+            CHECK_INT(fake_device.races, 0);
+            /* And the next call is served, in memory that nothing runs in. */
+            got = run(exec, &plan, stream, !own, false);
+            CHECK_INT(got.vendor, 0);
+            CHECK_INT(fake_device.misuses, 0);
+            CHECK_INT(cs_arena_facts(&exec->arena).used, 0);
+            if (!failed)
+                break;
+        }
+}
+
+static void fewer_lanes_where_scratch_is_short(void)
+{
+    struct cs_plan plan = plan_on(4, 0);
+    struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, LIMIT);
+    void *stream = device_new_stream();
+    for (int lanes = 4; lanes >= 0; lanes--) {
+        struct cs_call call = call_with(&plan, stream, true);
+        call.brought = lanes > 0 ? cs_plan_scratch(&plan, lanes, NULL) : WORKSPACE - 1;
+        gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
+        struct cs_outcome got = cs_exec_run(exec, &plan, &gpu, &call);
+        CHECK_INT(got.ran, lanes > 0 ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
+        CHECK_INT(got.lanes, lanes > 0 ? lanes : 1);
+    }
+    /* Ours: first as many lanes as fit, then behind another stream, then not at all. */
+    exec = new_exec(CS_BACKING_OWN, cs_plan_scratch(&plan, 3, NULL) + 512);
+    stream = device_new_stream();
+    void *other = device_new_stream();
+    CHECK_INT(run(exec, &plan, stream, false, false).lanes, 3);
+    CHECK_INT(run(exec, &plan, other, false, false).ran, CS_RAN_TILES);
+    struct cs_lease held;
+    const struct cs_capture none = {0, NULL};
+    CHECK(cs_arena_take(&exec->arena, &fake_device_functions, stream, &none, 2048, true, &held));
+    CHECK_INT(run(exec, &plan, stream, false, false).lanes, 1);
+    cs_arena_give(&exec->arena, &fake_device_functions, stream, false, &held);
+    exec = new_exec(CS_BACKING_OWN, WORKSPACE - 1);
+    stream = device_new_stream();
+    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_LIFEBOAT);
+    check_sound();
+}
+
+static void scratch_comes_from_where_it_may(void)
+{
+    struct cs_plan plan = plan_on(2, 0);
+    for (int backing = CS_BACKING_AUTO; backing <= CS_BACKING_OWN; backing++)
+        for (int brings = 0; brings <= 1; brings++) {
+            struct cs_exec *exec = new_exec((enum cs_backing)backing, LIMIT);
+            void *stream = device_new_stream();
+            struct cs_outcome got = run(exec, &plan, stream, brings, false);
+            bool ours = backing == CS_BACKING_OWN || (backing == CS_BACKING_AUTO && !brings);
+            bool served = ours || brings;
+            CHECK_INT(got.ran, served ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
+            CHECK_INT(fake_device.allocations, ours);
+        }
+    check_sound();
+}
+
+/* A first call inside a capture; its lanes and scratch are the capture's until it is over. */
+static void a_capture(void)
+{
+    struct cs_exec *exec = new_exec(CS_BACKING_OWN, LIMIT);
+    struct cs_plan plan = plan_on(3, 0);
+    void *stream = device_new_stream(), *eager = device_new_stream();
+    uint64_t capture = device_begin_capture(stream);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(run(exec, &plan, stream, false, false).lanes, 3);
+    int streams = fake_device.streams;
+    CHECK_INT(streams, 4);
+    CHECK_INT(run(exec, &plan, eager, false, false).lanes, 3);
+    CHECK_INT(fake_device.streams, 6); /* others than the capture's */
+    device_synchronize();
+    device_end_capture(capture);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(run(exec, &plan, i % 2 ? stream : eager, false, false).lanes, 3);
+    CHECK_INT(fake_device.streams, 6);
+    CHECK(cs_arena_facts(&exec->arena).captured > 0);
+    device_drop_graph(capture);
+    CHECK_INT(cs_arena_facts(&exec->arena).captured, 0);
+    CHECK_INT(fake_device.misuses, 0);
+}
+
+/* Nodes of a graph know no streams. */
+static void without_streams_one_lane_in_the_clients_scratch(void)
+{
+    struct cs_exec *exec = new_exec(CS_BACKING_OWN, LIMIT);
+    struct cs_plan plan = plan_on(3, 0);
+    struct cs_gpu nodes = gpu;
+    void *stream = device_new_stream();
+    const struct cs_call call = call_with(&plan, stream, true);
+    nodes.choose = NULL;
+    gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
+    CHECK_INT(cs_exec_run(exec, &plan, &nodes, &call).ran, CS_RAN_LIFEBOAT);
+    exec->backing = CS_BACKING_AUTO;
+    struct cs_outcome got = cs_exec_run(exec, &plan, &nodes, &call);
+    CHECK_INT(got.ran, CS_RAN_TILES);
+    CHECK_INT(got.lanes, 1);
+    CHECK_INT(fake_device.waits + fake_device.allocations + fake_device.creations, 0);
+}
+
+int main(void)
+{
+    TEST(lanes_are_forked_and_joined);
+    TEST(every_wait_is_needed);
+    TEST(hand_over_is_needed);
+    TEST(no_failure_is_taken_for_success);
+    TEST(fewer_lanes_where_scratch_is_short);
+    TEST(scratch_comes_from_where_it_may);
+    TEST(a_capture);
+    TEST(without_streams_one_lane_in_the_clients_scratch);
+    (void)new_exec(CS_BACKING_AUTO, 0);
+    return REPORT();
+}
