@@ -29,7 +29,7 @@ endif
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wundef \
             $(if $(CI),-Werror)
 OPT      ?= -O2 -g
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DCS_DEBUG)
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
@@ -50,7 +50,7 @@ simcudart := $(wildcard tests/simdev/cudart_*.c)
 simcudnn := $(wildcard tests/simdev/cudnn_*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
-appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic
+appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
@@ -245,6 +245,7 @@ TESTENV  += ASAN_OPTIONS=detect_leaks=0
 endif
 RANDOM_N ?= 700
 EVERY    ?= 25
+SEEDS    ?= 240
 JOBS     ?= 2
 
 # The GPU suite preloads the library into programs that no sanitizer's runtime comes first in.
@@ -252,7 +253,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
+            traffic='tests/suites/traffic.sh $(B) $(SEEDS)' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='tests/gpu/test_compare.py' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
@@ -263,6 +264,7 @@ test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) tsan
 # The whole sweep of patch_conv, and many more random problems.
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
+test-all: SEEDS := 10000
 test-all: test
 
 # What the suite `threads` needs, whatever this build is.

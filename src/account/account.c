@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    KEY_WORDS = CS_PROBLEM_WORDS + 5 + 2 * CS_MAX_CUTS
+    KEY_WORDS = CS_PROBLEM_WORDS + 6 + 2 * CS_MAX_CUTS
 };
 
 /* All facts as a row of integers. */
@@ -15,9 +15,11 @@ struct key {
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
-    const int64_t rest[] = {facts->engine,   facts->reason,   tiling->axis[0],
-                            tiling->step[0], tiling->axis[1], tiling->step[1],
-                            facts->tiles,    facts->wanted,   facts->told};
+    const int64_t rest[] = {facts->engine,   facts->reason,
+                            tiling->axis[0], tiling->step[0],
+                            tiling->axis[1], tiling->step[1],
+                            facts->tiles,    facts->wanted,
+                            facts->told,     tiling->lanes > 1 ? tiling->lanes : 1};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);
@@ -154,7 +156,7 @@ static void reset_site(struct cs_site *site)
 void cs_account_reset(struct cs_account *account)
 {
     account->calls = account->rewritten = account->lifeboats = account->failed = 0;
-    account->launches = account->wanted_max = account->told_max = 0;
+    account->launches = account->lanes = account->wanted_max = account->told_max = 0;
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)

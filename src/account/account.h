@@ -70,8 +70,9 @@ void cs_account_lifeboat(struct cs_account *account, struct cs_site *site);
 void cs_account_failed(struct cs_account *account, struct cs_site *site);
 
 /* One line about a convolution for the log, like snprintf: "1x512x512x512 -> 512 k3x3 s1 p1 f16
- * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9"; behind the layout "dgrad" or "wgrad" if
- * it is not forward, "fused" if there are other operations with it. */
+ * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9 on 2"; behind the layout "dgrad" or
+ * "wgrad" if it is not forward, "fused" if there are other operations with it; "on" so many lanes
+ * if more than one. */
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 
 /* Forgets everything counted (a forked child starts at zero). Sites stay valid. Not while another
@@ -81,17 +82,19 @@ void cs_account_reset(struct cs_account *account);
 /* The text of a reason; "" outside the list and for CS_REASON_NONE. */
 const char *cs_reason_text(enum cs_reason reason);
 
-/* Scratch of the library's own. */
+/* Scratch of the library's own; zeros if it had none. */
 struct cs_summary_own {
     int64_t limit, peak; /* bytes that may be and that were held */
+    int64_t allocations;
     int64_t captured;    /* bytes that belong to CUDA graphs at the end */
-    int64_t handed_over; /* from stream to stream */
+    int64_t lost;        /* bytes that were never used again */
+    int64_t handed_over; /* times from stream to stream */
     int64_t refused;     /* calls that found none */
 };
 
-/* Threads that took turns. */
+/* Threads that took turns; zeros if none did. */
 struct cs_summary_turns {
-    int64_t waits, vain;
+    int64_t waits, vain; /* at the door, and those of them that ended by time-out */
     int64_t nanoseconds; /* of all waits */
     bool given_up;
 };

@@ -13,8 +13,9 @@ enum {
     REASON = 26 /* columns that long shapes leave to a reason */
 };
 
-/* Head, calls, two of what bypasses, workspace, launches, heading and rest of the spikes. */
-_Static_assert(CS_REASONS - 1 + SPIKES + 8 <= LINES, "the reasons no longer fit the summary");
+/* Head, calls, two of what bypasses, workspace, launches, five of own scratch, turns, heading and
+ * rest of the spikes. */
+_Static_assert(CS_REASONS - 1 + SPIKES + 14 <= LINES, "the reasons no longer fit the summary");
 
 struct text {
     char *to;
@@ -159,10 +160,12 @@ static void fill_row(struct row *row, const struct cs_site_facts *facts)
     row->told[0] = '\0';
     if (facts->reason == CS_REASON_NONE || possible) {
         cs_size_text(row->told, facts->told);
-        char tiling[48] = "other engine";
+        char tiling[48] = "other engine", lanes[16] = "";
+        if (facts->tiling.lanes > 1)
+            snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
         if (facts->tiling.axis[0] != CS_AXIS_NONE)
-            snprintf(tiling, sizeof tiling, "%s x %lld", cs_tiling_name(&facts->tiling),
-                     (long long)facts->tiles);
+            snprintf(tiling, sizeof tiling, "%s x %lld%s", cs_tiling_name(&facts->tiling),
+                     (long long)facts->tiles, lanes);
         snprintf(row->tiles, sizeof row->tiles, possible ? "(%s possible)" : "%s", tiling);
     } else {
         snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
@@ -356,34 +359,50 @@ static void append_launches(struct text *text, const struct cs_account *account,
     char lanes[40] = "";
     if (account->lanes > 1)
         snprintf(lanes, sizeof lanes, ", on up to %lld lanes", (long long)account->lanes);
-    append(text, "%-*s%*lld%s (lifeboat %lld, failed %lld)", LABEL, "extra launches", width,
-           (long long)extra, lanes, (long long)account->lifeboats, (long long)account->failed);
+    append(text, "%-*s%*lld (lifeboat %lld, failed %lld)%s", LABEL, "extra launches", width,
+           (long long)extra, (long long)account->lifeboats, (long long)account->failed, lanes);
+}
+
+/* One line of own scratch, under the first one's label. */
+static void append_bytes(struct text *text, int64_t bytes, const char *what)
+{
+    char size[CS_SIZE_TEXT];
+    cs_size_text(size, bytes);
+    if (bytes > 0)
+        append(text, "%-*s%s %s", LABEL, "", size, what);
 }
 
 static void append_own(struct text *text, const struct cs_summary_own *own)
 {
-    char peak[CS_SIZE_TEXT], limit[CS_SIZE_TEXT], captured[CS_SIZE_TEXT];
+    char peak[CS_SIZE_TEXT], limit[CS_SIZE_TEXT], allocations[40] = "";
     cs_size_text(peak, own->peak);
     cs_size_text(limit, own->limit);
-    cs_size_text(captured, own->captured);
-    if (own->peak > 0 && own->captured > 0)
-        append(text, "%-*s%s held at most (limit %s), %s in CUDA graphs", LABEL, "own scratch",
-               peak, limit, captured);
-    else if (own->peak > 0)
-        append(text, "%-*s%s held at most (limit %s)", LABEL, "own scratch", peak, limit);
+    if (own->peak == 0 && own->refused == 0)
+        return;
+    if (own->allocations > 0)
+        snprintf(allocations, sizeof allocations, ", %lld allocation%s",
+                 (long long)own->allocations, own->allocations == 1 ? "" : "s");
+    append(text, "%-*s%s held at most (limit %s)%s", LABEL, "own scratch", peak, limit,
+           allocations);
+    append_bytes(text, own->captured, "in CUDA graphs at the end");
+    append_bytes(text, own->lost, "not used again: the device did not tell when it was free");
     if (own->handed_over > 0)
-        append(text, "%-*s%lld handed from stream to stream", LABEL, "",
+        append(text, "%-*shanded from stream to stream %lld times", LABEL, "",
                (long long)own->handed_over);
     if (own->refused > 0)
-        append(text, "%-*s%lld calls found none: a larger arena (limit %s) would serve them", LABEL,
-               "", (long long)own->refused, limit);
+        append(text, "%-*s%lld %s found none: raise arena or interleave.budget", LABEL, "",
+               (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
 static void append_turns(struct text *text, const struct cs_summary_turns *turns)
 {
+    /* In whole numbers: printf's point follows the program's locale. */
+    long long tenth = 100000000, tenths = turns->nanoseconds / tenth;
+    if (turns->nanoseconds % tenth >= tenth / 2)
+        tenths++;
     if (turns->waits > 0)
-        append(text, "%-*s%lld waits of %.1f s in all, %lld in vain%s", LABEL, "turns",
-               (long long)turns->waits, (double)turns->nanoseconds / 1e9, (long long)turns->vain,
+        append(text, "%-*s%lld waits of %lld.%lld s in all, %lld in vain%s", LABEL, "turns",
+               (long long)turns->waits, tenths / 10, tenths % 10, (long long)turns->vain,
                turns->given_up ? ", given up" : "");
 }
 

@@ -184,14 +184,17 @@ static void note_unanswered(struct lines *lines)
 /* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
 static void enter_section(struct lines *lines, const char *text)
 {
-    size_t length = strcspn(text + 1, "]");
-    lines->unknown_section = true;
-    if (text[1 + length] == ']' && length < sizeof lines->section) {
-        memcpy(lines->section, text + 1, length);
-        lines->section[length] = '\0';
-        lines->unknown_section = !cs_option_section(lines->section);
-    }
-    if (lines->unknown_section)
+    char nearest[CS_CONFIG_NAME];
+    size_t length = strcspn(text + 1, "]"), room = sizeof lines->section - 1;
+    bool whole = text[1 + length] == ']' && length <= room;
+    snprintf(lines->section, sizeof lines->section, "%.*s", (int)(length < room ? length : room),
+             text + 1);
+    lines->unknown_section = !whole || !cs_option_section(lines->section);
+    if (lines->unknown_section && cs_option_nearest_section(lines->section, nearest))
+        cs_load_note(lines->load,
+                     "%s: no such section, its options are ignored; did you mean [%s]?",
+                     lines->shown, nearest);
+    else if (lines->unknown_section)
         cs_load_note(lines->load, "%s: no such section, its options are ignored; allowed: %s",
                      lines->shown, cs_option_names());
 }

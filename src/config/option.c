@@ -214,11 +214,19 @@ int cs_option_find(const char *name)
     return -1;
 }
 
+static bool section_of(const struct cs_option *option, char section[CS_CONFIG_NAME])
+{
+    const char *dot = strchr(option->name, '.');
+    int length = dot ? (int)(dot - option->name) : 0;
+    snprintf(section, CS_CONFIG_NAME, "%.*s", length, option->name);
+    return dot != NULL;
+}
+
 bool cs_option_section(const char *section)
 {
-    size_t length = strlen(section);
+    char known[CS_CONFIG_NAME];
     for (int i = 0; i < CS_OPTIONS; i++)
-        if (strncmp(cs_options[i].name, section, length) == 0 && cs_options[i].name[length] == '.')
+        if (section_of(&cs_options[i], known) && strcmp(known, section) == 0)
             return true;
     return false;
 }
@@ -226,7 +234,7 @@ bool cs_option_section(const char *section)
 /* What stands behind the section's name, if any. */
 static const char *bare(const char *name)
 {
-    const char *dot = strchr(name, '.');
+    const char *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;
 }
 
@@ -253,9 +261,15 @@ static size_t edit_distance(const char *a, const char *b)
     return row[width];
 }
 
+/* A distance from which on a name of that length is another one. */
+static size_t too_far(size_t length)
+{
+    return 1 + (length + 1) / 3;
+}
+
 const char *cs_option_nearest(const char *name)
 {
-    size_t length = strlen(name), best = 1 + (length + 1) / 3;
+    size_t length = strlen(name), best = too_far(length);
     const char *nearest = NULL;
     if (length >= CS_CONFIG_NAME)
         return NULL;
@@ -269,6 +283,21 @@ const char *cs_option_nearest(const char *name)
         }
     }
     return nearest;
+}
+
+bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
+{
+    char known[CS_CONFIG_NAME];
+    size_t length = strlen(text), best = too_far(length);
+    bool found = false;
+    for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
+        if (!section_of(&cs_options[i], known) || edit_distance(text, known) >= best)
+            continue;
+        best = edit_distance(text, known);
+        memcpy(section, known, sizeof known);
+        found = true;
+    }
+    return found;
 }
 
 bool cs_option_set(struct cs_config *config, int index, const char *text,

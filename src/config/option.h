@@ -37,6 +37,9 @@ bool cs_option_section(const char *section);
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);
 
+/* The section that `text` was probably meant to be; false if there is none. */
+bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME]);
+
 /* Sets one option from its text; false, and nothing changed, if it is not allowed. */
 bool cs_option_set(struct cs_config *config, int index, const char *text,
                    const char *const *policies);

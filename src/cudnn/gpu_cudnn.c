@@ -108,16 +108,12 @@ static int choose(void *ctx, void *stream)
     return (int)CS_REAL(cudnnSetStream, launcher->handle, stream);
 }
 
-struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher)
+struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
 {
-    return (struct cs_gpu){launcher, bind, launch, release, lifeboat, choose};
-}
-
-int cs_launcher_stream(const struct cs_launcher *launcher, void **stream_p)
-{
-    cudaStream_t stream;
-    int status = (int)CS_REAL(cudnnGetStream, launcher->handle, &stream);
-    if (status == CUDNN_STATUS_SUCCESS)
-        *stream_p = stream;
-    return status;
+    struct cs_gpu gpu = {launcher, bind, launch, release, lifeboat, choose};
+    cudaStream_t stream = NULL;
+    if (CS_REAL(cudnnGetStream, launcher->handle, &stream) != CUDNN_STATUS_SUCCESS)
+        gpu.choose = NULL;
+    *stream_p = stream;
+    return gpu;
 }

@@ -17,10 +17,10 @@ struct cs_launcher {
     struct cs_addresses whole;     /* what it would hold */
 };
 
-struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher);
-
-/* The client's stream. */
-int cs_launcher_stream(const struct cs_launcher *launcher, void **stream_p);
+/* *stream_p becomes the client's stream. Where cuDNN does not tell it, launches go to that one
+ * alone.
+ */
+struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 
 /* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,

@@ -11,7 +11,7 @@
 
 enum {
     BUCKETS = 256,
-    MAX_PER_HANDLE = 2048 /* then the handle starts afresh */
+    MAX_PER_HANDLE = 256 /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
 };
 
 /* The names of a problem's tensors in our own variant packs. */
@@ -265,12 +265,9 @@ static int run(struct cs *cs, const struct cs_legacy_call *call, const struct ma
                bool counted)
 {
     struct cs_launcher launcher = launcher_of(call, match);
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
     struct cs_call made = {.base = match->addresses,
                            .brought = match->addresses.workspace ? brought_by(call) : 0};
-    int status = cs_launcher_stream(&launcher, &made.stream);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
     return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }
@@ -284,7 +281,8 @@ static bool brought_all(const struct cs_legacy_call *call, const struct entry *e
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
-    if (!atomic_load_explicit(&oversized, memory_order_acquire)) {
+    bool counts = cs->config.interleave != CS_INTERLEAVE_OFF; /* small calls make stages too */
+    if (!counts && !atomic_load_explicit(&oversized, memory_order_acquire)) {
         cs_flow_pass(cs, NULL, CS_REASON_SMALL);
         return false;
     }

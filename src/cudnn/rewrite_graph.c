@@ -84,8 +84,7 @@ bool cs_rewrite_call(const struct cs_shadow *plan, const struct cs_launcher *lau
 {
     const struct cs_shadow *noted = cs_shadow_find(launcher->pack);
     *call = (struct cs_call){.brought = 0};
-    if (!noted || !cs_describe_pack(noted, plan->graph, &call->base) ||
-        cs_launcher_stream(launcher, &call->stream) != CUDNN_STATUS_SUCCESS)
+    if (!noted || !cs_describe_pack(noted, plan->graph, &call->base))
         return false;
     /* Of the size nothing is known but that it was told. */
     if (call->base.workspace)
@@ -98,7 +97,7 @@ int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t ha
 {
     struct cs_call call;
     struct cs_launcher launcher = cs_rewrite_launcher(plan, handle, pack);
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher);
     bool understood = cs_rewrite_call(plan, &launcher, &call);
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
     return cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
 }

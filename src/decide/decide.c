@@ -167,18 +167,33 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
     };
 }
 
-/* On as many lanes as the user says; if nothing fits that, on one. */
+static bool lists_lanes(const struct cs_search *search)
+{
+    for (int i = 1; i < search->candidates; i++)
+        if (search->candidate[i].tiling.lanes > 1)
+            return true;
+    return false;
+}
+
+/* On as many lanes as the user says; if nothing fits that, on fewer. On one lane the search is as
+ * long as for a user who says nothing of lanes: what they ask for must not cost them a rewriting.
+ */
 static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
                                  const struct cs_limits *limits)
 {
-    search->lanes = limits->lanes > 1 && !search->vendor->compiles ? limits->lanes : 1;
-    enum cs_status status = list_tilings(search, tiles);
-    if (status == CS_OK && search->candidates == 1 && search->lanes > 1) {
-        search->lanes = 1;
-        search->asks_left += CS_LANE_ASKS;
-        status = list_tilings(search, tiles);
+    bool compiles = search->vendor->compiles;
+    search->asks_left = CS_LANE_ASKS;
+    search->lanes = compiles ? 1 : limits->lanes;
+    for (; search->lanes > 1 && search->asks_left > 0; search->lanes /= 2) {
+        enum cs_status status = list_tilings(search, tiles);
+        if (status != CS_OK || lists_lanes(search))
+            return status;
+        search->candidates = 1;
     }
-    return status;
+    search->lanes = 1;
+    search->asks_left = compiles ? COMPILED_ASKS : MOST_ASKS;
+    search->asks_kept = compiles ? 0 : PRODUCT_ASKS;
+    return list_tilings(search, tiles);
 }
 
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
@@ -236,8 +251,6 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .vendor = vendor,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
-        .asks_left = vendor->compiles ? COMPILED_ASKS : MOST_ASKS,
-        .asks_kept = vendor->compiles ? 0 : PRODUCT_ASKS,
     };
     list_untiled(&search, wanted);
     enum cs_status status = list_lanes(&search, tiles, limits);

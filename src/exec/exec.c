@@ -115,24 +115,29 @@ static bool client_suffices(const struct walk *walk, int64_t bytes)
             (workspace && (uintptr_t)workspace % CS_STAGED_ALIGNMENT == 0));
 }
 
-/* Scratch for as many of the leased lanes as can be had without waiting, then with waiting. */
+static bool take_for(struct walk *walk, int lanes, bool patient)
+{
+    const struct cs_call *call = walk->call;
+    int64_t bytes = cs_plan_scratch(walk->plan, lanes, walk->lane);
+    walk->lanes.lanes = lanes;
+    walk->scratch = call->base.workspace;
+    if (client_suffices(walk, bytes))
+        return true;
+    if (!may_borrow(walk) || !cs_arena_take(&walk->exec->arena, walk->exec->device, call->stream,
+                                            &walk->capture, bytes, patient, &walk->own))
+        return false;
+    walk->scratch = walk->own.memory;
+    return true;
+}
+
+/* As many of the leased lanes as can be had without waiting. Who has to wait for other streams
+ * takes one: the rest of the memory is left to them, and all run beside each other from then on. */
 static bool take_scratch(struct walk *walk)
 {
-    const struct cs_device *device = walk->exec->device;
-    for (int patient = 0; patient <= 1; patient++)
-        for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--) {
-            int64_t bytes = cs_plan_scratch(walk->plan, lanes, walk->lane);
-            walk->lanes.lanes = lanes;
-            walk->scratch = walk->call->base.workspace;
-            if (client_suffices(walk, bytes))
-                return true;
-            if (may_borrow(walk) && cs_arena_take(&walk->exec->arena, device, walk->call->stream,
-                                                  &walk->capture, bytes, patient, &walk->own)) {
-                walk->scratch = walk->own.memory;
-                return true;
-            }
-        }
-    return false;
+    for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--)
+        if (take_for(walk, lanes, false))
+            return true;
+    return take_for(walk, 1, true);
 }
 
 static bool take_lanes(struct walk *walk)
@@ -146,6 +151,49 @@ static bool take_lanes(struct walk *walk)
         return false;
     cs_lanes_take(&walk->exec->lanes, device, walk->call->stream, &walk->capture, lanes,
                   &walk->lanes);
+    return true;
+}
+
+#ifdef CS_DEBUG
+struct part {
+    const char *begin;
+    int64_t bytes;
+};
+
+/* What lanes may write while others run, then the operands. */
+static int list_parts(const struct walk *walk, struct part *part)
+{
+    const struct cs_plan *plan = walk->plan;
+    const struct cs_addresses *base = &walk->call->base;
+    int64_t largest = 0, bytes;
+    int parts = 0;
+    for (int64_t i = 0; i < plan->kinds; i++)
+        largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
+    for (int i = 0; i < walk->lanes.lanes; i++) {
+        part[parts++] = (struct part){walk->scratch + walk->lane[i].staged, plan->staged};
+        part[parts++] = (struct part){walk->scratch + walk->lane[i].workspace, largest};
+    }
+    for (int i = 0; i < plan->problem.tensors; i++)
+        if (has_address(&plan->problem, base, i) &&
+            cs_tensor_span(&plan->problem.tensor[i], &bytes) == CS_OK)
+            part[parts++] = (struct part){base->tensor[i], bytes};
+    return parts;
+}
+#endif
+
+/* Debug builds run no tiles in scratch that overlaps anything. */
+static bool is_apart(const struct walk *walk)
+{
+#ifdef CS_DEBUG
+    struct part part[2 * CS_MAX_LANES + CS_MAX_TENSORS];
+    int parts = list_parts(walk, part);
+    for (int i = 0; i < 2 * walk->lanes.lanes; i++)
+        for (int j = i + 1; j < parts; j++)
+            if (part[i].bytes > 0 && part[j].bytes > 0 &&
+                overlap(part[i].begin, part[i].bytes, part[j].begin, part[j].bytes))
+                return false;
+#endif
+    (void)walk;
     return true;
 }
 
@@ -181,7 +229,7 @@ static bool bind_all(struct walk *walk)
 
 static bool prepare(struct walk *walk)
 {
-    return take_lanes(walk) && take_scratch(walk) && bind_all(walk);
+    return take_lanes(walk) && take_scratch(walk) && is_apart(walk) && bind_all(walk);
 }
 
 /* Gives back what is held. `settled`: what was started is behind the client's stream. */

@@ -32,8 +32,8 @@ static void remember(struct cs_habit *habit, uint32_t call, int64_t bytes)
         HALF = CS_HABIT_KEPT / 2
     };
     if (habit->calls == CS_HABIT_KEPT) {
-        memcpy(habit->call, habit->call + HALF, HALF * sizeof *habit->call);
-        memcpy(habit->bytes, habit->bytes + HALF, HALF * sizeof *habit->bytes);
+        memmove(habit->call, habit->call + HALF, HALF * sizeof *habit->call);
+        memmove(habit->bytes, habit->bytes + HALF, HALF * sizeof *habit->bytes);
         habit->calls = HALF;
     }
     habit->call[habit->calls] = call;

@@ -352,13 +352,13 @@ struct part {
     int64_t begin, bytes;
 };
 
-/* True if the parts lie inside the plan's scratch, aligned, and none in another. */
-static bool parts_apart(const struct cs_plan *plan, const struct part *part, int parts)
+/* True if the parts lie inside a scratch of `bytes`, aligned, and none in another. */
+static bool parts_apart(const struct part *part, int parts, int64_t bytes)
 {
     for (int i = 0; i < parts; i++) {
         int64_t end;
         if (part[i].begin < 0 || part[i].begin % CS_SCRATCH_ALIGNMENT != 0 ||
-            !cs_add(part[i].begin, part[i].bytes, &end) || end > plan->workspace)
+            !cs_add(part[i].begin, part[i].bytes, &end) || end > bytes)
             return false;
         for (int j = 0; j < i; j++)
             if (part[i].bytes > 0 && part[j].bytes > 0 && part[j].begin < end &&
@@ -368,19 +368,27 @@ static bool parts_apart(const struct cs_plan *plan, const struct part *part, int
     return true;
 }
 
-/* Whatever tile a lane runs, it has a workspace of `largest` bytes of its own. */
+/* Whatever tile a lane runs, it has a workspace of `largest` bytes of its own, on as many lanes as
+ * a call may get. */
 static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
 {
     struct cs_lane lane[CS_MAX_LANES];
     struct part part[2 * CS_MAX_LANES];
     if (plan->lanes < 1 || plan->lanes > CS_MAX_LANES || plan->lanes > plan->tiles ||
-        plan->workspace != cs_plan_scratch(plan, plan->lanes, lane))
+        plan->workspace != cs_plan_scratch(plan, plan->lanes, NULL))
         return false;
-    for (int i = 0; i < plan->lanes; i++) {
-        part[2 * i] = (struct part){lane[i].staged, plan->staged};
-        part[2 * i + 1] = (struct part){lane[i].workspace, largest};
+    for (int lanes = 1; lanes <= plan->lanes; lanes++) {
+        int64_t bytes = cs_plan_scratch(plan, lanes, lane);
+        if (bytes == INT64_MAX || bytes > plan->workspace)
+            return false;
+        for (int i = 0; i < lanes; i++) {
+            part[2 * i] = (struct part){lane[i].staged, plan->staged};
+            part[2 * i + 1] = (struct part){lane[i].workspace, largest};
+        }
+        if (!parts_apart(part, 2 * lanes, bytes))
+            return false;
     }
-    return parts_apart(plan, part, 2 * plan->lanes);
+    return true;
 }
 
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)

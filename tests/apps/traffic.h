@@ -11,11 +11,13 @@
 #include <pthread.h>
 
 #define TRAFFIC_MODELS 11
+#define TRAFFIC_JOBS TRAFFIC_MODELS /* of a thread */
 #define TRAFFIC_ROUTES 12
 #define TRAFFIC_GRAPHS 3
 #define TRAFFIC_GRAPH_CALLS 4
 #define TRAFFIC_THREADS 16
-#define DEVICE_UNSTEADY 10
+#define TRAFFIC_HOMES 4
+#define DEVICE_UNSTEADY 5
 
 /* --- what is computed --- */
 
@@ -34,8 +36,14 @@ struct model {
     void *expected[2];               /* the result's storage: [1] after a call, or that between */
 };
 
-bool models_open(struct model *models);
-void models_close(struct model *models);
+/* A context, and what its threads share. */
+struct home {
+    int device;
+    void *context; /* NULL: the device's own */
+    cudaStream_t shared;
+    struct model model[TRAFFIC_MODELS];
+    size_t bytes; /* of the masters */
+};
 
 /* --- streams --- */
 
@@ -104,16 +112,27 @@ struct graph {
 
 /* --- threads --- */
 
+enum removals {
+    REMOVALS_NONE,
+    REMOVALS_ALL,        /* calls on all streams in turn */
+    REMOVALS_INDEPENDENT /* on those that do not wait for others by themselves */
+};
+
 struct traffic_options {
     int64_t first, count; /* seeds */
     int64_t streams;      /* that each thread makes */
     int64_t threads;
     int64_t steps;
-    int64_t model; /* the only one; -1: all */
+    int64_t model; /* of all jobs; -1: each has another */
+    int64_t homes; /* devices, or contexts of one device */
+    bool contexts;
+    bool in_turn; /* threads are one, and take turns */
     bool no_capture;
+    bool capture_first; /* a seed begins with a capture */
+    int mode;           /* of captures; -1: any */
     bool steady;
     bool empty_handed;
-    bool removals;
+    enum removals removals;
 };
 
 struct traffic_tally {
@@ -128,8 +147,7 @@ struct traffic_counts {
 /* What all threads share. */
 struct traffic {
     struct traffic_options options;
-    struct model model[TRAFFIC_MODELS];
-    cudaStream_t shared;
+    struct home home[TRAFFIC_HOMES];
     pthread_rwlock_t captures; /* held, for reading, while something is being captured */
     pthread_mutex_t legacy;    /* the legacy default stream and captures that it would spoil */
     pthread_barrier_t together;
@@ -138,15 +156,17 @@ struct traffic {
 
 struct worker {
     struct traffic *traffic;
+    struct home *home;
     int64_t number;
     cudnnHandle_t handle;
     struct rng rng;
     uint64_t serial; /* of the stream made last */
-    struct job job[TRAFFIC_MODELS];
+    struct job job[TRAFFIC_JOBS];
     int routes;
     struct route route[TRAFFIC_ROUTES];
     struct graph graph[TRAFFIC_GRAPHS];
     size_t workspace_bytes;
+    size_t bytes;     /* of device memory, all in all */
     cudaEvent_t link; /* for this and that */
     bool legacy_held; /* by this thread, while it captures what the legacy stream would spoil */
     uint64_t seed;
@@ -154,10 +174,20 @@ struct worker {
     bool good; /* how the seed went */
 };
 
+/* Makes a context current that is opened, with what its threads share. What was made so far is the
+ * home's also on failure. */
+bool home_open(const struct traffic_options *options, int number, struct home *home);
+bool home_enter(const struct home *home);
+void home_close(struct home *home);
+bool models_open(struct home *home);
+void models_close(struct home *home);
+
 /* Makes a worker's handle, plans, buffers and streams; what was made so far is the worker's also on
  * failure. Not while anything is captured. */
 bool worker_open(struct traffic *traffic, int64_t number, struct worker *worker);
 void worker_close(struct worker *worker);
+/* Device memory for it, counted. */
+cudaError_t worker_allocate(struct worker *worker, void **memory, size_t bytes);
 /* A seed's traffic between two idle moments of the device: begin, any number of steps, end. */
 void worker_begin(struct worker *worker, uint64_t seed);
 /* To be called first by every thread that goes on with it: its default stream is its own. */
@@ -169,8 +199,6 @@ bool worker_warm(struct worker *worker);
 bool worker_end(struct worker *worker);
 /* A call like those of the steps. */
 bool worker_call(struct worker *worker);
-/* One of the jobs in use, any number. */
-struct job *worker_job(struct worker *worker, int64_t number);
 
 /* Jobs: contents and plans. */
 bool job_open(struct worker *worker, const struct model *model, struct job *job);
@@ -223,7 +251,7 @@ uint64_t device_violations(void);
 /* Calls of a function of the driver API so far, by its exported name. The program itself makes
  * none. */
 uint64_t device_calls(const char *name);
-/* Of those, what makes or destroys streams, events and memory, and what may wait. */
+/* Of those, what a program pays for that others make: memory, and waits of the host. */
 extern const char *const device_unsteady[DEVICE_UNSTEADY];
 /* The nth such call from now on answers success and does nothing; 0: none any more. */
 void device_drop(const char *name, uint64_t nth);

@@ -42,7 +42,6 @@ uint64_t device_violations(void)
     return function != NULL ? function() : 0;
 }
 
-const char *const device_unsteady[DEVICE_UNSTEADY] = {
-    "cuMemAlloc_v2",      "cuMemFree_v2",        "cuStreamCreate",   "cuStreamCreateWithPriority",
-    "cuStreamDestroy_v2", "cuStreamSynchronize", "cuCtxSynchronize", "cuEventCreate",
-    "cuEventDestroy_v2",  "cuEventSynchronize"};
+const char *const device_unsteady[DEVICE_UNSTEADY] = {"cuMemAlloc_v2", "cuMemFree_v2",
+                                                      "cuStreamSynchronize", "cuCtxSynchronize",
+                                                      "cuEventSynchronize"};

@@ -28,7 +28,7 @@ static bool capture_call(struct take *take)
 {
     struct worker *worker = take->worker;
     struct graph *graph = take->graph;
-    struct job *job = worker_job(worker, rng_between(&worker->rng, 0, TRAFFIC_MODELS - 1));
+    struct job *job = &worker->job[rng_between(&worker->rng, 0, TRAFFIC_JOBS - 1)];
     struct manner manner = job_manner(job, &worker->rng, worker->traffic->options.empty_handed);
     int branch = (int)rng_between(&worker->rng, 0, take->branches - 1);
     cudaStream_t stream = take->branch[branch]->stream;
@@ -135,7 +135,7 @@ static void hold(struct take *take)
     if (blocking)
         pthread_mutex_lock(&worker->traffic->legacy);
     worker->legacy_held = blocking;
-    for (int i = 0; i < TRAFFIC_MODELS; i++)
+    for (int i = 0; i < TRAFFIC_JOBS; i++)
         worker->job[i].branch = -1;
 }
 
@@ -176,7 +176,8 @@ bool graph_capture(struct worker *worker)
     take.graph->calls = 0;
     pick_branches(&take);
     hold(&take);
-    bool good = record(&take, modes[rng_between(&worker->rng, 0, 2)], spoilt);
+    int64_t mode = worker->traffic->options.mode;
+    bool good = record(&take, modes[mode < 0 ? rng_between(&worker->rng, 0, 2) : mode], spoilt);
     let_go(&take);
     worker->tally.captures += good && !spoilt;
     worker->tally.spoilt += good && spoilt;

@@ -38,7 +38,9 @@ bool job_open(struct worker *worker, const struct model *model, struct job *job)
         if (is_common(model, i))
             job->device[i] = model->master[i];
         else
-            TRY_CUDA(cudaMalloc(&job->device[i], tensor_storage_bytes(model->tensor[i])), fail);
+            TRY_CUDA(
+                worker_allocate(worker, &job->device[i], tensor_storage_bytes(model->tensor[i])),
+                fail);
     }
     TRY_CUDA(cudaMallocHost(&job->fetched, tensor_storage_bytes(model->tensor[model->result])),
              fail);

@@ -3,25 +3,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Each kind of stream behind each other, so that no call comes behind the one before by itself. */
-static const enum route_kind TURNS[] = {ROUTE_FREE, ROUTE_LEGACY, ROUTE_SHARED, ROUTE_PER_THREAD,
-                                        ROUTE_BLOCKING};
-
-#define CALLS 11
-
 /* How often the driver was asked for something in one run of the scenario. */
 struct count {
     uint64_t before_last; /* call */
     uint64_t all;
 };
 
+/* One stream after the other: of all, or of those that do not wait for others by themselves. */
 static struct route *turn(struct worker *worker, int call)
 {
-    enum route_kind kind = TURNS[(size_t)call % (sizeof TURNS / sizeof *TURNS)];
-    int i = 0;
-    while (worker->route[i].kind != kind)
-        i++;
-    return &worker->route[i];
+    bool independent = worker->traffic->options.removals == REMOVALS_INDEPENDENT;
+    struct route *chosen[TRAFFIC_ROUTES];
+    int count = 0;
+    for (int i = 0; i < worker->routes; i++) {
+        struct route *route = &worker->route[i];
+        if (!independent || (route->kind != ROUTE_LEGACY && !route_blocks(route)))
+            chosen[count++] = route;
+    }
+    return chosen[call % count];
 }
 
 /* What a call reads is written anew in front of it, and what it has written is read behind it, so
@@ -29,7 +28,7 @@ static struct route *turn(struct worker *worker, int call)
 static bool call(struct worker *worker, int number)
 {
     struct route *route = turn(worker, number);
-    struct job *job = worker_job(worker, number);
+    struct job *job = &worker->job[number];
     struct manner manner = {.refreshed = 0, .wiped = !job->model->toggles};
     while (job->model->master[manner.refreshed] == NULL ||
            job->device[manner.refreshed] == job->model->master[manner.refreshed])
@@ -45,14 +44,14 @@ static bool scenario(struct worker *worker, const char *counted, struct count *c
     uint64_t first = device_calls(counted);
     worker_begin(worker, 1);
     device_seed(1);
-    for (int i = 0; i < CALLS && good; i++) {
+    for (int i = 0; i < TRAFFIC_JOBS && good; i++) {
         count->before_last = device_calls(counted) - first;
         good = call(worker, i);
     }
     count->all = device_calls(counted) - first;
     TRY_CUDA(cudaDeviceSynchronize(), fail);
-    for (int i = 0; i < CALLS && good; i++)
-        worker_job(worker, i)->place.route = NULL;
+    for (int i = 0; i < TRAFFIC_JOBS && good; i++)
+        worker->job[i].place.route = NULL;
     for (int i = 0; i < worker->routes; i++)
         worker->route[i].place.route = NULL;
     return good;
@@ -63,7 +62,7 @@ fail:
 /* Results of before may be wrong. */
 static bool start_over(struct worker *worker)
 {
-    for (int i = 0; i < TRAFFIC_MODELS; i++)
+    for (int i = 0; i < TRAFFIC_JOBS; i++)
         if (!job_reset(&worker->job[i], NULL))
             return false;
     TRY_CUDA(cudaDeviceSynchronize(), fail);

@@ -83,7 +83,7 @@ bool route_open(struct worker *worker, struct route *route)
         route->stream = cudaStreamPerThread;
         return true;
     case ROUTE_SHARED:
-        route->stream = worker->traffic->shared;
+        route->stream = worker->home->shared;
         return true;
     default:
         TRY_CUDA(cudaStreamCreateWithFlags(&route->stream, flags), fail);

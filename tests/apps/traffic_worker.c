@@ -3,15 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct job *worker_job(struct worker *worker, int64_t number)
-{
-    int64_t model = worker->traffic->options.model;
-    return &worker->job[model < 0 ? number % TRAFFIC_MODELS : model];
-}
-
 static struct job *pick_job(struct worker *worker)
 {
-    return worker_job(worker, rng_between(&worker->rng, 0, TRAFFIC_MODELS - 1));
+    return &worker->job[rng_between(&worker->rng, 0, TRAFFIC_JOBS - 1)];
 }
 
 static struct route *pick_own(struct worker *worker)
@@ -134,17 +128,17 @@ static bool step(struct worker *worker, bool settled)
 
 bool worker_steps(struct worker *worker, int64_t steps, bool settled)
 {
-    for (int64_t i = 0; i < steps; i++)
-        if (!step(worker, settled))
-            return false;
-    return true;
+    bool good = !worker->traffic->options.capture_first || settled || graph_capture(worker);
+    for (int64_t i = 0; i < steps && good; i++)
+        good = step(worker, settled);
+    return good;
 }
 
 bool worker_warm(struct worker *worker)
 {
     for (int i = 0; i < worker->routes; i++) {
-        for (int j = 0; j < TRAFFIC_MODELS; j++) {
-            struct job *job = worker_job(worker, j);
+        for (int j = 0; j < TRAFFIC_JOBS; j++) {
+            struct job *job = &worker->job[j];
             struct manner manner =
                 job_manner(job, &worker->rng, worker->traffic->options.empty_handed);
             if (!route_call(worker, &worker->route[i], job, manner))
@@ -163,10 +157,7 @@ void worker_begin(struct worker *worker, uint64_t seed)
 bool worker_enter(struct worker *worker)
 {
     worker->route[ROUTE_PER_THREAD].serial = ++worker->serial;
-    TRY_CUDA(cudaSetDevice(0), fail);
-    return true;
-fail:
-    return false;
+    return home_enter(worker->home);
 }
 
 /* Drops the graphs, running or not, and looks at everything that was computed. */
@@ -176,7 +167,7 @@ bool worker_end(struct worker *worker)
     for (int i = 0; i < TRAFFIC_GRAPHS; i++)
         if (!graph_drop(&worker->graph[i]))
             return false;
-    for (int i = 0; i < TRAFFIC_MODELS; i++) {
+    for (int i = 0; i < TRAFFIC_JOBS; i++) {
         struct job *job = &worker->job[i];
         if (!route_await(route, &job->place) || !job_fetch(job, route->stream))
             return false;
@@ -191,18 +182,26 @@ bool worker_end(struct worker *worker)
     }
     for (int i = 0; i < TRAFFIC_GRAPHS; i++)
         worker->graph[i].place.route = NULL;
-    for (int i = 0; i < TRAFFIC_MODELS; i++)
+    for (int i = 0; i < TRAFFIC_JOBS; i++)
         job_check(worker, &worker->job[i]);
     return true;
 fail:
     return false;
 }
 
+cudaError_t worker_allocate(struct worker *worker, void **memory, size_t bytes)
+{
+    worker->bytes += bytes;
+    return cudaMalloc(memory, bytes);
+}
+
 static bool open_jobs(struct worker *worker)
 {
-    for (int i = 0; i < TRAFFIC_MODELS; i++) {
+    for (int i = 0; i < TRAFFIC_JOBS; i++) {
         struct job *job = &worker->job[i];
-        if (!job_open(worker, &worker->traffic->model[i], job) || !job_reset(job, NULL))
+        int64_t only = worker->traffic->options.model;
+        if (!job_open(worker, &worker->home->model[only < 0 ? i : only], job) ||
+            !job_reset(job, NULL))
             return false;
         if ((size_t)job->plan.plan.workspace > worker->workspace_bytes)
             worker->workspace_bytes = (size_t)job->plan.plan.workspace;
@@ -220,7 +219,7 @@ static bool open_routes(struct worker *worker)
                                                 : ROUTE_BLOCKING;
         TRY_CUDA(cudaEventCreateWithFlags(&route->place.used, cudaEventDisableTiming), fail);
         if (worker->workspace_bytes > 0)
-            TRY_CUDA(cudaMalloc(&route->workspace, worker->workspace_bytes), fail);
+            TRY_CUDA(worker_allocate(worker, &route->workspace, worker->workspace_bytes), fail);
         if (!route_open(worker, route))
             return false;
     }
@@ -235,7 +234,7 @@ static bool open_graphs(struct worker *worker)
         struct graph *graph = &worker->graph[i];
         TRY_CUDA(cudaEventCreateWithFlags(&graph->place.used, cudaEventDisableTiming), fail);
         for (int j = 0; j < 2 && worker->workspace_bytes > 0; j++)
-            TRY_CUDA(cudaMalloc(&graph->workspace[j], worker->workspace_bytes), fail);
+            TRY_CUDA(worker_allocate(worker, &graph->workspace[j], worker->workspace_bytes), fail);
     }
     return true;
 fail:
@@ -245,7 +244,10 @@ fail:
 bool worker_open(struct traffic *traffic, int64_t number, struct worker *worker)
 {
     worker->traffic = traffic;
+    worker->home = &traffic->home[number % traffic->options.homes];
     worker->number = number;
+    if (!home_enter(worker->home))
+        return false;
     TRY_CUDNN(cudnnCreate(&worker->handle), fail);
     TRY_CUDA(cudaEventCreateWithFlags(&worker->link, cudaEventDisableTiming), fail);
     return open_jobs(worker) && open_routes(worker) && open_graphs(worker);
@@ -261,6 +263,8 @@ static void destroy_event(cudaEvent_t event)
 
 void worker_close(struct worker *worker)
 {
+    if (worker->home == NULL || !home_enter(worker->home))
+        return;
     for (int i = 0; i < TRAFFIC_GRAPHS; i++) {
         graph_drop(&worker->graph[i]);
         cudaFree(worker->graph[i].workspace[0]);
@@ -274,7 +278,7 @@ void worker_close(struct worker *worker)
         if (route_is_own(route) && route->stream != NULL)
             cudaStreamDestroy(route->stream);
     }
-    for (int i = 0; i < TRAFFIC_MODELS; i++)
+    for (int i = 0; i < TRAFFIC_JOBS; i++)
         job_close(&worker->job[i]);
     destroy_event(worker->link);
     if (worker->handle != NULL)

@@ -154,11 +154,54 @@ named_file()
 }
 
 @test "every option bad at once: one line each" {
-    named_file < <(printf 'workspace = x\nthreshold = x\npolicy = x\ntiles = x\nlog = x\nsummary = x\n')
+    local names='workspace threshold policy tiles lanes backing arena interleave log summary'
+    # shellcheck disable=SC2086 # words
+    named_file < <(printf '%s = x\n' $names && printf '[interleave]\nbudget = x\ntimeout = x\n')
     run_program
-    local good='file\.ini:[1-6]: [a-z]+: "x" is not allowed, ignored; allowed: '
-    expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 6
+    local good='file\.ini:[0-9]+: [a-z.]+: "x" is not allowed, ignored; allowed: '
+    expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 12
+    expect_line shimmed.err 'file\.ini:13: interleave\.timeout: "x" is not allowed, ignored; allowed: 1 to 60000$'
     expect_limit "64 MiB"
+}
+
+@test "lanes, backing, arena, interleave: every value that is allowed, no complaint" {
+    local value
+    for value in lanes={auto,1,8} backing={auto,client,own} arena={auto,0,1TiB} interleave={off,stage} \
+        interleave.budget={off,1MiB,1TiB} interleave.timeout={1,60000}; do
+        CONVSHIM_CONFIG=$value run_program
+        expect_complaint ""
+    done
+    refused "lanes=9" 'CONVSHIM_CONFIG:1: lanes: "9" is not allowed, ignored; allowed: auto, or 1 to 8'
+    refused "backing=both" 'CONVSHIM_CONFIG:1: backing: "both" is not allowed, ignored; allowed: auto, client, own'
+    refused "interleave.budget=1KiB" \
+        'CONVSHIM_CONFIG:1: interleave.budget: "1KiB" is not allowed, ignored; allowed: off, or 1MiB to 1TiB'
+}
+
+@test "sections: an option in the wrong one, one that does not exist" {
+    named_file < <(printf 'workspace = 72KiB\n[interleave]\ntimeout = 5\nlanes = 2\n')
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE:4: interleave.lanes: no such option, ignored; did you mean lanes?"
+    expect_limit "72 KiB"
+    named_file < <(printf 'workspace = 72KiB\ntimeout = 5\n')
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE:2: timeout: no such option, ignored; did you mean interleave.timeout?"
+    named_file < <(printf 'workspace = 72KiB\n[interlace]\ntimeout = x\nworkspace = x\n')
+    run_program
+    expect_complaint \
+        "$CONVSHIM_CONFIGFILE:2: \[interlace\]: no such section, its options are ignored; did you mean \[interleave\]?"
+    expect_limit "72 KiB"
+}
+
+@test "a budget with backing = client: one line, and the budget is kept" {
+    named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
+    run_program
+    expect_complaint "$CONVSHIM_CONFIGFILE: backing: client cannot keep interleave.budget, ignored; allowed: own"
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_line shimmed.err 'own scratch .* held at most \(limit 3 MiB\)'
+    CONVSHIM_CONFIG="interleave.budget=off" run_program
+    expect_complaint ""
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    ! grep -q 'own scratch' shimmed.err || fail "scratch of its own without a budget, with backing = client"
 }
 
 # unreadable PATTERN: one line with the path and the reason.

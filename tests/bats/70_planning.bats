@@ -127,9 +127,12 @@ expect_rewritten()
     expect_rewritten 1
 }
 
-@test "a variant pack without workspace: the lifeboat, right result" {
+@test "a variant pack without workspace: scratch of the library's own, else the lifeboat; right results" {
     planned no_workspace
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
+    expect_rewritten 1
+    expect_line shimmed.err 'own scratch .* held at most'
+    planned no_workspace 'workspace=64KiB;backing=client'
     expect_equal "calls by lifeboat" "$(counted lifeboat)" 1
 }
 

@@ -103,9 +103,15 @@ static inline void check_defaults(void)
     CHECK_INT(config.threshold, want.threshold);
     CHECK_STR(config.policy.text, want.policy.text);
     CHECK_INT(config.tiles, want.tiles);
+    CHECK_INT(config.lanes, want.lanes);
+    CHECK_INT(config.backing, want.backing);
+    CHECK_INT(config.arena, want.arena);
+    CHECK_INT(config.interleave, want.interleave);
     CHECK_INT(config.log, want.log);
     CHECK_STR(config.log_file.text, want.log_file.text);
     CHECK_INT(config.summary, want.summary);
+    CHECK_INT(config.interleave_budget, want.interleave_budget);
+    CHECK_INT(config.interleave_timeout, want.interleave_timeout);
 }
 
 static uint64_t random_state = 0x2545f4914f6cdd1d;

@@ -215,6 +215,8 @@ static inline void device_touch_locked(struct device_stream *on, uintptr_t begin
 {
     struct fake_device *d = &fake_device;
     struct device_clock *clock = device_clock_of(on);
+    if (on->capture && d->capture[on->capture].invalid)
+        return; /* it will never run */
     if (!on->capture)
         clock_join(clock, &d->host);
     struct device_touch now = {.begin = begin,
@@ -224,16 +226,24 @@ static inline void device_touch_locked(struct device_stream *on, uintptr_t begin
                                .place = on->place,
                                .tick = ++clock->at[on->place],
                                .capture = on->capture};
+    int kept = 0;
     for (int i = 0; i < d->touches; i++) {
-        const struct device_touch *then = &d->touch[i];
-        bool overlap = now.begin < then->end && then->begin < now.end;
-        if (!overlap || (!write && !then->write) || device_ordered(then, &now, clock))
+        const struct device_touch then = d->touch[i];
+        bool overlap = now.begin < then.end && then.begin < now.end;
+        bool ordered = device_ordered(&then, &now, clock);
+        /* Who comes behind this write comes behind what it covers. */
+        bool hidden = write && ordered && then.capture == now.capture && then.begin >= now.begin &&
+                      then.end <= now.end;
+        if (!hidden)
+            d->touch[kept++] = then;
+        if (!overlap || (!write && !then.write) || ordered)
             continue;
         if (d->races++ == 0)
-            printf("# fake device: race between streams %d and %d at %#lx%s\n", then->place,
+            printf("# fake device: race between streams %d and %d at %#lx%s\n", then.place,
                    on->place, (unsigned long)begin,
-                   now.capture || then->capture ? ", captured" : "");
+                   now.capture || then.capture ? ", captured" : "");
     }
+    d->touches = kept;
     if (d->touches < DEVICE_TOUCHES)
         d->touch[d->touches++] = now;
     else
@@ -599,12 +609,12 @@ static inline void device_replay(uint64_t capture, void *stream)
 {
     device_lock();
     struct device_stream *on = device_stream_at(stream);
+    static struct device_touch touch[DEVICE_TOUCHES];
     int touches = fake_device.touches;
-    for (int i = 0; i < touches; i++) {
-        const struct device_touch touch = fake_device.touch[i];
-        if (touch.capture == capture && !touch.scratch)
-            device_touch_locked(on, touch.begin, touch.end, touch.write);
-    }
+    memcpy(touch, fake_device.touch, sizeof touch);
+    for (int i = 0; i < touches; i++)
+        if (touch[i].capture == capture && !touch[i].scratch)
+            device_touch_locked(on, touch[i].begin, touch[i].end, touch[i].write);
     device_unlock();
 }
 

@@ -170,7 +170,7 @@ static inline struct fake vae_vendor(void)
 }
 
 /* What a decision says is so: the cut exists, is valid, and each of its kinds is granted and within
- * the told bytes. */
+ * the scratch. */
 static inline void check_true(const struct fake *fake, const struct cs_problem *problem,
                               const struct cs_decision *decision)
 {
@@ -185,7 +185,7 @@ static inline void check_true(const struct fake *fake, const struct cs_problem *
     }
     cs_plan_settle(&plan);
     CHECK_INT(plan.workspace, decision->scratch);
-    CHECK_INT(cs_plan_validate(&plan, decision->told), CS_OK);
+    CHECK_INT(cs_plan_validate(&plan, decision->scratch), CS_OK);
 }
 
 static inline struct cs_problem random_towards(struct rng *rng, enum cs_direction direction)

@@ -89,8 +89,8 @@ static void a_site_is_known_by_all_its_facts(void)
     struct cs_site *site = cs_account_site(account, &facts);
     CHECK(cs_account_site(account, &facts) == site);
     CHECK_INT(account->sites, 1);
-    struct cs_site_facts variants[12];
-    for (int i = 0; i < 12; i++)
+    struct cs_site_facts variants[13];
+    for (int i = 0; i < 13; i++)
         variants[i] = facts;
     variants[0].engine = 1;
     variants[1].reason = CS_REASON_REPORT_ONLY;
@@ -104,7 +104,8 @@ static void a_site_is_known_by_all_its_facts(void)
     variants[9].tiling.step[0] = 58;
     variants[10].tiling.step[1] = 2;
     variants[11].problem.direction = CS_BACKWARD_DATA;
-    for (int i = 0; i < 12; i++) {
+    variants[12].tiling.lanes = 2;
+    for (int i = 0; i < 13; i++) {
         struct cs_site *found = cs_account_site(account, &variants[i]);
         CHECK(found != site);
         CHECK_INT(account->sites, i + 2);
@@ -112,6 +113,8 @@ static void a_site_is_known_by_all_its_facts(void)
         other = found->facts;
         CHECK_INT(other.wanted, variants[i].wanted);
     }
+    facts.tiling.lanes = 1; /* as 0 */
+    CHECK(cs_account_site(account, &facts) == site);
     free(account);
 }
 
@@ -121,9 +124,10 @@ static void every_outcome_is_counted_once(void)
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 100, 50, 2);
     struct cs_site *site = cs_account_site(account, &facts);
-    cs_account_tiled(account, site, 2, 1);
+    cs_account_tiled(account, site, 2, 3);
     cs_account_tiled(account, site, 2, 1);
     CHECK_INT(account->told_max, 50);
+    CHECK_INT(account->lanes, 3);
     cs_account_lifeboat(account, site);
     cs_account_failed(account, site);
     CHECK_INT(account->told_max, 50);
@@ -146,7 +150,7 @@ static void every_outcome_is_counted_once(void)
 
     cs_account_reset(account);
     CHECK_INT(account->calls + account->rewritten + account->lifeboats + account->failed, 0);
-    CHECK_INT(account->launches + account->wanted_max + account->told_max, 0);
+    CHECK_INT(account->launches + account->wanted_max + account->told_max + account->lanes, 0);
     CHECK_INT(account->passed[CS_REASON_BROUGHT] + account->passed[CS_REASON_HOST_MEMORY], 0);
     CHECK_INT(site->calls + site->launches + site->lifeboats, 0);
     CHECK(cs_account_site(account, &facts) == site);
@@ -281,7 +285,9 @@ static void a_site_tells_what_it_is(void)
          1,
          {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {8, 8}},
          " wgrad fused",
-         "KC x 9"}};
+         "KC x 9"},
+        {CS_FORWARD, 0, {.axis = {CS_AXIS_H}, .step = {57, 1}, .lanes = 1}, "", "H x 9"},
+        {CS_FORWARD, 0, {.axis = {CS_AXIS_H}, .step = {57, 1}, .lanes = 8}, "", "H x 9 on 8"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[300];
         facts.problem.direction = cases[i].direction;
@@ -436,6 +442,66 @@ static void the_summary_names_what_bypasses(void)
     free(account);
 }
 
+/* The decoder with layers on two lanes, and scratch of the library's own. */
+static void the_summary_of_own_scratch(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    struct cs_problem problem = problem_of(2, 128, 256, 1024, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
+    facts.tiling.lanes = 2;
+    struct cs_site *site = cs_account_site(account, &facts);
+    cs_account_tiled(account, site, 11, 2);
+    cs_account_tiled(account, site, 11, 1);
+    struct cs_summary_head own = head;
+    own.own = (struct cs_summary_own){.limit = 128 * mib,
+                                      .peak = 124 * mib,
+                                      .allocations = 3,
+                                      .captured = 60 * mib,
+                                      .lost = mib / 2,
+                                      .handed_over = 571,
+                                      .refused = 1};
+    own.turns = (struct cs_summary_turns){
+        .waits = 40, .vain = 3, .nanoseconds = 12345678901, .given_up = true};
+    summarise(account, &own);
+    check_golden("own");
+    free(account);
+}
+
+/* A line only where there is something to say. */
+static void the_summary_is_silent_about_what_was_not(void)
+{
+    const struct {
+        struct cs_summary_own own;
+        const char *lines;
+    } cases[] = {
+        {{0}, ""},
+        {{.limit = 128 << 20}, ""},
+        {{.limit = 128 << 20, .peak = 1 << 20},
+         "own scratch       1 MiB held at most (limit 128 MiB)\n"},
+        {{.limit = 128 << 20, .peak = 1 << 20, .allocations = 1},
+         "own scratch       1 MiB held at most (limit 128 MiB), 1 allocation\n"},
+        {{.limit = 4 << 20, .refused = 12},
+         "own scratch       0 B held at most (limit 4 MiB)\n"
+         "                  12 calls found none: raise arena or interleave.budget\n"},
+    };
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[300];
+        struct cs_summary_head with = head;
+        with.own = cases[i].own;
+        summarise(account, &with);
+        snprintf(want, sizeof want, "\nextra launches    788 (lifeboat 0, failed 0)\n%slargest ",
+                 cases[i].lines);
+        CHECK(strstr(text, want) != NULL);
+        check_form();
+    }
+    struct cs_summary_head turns = head;
+    turns.turns = (struct cs_summary_turns){.waits = 2, .nanoseconds = 50000000};
+    summarise(account, &turns);
+    CHECK(strstr(text, "failed 0)\nturns             2 waits of 0.1 s in all, 0 in vain\nlargest"));
+    free(account);
+}
+
 /* More of everything than fits. */
 static void the_summary_of_a_large_program(void)
 {
@@ -463,8 +529,13 @@ static void the_summary_of_a_large_program(void)
     check_golden("large");
     long_head.bypass = "liba_library_with_a_long_name.so, libanother_one.so.12, "
                        "libthis_one_is_cut_off.so.2.0, libnot_told.so, ...";
+    account->lanes = 8;
+    long_head.own = (struct cs_summary_own){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+                                            INT64_MAX, INT64_MAX, INT64_MAX};
+    long_head.turns = (struct cs_summary_turns){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
+    CHECK(strstr(text, "too many to tell apart") != NULL);
     free(account);
 }
 
@@ -531,6 +602,8 @@ int main(void)
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
     TEST(the_summary_names_what_bypasses);
+    TEST(the_summary_of_own_scratch);
+    TEST(the_summary_is_silent_about_what_was_not);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
     TEST(any_counters_keep_the_form);

@@ -11,9 +11,15 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
     CHECK_INT(config.tiles, 4);
+    CHECK_INT(config.lanes, CS_CONFIG_AUTO);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_AUTO);
+    CHECK_INT(config.arena, CS_CONFIG_AUTO);
+    CHECK_INT(config.interleave, CS_INTERLEAVE_OFF);
     CHECK_INT(config.log, CS_LOG_WARN);
     CHECK_STR(config.log_file.text, "");
     CHECK_INT(config.summary, CS_SUMMARY_TEXT);
+    CHECK_INT(config.interleave_budget, 0);
+    CHECK_INT(config.interleave_timeout, 1000);
     for (int i = 0; i < CS_OPTIONS; i++)
         CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
 }
@@ -125,21 +131,62 @@ static void bounds_are_those_that_are_told(void)
         const char *name, *text;
         bool allowed;
     } rows[] = {
-        {"workspace", "1KiB", true},  {"workspace", "1023", false},
-        {"workspace", "1TiB", true},  {"workspace", "1099511627777", false},
-        {"workspace", "auto", false}, {"threshold", "0", true},
-        {"threshold", "auto", true},  {"threshold", "1TiB", true},
-        {"threshold", "2TiB", false}, {"tiles", "1", true},
-        {"tiles", "0", false},        {"tiles", "1024", true},
-        {"tiles", "1025", false},     {"tiles", "4k", false},
-        {"tiles", "auto", false},     {"policy", "off", true},
-        {"policy", "Fit", false},     {"policy", "measure", false},
-        {"log", "error", true},       {"log", "verbose", false},
-        {"summary", "off", true},     {"summary", "json:here", false},
+        {"workspace", "1KiB", true},
+        {"workspace", "1023", false},
+        {"workspace", "1TiB", true},
+        {"workspace", "1099511627777", false},
+        {"workspace", "auto", false},
+        {"threshold", "0", true},
+        {"threshold", "auto", true},
+        {"threshold", "1TiB", true},
+        {"threshold", "2TiB", false},
+        {"tiles", "1", true},
+        {"tiles", "0", false},
+        {"tiles", "1024", true},
+        {"tiles", "1025", false},
+        {"tiles", "4k", false},
+        {"tiles", "auto", false},
+        {"policy", "off", true},
+        {"policy", "Fit", false},
+        {"policy", "measure", false},
+        {"log", "error", true},
+        {"log", "verbose", false},
+        {"summary", "off", true},
+        {"summary", "json:here", false},
+        {"lanes", "1", true},
+        {"lanes", "8", true},
+        {"lanes", "9", false},
+        {"lanes", "AUTO", true},
+        {"backing", "client", true},
+        {"backing", "Own", false},
+        {"backing", "own,", false},
+        {"backing", " own", false},
+        {"arena", "0", true},
+        {"arena", "auto", true},
+        {"arena", "1TiB", true},
+        {"arena", "2TiB", false},
+        {"arena", "off", false},
+        {"interleave", "stage", true},
+        {"interleave", "on", false},
+        {"interleave", "auto", false},
+        {"interleave.budget", "1MiB", true},
+        {"interleave.budget", "1023KiB", false},
+        {"interleave.budget", "1TiB", true},
+        {"interleave.budget", "1025GiB", false},
+        {"interleave.budget", "off", true},
+        {"interleave.budget", "0", false},
+        {"interleave.timeout", "1", true},
+        {"interleave.timeout", "60000", true},
+        {"interleave.timeout", "60001", false},
+        {"interleave.timeout", "auto", false},
+        {"interleave.timeout", "1s", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int index = cs_option_find(rows[i].name);
-        CHECK(cs_option_set(&config, index, rows[i].text, policies) == rows[i].allowed);
+        bool allowed = cs_option_set(&config, index, rows[i].text, policies);
+        if (allowed != rows[i].allowed)
+            printf("# %s = \"%s\"\n", rows[i].name, rows[i].text);
+        CHECK(allowed == rows[i].allowed);
     }
 }
 
@@ -189,7 +236,17 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"budget=1G", "budget: no such option, ignored; did you mean interleave.budget?"},
         {"interleave.lanes=2", "interleave.lanes: no such option, ignored; did you mean lanes?"},
         {"workspace", "\"workspace\" is not an option, ignored; allowed: NAME = VALUE"},
+        {"interleave.timout=5",
+         "interleave.timout: no such option, ignored; did you mean interleave.timeout?"},
+        {"general.tiles=5", "general.tiles: no such option, ignored; did you mean tiles?"},
         {"[general]", "[general]: no such section, its options are ignored; allowed: " NAMES},
+        {"[]", "[]: no such section, its options are ignored; allowed: " NAMES},
+        {"[Interleaf]",
+         "[Interleaf]: no such section, its options are ignored; did you mean [interleave]?"},
+        {"[interleave",
+         "[interleave: no such section, its options are ignored; did you mean [interleave]?"},
+        {"[interleave.budget]",
+         "[interleave.budget]: no such section, its options are ignored; allowed: " NAMES},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[256], want[640];
@@ -228,24 +285,41 @@ static void sections(void)
     CHECK_INT(config.interleave_timeout, 60000);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.arena, CS_CONFIG_AUTO);
+    load_items("[interleave];budget=2M;timeout=3");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.interleave_budget, 2 << 20);
+    CHECK_INT(config.interleave_timeout, 3);
+    load_text("[interleave]\ninterleave.timeout = 5\ntimeout = 6\ntimeout = 7\n");
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0), "FILE/test.ini:2: interleave.interleave.timeout: no such option, ignored; "
+                       "did you mean interleave.timeout?");
+    CHECK_STR(note(1), "FILE/test.ini:4: interleave.timeout: set again; this value counts, not the "
+                       "one at 3");
+    CHECK_INT(config.interleave_timeout, 7);
+    load_text("[no]\ntimeout = 8\nlanes = x\n[interleave]\ntimeout = 9\n");
+    CHECK_INT(note_count, 1);
+    CHECK_INT(config.interleave_timeout, 9);
     load_text("[interleave\nbudget = 1G\n[interleave]\ntimeout = 7\n");
     CHECK_INT(note_count, 1);
     CHECK_INT(config.interleave_budget, 0);
     CHECK_INT(config.interleave_timeout, 7);
 }
 
-static void a_budget_means_scratch_of_our_own(void)
+static void long_names_of_sections(void)
 {
-    load_items("interleave.budget=64MiB");
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-    load_items("backing=client;interleave.budget=64MiB");
-    CHECK_INT(note_count, 1);
-    CHECK_STR(
-        note(0),
-        "/dev/null and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
-        "allowed: own");
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+    char text[400];
+    for (int length = 25; length < 100; length++) {
+        char name[101];
+        memset(name, 'n', sizeof name);
+        snprintf(text, sizeof text, "[%.*s]\n%.*s = 1\n[interleave]\n%.*s = 1\ntimeout = 7\n",
+                 length, name, length, name, length, name);
+        load_text(text);
+        CHECK_INT(note_count, 2);
+        CHECK(strstr(note(0), "FILE/test.ini:1: [nnn") && strstr(note(0), "no such section"));
+        CHECK(strstr(note(1), "FILE/test.ini:4: interleave.nnn") &&
+              strstr(note(1), "no such option"));
+        CHECK_INT(config.interleave_timeout, 7);
+    }
 }
 
 static void an_earlier_valid_value_stays(void)
@@ -394,6 +468,15 @@ static void check_valid_values(void)
     CHECK(config.threshold == CS_CONFIG_AUTO ||
           (config.threshold >= 0 && config.threshold <= INT64_C(1) << 40));
     CHECK(config.tiles >= 1 && config.tiles <= 1024);
+    CHECK(config.lanes == CS_CONFIG_AUTO || (config.lanes >= 1 && config.lanes <= 8));
+    CHECK(config.backing >= CS_CONFIG_BACKING_AUTO && config.backing <= CS_CONFIG_BACKING_OWN);
+    CHECK(config.arena == CS_CONFIG_AUTO ||
+          (config.arena >= 0 && config.arena <= INT64_C(1) << 40));
+    CHECK(config.interleave == CS_INTERLEAVE_OFF || config.interleave == CS_INTERLEAVE_STAGE);
+    CHECK(config.interleave_budget == 0 ||
+          (config.interleave_budget >= 1 << 20 && config.interleave_budget <= INT64_C(1) << 40));
+    CHECK(config.interleave_budget == 0 || config.backing == CS_CONFIG_BACKING_OWN);
+    CHECK(config.interleave_timeout >= 1 && config.interleave_timeout <= 60000);
     CHECK(config.log >= CS_LOG_OFF && config.log < CS_LEVELS);
     CHECK(config.summary == CS_SUMMARY_OFF || config.summary == CS_SUMMARY_TEXT);
     CHECK(memchr(config.log_file.text, '\0', sizeof config.log_file.text) != NULL);
@@ -413,6 +496,20 @@ static size_t random_text(char *text, size_t room)
                                          "log",
                                          "log_file",
                                          "summary",
+                                         "lanes",
+                                         "backing",
+                                         "arena",
+                                         "interleave",
+                                         ".budget",
+                                         "own",
+                                         "client",
+                                         "stage",
+                                         "\n[interleave]\n",
+                                         "\nbudget = 1g\n",
+                                         "\nbacking = client\n",
+                                         "\ntimeout=5\n",
+                                         "\ninterleave.timeout=6\n",
+                                         "\nlanes = 2\n",
                                          "=",
                                          "=",
                                          "=",
@@ -466,7 +563,7 @@ static size_t random_text(char *text, size_t room)
 static void any_text_gives_valid_values(void)
 {
     static char text[1200], items[sizeof text + 32];
-    int changed = 0;
+    int changed = 0, budgets = 0;
     clear_environment();
     setenv("CONVSHIM_CONFIGFILE", path_of("fuzz.ini"), 1);
     snprintf(items, sizeof items, "CONVSHIM_CONFIG=");
@@ -479,13 +576,14 @@ static void any_text_gives_valid_values(void)
         items[start + size] = '\0';
         load();
         check_valid_values();
-        CHECK(note_count <= 34);
+        CHECK(note_count <= 35); /* two sources, and what contradicts the budget */
         for (int j = 0; j < note_count && j < MAX_NOTES; j++)
             CHECK(strlen(notes[j]) < 768 && !strchr(notes[j], '\n'));
         changed += config.tiles != 4 || config.log != CS_LOG_WARN;
+        budgets += config.interleave_budget > 0;
     }
     unsetenv("CONVSHIM_CONFIG");
-    CHECK(changed > 100);
+    CHECK(changed > 100 && budgets > 100);
 }
 
 int main(void)
@@ -500,7 +598,7 @@ int main(void)
     TEST(bounds_are_those_that_are_told);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
     TEST(sections);
-    TEST(a_budget_means_scratch_of_our_own);
+    TEST(long_names_of_sections);
     TEST(an_earlier_valid_value_stays);
     TEST(the_last_of_two_values_counts);
     TEST(options_of_a_section_are_left_alone);

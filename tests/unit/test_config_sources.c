@@ -166,6 +166,58 @@ static void the_environment_goes_over_the_file(void)
     CHECK_INT(config.summary, CS_SUMMARY_OFF);
 }
 
+static void a_budget_means_scratch_of_our_own(void)
+{
+    load_items("interleave.budget=64MiB");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+    load_items("backing=client;interleave.budget=64MiB");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(
+        note(0),
+        "/dev/null and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
+        "allowed: own");
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+}
+
+/* A budget counts wherever it comes from, and its contradiction too. */
+static void a_budget_goes_over_the_backing_of_all_sources(void)
+{
+    char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
+    load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\ntimeout = 5\n");
+    snprintf(source, sizeof source, "%s", path_of("test.ini"));
+    snprintf(want, sizeof want,
+             "%s: backing: client cannot keep interleave.budget, ignored; allowed: own", source);
+    CHECK_INT(note_count, 1);
+    CHECK_STR(notes[0], want);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+
+    setenv("CONVSHIM_CONFIG", "backing=own;lanes=auto;interleave.timeout=7", 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+    CHECK_INT(config.lanes, CS_CONFIG_AUTO);
+    CHECK_INT(config.interleave_budget, 8 << 20);
+    CHECK_INT(config.interleave_timeout, 7);
+
+    setenv("CONVSHIM_CONFIG", "interleave.budget=off", 1);
+    load();
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_CLIENT);
+    CHECK_INT(config.interleave_budget, 0);
+
+    load_text("[interleave]\nbudget = 8M\n");
+    setenv("CONVSHIM_CONFIG", "backing=client", 1);
+    load();
+    snprintf(want, sizeof want,
+             "%s and CONVSHIM_CONFIG: backing: client cannot keep interleave.budget, ignored; "
+             "allowed: own",
+             source);
+    CHECK_INT(note_count, 1);
+    CHECK_STR(notes[0], want);
+    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
+}
+
 static void a_path_of_the_environment_fits_or_is_noted(void)
 {
     static char path[CS_CONFIG_TEXT + 1];
@@ -235,6 +287,8 @@ int main(void)
     TEST(the_first_file_found_is_read);
     TEST(an_unreadable_file_ends_the_search);
     TEST(the_environment_goes_over_the_file);
+    TEST(a_budget_means_scratch_of_our_own);
+    TEST(a_budget_goes_over_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);
     TEST(zero_switches_off);
     TEST(notes_may_be_left_out);

@@ -3,7 +3,7 @@
  * called a success. */
 #include "exec/exec.h"
 #include "fake_device.h"
-#include "random_problem.h"
+#include "sample_problem.h"
 
 enum {
     TILES = 6,
@@ -297,7 +297,12 @@ static void fewer_lanes_where_scratch_is_short(void)
     stream = device_new_stream();
     void *other = device_new_stream();
     CHECK_INT(run(exec, &plan, stream, false, false).lanes, 3);
-    CHECK_INT(run(exec, &plan, other, false, false).ran, CS_RAN_TILES);
+    int waits = fake_device.waits;
+    CHECK_INT(run(exec, &plan, other, false, false).lanes, 1);
+    CHECK_INT(fake_device.waits, waits + 1);
+    for (int i = 0; i < 4; i++) /* beside each other from then on, but for lanes' own waits */
+        CHECK_INT(run(exec, &plan, i % 2 ? other : stream, false, false).lanes, i % 2 ? 1 : 2);
+    CHECK_INT(fake_device.waits, waits + 1 + 2 * 2);
     struct cs_lease held;
     const struct cs_capture none = {0, NULL};
     CHECK(cs_arena_take(&exec->arena, &fake_device_functions, stream, &none, 2048, true, &held));
@@ -349,6 +354,51 @@ static void a_capture(void)
     CHECK_INT(fake_device.misuses, 0);
 }
 
+static int gpu_launch_staged(void *ctx, int kind, void *launch)
+{
+    struct gpu *g = ctx;
+    const struct cs_addresses *at = launch;
+    device_touch(g->chosen, at->staged, g->plan->staged, true);
+    device_touch(g->chosen, at->workspace, g->plan->kind[kind].workspace, true);
+    return 0;
+}
+
+/* Each lane has a copy of the filter of its own, also where only fewer lanes fit. */
+static void copies_are_apart(void)
+{
+    const struct cs_tiling tiling = {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3};
+    struct cs_problem problem = deep();
+    struct cs_plan plan;
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+    CHECK(plan.lanes == 3 && plan.tiles == TILES && plan.staged > 0);
+    for (int64_t i = 0; i < plan.kinds; i++)
+        plan.kind[i].workspace = WORKSPACE;
+    cs_plan_settle(&plan);
+    for (int lanes = 1; lanes <= 3; lanes++) {
+        struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, LIMIT);
+        void *stream = device_new_stream();
+        struct cs_call call = call_with(&plan, stream, true);
+        call.brought = cs_plan_scratch(&plan, lanes, NULL);
+        gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
+        struct cs_gpu staging = gpu;
+        staging.launch = gpu_launch_staged;
+        CHECK_INT(cs_exec_run(exec, &plan, &staging, &call).lanes, lanes);
+        check_sound();
+        const char *begin = call.base.workspace, *end = begin + call.brought;
+        for (int i = 0; i < TILES; i++) {
+            const char *staged = gpu_state.at[i].staged, *workspace = gpu_state.at[i].workspace;
+            CHECK(staged >= begin && staged + plan.staged <= end);
+            CHECK(workspace >= begin && workspace + WORKSPACE <= end);
+            for (int j = 0; j <= i; j++) {
+                const char *other = gpu_state.at[j].staged;
+                CHECK_INT(staged == other, i % lanes == j % lanes);
+                CHECK(other + plan.staged <= workspace || workspace + WORKSPACE <= other);
+            }
+        }
+    }
+}
+
 /* Nodes of a graph know no streams. */
 static void without_streams_one_lane_in_the_clients_scratch(void)
 {
@@ -376,6 +426,7 @@ int main(void)
     TEST(fewer_lanes_where_scratch_is_short);
     TEST(scratch_comes_from_where_it_may);
     TEST(a_capture);
+    TEST(copies_are_apart);
     TEST(without_streams_one_lane_in_the_clients_scratch);
     (void)new_exec(CS_BACKING_AUTO, 0);
     return REPORT();

@@ -455,7 +455,7 @@ static void runs_are_counted_by_how_they_ended(void)
     uintptr_t base = (uintptr_t)memory;
     const struct cs_call apart = {
         .base = {.tensor = {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))},
-                 .workspace = (void *)base},
+                 .workspace = (void *)(base + (3 << 24))},
         .brought = verdict.told};
     int64_t tiles = verdict.rewrite->plan.tiles;
 

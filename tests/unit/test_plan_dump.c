@@ -66,6 +66,10 @@ static void dumps_are_as_ever(void)
     dump_into(text, sizeof text, &channels, one_cut(CS_AXIS_K, 10));
     dump_into(text, sizeof text, &channels,
               (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}});
+    dump_into(text, sizeof text, &even,
+              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2});
+    dump_into(text, sizeof text, &channels,
+              (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3});
 
     FILE *file = fopen("tests/golden/plans.txt", "r");
     CHECK(file != NULL);

@@ -1,0 +1,133 @@
+/* Many small convolutions of ever new shapes, one after the other, as a long-lived server makes
+ * them; tells what the process holds on its heap at most in the first and in the second half. */
+#include "problems.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char USAGE[] =
+    "usage: soak [--calls 1000000] [--repeat 20] [--seed 1]\n"
+    "Runs as many convolutions, each shape --repeat times in a row, in turns through both APIs and "
+    "in all\n"
+    "directions. Prints one line of JSON: calls, shapes, and the most bytes that malloc had given "
+    "out in each\n"
+    "half.\n"
+    "Status: 0, 1 on an error, 2 on usage.\n";
+
+enum {
+    BUFFER = 1 << 22,
+    WORKSPACE = 1 << 24
+};
+
+struct settings {
+    int64_t calls, repeat, seed;
+};
+
+/* What all calls use. */
+struct bench {
+    cudnnHandle_t handle;
+    void *x, *w, *y, *workspace;
+};
+
+static bool open_bench(struct bench *bench)
+{
+    TRY_CUDNN(cudnnCreate(&bench->handle), fail);
+    TRY_CUDA(cudaMalloc(&bench->x, BUFFER), fail);
+    TRY_CUDA(cudaMalloc(&bench->w, BUFFER), fail);
+    TRY_CUDA(cudaMalloc(&bench->y, BUFFER), fail);
+    TRY_CUDA(cudaMalloc(&bench->workspace, WORKSPACE), fail);
+    TRY_CUDA(cudaMemset(bench->x, 0, BUFFER), fail);
+    TRY_CUDA(cudaMemset(bench->w, 0, BUFFER), fail);
+    TRY_CUDA(cudaMemset(bench->y, 0, BUFFER), fail);
+    return true;
+fail:
+    return false;
+}
+
+static bool fits(const struct tensor *tensor)
+{
+    return tensor_storage_bytes(tensor) <= BUFFER;
+}
+
+/* Runs a shape up to `most` times; how often, or -1. */
+static int64_t run_shape(const struct bench *bench, const struct settings *settings, uint64_t index,
+                         int64_t most)
+{
+    struct conv_problem problem;
+    struct conv_plan plan;
+    int64_t calls = 0;
+    enum conv_api api = index % 2 ? CONV_LEGACY : CONV_GRAPH;
+    problem_random((uint64_t)settings->seed, index,
+                   (enum conv_direction)(index / 2 % CONV_DIRECTIONS), CUDNN_DATA_FLOAT,
+                   api == CONV_LEGACY, &problem);
+    if (!fits(&problem.x) || !fits(&problem.w) || !fits(&problem.y))
+        return 0;
+    enum outcome outcome = conv_plan_create(bench->handle, api, &problem, NULL, 0, &plan);
+    if (outcome != OUTCOME_OK)
+        return outcome == OUTCOME_REFUSED ? 0 : -1;
+    while (outcome == OUTCOME_OK && calls < most && plan.workspace <= WORKSPACE) {
+        outcome = conv_plan_run(bench->handle, &plan, tensor_first(&problem.x, bench->x),
+                                tensor_first(&problem.w, bench->w),
+                                tensor_first(&problem.y, bench->y), bench->workspace);
+        calls++;
+    }
+    conv_plan_destroy(&plan);
+    return outcome == OUTCOME_ERROR ? -1 : calls;
+}
+
+static size_t heap(void)
+{
+    (void)cudaDeviceSynchronize();
+    return mallinfo2().uordblks;
+}
+
+static bool soak(const struct bench *bench, const struct settings *settings)
+{
+    size_t most[2] = {0, 0};
+    uint64_t shapes = 0;
+    for (int64_t calls = 0; calls < settings->calls; shapes++) {
+        int64_t left = settings->calls - calls;
+        int64_t made =
+            run_shape(bench, settings, shapes, left < settings->repeat ? left : settings->repeat);
+        if (made < 0)
+            return false;
+        calls += made;
+        size_t *half = &most[calls > settings->calls / 2];
+        size_t now = heap();
+        *half = now > *half ? now : *half;
+    }
+    printf("{\"calls\": %" PRId64 ", \"shapes\": %" PRIu64 ", \"first_half_bytes\": %zu, "
+           "\"second_half_bytes\": %zu}\n",
+           settings->calls, shapes, most[0], most[1]);
+    return true;
+}
+
+static bool take(int option, const char *value, void *opaque)
+{
+    struct settings *settings = opaque;
+    switch (option) {
+    case 'c':
+        return option_number("--calls", value, 1, INT64_C(1000000000), &settings->calls);
+    case 'r':
+        return option_number("--repeat", value, 1, 1000000, &settings->repeat);
+    default:
+        return option_number("--seed", value, 0, INT64_MAX, &settings->seed);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {{"calls", required_argument, NULL, 'c'},
+                                          {"repeat", required_argument, NULL, 'r'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
+    struct settings settings = {1000000, 20, 1};
+    struct bench bench = {NULL};
+    int status = options_parse(argc, argv, known, take, &settings, USAGE, 0);
+    if (status >= 0)
+        return status;
+    return open_bench(&bench) && soak(&bench, &settings) ? 0 : 1;
+}

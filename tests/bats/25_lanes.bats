@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# Tiles on side streams: the same results, in every order that streams and events allow.
+load helper
+
+# Six tiles of everything, so that most convolutions have some for two lanes.
+SIX="policy=fixed;tiles=6;threshold=0"
+
+# How many lanes the summary has seen at most.
+lanes()
+{
+    local most
+    most=$(sed -nE 's/^convshim.*, on up to ([0-9]+) lanes.*/\1/p' shimmed.err)
+    echo "${most:-1}"
+}
+
+# driver_calls FUNCTION: of the driver API, by the library.
+driver_calls()
+{
+    sed -nE "s/^[[:space:]]*\"$1\":[[:space:]]*([0-9]+),?\$/\1/p" shimmed.json | grep . || echo 0
+}
+
+# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
+traffic()
+{
+    local config=$1
+    shift
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+}
+
+@test "the traffic that the lanes are tested with has no race of its own" {
+    SIMDEV_RACES=1 plain "$APPS/traffic" --seeds 1:20 --threads 3
+    expect_status 0
+    expect_no_violation plain
+}
+
+# Large enough for eight lanes within what the whole convolution wants.
+problems=(--problem "dtype=f16 x=1x32x128x64 w=32x32x3x3 pre=1" --problem "dtype=f16 x=2x32x96x64 w=32x32x3x3 pre=1 beta=-1"
+    --problem "direction=data dtype=bf16 x=1x32x128x64 w=32x32x3x3 pre=1"
+    --problem "direction=filter dtype=f16 x=1x256x16x64 w=256x256x1x1")
+
+@test "one to eight lanes, all directions, both APIs: equal to the bit" {
+    local n
+    plain "$APPS/conv_random" --api both "${problems[@]}" --dump plain.bin
+    expect_status 0
+    for n in 1 2 3 4 5 6 7 8; do
+        SIMDEV_SEED=$n SIMDEV_RACES=1 CONVSHIM_CONFIG="policy=fixed;tiles=16;threshold=0;lanes=$n" \
+            shimmed "$APPS/conv_random" --api both "${problems[@]}" --dump shimmed.bin
+        expect_status 0
+        expect_no_violation shimmed
+        expect_accounts_agree
+        expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+        expect_equal "lanes" "$(lanes)" "$n"
+        "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "lanes=$n: the results differ"
+    done
+}
+
+@test "two lanes on every kind of stream: right results, no race" {
+    traffic "$SIX;lanes=2" --seeds 1:30 --no-capture
+    expect_equal "lanes" "$(lanes)" 2
+    expect_accounts_agree
+}
+
+@test "three and four lanes, tiles on scratch of our own: right results, no race" {
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds 31:15
+    expect_equal "lanes" "$(lanes)" 3
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds 46:15
+    expect_equal "lanes" "$(lanes)" 4
+}
+
+@test "lanes of their own where a plan gains by them: right results, no race" {
+    traffic "workspace=16KiB" --seeds 1:20
+}
+
+@test "three threads: right results, no race" {
+    traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3
+    traffic "$SIX;lanes=2" --seeds 13:12 --threads 3
+}
+
+@test "two devices: right results, no race" {
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --devices 2
+    expect_equal "lanes" "$(lanes)" 2
+}
+
+@test "one thread that goes from device to device: right results, no race" {
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 1:10 --threads 2 --devices 2 --in-turn
+}
+
+@test "two contexts of one device: right results, no race" {
+    traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds 21:10 --threads 2 --contexts 2 --in-turn
+}
+
+@test "streams and events are made once" {
+    local streams events
+    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds 1:100
+    expect_status 0
+    streams=$(driver_calls cuStreamCreateWithPriority) events=$(driver_calls cuEventCreate)
+    expect_true "side streams" "$streams > 0"
+    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds 1:300
+    expect_status 0
+    expect_equal "side streams of three times the calls" "$(driver_calls cuStreamCreateWithPriority)" "$streams"
+    expect_equal "events of three times the calls" "$(driver_calls cuEventCreate)" "$events"
+}
+
+@test "one lane: no stream, no event, no wait" {
+    CONVSHIM_CONFIG="$SIX;lanes=1;backing=client" shimmed "$APPS/traffic" --seeds 1:10
+    expect_status 0
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_equal "side streams" "$(driver_calls cuStreamCreateWithPriority)" 0
+    expect_equal "events" "$(driver_calls cuEventCreate)" 0
+    expect_equal "waits" "$(driver_calls cuStreamWaitEvent)" 0
+}
+
+# removals CONFIG WAITS RECORDS [options]: each of at least so many waits and records left out must be missed.
+removals()
+{
+    local config=$1 least_waits=$2 least_records=$3 waits records
+    shift 3
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" --removals "$@"
+    expect_status 0
+    waits=$(sed -nE 's/.*cuStreamWaitEvent: ([0-9]+) calls, .*, 0 not missed$/\1/p' shimmed.out)
+    records=$(sed -nE 's/.*cuEventRecord: ([0-9]+) calls, .*, 0 not missed$/\1/p' shimmed.out)
+    expect_true "waits left out" "${waits:-0} >= $least_waits"
+    expect_true "records left out" "${records:-0} >= $least_records"
+}
+
+@test "no wait and no record between lanes can be left out" {
+    removals "$SIX;lanes=2;backing=client" 18 16 all
+    removals "policy=fixed;tiles=16;threshold=0;lanes=4;backing=client" 18 16 all
+}
+
+@test "no wait and no record between streams that hand on scratch can be left out" {
+    removals "$SIX;lanes=2;backing=own;arena=40KiB" 10 10 independent --model 10
+}
+
+# One call at a time fails, whichever: streams, events, waits, memory. The program must not notice.
+@test "what lanes and scratch are made of cannot be had: right results" {
+    local what n
+    for what in cuStreamCreateWithPriority cuEventCreate cuMemAlloc_v2 cuGraphRetainUserObject cuUserObjectCreate \
+        cuStreamGetCaptureInfo_v2 cuStreamGetId cuCtxGetId; do
+        for n in 1 2; do
+            SIMDEV_FAIL=$what:$n SIMDEV_RACES=1 CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" \
+                shimmed "$APPS/traffic" --seeds 1:4
+            expect_status 0
+            expect_no_violation shimmed
+            expect_equal "failed calls" "$(counted failed)" 0
+        done
+    done
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# Rewritten calls in CUDA graphs: captured in every mode, replayed beside eager calls, destroyed and made again.
+load helper
+
+SIX="policy=fixed;tiles=6;threshold=0"
+
+# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
+traffic()
+{
+    local config=$1
+    shift
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+}
+
+# told_by_traffic WHAT: a number of the program's last line.
+told_by_traffic()
+{
+    sed -nE "s/^traffic: .* ([0-9]+) $1\b.*/\1/p" shimmed.out | grep . || fail "traffic does not tell $1"
+}
+
+# The first rewritten call of the process is captured: streams, events and memory have to be made inside the capture.
+mode()
+{
+    local backing
+    for backing in client own; do
+        traffic "$SIX;lanes=2;backing=$backing" --seeds 1:12 --capture-first --mode "$1"
+        expect_true "captures" "$(told_by_traffic captures) > 12"
+        expect_true "replays" "$(told_by_traffic replays) > 12"
+        expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+    done
+}
+
+@test "captures of the global mode, the first call inside one" {
+    mode global
+}
+
+@test "captures of the thread-local mode, the first call inside one" {
+    mode thread-local
+}
+
+@test "captures of the relaxed mode, the first call inside one" {
+    mode relaxed
+}
+
+@test "three threads capture, each for itself: nothing that the library makes spoils another's capture" {
+    traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3 --capture-first --mode global
+    traffic "$SIX;lanes=2;backing=own;arena=400KiB" --seeds 1:12 --threads 3 --mode global
+}
+
+@test "captures on two devices and in two contexts" {
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 1:8 --threads 2 --devices 2 --capture-first
+    traffic "$SIX;lanes=2;backing=own" --seeds 1:8 --threads 2 --contexts 2 --capture-first
+}
+
+# Each seed drops its graphs at its end. If what they had did not come back, a hundred seeds would want far more than
+# the four graphs' worth of scratch that the arena holds.
+@test "the scratch of destroyed graphs comes back, that of spoilt captures too" {
+    local held
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own;arena=3MiB" shimmed "$APPS/traffic" --seeds 1:300
+    expect_status 0
+    expect_no_violation shimmed
+    expect_true "captures" "$(told_by_traffic captures) > 600"
+    expect_true "spoilt captures" "$(told_by_traffic spoilt) > 60"
+    expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+    held=$(sed -nE 's/^convshim.*own scratch +([0-9.]+ [KM]iB) held at most.*/\1/p' shimmed.err)
+    expect_equal "held at most" "$held" "2 MiB"
+    ! grep -q 'in CUDA graphs' shimmed.err || fail "graphs are said to hold scratch when there are none"
+}
+
+@test "an arena too small for graphs: the lifeboat is captured, results are right" {
+    traffic "$SIX;lanes=2;backing=own;arena=40KiB" --seeds 1:20
+    expect_true "calls on the lifeboat" "$(counted lifeboat) > 0"
+}
+
+# Nodes of a graph that the client builds may be given other addresses but tell nobody which scratch they had.
+@test "a plan put into a graph by the client: tiles in its workspace, the lifeboat if it is told of none" {
+    export SIMDEV_NATIVE_GRAPHS=1
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$CLIENTS/plans" populate
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "rewritten calls" "$(counted rewritten)" 1
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$CLIENTS/plans" populate
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "calls on the lifeboat" "$(counted lifeboat)" 1
+    expect_line shimmed.out '^told 0$'
+    expect_equal "workspace used" "$(device shimmed largest_workspace_used)" 0
+}
+
+@test "a plan whose first execution is captured, replayed twice, on lanes and scratch of our own" {
+    SIMDEV_RACES=1 CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$CLIENTS/plans" captured
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "rewritten calls" "$(counted rewritten)" 1
+}

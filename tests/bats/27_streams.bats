@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# Several streams and threads share scratch: never more than allowed, never an error, nothing made in the steady state.
+load helper
+
+SIX="policy=fixed;tiles=6;threshold=0"
+
+# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
+traffic()
+{
+    local config=$1
+    shift
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+}
+
+# held: the most that the library had of the device, by the device's own accounting. The program has all of its memory
+# from the beginning to the end, and tells how much.
+held()
+{
+    local own
+    own=$(sed -nE 's/^traffic: .* ([0-9]+) bytes$/\1/p' shimmed.out | grep .) || fail "traffic does not tell its bytes"
+    echo $(($(device shimmed peak_bytes) - own))
+}
+
+@test "a budget is never exceeded, on one device and on two" {
+    traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds 1:10 --threads 3
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "bytes of scratch" "$(held) > 0"
+    expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds 11:10 --threads 4 --devices 2
+    expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
+}
+
+@test "an arena is never exceeded, however small" {
+    local kib
+    for kib in 10 40 64 100 333; do
+        traffic "$SIX;lanes=2;backing=own;arena=${kib}KiB" --seeds 1:4 --threads 3
+        expect_true "bytes of scratch" "$(held) > 0"
+        expect_true "bytes of scratch <= $kib KiB" "$(held) <= 1024 * $kib"
+    done
+}
+
+# Model 10 wants 62.5 KiB on two lanes and half as much on one.
+@test "scratch for less lanes than wanted: less lanes" {
+    traffic "$SIX;lanes=2;backing=own;arena=40KiB" --seeds 1:4 --no-capture --model 10
+    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    ! grep -q 'on up to [2-9] lanes' shimmed.err || fail "there was scratch for one lane"
+    traffic "$SIX;lanes=2;backing=own;arena=64KiB" --seeds 1:4 --no-capture --model 10
+    grep -q 'on up to 2 lanes' shimmed.err || fail "there was scratch for two lanes"
+}
+
+@test "scratch for one call at a time: the device waits, the host does not" {
+    traffic "$SIX;lanes=2;backing=own;arena=64KiB" --seeds 1:10 --no-capture --model 10
+    expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+    grep -qE 'handed from stream to stream [0-9]+ time' shimmed.err || fail "no scratch was handed on"
+}
+
+@test "no scratch at all: the lifeboat, right results" {
+    traffic "$SIX;lanes=2;backing=own;arena=0" --seeds 1:6 --threads 3
+    expect_true "calls on the lifeboat" "$(counted lifeboat) > 0"
+    expect_equal "bytes of scratch" "$(held)" 0
+}
+
+@test "a device without memory left: the lifeboat, right results" {
+    local bytes
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own;arena=0" shimmed "$APPS/traffic" --seeds 1:2
+    expect_status 0
+    bytes=$(device shimmed peak_bytes)
+    SIMDEV_CAPACITY=$((bytes + 1024)) traffic "$SIX;lanes=2;backing=own" --seeds 1:4
+    expect_true "calls on the lifeboat" "$(counted lifeboat) > 0"
+}
+
+@test "calls that bring no workspace: scratch of our own, right results" {
+    traffic "$SIX;lanes=2;backing=auto" --seeds 1:10 --empty-handed
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "bytes of scratch" "$(held) > 0"
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$APPS/traffic" --seeds 1:4 --empty-handed
+    expect_equal "bytes of scratch with backing client" "$(held)" 0
+}
+
+@test "in the steady state no memory is taken and nothing waited for" {
+    local lanes backing
+    for lanes in 1 2 4; do
+        for backing in client own; do
+            CONVSHIM_CONFIG="$SIX;lanes=$lanes;backing=$backing" shimmed "$APPS/traffic" --seeds 1:10 --steady
+            expect_status 0
+            expect_true "rewritten calls" "$(counted rewritten) > 0"
+        done
+    done
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$APPS/traffic" --seeds 1:10 --steady --threads 3
+    expect_status 0
+}
+
+# The check itself: memory that cannot be had is asked for again by every call.
+@test "a program that asks for memory in the steady state is found out" {
+    SIMDEV_FAIL=$(seq -s , -f 'cuMemAlloc_v2:%g' 3000) CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" \
+        shimmed "$APPS/traffic" --seeds 1:1 --steady
+    expect_status 1
+    expect_line shimmed.err '^traffic: [1-9][0-9]* calls of cuMemAlloc_v2 in the steady state$'
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# Threads that decode beside each other take turns with their high-memory stage.
+load helper
+
+# A saturated card; the device's peak is that of a process whose threads have warmed up one after the other.
+decode()
+{
+    local threads=$1 config=$2
+    export SIMDEV_COMPUTE=1
+    CONVSHIM_CONFIG="workspace=1MiB;$config" shimmed "$APPS/decoders" --threads "$threads" --images 3 --steps 20 \
+        --px 384 --thin 16 --csv "$ROOT/tests/data/conv_layers.csv"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_accounts_agree
+    peak=$(device shimmed peak_bytes)
+    rate=$(sed -nE 's/.* ([0-9]+)\.([0-9]{3}) images\/s.*/\1\2/p' shimmed.out)
+    expect_true "images in 1000 s" "10#$rate > 0"
+}
+
+larger()
+{
+    echo $(($1 > $2 ? $1 : $2))
+}
+
+expect_turns()
+{
+    expect_line shimmed.err '^convshim\[[0-9]+\]: turns +[0-9]+ waits of [0-9.]+ s in all, 0 in vain$'
+}
+
+# take_turns THREADS CONFIG: once, and again where threads without turns happened not to meet or other processes
+# disturbed too much; the best rate is the program's own, its highest peak the one that it may have.
+take_turns()
+{
+    local threads=$1 config=$2 free=0 free_rate=0 held=0 held_rate=0
+    for _ in 1 2 3; do
+        decode "$threads" "interleave=off"
+        [ "$(grep -c '\]: turns ' shimmed.err)" = 0 ] || fail "threads waited"
+        free=$(larger "$free" "$peak") free_rate=$(larger "$free_rate" "$((10#$rate))")
+        decode "$threads" "interleave=stage;interleave.timeout=60000;$config"
+        expect_turns
+        held=$(larger "$held" "$peak") held_rate=$(larger "$held_rate" "$((10#$rate))")
+        ((10 * held > 7 * free || 10 * held_rate < 6 * free_rate)) || break
+    done
+    echo "# $threads threads${config:+, $config}: peak $((held >> 10)) KiB, without turns $((free >> 10)) KiB" \
+        "($((100 * held / free)) %); $((100 * held_rate / free_rate)) % of the throughput" >&3
+    expect_true "peak with turns <= 0.7 of that without" "10 * $held <= 7 * $free"
+    expect_true "throughput with turns >= 0.6 of that without" "10 * $held_rate >= 6 * $free_rate"
+}
+
+@test "two threads" {
+    take_turns 2 ""
+}
+
+@test "four threads" {
+    take_turns 4 ""
+}
+
+@test "two threads with one budget for all scratch" {
+    take_turns 2 "interleave.budget=4MiB"
+    expect_line shimmed.err '^convshim\[[0-9]+\]: own scratch +([0-3](\.[0-9])?|4) MiB held at most \(limit 4 MiB\)'
+}
+
+@test "one thread waits for nobody" {
+    decode 1 "interleave=stage"
+    [ "$(grep -c '\]: turns ' shimmed.err)" = 0 ] || fail "a thread waited"
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Mixed traffic in adversarial orders under the race check: no race, equal results. TAP.
+#
+#   traffic.sh BUILD SEEDS OUT      SEEDS seeds in all, each with another traffic and another order; logs go to OUT
+#
+# Every backing with 1, 2 and 4 lanes, tiles of everything and fit under 16 KiB, one thread and three. The scratch of our
+# own is scarce: it is handed from stream to stream, and sometimes there is none.
+set -euo pipefail
+build=$(realpath "$1") seeds=$2 out=$3
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1 SIMDEV_RACES=1
+unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE SIMDEV_DROP
+# The check tells no more than this many streams apart in one process, so a process goes through few seeds.
+readonly CHUNK=50
+readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="policy=fit;workspace=16KiB;arena=64KiB"
+readonly COMBINATIONS=36
+mkdir -p "$out"
+tests=0 first=1
+
+# NAME CONFIG FIRST COUNT [traffic options]: fails with the numbers of the first seeds on stderr
+traffic() {
+    local name=$1 config=$2 from=$3 count=$4 status=0
+    shift 4
+    "$root/scripts/with-simdev" --report "$out/$name.json" -- \
+        env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" CONVSHIM_CONFIG="$config" \
+        "$build/apps/traffic" --seeds "$from:$count" "$@" >"$out/$name.log" 2>&1 || status=$?
+    [ "$status" = 0 ] && grep -q '"violations":[[:space:]]*0,' "$out/$name.json" &&
+        grep -qE ': [1-9][0-9]* rewritten' "$out/$name.log" && grep -q ', failed 0)' "$out/$name.log"
+}
+
+# NAME CONFIG COUNT [traffic options]: the next so many seeds
+combination() {
+    local name=$1 config=$2 count=$3 last=$((first + $3)) status=ok
+    shift 3
+    while [ "$status" = ok ] && [ "$first" -lt "$last" ]; do
+        local part=$((last - first < CHUNK ? last - first : CHUNK))
+        if ! traffic "$name" "$config" "$first" "$part" "$@"; then
+            status="not ok"
+            grep -vE '^convshim.* (N|D|H|W|K|C)+ x ' "$out/$name.log" | head -n 20 | sed 's/^/# /'
+        fi
+        first=$((first + part))
+    done
+    first=$last
+    tests=$((tests + 1))
+    echo "$status $tests - seeds $((last - count)) to $((last - 1)): $name"
+}
+
+number=0
+for backing in client own auto; do
+    hands=()
+    [ "$backing" != auto ] || hands=(--empty-handed)
+    for lanes in 1 2 4; do
+        for threads in 1 3; do
+            for kind in all fit; do
+                config=$ALL
+                [ $kind = all ] || config=$FIT
+                # As even as it gets, with the rest in the last ones.
+                count=$((seeds * (number + 1) / COMBINATIONS - seeds * number / COMBINATIONS))
+                number=$((number + 1))
+                [ "$count" = 0 ] ||
+                    combination "$backing-$lanes-lanes-$threads-threads-$kind" "$config;lanes=$lanes;backing=$backing" \
+                        "$count" --threads "$threads" "${hands[@]}"
+            done
+        done
+    done
+done
+echo "1..$tests"
