@@ -253,7 +253,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            traffic='tests/suites/traffic.sh $(B) $(SEEDS)' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
+            traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='tests/gpu/test_compare.py' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')

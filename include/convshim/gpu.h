@@ -1,6 +1,6 @@
-/* What running a plan asks of a device: `struct cs_gpu` launches one call's tiles, `struct cs_device`
- * gives what calls share, streams, events and memory. The executor knows nothing else of it, so that
- * a test can stand in for a card.
+/* What running a plan asks of a device: `struct cs_gpu` launches one call's tiles, `struct
+ * cs_device` gives what calls share, streams, events and memory. The executor knows nothing else of
+ * it, so that a test can stand in for a card.
  *
  * Functions that return int give the vendor's own status, 0 for success: it is handed back to the
  * client as it is. Nothing here waits for the device. Streams and events are the vendor's, opaque;
@@ -59,7 +59,8 @@ struct cs_device {
      * then it is like no other. */
     uint64_t (*stream_id)(void *ctx, void *stream);
 
-    /* The capture that a stream takes part in, id 0 for none. Fails for one that was invalidated. */
+    /* The capture that a stream takes part in, id 0 for none. Fails for one that was invalidated.
+     */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
 
     /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;

@@ -48,7 +48,9 @@ static void summary_at_exit(void)
                                    .workspace = instance->limits.workspace,
                                    .own = {.limit = own.limit,
                                            .peak = own.peak,
+                                           .allocations = own.allocations,
                                            .captured = own.captured,
+                                           .lost = own.lost,
                                            .handed_over = own.waits,
                                            .refused = own.refused},
                                    .turns = {.waits = turns.waits,
@@ -92,6 +94,23 @@ static void after_fork_in_child(void)
     cs_account_reset(&instance->account);
 }
 
+/* The most that arenas may hold. */
+static int64_t arena_limit(const struct cs_config *config)
+{
+    int64_t limit = config->arena;
+    if (limit == CS_CONFIG_AUTO && !cs_mul(config->workspace, 2, &limit))
+        limit = INT64_MAX;
+    return config->interleave_budget > 0 ? config->interleave_budget : limit;
+}
+
+/* What one convolution may use: where scratch is ours, no more than there may be. */
+static int64_t workspace_limit(const struct cs_config *config)
+{
+    int64_t arena = arena_limit(config);
+    bool bounded = config->backing == CS_CONFIG_BACKING_OWN && arena > 0;
+    return bounded && arena < config->workspace ? arena : config->workspace;
+}
+
 static void configure(struct cs *cs)
 {
     const char *names[MAX_POLICIES + 1] = {NULL};
@@ -102,22 +121,13 @@ static void configure(struct cs *cs)
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_config_load(&cs->config, program_invocation_short_name, names, note, NULL);
     cs->policy = cs_policy_find(cs->config.policy.text);
+    int64_t workspace = workspace_limit(&cs->config);
     cs->limits = (struct cs_limits){
-        .workspace = cs->config.workspace,
-        .threshold =
-            cs->config.threshold == CS_CONFIG_AUTO ? cs->config.workspace : cs->config.threshold,
+        .workspace = workspace,
+        .threshold = cs->config.threshold == CS_CONFIG_AUTO ? workspace : cs->config.threshold,
         .tiles = cs->config.tiles,
         .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
         .lent = cs->config.backing == CS_BACKING_OWN};
-}
-
-/* The most that arenas may hold. */
-static int64_t arena_limit(const struct cs_config *config)
-{
-    int64_t limit = config->arena;
-    if (limit == CS_CONFIG_AUTO && !cs_mul(config->workspace, 2, &limit))
-        limit = INT64_MAX;
-    return config->interleave_budget > 0 ? config->interleave_budget : limit;
 }
 
 static void provide(struct cs *cs)

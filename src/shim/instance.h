@@ -1,5 +1,5 @@
-/* The one instance: options, limits, memory of decisions, streams and scratch, counters. Made at the first intercepted
- * call, never at load time; ends with the process. */
+/* The one instance: options, limits, memory of decisions, streams and scratch, counters. Made at
+ * the first intercepted call, never at load time; ends with the process. */
 #ifndef CS_SHIM_INSTANCE_H
 #define CS_SHIM_INSTANCE_H
 

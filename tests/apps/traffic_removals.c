@@ -13,7 +13,7 @@ struct count {
 static struct route *turn(struct worker *worker, int call)
 {
     bool independent = worker->traffic->options.removals == REMOVALS_INDEPENDENT;
-    struct route *chosen[TRAFFIC_ROUTES];
+    struct route *chosen[TRAFFIC_ROUTES] = {NULL};
     int count = 0;
     for (int i = 0; i < worker->routes; i++) {
         struct route *route = &worker->route[i];

@@ -11,7 +11,7 @@ grown()
     local first second
     first=$(sed -nE 's/.*"first_half_bytes": ([0-9]+).*/\1/p' "$1.out")
     second=$(sed -nE 's/.*"second_half_bytes": ([0-9]+).*/\1/p' "$1.out")
-    [ -n "$first" ] && [ -n "$second" ] || fail "no figures in $1.out"
+    [[ $first && $second ]] || fail "no figures in $1.out"
     echo $((second - first))
 }
 

@@ -3,6 +3,7 @@
  * only the cost of the call chain is left. */
 #include <cudnn.h>
 #include <cudnn_backend.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,16 @@
 enum {
     DESCRIPTOR_BYTES = 64,
     WORKSPACE = 256,
-    LARGE_WORKSPACE = 1 << 30
+    HEURISTICS_ENGINE = 1
 };
 
-/* The legacy API is deprecated, which is nothing new to a stand-in for it. */
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+/* What a plan inherits from all that it is made of. */
+struct descriptor {
+    int64_t elements; /* of the largest tensor */
+    int64_t engine;   /* -1: never said */
+};
+
+_Static_assert(sizeof(struct descriptor) <= DESCRIPTOR_BYTES, "a descriptor has room for it");
 
 size_t cudnnGetVersion(void)
 {
@@ -24,9 +30,13 @@ size_t cudnnGetVersion(void)
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                            cudnnBackendDescriptor_t *descriptor)
 {
+    struct descriptor *made = malloc(DESCRIPTOR_BYTES);
     (void)type;
-    *descriptor = malloc(DESCRIPTOR_BYTES);
-    return *descriptor ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_ALLOC_FAILED;
+    if (!made)
+        return CUDNN_STATUS_ALLOC_FAILED;
+    *made = (struct descriptor){.engine = -1};
+    *descriptor = made;
+    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
@@ -35,99 +45,77 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Nothing is known but workspaces: everything else has no elements. */
+static void inherit(struct descriptor *to, const struct descriptor *from)
+{
+    to->elements = from->elements > to->elements ? from->elements : to->elements;
+    to->engine = from->engine > to->engine ? from->engine : to->engine;
+}
+
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t count,
+                                       const void *elements)
+{
+    struct descriptor *to = descriptor;
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+        for (int64_t i = 0; i < count; i++)
+            inherit(to, ((const cudnnBackendDescriptor_t *)elements)[i]);
+    } else if (name == CUDNN_ATTR_TENSOR_DIMENSIONS) {
+        to->elements = 1;
+        for (int64_t i = 0; i < count; i++)
+            to->elements *= ((const int64_t *)elements)[i];
+    } else if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX) {
+        memcpy(&to->engine, elements, sizeof to->engine);
+    } else if (name == CUDNN_ATTR_ENGINEHEUR_MODE) {
+        cudnnBackendHeurMode_t mode;
+        memcpy(&mode, elements, sizeof mode);
+        to->engine = mode == CUDNN_HEUR_MODE_FALLBACK ? 0 : HEURISTICS_ENGINE;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* Engine 0 wants no workspace, another one the size of the largest tensor. */
+static int64_t workspace(const struct descriptor *plan)
+{
+    return plan->engine < 0 ? WORKSPACE : plan->engine * plan->elements * (int64_t)sizeof(float);
+}
+
+static int64_t number(const struct descriptor *descriptor, cudnnBackendAttributeName_t name)
+{
+    switch (name) {
+    case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+    case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
+        return workspace(descriptor);
+    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
+        return descriptor->engine;
+    default:
+        return 0;
+    }
+}
+
+/* Of descriptors, what another one was made from is known, and one result of the heuristics. */
+static bool has_part(cudnnBackendAttributeName_t name)
+{
+    return name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG || name == CUDNN_ATTR_ENGINECFG_ENGINE ||
+           name == CUDNN_ATTR_ENGINEHEUR_RESULTS;
+}
+
 cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type, int64_t requested,
                                        int64_t *count, void *elements)
 {
-    static const int64_t workspace = WORKSPACE;
-    int64_t found = type == CUDNN_TYPE_INT64 && requested == 1;
-    (void)descriptor;
-    if (found)
-        memcpy(elements,
-               name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE ? &workspace : &(int64_t){0},
-               sizeof workspace);
+    int64_t found = 0;
+    if (type == CUDNN_TYPE_INT64 && requested == 1) {
+        int64_t value = number(descriptor, name);
+        memcpy(elements, &value, sizeof value);
+        found = 1;
+    } else if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && has_part(name)) {
+        if (requested > 0)
+            inherit(*(cudnnBackendDescriptor_t *)elements, descriptor);
+        found = 1;
+    }
     if (count)
         *count = found;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-/* One algorithm wants much; the others can be had for little. */
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y,
-    cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
-{
-    (void)handle, (void)x, (void)w, (void)conv, (void)y;
-    *bytes = algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT ? LARGE_WORKSPACE : WORKSPACE;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
-    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y, const int requested,
-    int *returned, cudnnConvolutionFwdAlgoPerf_t *results)
-{
-    (void)handle, (void)x, (void)w, (void)conv, (void)y, (void)requested, (void)results;
-    *returned = 0;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-/* Every legacy descriptor is of the same convolution: 64 channels of 32 x 32 to as many, 3 x 3. */
-cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t descriptor, int requested,
-                                         cudnnDataType_t *type, int *dims, int *extents,
-                                         int *strides)
-{
-    static const int extent[] = {1, 64, 32, 32}, stride[] = {65536, 1024, 32, 1};
-    (void)descriptor, (void)requested;
-    *type = CUDNN_DATA_HALF;
-    *dims = 4;
-    memcpy(extents, extent, sizeof extent);
-    memcpy(strides, stride, sizeof stride);
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t descriptor, int requested,
-                                         cudnnDataType_t *type, cudnnTensorFormat_t *format,
-                                         int *dims, int *extents)
-{
-    static const int extent[] = {64, 64, 3, 3};
-    (void)descriptor, (void)requested;
-    *type = CUDNN_DATA_HALF;
-    *format = CUDNN_TENSOR_NCHW;
-    *dims = 4;
-    memcpy(extents, extent, sizeof extent);
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionNdDescriptor(const cudnnConvolutionDescriptor_t descriptor,
-                                              int requested, int *dims, int *padding, int *strides,
-                                              int *dilations, cudnnConvolutionMode_t *mode,
-                                              cudnnDataType_t *compute)
-{
-    static const int ones[] = {1, 1};
-    (void)descriptor, (void)requested;
-    *dims = 2;
-    memcpy(padding, ones, sizeof ones);
-    memcpy(strides, ones, sizeof ones);
-    memcpy(dilations, ones, sizeof ones);
-    *mode = CUDNN_CROSS_CORRELATION;
-    *compute = CUDNN_DATA_FLOAT;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int *groups)
-{
-    (void)descriptor;
-    *groups = 1;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor,
-                                          cudnnMathType_t *math)
-{
-    (void)descriptor;
-    *math = CUDNN_DEFAULT_MATH;
     return CUDNN_STATUS_SUCCESS;
 }

@@ -8,7 +8,8 @@
 enum {
     TILES = 6,
     WORKSPACE = 1000,
-    LIMIT = 64 << 20
+    LIMIT = 64 << 20,
+    ELSEWHERE = 0x40000000
 };
 
 /* A call's launches, as accesses on the stream that was chosen last. */
@@ -18,6 +19,7 @@ static struct gpu {
     int bound, launched, released, lifeboats;
     bool fails; /* its calls count among those that may fail */
     struct cs_addresses at[TILES];
+    intptr_t shift; /* of the operands */
 } gpu_state;
 
 static int gpu_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
@@ -66,7 +68,7 @@ static int gpu_lifeboat(void *ctx)
     CHECK_INT(cs_tensor_span(&g->plan->problem.tensor[CS_Y], &bytes), CS_OK);
     if (g->fails && device_fails())
         return DEVICE_FAILED;
-    device_touch(g->client, (void *)0x200000, bytes, true);
+    device_touch(g->client, (void *)(0x200000 + g->shift), bytes, true);
     g->lifeboats++;
     return 0;
 }
@@ -135,14 +137,37 @@ static struct cs_call call_with(const struct cs_plan *plan, void *stream, bool b
         .stream = stream};
 }
 
+static struct cs_outcome run_call(struct cs_exec *exec, const struct cs_plan *plan,
+                                  const struct cs_call *call, bool fails)
+{
+    intptr_t shift = (intptr_t)call->base.tensor[CS_X] - 0x100000;
+    gpu_state = (struct gpu){.plan = plan,
+                             .client = call->stream,
+                             .chosen = call->stream,
+                             .fails = fails,
+                             .shift = shift};
+    struct cs_outcome outcome = cs_exec_run(exec, plan, &gpu, call);
+    CHECK_INT(gpu_state.released, gpu_state.bound);
+    return outcome;
+}
+
 static struct cs_outcome run(struct cs_exec *exec, const struct cs_plan *plan, void *stream,
                              bool brings, bool fails)
 {
     const struct cs_call call = call_with(plan, stream, brings);
-    gpu_state = (struct gpu){.plan = plan, .client = stream, .chosen = stream, .fails = fails};
-    struct cs_outcome outcome = cs_exec_run(exec, plan, &gpu, &call);
-    CHECK_INT(gpu_state.released, gpu_state.bound);
-    return outcome;
+    return run_call(exec, plan, &call, fails);
+}
+
+/* On other operands than all before. */
+static struct cs_outcome run_elsewhere(struct cs_exec *exec, const struct cs_plan *plan,
+                                       void *stream, bool brings)
+{
+    struct cs_call call = call_with(plan, stream, brings);
+    for (int t = 0; t < CS_OPERANDS; t++)
+        call.base.tensor[t] = (char *)call.base.tensor[t] + ELSEWHERE;
+    if (brings)
+        call.base.workspace = (char *)call.base.workspace + ELSEWHERE;
+    return run_call(exec, plan, &call, false);
 }
 
 /* What the client does before and after a call on its stream: it writes x and the scratch, and
@@ -220,12 +245,9 @@ static void hand_over_is_needed(void)
         cs_arena_reserve(&exec->arena, &fake_device_functions, plan.workspace);
         fake_device.skip_wait = n;
         for (int i = 0; i < 6; i++) {
-            struct cs_call call = call_with(&plan, stream[i % 2], false);
-            for (int t = 0; t < CS_OPERANDS; t++)
-                call.base.tensor[t] = (char *)call.base.tensor[t] + 0x1000000L * (i % 2);
-            gpu_state =
-                (struct gpu){.plan = &plan, .client = stream[i % 2], .chosen = stream[i % 2]};
-            CHECK_INT(cs_exec_run(exec, &plan, &gpu, &call).ran, CS_RAN_TILES);
+            struct cs_outcome got = i % 2 ? run_elsewhere(exec, &plan, stream[1], false)
+                                          : run(exec, &plan, stream[0], false, false);
+            CHECK_INT(got.ran, CS_RAN_TILES);
         }
         if (n == 0) {
             handed_over = fake_device.waits;
@@ -239,44 +261,43 @@ static void hand_over_is_needed(void)
     }
 }
 
+/* The n-th call of everything fails; false if there are fewer. */
+static bool check_failure(int n, bool own, bool capturing, bool elsewhere, double beta)
+{
+    struct cs_plan plan = plan_on(3, beta);
+    struct cs_exec *exec = new_exec(own ? CS_BACKING_OWN : CS_BACKING_CLIENT, plan.workspace);
+    void *stream = device_new_stream(), *other = device_new_stream();
+    if (capturing)
+        (void)device_begin_capture(stream);
+    fake_device.fail_at = n;
+    client_before(stream);
+    struct cs_outcome got = run(exec, &plan, stream, !own, true);
+    bool failed = fake_device.calls >= n;
+    if (got.ran == CS_RAN_TILES)
+        CHECK(got.vendor == 0 && gpu_state.launched == TILES);
+    if (got.ran == CS_RAN_LIFEBOAT) {
+        CHECK(got.vendor == 0 && gpu_state.lifeboats == 1);
+        CHECK(gpu_state.launched == 0 || beta == 0);
+    }
+    if (got.ran == CS_RAN_NOTHING)
+        CHECK_INT(got.vendor, DEVICE_FAILED);
+    /* The stream goes on behind the tiles or the lifeboat. Where neither ended well the operands
+     * are lost, but no scratch that anything may still run in is used again. */
+    fake_device.fail_at = 0;
+    if (got.ran != CS_RAN_NOTHING)
+        client_after(stream);
+    CHECK_INT(run_elsewhere(exec, &plan, elsewhere ? other : stream, !own).vendor, 0);
+    check_sound();
+    CHECK_INT(cs_arena_facts(&exec->arena).used, 0);
+    return failed;
+}
+
 static void no_failure_is_taken_for_success(void)
 {
-    for (int variant = 0; variant < 8; variant++)
-        for (int n = 1;; n++) {
-            bool own = variant & 1, capturing = variant & 2;
-            double beta = variant & 4 ? 1 : 0;
-            struct cs_exec *exec = new_exec(own ? CS_BACKING_OWN : CS_BACKING_CLIENT, LIMIT);
-            struct cs_plan plan = plan_on(3, beta);
-            void *stream = device_new_stream();
-            if (capturing)
-                (void)device_begin_capture(stream);
-            fake_device.fail_at = n;
-            client_before(stream);
-            struct cs_outcome got = run(exec, &plan, stream, !own, true);
-            bool failed = fake_device.calls >= n;
-            if (got.ran == CS_RAN_TILES)
-                CHECK(got.vendor == 0 && gpu_state.launched == TILES);
-            if (got.ran == CS_RAN_LIFEBOAT) {
-                CHECK(got.vendor == 0 && gpu_state.lifeboats == 1);
-                CHECK(gpu_state.launched == 0 || beta == 0);
-            }
-            if (got.ran == CS_RAN_NOTHING)
-                CHECK_INT(got.vendor, DEVICE_FAILED);
-            /* Whatever became of it, the stream goes on behind it, unless joining failed. */
-            fake_device.fail_at = 0;
-            if (got.ran != CS_RAN_NOTHING)
-                client_after(stream);
-            else
-                device_synchronize();
-            CHECK_INT(fake_device.races, 0);
-            /* And the next call is served, in memory that nothing runs in. */
-            got = run(exec, &plan, stream, !own, false);
-            CHECK_INT(got.vendor, 0);
-            CHECK_INT(fake_device.misuses, 0);
-            CHECK_INT(cs_arena_facts(&exec->arena).used, 0);
-            if (!failed)
-                break;
-        }
+    for (int variant = 0; variant < 16; variant++)
+        for (int n = 1;
+             check_failure(n, variant & 1, variant & 2, variant & 4, variant & 8 ? 1 : 0);)
+            n++;
 }
 
 static void fewer_lanes_where_scratch_is_short(void)
@@ -326,8 +347,16 @@ static void scratch_comes_from_where_it_may(void)
             bool served = ours || brings;
             CHECK_INT(got.ran, served ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
             CHECK_INT(fake_device.allocations, ours);
+            check_sound();
         }
-    check_sound();
+    /* Who brings too little is served by nobody else: they know of their scratch. */
+    for (int backing = CS_BACKING_AUTO; backing <= CS_BACKING_CLIENT; backing++) {
+        struct cs_exec *exec = new_exec((enum cs_backing)backing, LIMIT);
+        struct cs_call call = call_with(&plan, device_new_stream(), true);
+        call.brought = WORKSPACE - 1;
+        CHECK_INT(run_call(exec, &plan, &call, false).ran, CS_RAN_LIFEBOAT);
+        CHECK_INT(fake_device.allocations, 0);
+    }
 }
 
 /* A first call inside a capture; its lanes and scratch are the capture's until it is over. */
@@ -352,6 +381,23 @@ static void a_capture(void)
     device_drop_graph(capture);
     CHECK_INT(cs_arena_facts(&exec->arena).captured, 0);
     CHECK_INT(fake_device.misuses, 0);
+}
+
+/* What can no longer become a graph is not begun. */
+static void a_broken_capture(void)
+{
+    struct cs_exec *exec = new_exec(CS_BACKING_OWN, LIMIT);
+    struct cs_plan plan = plan_on(3, 0);
+    void *stream = device_new_stream();
+    uint64_t capture = device_begin_capture(stream);
+    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_TILES);
+    device_break_capture(capture);
+    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_LIFEBOAT);
+    CHECK_INT(gpu_state.bound, 0);
+    CHECK(!device_end_capture(capture));
+    CHECK_INT(run_elsewhere(exec, &plan, stream, false).lanes, 3);
+    CHECK_INT(cs_arena_facts(&exec->arena).captured, 0);
+    check_sound();
 }
 
 static int gpu_launch_staged(void *ctx, int kind, void *launch)
@@ -426,6 +472,7 @@ int main(void)
     TEST(fewer_lanes_where_scratch_is_short);
     TEST(scratch_comes_from_where_it_may);
     TEST(a_capture);
+    TEST(a_broken_capture);
     TEST(copies_are_apart);
     TEST(without_streams_one_lane_in_the_clients_scratch);
     (void)new_exec(CS_BACKING_AUTO, 0);
