@@ -241,7 +241,7 @@ SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libt
 TESTENV  := CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
 # Preloaded into shells and sed, the sanitizer would report their leaks.
 ifneq ($(SAN),)
-TESTENV  += ASAN_OPTIONS=detect_leaks=0
+TESTENV  += ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp
 endif
 RANDOM_N ?= 700
 EVERY    ?= 25

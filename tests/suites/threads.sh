@@ -10,7 +10,7 @@ for api in graph legacy; do
     tests=$((tests + 1))
     SIMDEV_DIR=$PWD/$build/simdev OMP_NUM_THREADS=1 CONVSHIM_CONFIG="policy=fixed;tiles=3;threshold=0" \
         LD_PRELOAD=$(gcc -print-file-name=libtsan.so):$PWD/$build/libconvshim.so \
-        TSAN_OPTIONS="exitcode=66" \
+        TSAN_OPTIONS="exitcode=66:suppressions=$PWD/tests/tsan.supp" \
         scripts/with-simdev -- $build/apps/threads --threads 8 --calls 10000 --api "$api" >"$log" 2>&1
     status=$?
     grep -qE 'convolutions +[0-9]+ calls: [5-9][0-9]{3} rewritten' "$log" || status=1
