@@ -46,21 +46,11 @@ void cs_store_init(struct cs_store *store, const char *path)
         strcpy(store->path, path);
 }
 
-static void forget(struct cs_store *store)
+void cs_store_fini(struct cs_store *store)
 {
     free(store->entry);
     free(store->pool);
     free(store->slot);
-    store->entry = NULL;
-    store->pool = NULL;
-    store->slot = NULL;
-    store->entries = store->entry_room = store->used = store->pool_room = store->slots = 0;
-    store->read = 0;
-}
-
-void cs_store_fini(struct cs_store *store)
-{
-    forget(store);
     pthread_mutex_destroy(&store->lock);
 }
 
@@ -136,16 +126,16 @@ static bool grow_slots(struct cs_store *store)
     return true;
 }
 
-static void remember(struct cs_store *store, const struct cs_store_record *record)
+static void remember(struct cs_store *store, const struct cs_store_record *record, bool noted)
 {
     size_t words = (size_t)record->words;
-    if (store->entries == MOST_ENTRIES || !grow_slots(store) ||
+    if (store->entries == MOST_ENTRIES || find(store, record->key) || !grow_slots(store) ||
         !grow((void **)&store->entry, &store->entry_room, store->entries + 1,
               sizeof *store->entry) ||
         !grow((void **)&store->pool, &store->pool_room, store->used + words, sizeof *store->pool))
         return;
     store->entry[store->entries] =
-        (struct cs_store_entry){record->key, (uint32_t)store->used, (uint32_t)words};
+        (struct cs_store_entry){record->key, (uint32_t)store->used, (uint16_t)words, noted};
     memcpy(store->pool + store->used, record->word, words * sizeof *store->pool);
     store->used += words;
     store->entries++;
@@ -170,7 +160,7 @@ static size_t read_lines(struct cs_store *store, const char *text, size_t length
     for (const char *end; (end = memchr(text + at, '\n', length - at)) != NULL;
          at = (size_t)(end - text) + 1)
         if (cs_store_read_line(text + at, (size_t)(end - text) - at, &record))
-            remember(store, &record);
+            remember(store, &record, false);
     return at;
 }
 
@@ -199,7 +189,7 @@ static void meet(struct cs_store *store, const struct stat *info)
 {
     bool same = store->inode == info->st_ino && store->device == info->st_dev;
     if (!same || info->st_size < store->read) {
-        forget(store);
+        store->read = 0;
         store->inode = info->st_ino;
         store->device = info->st_dev;
     }
@@ -239,11 +229,6 @@ static void refresh(struct cs_store *store)
 
 /* --- to the file ------------------------------------------------------------------------------ */
 
-static bool is_newest(const struct cs_store *store, size_t index)
-{
-    return *slot_of(store, store->entry[index].key) == index + 1;
-}
-
 /* The first of the entries whose newest fit into KEPT_BYTES. */
 static size_t first_kept(const struct cs_store *store)
 {
@@ -252,7 +237,7 @@ static size_t first_kept(const struct cs_store *store)
     size_t bytes = 0, index = store->entries;
     while (index > 0 && bytes <= KEPT_BYTES) {
         index--;
-        if (is_newest(store, index)) {
+        if (!store->entry[index].noted) {
             recall(store, &store->entry[index], &record);
             bytes += cs_store_write_line(&record, line);
         }
@@ -265,7 +250,7 @@ static bool write_entries(const struct cs_store *store, int fd)
     struct cs_store_record record;
     char line[CS_STORE_LINE];
     for (size_t i = first_kept(store); i < store->entries; i++) {
-        if (!is_newest(store, i))
+        if (store->entry[i].noted)
             continue;
         recall(store, &store->entry[i], &record);
         if (!cs_store_write(fd, line, cs_store_write_line(&record, line)))
@@ -316,7 +301,7 @@ void cs_store_each(struct cs_store *store, uint64_t part,
     enter(store, &hold);
     refresh(store);
     for (size_t i = 0; i < store->entries; i++) {
-        if (store->entry[i].key.part[0] != part || !is_newest(store, i))
+        if (store->entry[i].key.part[0] != part)
             continue;
         recall(store, &store->entry[i], &record);
         visit(ctx, &record);
@@ -324,21 +309,37 @@ void cs_store_each(struct cs_store *store, uint64_t part,
     leave(store, &hold);
 }
 
-void cs_store_put(struct cs_store *store, const struct cs_store_record *record)
+static void write_record(struct cs_store *store, const struct cs_store_record *record)
 {
     char line[CS_STORE_LINE];
+    int64_t size = cs_store_append(store->path, line, cs_store_write_line(record, line));
+    if (size < 0)
+        tell(store, errno);
+    if (size > CS_STORE_BYTES)
+        compact(store);
+}
+
+static void add(struct cs_store *store, const struct cs_store_record *record, bool noted)
+{
     struct hold hold;
     if (record->words < 1 || record->words > CS_STORE_WORDS)
         return;
     enter(store, &hold);
     refresh(store);
-    remember(store, record);
-    if (store->path[0]) {
-        int64_t size = cs_store_append(store->path, line, cs_store_write_line(record, line));
-        if (size < 0)
-            tell(store, errno);
-        if (size > CS_STORE_BYTES)
-            compact(store);
+    if (!find(store, record->key)) {
+        remember(store, record, noted);
+        if (store->path[0] && !noted)
+            write_record(store, record);
     }
     leave(store, &hold);
+}
+
+void cs_store_put(struct cs_store *store, const struct cs_store_record *record)
+{
+    add(store, record, false);
+}
+
+void cs_store_note(struct cs_store *store, const struct cs_store_record *record)
+{
+    add(store, record, true);
 }
