@@ -33,6 +33,10 @@ struct cs_policy {
     /* Decide, but leave every call as it is: the report shows what could be saved. */
     bool report_only;
 
+    /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
+     * which of them is taken is measured on the device, where that is possible. */
+    int contenders;
+
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */
     int64_t (*tiles)(const struct cs_limits *limits);

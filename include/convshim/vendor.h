@@ -2,11 +2,11 @@
  * client chose.
  *
  * A kernel is the vendor's plan for one problem, opaque here. Functions may be called from any
- * thread, each vendor value from one at a time. Nothing here touches the device. */
+ * thread, each vendor value from one at a time. Nothing here but `time` touches the device. */
 #ifndef CONVSHIM_VENDOR_H
 #define CONVSHIM_VENDOR_H
 
-#include "convshim/problem.h"
+#include "convshim/plan.h"
 
 /* How far `build` may go from what the client chose. */
 enum cs_latitude {
@@ -35,6 +35,16 @@ struct cs_vendor {
 
     /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
     void (*allow)(void *ctx, enum cs_latitude latitude);
+
+    /* Runs a plan's kinds of tiles on scratch data, one after the other, and waits for them: the
+     * seconds that all tiles take on one lane. Holds up to `limit` bytes of device memory
+     * meanwhile. CS_REFUSED where that cannot be: the client's stream is being captured, memory is
+     * short, plans are not made for the device that is there. NULL: never can. */
+    enum cs_status (*time)(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p);
+
+    /* A number for the model of the device and the version of the vendor's library, the same in
+     * every process; 0: not known. NULL: never is. */
+    int64_t (*model)(void *ctx);
 };
 
 #endif

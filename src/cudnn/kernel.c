@@ -1,5 +1,7 @@
 #include "cudnn/kernel.h"
 
+#include "cudnn/timing.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,8 +271,21 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
     return CS_OK;
 }
 
+static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
+{
+    struct cs_vendor vendor = cs_kernel_vendor(ctx);
+    return cs_timing_plan(ctx, &vendor, plan, limit, seconds_p);
+}
+
+static int64_t model(void *ctx)
+{
+    return cs_timing_model(ctx);
+}
+
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy, allow};
+    return (struct cs_vendor){maker,   compiles, build,     build_lifeboat,
+                              destroy, allow,    time_plan, model};
 }

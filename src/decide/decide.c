@@ -1,6 +1,7 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
+#include "decide/contest.h"
 #include "decide/search.h"
 
 enum {
@@ -238,9 +239,10 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
-                             const struct cs_policy *policy, const struct cs_limits *limits,
-                             const struct cs_vendor *vendor)
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
     if (within_threshold(wanted, tiles, limits))
@@ -251,6 +253,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .vendor = vendor,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
+        .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
     list_untiled(&search, wanted);
     enum cs_status status = list_lanes(&search, tiles, limits);
@@ -266,6 +269,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
             return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
         best = pick(&search, policy, limits);
     }
+    best = cs_contest(&search, policy, limits, referee, best);
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 
@@ -285,4 +289,11 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     }
     decision.asked = search.asked;
     return decision;
+}
+
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+                             const struct cs_policy *policy, const struct cs_limits *limits,
+                             const struct cs_vendor *vendor)
+{
+    return cs_decide_judged(problem, wanted, policy, limits, vendor, NULL);
 }

@@ -37,4 +37,11 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
 
+/* The same with somebody who compares the best few, for policies that want that; NULL: nobody. */
+struct cs_referee;
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "decide/memo.h"
+#include "shim/measure.h"
 #include <stdlib.h>
 
 static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *request)
@@ -24,7 +25,10 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
                 request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    decision = cs_decide(&request->problem, request->wanted, cs->policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    decision =
+        cs_decide_judged(&request->problem, request->wanted, cs->policy, &limits, vendor, &referee);
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_put(&cs->memo, key, &decision);

@@ -67,6 +67,7 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
     cs_vendor_fork(true);
     pthread_mutex_lock(&instance->memo.lock);
+    pthread_mutex_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
@@ -77,6 +78,7 @@ static void after_fork(bool child)
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
+    pthread_mutex_unlock(&instance->store.lock);
     pthread_mutex_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
     pthread_mutex_unlock(&lock);
@@ -132,6 +134,9 @@ static void configure(struct cs *cs)
 
 static void provide(struct cs *cs)
 {
+    char place[CS_STORE_PATH];
+    cs_store_place(place);
+    cs_store_init(&cs->store, place);
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(&cs->config));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

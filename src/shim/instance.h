@@ -5,6 +5,7 @@
 
 #include "account/account.h"
 #include "config/config.h"
+#include "config/store.h"
 #include "convshim/policy.h"
 #include "decide/memo.h"
 #include "exec/exec.h"
@@ -17,6 +18,7 @@ struct cs {
     const struct cs_policy *policy;
     struct cs_limits limits;
     struct cs_memo memo;
+    struct cs_store store; /* what earlier runs have measured */
     struct cs_account account;
     struct cs_exec exec;
     struct cs_turns turns;
