@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum {
+    LITTLE = 16 << 20,
     FORMAT = 1, /* of the words below; another number forgets what was measured */
     TILING_WORDS = 2 * CS_MAX_CUTS + 1,
     WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
@@ -63,13 +64,14 @@ static int named(const struct cs_store_record *record, const struct cs_candidate
 }
 
 /* The most that scratch data may take: what the call itself wanted, which is mostly about as much
- * as the operands, and twice what its tiles may have. */
+ * as the operands, and twice what its tiles may have. A little is always to be had. */
 static int64_t most_scratch(const struct cs_measure *measure)
 {
     int64_t tiles, most;
-    bool fits = cs_mul(measure->limits->workspace, 2, &tiles) &&
-                cs_add(measure->request->wanted, tiles, &most);
-    return fits ? most : INT64_MAX;
+    if (!cs_mul(measure->limits->workspace, 2, &tiles) ||
+        !cs_add(measure->request->wanted, tiles, &most))
+        return INT64_MAX;
+    return most > LITTLE ? most : LITTLE;
 }
 
 static enum cs_status time_one(const struct cs_measure *measure,

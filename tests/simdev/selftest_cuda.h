@@ -44,6 +44,10 @@
     C(cuEventRecord, (CUevent, CUstream))                                                          \
     C(cuEventQuery, (CUevent))                                                                     \
     C(cuEventSynchronize, (CUevent))                                                               \
+    C(cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
+    C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
+    C(cuCtxGetDevice, (CUdevice *))                                                                \
+    C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
     C(cuUserObjectCreate, (CUuserObject *, void *, CUhostFn, unsigned, unsigned))                  \
