@@ -37,6 +37,9 @@ struct cs_policy {
      * which of them is taken is measured on the device, where that is possible. */
     int contenders;
 
+    /* limits->workspace is each call site's share of a total for the program. */
+    bool divides;
+
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */
     int64_t (*tiles)(const struct cs_limits *limits);

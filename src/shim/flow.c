@@ -25,6 +25,9 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
                 request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
+    if (cs->policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, cs->policy, &limits, vendor);
     struct cs_measure measure = {&cs->store, request, vendor, &limits};
     const struct cs_referee referee = cs_measure_referee(&measure);
     decision =

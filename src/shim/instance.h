@@ -10,6 +10,7 @@
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/turns.h"
+#include "shim/budget.h"
 
 #define CS_VERSION "0.1.0"
 
@@ -19,6 +20,7 @@ struct cs {
     struct cs_limits limits;
     struct cs_memo memo;
     struct cs_store store; /* what earlier runs have measured */
+    struct cs_budget budget;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_turns turns;

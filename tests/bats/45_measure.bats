@@ -10,10 +10,10 @@ export SIMDEV_PLANNING=rule
 CONFIG="policy=measure;workspace=16KiB"
 program=("$APPS/conv_random" --api both --count 12 --seed 36 --dtype f32)
 
-# measure [COMMAND]: under the policy, with a line for whatever is measured; results as without the library.
+# Under the policy, with a line for whatever is measured; results as without the library.
 measure()
 {
-    CONVSHIM_LOG=debug CONVSHIM_CONFIG=$CONFIG shimmed "${@:-${program[@]}}" --dump shimmed.bin
+    CONVSHIM_LOG=debug CONVSHIM_CONFIG=$CONFIG shimmed "${program[@]}" --dump shimmed.bin
     expect_status 0
     expect_no_violation shimmed
     [ ! -f plain.bin ] || "$APPS/compare" --rel 1e-5 --abs 2e-4 plain.bin shimmed.bin >compare.out 2>&1 ||
