@@ -25,22 +25,18 @@ void cs_budget_init(struct cs_budget *budget, int64_t total, uint64_t program)
 /* --- what is remembered ------------------------------------------------------------------------
  */
 
-/* Everything that a site's offers depend on; the model is 0 where it is not known, which separates
- * those. */
-static uint64_t site_of(const struct cs_request *request, const struct cs_vendor *vendor)
+/* A program's sites on one model of device (0: not known): what it has run elsewhere or under other
+ * options needs nothing here. The second part is the site's own. */
+static struct cs_store_key key_of(const struct cs_budget *budget, const struct cs_request *request,
+                                  const struct cs_limits *limits, const struct cs_vendor *vendor)
 {
-    struct cs_key key;
-    int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
-    cs_key_make(&request->problem, &request->engine, request->wanted, 0, model, &key);
-    return cs_store_key(key.word, key.words).part[1];
-}
-
-/* Offers under other options are other offers. */
-static uint64_t part_of(const struct cs_budget *budget, const struct cs_limits *limits)
-{
-    const int64_t words[] = {FORMAT, (int64_t)budget->program, limits->workspace, limits->lanes,
-                             limits->lent};
-    return cs_store_key(words, sizeof words / sizeof *words).part[0];
+    struct cs_key site;
+    const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
+    const int64_t words[] = {
+        FORMAT, (int64_t)budget->program, model, limits->workspace, limits->lanes, limits->lent};
+    cs_key_make(&request->problem, &request->engine, request->wanted, 0, 0, &site);
+    return (struct cs_store_key){{cs_store_key(words, sizeof words / sizeof *words).part[0],
+                                  cs_store_key(site.word, site.words).part[1]}};
 }
 
 static void write_offers(struct cs_store *store, struct cs_store_key key,
@@ -163,7 +159,7 @@ int64_t cs_budget_limit(struct cs_budget *budget, struct cs_store *store,
                         const struct cs_limits *limits, const struct cs_vendor *vendor)
 {
     struct cs_offer offer[CS_MAX_OFFERS];
-    const struct cs_store_key key = {{part_of(budget, limits), site_of(request, vendor)}};
+    const struct cs_store_key key = key_of(budget, request, limits, vendor);
     int64_t limit;
     pthread_mutex_lock(&budget->lock);
     if (!budget->begun)

@@ -21,6 +21,14 @@ static char path[300], log_path[320];
 static struct fake fake;
 static const struct cs_limits limits = {.workspace = INT64_C(1) << 40};
 
+static int64_t model_number; /* of the device */
+
+static int64_t fake_model(void *ctx)
+{
+    (void)ctx;
+    return model_number;
+}
+
 static struct cs_vendor vendor_of(struct fake *of)
 {
     return (struct cs_vendor){.ctx = of,
@@ -28,7 +36,8 @@ static struct cs_vendor vendor_of(struct fake *of)
                               .build = fake_build,
                               .lifeboat = fake_lifeboat,
                               .destroy = fake_destroy,
-                              .allow = fake_allow};
+                              .allow = fake_allow,
+                              .model = fake_model};
 }
 
 static const struct cs_policy *policy(void)
@@ -320,12 +329,34 @@ static void what_is_the_same(void)
     CHECK(knows(total, PROGRAM, &limits, &request));
     CHECK(knows(total / 2, PROGRAM, &limits, &request));
     CHECK(!knows(total, PROGRAM + 1, &limits, &request));
+    model_number = 5;
+    CHECK(!knows(total, PROGRAM, &limits, &request));
+    model_number = 0;
     other.workspace--;
     CHECK(!knows(total, PROGRAM, &other, &request));
     request.engine.index++;
     CHECK(!knows(total, PROGRAM, &limits, &request));
     request.wanted++;
     CHECK(!knows(total, PROGRAM, &limits, &request));
+}
+
+/* What was run on another device takes nothing of the total on this one. */
+static void another_device(void)
+{
+    struct rng rng = {SEED};
+    struct process process;
+    int64_t bytes, cost, total;
+    make_sites(&rng);
+    unlink(path);
+    total = sum_of(false) - 1;
+    for (model_number = 1; model_number <= 3; model_number++)
+        for (int run = 0; run < 2; run++) {
+            start(&process, total, PROGRAM);
+            run_program(&process, 0, &bytes, &cost);
+            CHECK(run == 0 || cost == cheapest(0, total));
+            end(&process);
+        }
+    model_number = 0;
 }
 
 /* Records that are no offers, under keys of this program's. */
@@ -422,6 +453,7 @@ int main(void)
     TEST(too_small);
     TEST(a_new_site);
     TEST(what_is_the_same);
+    TEST(another_device);
     TEST(strange_records);
     TEST(threads_get_one_answer);
     TEST(programs);
