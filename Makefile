@@ -198,9 +198,10 @@ gpu: lib $(simdev) $(gpu)
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 benches := $(addprefix $(B)/bench/,bench decide repeat)
-null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o rest.o)
+idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
+null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
 
-$(null): INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(B)/obj/tests/bench/repeat.o: INCLUDES := $(PURE) -Itests/unit
 
@@ -208,8 +209,10 @@ $(B)/bench/libcudnn.so.9: $(null) tests/simdev/cudnn.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
 	-o $@ $(null)
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn
+$(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
+$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
 $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
 	-L$(B)/simdev -lcudnn -lcudart -lm
@@ -258,7 +261,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) tsan
+test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.

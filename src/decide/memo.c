@@ -7,19 +7,22 @@ static uint64_t mix(uint64_t hash, int64_t word)
     return hash ^ hash >> 32;
 }
 
-/* Four chains side by side: the multiplications of one alone would be most of what a repeated
- * decision costs. */
+/* Four chains side by side, each in a register: the multiplications of one alone would be most of
+ * what a repeated decision costs. */
 static uint64_t hash_words(const int64_t *words, int count)
 {
-    uint64_t chain[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu,
-                         0x2545f4914f6cdd1du};
+    uint64_t a = 0x9e3779b97f4a7c15u, b = 0xbf58476d1ce4e5b9u, c = 0x94d049bb133111ebu,
+             d = 0x2545f4914f6cdd1du;
     int i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (int j = 0; j < 4; j++)
-            chain[j] = mix(chain[j], words[i + j]);
+    for (; i + 4 <= count; i += 4) {
+        a = mix(a, words[i]);
+        b = mix(b, words[i + 1]);
+        c = mix(c, words[i + 2]);
+        d = mix(d, words[i + 3]);
+    }
     for (; i < count; i++)
-        chain[0] = mix(chain[0], words[i]);
-    return mix(mix(mix(chain[0], (int64_t)chain[1]), (int64_t)chain[2]), (int64_t)chain[3]);
+        a = mix(a, words[i]);
+    return mix(mix(mix(a, (int64_t)b), (int64_t)c), (int64_t)d);
 }
 
 void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
