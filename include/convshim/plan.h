@@ -26,6 +26,7 @@ enum cs_axis {
 
 enum {
     CS_MAX_CUTS = 2,
+    CS_MAX_RUNS = 4,
     CS_MAX_KINDS = 16,
     CS_MAX_TILES = 1024,
     CS_MAX_LANES = 8,
@@ -33,12 +34,23 @@ enum {
     CS_SCRATCH_ALIGNMENT = 256 /* of the parts of a plan's scratch, bytes */
 };
 
+/* Consecutive tiles of one size. */
+struct cs_run {
+    int64_t step;              /* elements a tile */
+    int64_t tiles;             /* at least 1 */
+    enum cs_latitude latitude; /* of their engine */
+};
+
 /* How to cut: CS_AXIS_NONE in both places leaves the problem whole, in the second place it is one
- * cut alone. */
+ * cut alone. The first cut may begin with runs of tiles of other sizes; what they leave is cut by
+ * its step. */
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
     int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
     int lanes;                 /* tiles that may run at once; 0 is 1 */
+    enum cs_latitude latitude; /* of the tiles' engine, but in runs */
+    int runs;                  /* mostly 0 */
+    struct cs_run run[CS_MAX_RUNS - 1];
 };
 
 /* What the tiles of one kind along one cut have in common. */
@@ -48,26 +60,30 @@ struct cs_slice {
                           count unless the axis is spatial */
     int64_t pre, post; /* padding along the axis */
     bool accumulates;  /* added to what is there, the client's or an earlier tile's: beta is 1 */
+    enum cs_latitude latitude;
     int64_t alignment[CS_MAX_TENSORS]; /* what all of these tiles keep of the whole's */
 };
 
 struct cs_cut {
     enum cs_axis axis;
-    int64_t head; /* elements in the first range */
-    int64_t step; /* in every other but the last, which takes the rest */
-    int64_t tiles;
+    int runs;
+    struct cs_run run[CS_MAX_RUNS + 1]; /* one after the other; the last range takes the rest,
+                                           whatever its run says */
+    int64_t tiles;                      /* of all runs */
     int64_t slices;
     uint8_t slice_of[CS_MAX_TILES];
     struct cs_slice slice[CS_MAX_KINDS];
 };
 
 struct cs_kind {
-    int64_t tiles;     /* how many tiles are of this kind */
-    int64_t workspace; /* bytes that the vendor asks for; 0 until it was asked */
+    int64_t tiles;             /* how many tiles are of this kind */
+    int64_t workspace;         /* bytes that the vendor asks for; 0 until it was asked */
+    enum cs_latitude latitude; /* that its kernel is built with */
 };
 
 struct cs_plan {
     struct cs_problem problem; /* the whole */
+    struct cs_tiling tiling;   /* it was cut by, with the steps and lanes that it has */
     int cuts;                  /* 0: the whole problem in one launch */
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
@@ -103,6 +119,9 @@ const char *cs_axis_name(enum cs_axis axis);
 /* "-", "H", "KC". */
 const char *cs_tiling_name(const struct cs_tiling *tiling);
 
+/* True if both cut alike, on as many lanes. */
+bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
+
 /* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
@@ -121,9 +140,6 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
  * give less than two tiles; CS_OVERFLOW. *plan holds nothing of use unless CS_OK. */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
-
-/* The tiling of a plan, with the steps as they were rounded. */
-struct cs_tiling cs_plan_tiling(const struct cs_plan *plan);
 
 /* Kind `kind` of [0, plan->kinds) as a convolution of its own: the client's strides (but for a
  * staged filter), true alignments. */

@@ -8,22 +8,15 @@
 
 #include "convshim/problem.h"
 
-/* How far `build` may go from what the client chose. */
-enum cs_latitude {
-    CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
-    CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
-    CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
-    CS_LATITUDES
-};
-
 struct cs_vendor {
     void *ctx;
     bool compiles; /* the client's engine is compiled for every plan, which takes up to seconds */
+    bool rigid;    /* no latitude but CS_CLIENTS_KNOBS is understood */
 
-    /* Builds the client's own engine for `problem`. The caller owns the kernel. CS_REFUSED if the
-     * engine does not take the problem. */
-    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p);
+    /* Builds the client's own engine, or as far from it as `latitude` allows, for `problem`. The
+     * caller owns the kernel. CS_REFUSED if that does not take the problem. */
+    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p);
 
     /* Builds the lifeboat: any engine that runs the client's whole problem in at most `limit`
      * bytes. */
@@ -32,9 +25,6 @@ struct cs_vendor {
     /* Destroys a kernel of either kind; NULL is allowed. Needs no ctx: kernels outlive the vendor
      * value. */
     void (*destroy)(void *kernel);
-
-    /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
-    void (*allow)(void *ctx, enum cs_latitude latitude);
 };
 
 #endif

@@ -141,10 +141,10 @@ static enum cs_status build_near(const struct cs_maker *maker, const struct cs_p
 }
 
 static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
-                                 void **kernel_p, int64_t *workspace_p)
+                                 enum cs_latitude latitude, void **kernel_p, int64_t *workspace_p)
 {
     const struct cs_engine plain = {.index = maker->engine.index};
-    switch (maker->latitude) {
+    switch (latitude) {
     case CS_ENGINE_DEFAULTS:
         return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
     case CS_ENGINE_ALIKE:
@@ -152,12 +152,6 @@ static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_p
     default:
         return build_near(maker, problem, kernel_p, workspace_p);
     }
-}
-
-static void allow(void *ctx, enum cs_latitude latitude)
-{
-    struct cs_maker *maker = ctx;
-    maker->latitude = latitude;
 }
 
 /* A legacy descriptor of a filter's elements, as the copies take it. */
@@ -200,13 +194,13 @@ static enum cs_status add_stage(const struct cs_maker *maker, const struct cs_pr
     return status;
 }
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p)
 {
     const struct cs_maker *maker = ctx;
     void *kernel;
     int64_t workspace;
-    enum cs_status status = build_plan(maker, problem, &kernel, &workspace);
+    enum cs_status status = build_plan(maker, problem, latitude, &kernel, &workspace);
     if (status != CS_OK)
         return status;
     if (is_staged(maker, problem))
@@ -272,5 +266,9 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy, allow};
+    return (struct cs_vendor){.ctx = maker,
+                              .compiles = compiles,
+                              .build = build,
+                              .lifeboat = build_lifeboat,
+                              .destroy = destroy};
 }

@@ -11,7 +11,6 @@ struct cs_maker {
     struct cs_target target;   /* target.device is owned */
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
-    enum cs_latitude latitude; /* how far plans may go from it */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

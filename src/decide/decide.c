@@ -76,19 +76,17 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     const struct cs_vendor *vendor = search->vendor;
     enum cs_probed probed;
     int64_t bytes;
-    if (!vendor->allow || vendor->compiles)
+    if (vendor->rigid || vendor->compiles)
         return CS_OK;
     search->latitude = CS_ENGINE_DEFAULTS;
     search->lanes = 1;
     search->asks_left += CS_LATITUDE_ASKS;
     search->asks_kept = 1;
-    vendor->allow(vendor->ctx, search->latitude);
     enum cs_status status = list_tilings(search, 0);
     if (status != CS_OK || search->candidates > 1)
         return status;
     search->latitude = CS_ENGINE_ALIKE;
     search->asks_left = 1;
-    vendor->allow(vendor->ctx, search->latitude);
     return cs_search_probe(search, &whole, &probed, &bytes);
 }
 
@@ -276,7 +274,6 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .wanted = wanted,
         .told = wanted,
         .scratch = best->workspace,
-        .latitude = search.latitude,
     };
     if (!policy->report_only) {
         decision.reason = find_lifeboat(&search, limits, &decision);

@@ -18,7 +18,6 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
-    enum cs_latitude latitude; /* that the tiling was found with */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 

@@ -30,7 +30,8 @@ static enum cs_status ask(struct cs_search *search, int64_t kind)
     search->asks_left--;
     search->asked++;
     cs_plan_problem(&search->plan, kind, &problem);
-    enum cs_status status = vendor->build(vendor->ctx, &problem, &kernel, &workspace);
+    enum cs_status status =
+        vendor->build(vendor->ctx, &problem, search->plan.kind[kind].latitude, &kernel, &workspace);
     if (status != CS_OK)
         return status == CS_NOMEM ? CS_NOMEM : CS_REFUSED;
     vendor->destroy(kernel);
@@ -93,7 +94,7 @@ static void list(struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
     search->candidate[search->candidates++] = (struct cs_candidate){
-        .tiling = cs_plan_tiling(plan),
+        .tiling = plan->tiling,
         .tiles = plan->tiles,
         .kinds = plan->kinds,
         .workspace = plan->workspace,
@@ -109,6 +110,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
     struct cs_plan *plan = &search->plan;
     struct cs_tiling beside = *tiling;
     beside.lanes = search->lanes;
+    beside.latitude = search->latitude;
     enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
     *probed_p = CS_HOLE;
     if (status != CS_OK) {

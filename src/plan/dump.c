@@ -27,19 +27,24 @@ static void put_extents(struct text *text, const char *before, const struct cs_t
         (long long)dims[CS_D], (long long)dims[CS_H], (long long)dims[CS_W]);
 }
 
+static void put_runs(struct text *text, const struct cs_cut *cut)
+{
+    for (int i = 0; i < cut->runs; i++)
+        put(text, "%s%lldx%lld", i ? "+" : " by ", (long long)cut->run[i].tiles,
+            (long long)cut->run[i].step);
+}
+
 static void put_head(struct text *text, const struct cs_plan *plan)
 {
     const struct cs_problem *problem = &plan->problem;
-    const struct cs_tiling tiling = cs_plan_tiling(plan);
     put(text, "%s", cs_direction_name(problem->direction));
     put_extents(text, " x ", &problem->tensor[CS_X]);
     put_extents(text, " w ", &problem->tensor[CS_FILTER]);
     put_extents(text, " y ", &problem->tensor[CS_Y]);
     put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
-        cs_problem_layout(problem), cs_tiling_name(&tiling));
+        cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
     for (int c = 0; c < plan->cuts; c++)
-        put(text, " head %lld step %lld", (long long)plan->cut[c].head,
-            (long long)plan->cut[c].step);
+        put_runs(text, &plan->cut[c]);
     put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld halo %lld\n",
         (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
         (long long)plan->staged, (long long)plan->halo);

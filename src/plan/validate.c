@@ -300,11 +300,24 @@ static bool tiles_valid(const struct cs_plan *plan)
     return outer.next == ways[0].extent && halo_valid(plan, ways, &readings);
 }
 
+static bool runs_valid(const struct cs_cut *cut)
+{
+    int64_t tiles = 0;
+    if (cut->runs < 1 || cut->runs > CS_MAX_RUNS + 1)
+        return false;
+    for (int i = 0; i < cut->runs; i++) {
+        if (cut->run[i].step < 1 || cut->run[i].tiles < 1 || cut->run[i].tiles > CS_MAX_TILES)
+            return false;
+        tiles += cut->run[i].tiles;
+    }
+    return tiles == cut->tiles;
+}
+
 static bool cut_valid(const struct cs_problem *whole, const struct cs_cut *cut)
 {
     if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(whole, cut->axis) < 2 || cut->tiles < 2 ||
         cut->tiles > CS_MAX_TILES || cut->slices < 1 || cut->slices > CS_MAX_KINDS ||
-        cut->head < 1 || cut->step < 1)
+        !runs_valid(cut))
         return false;
     for (int64_t i = 0; i < cut->tiles; i++)
         if (cut->slice_of[i] >= cut->slices)
@@ -343,7 +356,8 @@ static bool kinds_valid(const struct cs_plan *plan)
         counted[tile.kind]++;
     }
     for (int64_t i = 0; i < plan->kinds; i++)
-        if (plan->kind[i].tiles < 1 || plan->kind[i].tiles != counted[i])
+        if (plan->kind[i].tiles < 1 || plan->kind[i].tiles != counted[i] ||
+            (unsigned)plan->kind[i].latitude >= CS_LATITUDES)
             return false;
     return true;
 }

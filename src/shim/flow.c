@@ -65,8 +65,8 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_
     for (int64_t i = 0; i < plan->kinds; i++) {
         struct cs_problem kind;
         cs_plan_problem(plan, i, &kind);
-        enum cs_status status =
-            vendor->build(vendor->ctx, &kind, &rewrite->kernel[i], &plan->kind[i].workspace);
+        enum cs_status status = vendor->build(vendor->ctx, &kind, plan->kind[i].latitude,
+                                              &rewrite->kernel[i], &plan->kind[i].workspace);
         if (status != CS_OK)
             return status;
     }
@@ -108,9 +108,6 @@ static enum cs_status build_tiles(const struct cs_request *request,
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
-    /* As it was when the tiling was found, whatever has been allowed since. */
-    if (vendor->allow)
-        vendor->allow(vendor->ctx, decision->latitude);
     enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
         status = build_kernels(rewrite, vendor);

@@ -51,9 +51,10 @@ static enum cs_status make_kernel(struct fake *f, int64_t bytes, void **kernel_p
     return CS_OK;
 }
 
-static enum cs_status fake_build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                                 int64_t *workspace_p)
+static enum cs_status fake_build(void *ctx, const struct cs_problem *problem,
+                                 enum cs_latitude latitude, void **kernel_p, int64_t *workspace_p)
 {
+    (void)latitude;
     CHECK_INT(cs_problem_check(problem), CS_OK);
     return make_kernel(ctx, workspace_of(problem), kernel_p, workspace_p);
 }
@@ -168,7 +169,7 @@ static struct answer prepare(struct cs *cs, const struct cs_request *request)
     struct answer answer = {.reason = verdict.reason, .told = verdict.told, .calls = fake.calls};
     check_verdict(cs, request, &verdict);
     if (verdict.rewrite) {
-        answer.tiling = cs_plan_tiling(&verdict.rewrite->plan);
+        answer.tiling = verdict.rewrite->plan.tiling;
         answer.tiles = verdict.rewrite->plan.tiles;
         answer.kinds = verdict.rewrite->plan.kinds;
     }
