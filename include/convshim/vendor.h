@@ -7,6 +7,7 @@
 #define CONVSHIM_VENDOR_H
 
 #include "convshim/problem.h"
+#include "convshim/profile.h"
 
 struct cs_vendor {
     void *ctx;
@@ -25,6 +26,9 @@ struct cs_vendor {
     /* Destroys a kernel of either kind; NULL is allowed. Needs no ctx: kernels outlive the vendor
      * value. */
     void (*destroy)(void *kernel);
+
+    /* The device that plans are for, valid as long as ctx. NULL: unknown. */
+    const struct cs_profile *profile;
 };
 
 #endif

@@ -10,12 +10,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SPIKES = 10,
-    REASON = 26 /* columns that long shapes leave to a reason */
+    REASONS = 12, /* lines of them, the rest in one */
+    REASON = 26   /* columns that long shapes leave to a reason */
 };
 
 /* Head, calls, two of what bypasses, workspace, launches, five of own scratch, turns, heading and
  * rest of the spikes. */
-_Static_assert(CS_REASONS - 1 + SPIKES + 14 <= LINES, "the reasons no longer fit the summary");
+_Static_assert(REASONS + SPIKES + 14 <= LINES, "the summary is too long");
 
 struct text {
     char *to;
@@ -301,26 +302,36 @@ static void append_calls(struct text *text, const struct cs_account *account, in
            (long long)account->rewritten, passed);
 }
 
+static enum cs_reason most_frequent(const int64_t left[CS_REASONS])
+{
+    int most = CS_REASON_NONE;
+    for (int i = 1; i < CS_REASONS; i++)
+        if (left[i] > (most ? left[most] : 0))
+            most = i;
+    return (enum cs_reason)most;
+}
+
 /* The reasons, most frequent first. */
 static void append_passed(struct text *text, const struct cs_account *account, int width)
 {
-    int64_t left[CS_REASONS];
-    for (int i = 0; i < CS_REASONS; i++)
+    int64_t left[CS_REASONS], others = 0;
+    int kinds = 0;
+    for (int i = 0; i < CS_REASONS; i++) {
         left[i] = account->passed[i];
-    const char *label = "passed on";
-    for (;;) {
-        int most = 0;
-        for (int i = 1; i < CS_REASONS; i++) {
-            if (left[i] > (most ? left[most] : 0))
-                most = i;
-        }
-        if (!most)
-            break;
-        append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
-               cs_reason_text((enum cs_reason)most));
-        left[most] = 0;
-        label = "";
+        kinds += i != CS_REASON_NONE && left[i] > 0;
     }
+    int lines = kinds > REASONS ? REASONS - 1 : kinds;
+    for (int line = 0; line < lines; line++) {
+        enum cs_reason most = most_frequent(left);
+        append(text, "%-*s%*lld %s", LABEL, line ? "" : "passed on", width, (long long)left[most],
+               cs_reason_text(most));
+        left[most] = 0;
+    }
+    for (int i = 1; i < CS_REASONS; i++)
+        others += left[i];
+    if (others > 0)
+        append(text, "%-*s%*lld for %d other reasons", LABEL, "", width, (long long)others,
+               kinds - lines);
 }
 
 static void append_bypass(struct text *text, const char *objects)

@@ -1,14 +1,14 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
-#include "decide/search.h"
+#include "decide/explore.h"
 
 enum {
     LIFEBOAT_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
     COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - LIFEBOAT_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - LIFEBOAT_ASKS
 };
 
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
@@ -21,6 +21,15 @@ static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limi
     return wanted <= threshold;
 }
 
+static double untiled_seconds(struct cs_search *search, int64_t wanted)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    if (cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+        return 0;
+    search->plan.kind[0].workspace = wanted;
+    return cs_search_seconds(search);
+}
+
 static void list_untiled(struct cs_search *search, int64_t wanted)
 {
     search->candidate[search->candidates++] = (struct cs_candidate){
@@ -28,6 +37,8 @@ static void list_untiled(struct cs_search *search, int64_t wanted)
         .tiles = 1,
         .kinds = 1,
         .workspace = wanted,
+        .wanted = wanted,
+        .seconds = untiled_seconds(search, wanted),
     };
 }
 
@@ -90,21 +101,6 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     return cs_search_probe(search, &whole, &probed, &bytes);
 }
 
-static const struct cs_candidate *
-pick(const struct cs_search *search, const struct cs_policy *policy, const struct cs_limits *limits)
-{
-    const struct cs_candidate *best = NULL;
-    double least = 0;
-    for (int i = 0; i < search->candidates; i++) {
-        double cost = policy->cost(&search->candidate[i], limits);
-        if (__builtin_isfinite(cost) && (!best || cost < least)) {
-            best = &search->candidate[i];
-            least = cost;
-        }
-    }
-    return best;
-}
-
 static enum cs_reason reason_untiled(const struct cs_search *search,
                                      const struct cs_candidate *best, int64_t wanted,
                                      const struct cs_limits *limits)
@@ -115,7 +111,7 @@ static enum cs_reason reason_untiled(const struct cs_search *search,
         return CS_REASON_VENDOR;
     if (search->candidates == 1 && search->asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
-    return CS_REASON_NO_TILING;
+    return search->candidates > 1 ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 static enum cs_status try_lifeboat(struct cs_search *search, int64_t limit, int64_t *workspace_p)
@@ -236,6 +232,23 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
+/* Picks, and looks beyond the fewest tiles where the policy or its pick asks for it. */
+static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
+                           const struct cs_limits *limits, const struct cs_candidate **best_p)
+{
+    const struct cs_candidate *best = cs_explore_best(search, policy, limits);
+    int listed = search->candidates;
+    enum cs_status status = CS_OK;
+    if (policy->explores && tiles == 0 && !search->vendor->compiles) {
+        status = cs_explore(search, policy, limits);
+    } else if (!policy->explores && best && may_gain(search, best, tiles, limits)) {
+        const struct cs_candidate alone = *best;
+        status = list_beside(search, &alone);
+    }
+    *best_p = search->candidates == listed ? best : cs_explore_best(search, policy, limits);
+    return status;
+}
+
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor)
@@ -257,13 +270,9 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
-    const struct cs_candidate *best = pick(&search, policy, limits);
-    if (best && may_gain(&search, best, tiles, limits)) {
-        const struct cs_candidate alone = *best;
-        if (list_beside(&search, &alone) != CS_OK)
-            return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
-        best = pick(&search, policy, limits);
-    }
+    const struct cs_candidate *best;
+    if (pick(&search, policy, tiles, limits, &best) != CS_OK)
+        return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 

@@ -28,9 +28,10 @@ struct cs_decision {
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
  * `wanted` is ever taken. */
 enum {
-    CS_MAX_ASKS = 96,
+    CS_MAX_ASKS = 108,
     CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
-    CS_LANE_ASKS = 24      /* for another number of lanes */
+    CS_LANE_ASKS = 24,     /* for another number of lanes */
+    CS_EXPLORE_ASKS = 12   /* for policies that explore */
 };
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,

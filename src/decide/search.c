@@ -1,6 +1,7 @@
 #include "decide/search.h"
 
 #include "base/checked.h"
+#include "decide/cost.h"
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
@@ -90,15 +91,23 @@ int64_t cs_search_most(const struct cs_search *search)
     return most;
 }
 
-static void list(struct cs_search *search)
+double cs_search_seconds(const struct cs_search *search)
+{
+    const struct cs_profile *profile = search->vendor->profile;
+    return profile ? cs_cost_of(&search->plan, profile).seconds : 0;
+}
+
+struct cs_candidate cs_search_candidate(const struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
-    search->candidate[search->candidates++] = (struct cs_candidate){
+    return (struct cs_candidate){
         .tiling = plan->tiling,
         .tiles = plan->tiles,
         .kinds = plan->kinds,
         .workspace = plan->workspace,
         .halo = plan->halo,
+        .wanted = search->wanted,
+        .seconds = cs_search_seconds(search),
     };
 }
 
@@ -132,7 +141,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
             return CS_OK;
         }
     }
-    list(search);
+    search->candidate[search->candidates++] = cs_search_candidate(search);
     *probed_p = CS_FITS;
     return CS_OK;
 }

@@ -25,7 +25,8 @@ struct fake {
     bool lifeboat_exceeds; /* it tells more than it was allowed */
     int64_t stubborn;      /* what every plan needs with less latitude than `helps`; 0: not so */
     enum cs_latitude helps;
-    int64_t alike; /* what an engine alike needs, if that is what helps */
+    const struct cs_profile *profile; /* the device */
+    int64_t alike;                    /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
 };
 
@@ -113,7 +114,8 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
                                .rigid = fake->stubborn == 0,
                                .build = fake_build,
                                .lifeboat = fake_lifeboat,
-                               .destroy = fake_destroy};
+                               .destroy = fake_destroy,
+                               .profile = fake->profile};
     fake->calls = fake->live = 0;
     struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
