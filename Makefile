@@ -249,6 +249,7 @@ endif
 RANDOM_N ?= 700
 EVERY    ?= 25
 SEEDS    ?= 240
+DIRECTIONS ?= forward
 JOBS     ?= 2
 
 # The GPU suite preloads the library into programs that no sanitizer's runtime comes first in.
@@ -256,6 +257,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
+            caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='tests/gpu/test_compare.py' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
@@ -268,6 +270,7 @@ test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
+test-all: DIRECTIONS := forward data filter
 test-all: test
 
 # What the suite `threads` needs, whatever this build is.

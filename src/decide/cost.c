@@ -195,8 +195,23 @@ static void add_arithmetic(const struct cs_problem *problem, const struct rates 
     tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
 }
 
-static struct tile tile_of(const struct cs_plan *plan, int64_t kind, const struct rates *rates)
+/* What is chosen in place of what the client chose is taken to be slower. */
+static double slowness(enum cs_latitude latitude, const struct cs_coefficients *use)
 {
+    switch (latitude) {
+    case CS_ENGINE_DEFAULTS:
+        return use->other_knobs;
+    case CS_ENGINE_ALIKE:
+        return use->other_engine;
+    default:
+        return 1;
+    }
+}
+
+static struct tile tile_of(const struct cs_plan *plan, int64_t kind, const struct rates *rates,
+                           const struct cs_coefficients *use)
+{
+    double slower = slowness(plan->kind[kind].latitude, use);
     struct cs_problem problem;
     cs_plan_problem(plan, kind, &problem);
     int64_t workspace = plan->kind[kind].workspace;
@@ -207,6 +222,8 @@ static struct tile tile_of(const struct cs_plan *plan, int64_t kind, const struc
         .kernels = (workspace > 0 ? CONVERTING_KERNELS : 1) + (plan->staged > 0 ? 1 : 0),
     };
     add_arithmetic(&problem, rates, &tile);
+    tile.waves *= slower;
+    tile.filled *= slower;
     return tile;
 }
 
@@ -254,7 +271,7 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
     double operands = 0;
     double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
     for (int64_t i = 0; i < plan->kinds; i++) {
-        tile[i] = tile_of(plan, i, &rates);
+        tile[i] = tile_of(plan, i, &rates, use);
         operands += (double)plan->kind[i].tiles * tile[i].operands;
     }
     double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);

@@ -3,6 +3,8 @@
 #include "base/checked.h"
 #include "decide/division.h"
 
+static const double MUCH_LONGER = 1.25;
+
 enum {
     PROPOSALS = 3, /* asked of the vendor at most */
     FINEST = 8     /* times as many tiles as the fewest, at most */
@@ -312,6 +314,28 @@ static enum cs_status ask_for(struct exploration *exploration)
     return CS_OK;
 }
 
+/* Where tiles are foretold to take much longer than the whole, another engine that wants less for
+ * the whole is worth a look, which costs as much as many other asks. */
+static enum cs_status ask_for_another(struct exploration *exploration)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    struct cs_search *search = exploration->search;
+    const struct cs_candidate *untiled = &search->candidate[0],
+                              *best =
+                                  cs_explore_best(search, exploration->policy, exploration->limits);
+    enum cs_latitude latitude = search->latitude;
+    enum cs_probed probed;
+    int64_t bytes;
+    if (search->vendor->rigid || latitude == CS_ENGINE_ALIKE || search->asks_left < 1 ||
+        (best && best->seconds <= MUCH_LONGER * untiled->seconds))
+        return CS_OK;
+    search->latitude = CS_ENGINE_ALIKE;
+    search->lanes = 1;
+    enum cs_status status = cs_search_probe(search, &whole, &probed, &bytes);
+    search->latitude = latitude;
+    return status;
+}
+
 /* Where nothing is rewritten whatever it costs, the untiled call is the best, which says nothing of
  * tiles. */
 static const struct cs_candidate *best_tiling(const struct cs_search *search)
@@ -335,6 +359,8 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
     search->asks_kept = 0;
     propose_all(&exploration, known);
     enum cs_status status = ask_for(&exploration);
+    if (status == CS_OK)
+        status = ask_for_another(&exploration);
     search->lanes = lanes;
     return status;
 }
