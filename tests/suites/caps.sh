@@ -42,8 +42,8 @@ capped()
         "$work/with.err")
     echo "# $card $direction $policy $cap MiB: $wanted over without the library, $left with it"
     sed 's/^/#   /' "$work/left"
-    [ "$left" = 0 ] || [ "$reasons" -gt 0 ] || return 1
-    [ "$left" -le $((wanted / 10)) ]
+    # The backward directions have kernels whose workspace is the filter's: no cut of an image makes that smaller.
+    [ "$left" = 0 ] || { [ "$reasons" -gt 0 ] && [ "$direction" != forward ]; }
 }
 
 for direction in "${@:-forward}"; do
