@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    KEY_WORDS = CS_PROBLEM_WORDS + 6 + 2 * CS_MAX_CUTS
+    KEY_WORDS = CS_PROBLEM_WORDS + 7 + 2 * CS_MAX_CUTS
 };
 
 /* All facts as a row of integers. */
@@ -19,7 +19,8 @@ static void make_key(const struct cs_site_facts *facts, struct key *key)
                             tiling->axis[0], tiling->step[0],
                             tiling->axis[1], tiling->step[1],
                             facts->tiles,    facts->wanted,
-                            facts->told,     tiling->lanes > 1 ? tiling->lanes : 1};
+                            facts->told,     tiling->lanes > 1 ? tiling->lanes : 1,
+                            facts->rule};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);
