@@ -71,18 +71,15 @@ $(B)/flags: FORCE
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # --- generated --------------------------------------------------------------------------------------------------------
-$(B)/gen/policies.c: policies $(wildcard policies/*.c) Makefile
-	$(call say,GEN)mkdir -p $(@D); { echo '#include "convshim/policy.h"'; \
-	for p in $(policies); do echo "extern const struct cs_policy cs_policy_$$p;"; done; \
-	echo 'const struct cs_policy *const cs_policies[] = {'; \
-	for p in $(policies); do echo "    &cs_policy_$$p,"; done; echo '    0};'; } > $@
+$(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
+	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
 
 $(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
 	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
 
 conf: conf/convshim.ini
-conf/convshim.ini: include/convshim/options.def scripts/gen-conf scripts/gen-conf.c
+conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
 	$(call say,GEN)scripts/gen-conf > $@
 
 # --- library ----------------------------------------------------------------------------------------------------------

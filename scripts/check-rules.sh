@@ -186,7 +186,7 @@ planner_is_pure()
     undefined_of "${pure[@]}" | sed "s|^$build/obj/||" |
         awk -F: 'NR == FNR { pure[$1]; next } !($2 in pure)' "$work/pure" - |
         grep -vE ":($allowed)\$" |
-        grep -vE '^src/plan/[^:]*dump[^:]*:(__)?v?snprintf(_chk)?$' |
+        grep -vE '^src/(plan/[^:]*dump|decide/explain)[^:]*:(__)?v?snprintf(_chk)?$' |
         grep -vE '^src/decide/memo\.o:pthread_mutex_(init|destroy|lock|unlock|trylock)$' | sed 's/:/ uses /' || true
 }
 

@@ -10,7 +10,7 @@
 /* What the user allows. */
 struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
-    int64_t threshold; /* calls that want no more than this are left alone */
+    int64_t threshold; /* calls that want no more than this are left alone; < 0: than workspace */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
     int64_t
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */

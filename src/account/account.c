@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    KEY_WORDS = CS_PROBLEM_WORDS + 7 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
+    KEY_WORDS = CS_PROBLEM_WORDS + 8 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
 /* All facts as a row of integers. */
@@ -15,12 +15,12 @@ struct key {
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
-    const int64_t rest[] = {facts->engine,   facts->reason,
-                            tiling->axis[0], tiling->step[0],
-                            tiling->axis[1], tiling->step[1],
-                            facts->tiles,    facts->wanted,
-                            facts->told,     tiling->lanes > 1 ? tiling->lanes : 1,
-                            tiling->latitude};
+    const int64_t rest[] = {facts->engine,    facts->reason,
+                            tiling->axis[0],  tiling->step[0],
+                            tiling->axis[1],  tiling->step[1],
+                            facts->tiles,     facts->wanted,
+                            facts->told,      tiling->lanes > 1 ? tiling->lanes : 1,
+                            tiling->latitude, facts->rule};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);

@@ -8,10 +8,15 @@
  * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
  * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
  * The first file that exists decides; if it cannot be read, the defaults stay. An environment
- * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there. */
+ * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there.
+ *
+ * Rules are sections [rule NAME] of the file, tried in its order; in CONVSHIM_CONFIG their keys are
+ * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and take the place of rules
+ * with their names. A rule with a fault, or one that sets nothing, is dropped as a whole. */
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
+#include "decide/rule.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +60,7 @@ struct cs_config {
 #define CS_OPTION(name, type, value, allowed, help) cs_option_##type name;
 #include "convshim/options.def"
 #undef CS_OPTION
+    struct cs_rules rules;       /* in the order in which they are tried */
     bool enabled;                /* false: CONVSHIM=0 */
     char source[CS_CONFIG_TEXT]; /* what was read: the file, CONVSHIM_CONFIG, or "" for defaults */
 };

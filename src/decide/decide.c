@@ -11,11 +11,21 @@ enum {
     MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - LIFEBOAT_ASKS
 };
 
+static int64_t threshold_of(const struct cs_limits *limits)
+{
+    bool own = limits->threshold >= 0 && limits->threshold <= limits->workspace;
+    return own ? limits->threshold : limits->workspace;
+}
+
+int64_t cs_decide_ignored(const struct cs_limits *limits)
+{
+    int64_t threshold = threshold_of(limits);
+    return threshold > 0 ? threshold : -1;
+}
+
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
 {
-    int64_t threshold = limits->threshold;
-    if (threshold < 0 || threshold > limits->workspace)
-        threshold = limits->workspace;
+    int64_t threshold = threshold_of(limits);
     if (threshold == 0 && tiles > 0)
         return false;
     return wanted <= threshold;
@@ -159,6 +169,11 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
         .scratch = wanted,
         .asked = asked,
     };
+}
+
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted)
+{
+    return leave(reason, wanted, 0);
 }
 
 static bool lists_lanes(const struct cs_search *search)

@@ -18,6 +18,7 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
+    int rule;        /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 
@@ -36,5 +37,12 @@ enum {
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
+
+/* The most bytes that a call can want and be left alone by cs_decide whatever it is and whatever
+ * the policy; < 0: none are. */
+int64_t cs_decide_ignored(const struct cs_limits *limits);
+
+/* The decision to leave a call that wants so much alone. */
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted);
 
 #endif

@@ -450,9 +450,11 @@ static void the_shipped_file_holds_the_defaults(void)
     CHECK_INT(note_count, 0);
     check_defaults();
     int options = 0;
+    const char *rules = strstr(text, "\n;[rule ");
+    CHECK(rules != NULL);
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
-        options += starts;
+        options += starts && text + i < rules;
         if (!starts)
             active[used++] = text[i];
     }
