@@ -7,6 +7,7 @@
 #define CONVSHIM_VENDOR_H
 
 #include "convshim/problem.h"
+#include "convshim/profile.h"
 
 /* How far `build` may go from what the client chose. */
 enum cs_latitude {
@@ -35,6 +36,9 @@ struct cs_vendor {
 
     /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
     void (*allow)(void *ctx, enum cs_latitude latitude);
+
+    /* The device that plans are for, valid as long as ctx. NULL: unknown. */
+    const struct cs_profile *profile;
 };
 
 #endif

@@ -7,7 +7,7 @@
 
 enum {
     COLUMNS = 100,
-    LINES = 40,
+    LINES = 41,
     LABEL = 18,
     SPIKES = 10,
     REASON = 26 /* columns that long shapes leave to a reason */

@@ -272,5 +272,12 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return (struct cs_vendor){maker, compiles, build, build_lifeboat, destroy, allow};
+    bool known = cs_profile_of(&maker->target, &maker->profile);
+    return (struct cs_vendor){.ctx = maker,
+                              .compiles = compiles,
+                              .build = build,
+                              .lifeboat = build_lifeboat,
+                              .destroy = destroy,
+                              .allow = allow,
+                              .profile = known ? &maker->profile : NULL};
 }

@@ -4,7 +4,7 @@
 
 #include "convshim/vendor.h"
 #include "cudnn/graph.h"
-#include "cudnn/parts.h"
+#include "cudnn/profile.h"
 
 struct cs_maker {
     struct cs_problem problem; /* the whole */
@@ -12,6 +12,7 @@ struct cs_maker {
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
     enum cs_latitude latitude; /* how far plans may go from it */
+    struct cs_profile profile; /* of the target, for predictions; cs_kernel_vendor fills it in */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

@@ -21,6 +21,15 @@ static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limi
     return wanted <= threshold;
 }
 
+static double untiled_seconds(struct cs_search *search, int64_t wanted)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    if (cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+        return 0;
+    search->plan.kind[0].workspace = wanted;
+    return cs_search_seconds(search);
+}
+
 static void list_untiled(struct cs_search *search, int64_t wanted)
 {
     search->candidate[search->candidates++] = (struct cs_candidate){
@@ -28,6 +37,8 @@ static void list_untiled(struct cs_search *search, int64_t wanted)
         .tiles = 1,
         .kinds = 1,
         .workspace = wanted,
+        .wanted = wanted,
+        .seconds = untiled_seconds(search, wanted),
     };
 }
 
@@ -117,7 +128,7 @@ static enum cs_reason reason_untiled(const struct cs_search *search,
         return CS_REASON_VENDOR;
     if (search->candidates == 1 && search->asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
-    return CS_REASON_NO_TILING;
+    return !best && search->candidates > 1 ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 static enum cs_status try_lifeboat(struct cs_search *search, int64_t limit, int64_t *workspace_p)

@@ -1,6 +1,7 @@
 #include "decide/search.h"
 
 #include "base/checked.h"
+#include "decide/cost.h"
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
@@ -89,6 +90,12 @@ int64_t cs_search_most(const struct cs_search *search)
     return most;
 }
 
+double cs_search_seconds(const struct cs_search *search)
+{
+    const struct cs_profile *profile = search->vendor->profile;
+    return profile ? cs_cost_of(&search->plan, profile).seconds : 0;
+}
+
 static void list(struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
@@ -98,6 +105,8 @@ static void list(struct cs_search *search)
         .kinds = plan->kinds,
         .workspace = plan->workspace,
         .halo = plan->halo,
+        .wanted = search->wanted,
+        .seconds = cs_search_seconds(search),
     };
 }
 

@@ -51,6 +51,10 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_
  * is foretold from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
 
+/* How long the cut under examination would take, its kinds' workspaces being known; 0 if the vendor
+ * does not tell the device. */
+double cs_search_seconds(const struct cs_search *search);
+
 /* The kind of a plan that looks largest of those not in `skipped`, a set of bits; -1 if all are. */
 int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped);
 

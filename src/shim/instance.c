@@ -126,6 +126,7 @@ static void configure(struct cs *cs)
         .workspace = workspace,
         .threshold = cs->config.threshold == CS_CONFIG_AUTO ? workspace : cs->config.threshold,
         .tiles = cs->config.tiles,
+        .min_saving = cs->config.min_saving,
         .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
         .lent = cs->config.backing == CS_BACKING_OWN};
 }

@@ -25,8 +25,9 @@ struct fake {
     bool lifeboat_exceeds; /* it tells more than it was allowed */
     int64_t stubborn;      /* what every plan needs with less latitude than `helps`; 0: not so */
     enum cs_latitude helps;
-    enum cs_latitude latitude; /* that was allowed */
-    int64_t alike;             /* what an engine alike needs, if that is what helps */
+    enum cs_latitude latitude;        /* that was allowed */
+    const struct cs_profile *profile; /* the device */
+    int64_t alike;                    /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
 };
 
@@ -112,7 +113,8 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
                                .build = fake_build,
                                .lifeboat = fake_lifeboat,
                                .destroy = fake_destroy,
-                               .allow = fake->stubborn > 0 ? fake_allow : NULL};
+                               .allow = fake->stubborn > 0 ? fake_allow : NULL,
+                               .profile = fake->profile};
     fake->calls = fake->live = 0;
     fake->latitude = CS_CLIENTS_KNOBS;
     struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);

@@ -292,9 +292,9 @@ static void policies_of_all_sorts(void)
     struct cs_limits limits = {.workspace = 64 * MIB, .threshold = 1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     struct cs_policy policy = {.name = "odd", .tiles = zero_tiles, .cost = cost_nan};
-    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_GAIN);
     policy.cost = cost_infinite;
-    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_GAIN);
     policy.cost = cost_nan_untiled;
     CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NONE);
     policy.cost = cost_same; /* the untiled call is listed first */
