@@ -37,8 +37,10 @@ struct cs_vendor {
     /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
     void (*allow)(void *ctx, enum cs_latitude latitude);
 
-    /* The device that plans are for, valid as long as ctx. NULL: unknown. */
-    const struct cs_profile *profile;
+    /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
+     * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
+     */
+    const struct cs_profile *(*profile)(void *ctx);
 };
 
 #endif

@@ -12,7 +12,7 @@ struct cs_maker {
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
     enum cs_latitude latitude; /* how far plans may go from it */
-    struct cs_profile profile; /* of the target, for predictions; cs_kernel_vendor fills it in */
+    struct cs_profile profile; /* of the target, where one was asked for */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

@@ -108,15 +108,14 @@ static struct cs_profile ask(CUdevice device)
     return profile;
 }
 
-static void announce(CUdevice device, const struct cs_profile *profile)
+static void announce(const struct cs_profile *profile)
 {
-    cs_log(
-        CS_LOG_DEBUG,
-        "device %d %s: capability %lld, %lld multiprocessors at %lld kHz, memory of %lld bits at "
-        "%lld kHz, L2 %lld bytes",
-        (int)device, profile->name, (long long)profile->capability,
-        (long long)profile->multiprocessors, (long long)profile->clock,
-        (long long)profile->bus_width, (long long)profile->memory_clock, (long long)profile->l2);
+    cs_log(CS_LOG_DEBUG,
+           "predictions for %s: capability %lld, %lld multiprocessors at %lld kHz, "
+           "memory of %lld bits at %lld kHz, L2 %lld bytes",
+           profile->name, (long long)profile->capability, (long long)profile->multiprocessors,
+           (long long)profile->clock, (long long)profile->bus_width,
+           (long long)profile->memory_clock, (long long)profile->l2);
 }
 
 /* A thread that comes while another one asks asks for itself: nobody waits, and a fork in between
@@ -132,7 +131,7 @@ static struct cs_profile of_device(CUdevice device)
     if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
         kept[device].profile = profile;
         atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);
-        announce(device, &profile);
+        announce(&profile);
     }
     return profile;
 }
@@ -143,8 +142,10 @@ bool cs_profile_of(const struct cs_target *target, struct cs_profile *profile)
     CUdevice device;
     *profile = (struct cs_profile){.capability = 0};
     if (!target->handle) {
-        if (target->device && cs_profile_json(target->device, json) > 0)
+        if (target->device && cs_profile_json(target->device, json) > 0) {
             cs_profile_parse(json, profile);
+            announce(profile);
+        }
     } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {
         *profile = of_device(device);
     }

@@ -24,7 +24,7 @@ static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limi
 static double untiled_seconds(struct cs_search *search, int64_t wanted)
 {
     static const struct cs_tiling whole = {.step = {1, 1}};
-    if (cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+    if (!search->profile || cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
         return 0;
     search->plan.kind[0].workspace = wanted;
     return cs_search_seconds(search);
@@ -260,6 +260,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
+        .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
     };
