@@ -30,7 +30,7 @@ static double fast_cost(const struct cs_candidate *candidate, const struct cs_li
 const struct cs_policy cs_policy_fast = {
     .name = "fast",
     .summary = "the least predicted time under the workspace limit",
+    .predicts = true,
     .tiles = fast_tiles,
-    .explores = true,
     .cost = fast_cost,
 };

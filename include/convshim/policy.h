@@ -27,7 +27,8 @@ struct cs_candidate {
     int64_t workspace;       /* bytes on all lanes */
     int64_t halo;            /* bytes of x and y read again */
     int64_t wanted;          /* bytes that the untiled call wants */
-    double seconds; /* predicted (decide/cost.h); 0 in all candidates if the device is not known */
+    double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
+                                predict or the device is not known */
 };
 
 struct cs_policy {
@@ -37,13 +38,13 @@ struct cs_policy {
     /* Decide, but leave every call as it is: the report shows what could be saved. */
     bool report_only;
 
+    /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
+     * tilings for which `cost` foretells less: of other sizes, on other axes, on more lanes. */
+    bool predicts;
+
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */
     int64_t (*tiles)(const struct cs_limits *limits);
-
-    /* The core shall look beyond the fewest tiles, at tilings for which `cost` foretells less:
-     * those of other sizes, on other axes, on two lanes. */
-    bool explores;
 
     /* The cost of a candidate; the least wins, the earlier listed among equals. Infinite or NaN:
      * never take it. */

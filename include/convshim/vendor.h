@@ -27,8 +27,10 @@ struct cs_vendor {
      * value. */
     void (*destroy)(void *kernel);
 
-    /* The device that plans are for, valid as long as ctx. NULL: unknown. */
-    const struct cs_profile *profile;
+    /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
+     * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
+     */
+    const struct cs_profile *(*profile)(void *ctx);
 };
 
 #endif

@@ -263,6 +263,12 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
     return CS_OK;
 }
 
+static const struct cs_profile *profile(void *ctx)
+{
+    struct cs_maker *maker = ctx;
+    return cs_profile_of(&maker->target, &maker->profile) ? &maker->profile : NULL;
+}
+
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
@@ -270,5 +276,6 @@ struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
                               .compiles = compiles,
                               .build = build,
                               .lifeboat = build_lifeboat,
-                              .destroy = destroy};
+                              .destroy = destroy,
+                              .profile = profile};
 }

@@ -34,7 +34,7 @@ static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limi
 static double untiled_seconds(struct cs_search *search, int64_t wanted)
 {
     static const struct cs_tiling whole = {.step = {1, 1}};
-    if (cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+    if (!search->profile || cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
         return 0;
     search->plan.kind[0].workspace = wanted;
     return cs_search_seconds(search);
@@ -254,9 +254,9 @@ static enum cs_status pick(struct cs_search *search, const struct cs_policy *pol
     const struct cs_candidate *best = cs_explore_best(search, policy, limits);
     int listed = search->candidates;
     enum cs_status status = CS_OK;
-    if (policy->explores && tiles == 0 && !search->vendor->compiles) {
+    if (policy->predicts && tiles == 0 && !search->vendor->compiles) {
         status = cs_explore(search, policy, limits);
-    } else if (!policy->explores && best && may_gain(search, best, tiles, limits)) {
+    } else if (!policy->predicts && best && may_gain(search, best, tiles, limits)) {
         const struct cs_candidate alone = *best;
         status = list_beside(search, &alone);
     }
@@ -275,6 +275,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
+        .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
     };

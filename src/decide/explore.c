@@ -260,7 +260,7 @@ static void propose_axis(struct exploration *exploration, enum cs_axis axis)
         if (from < 2)
             continue;
         propose_even(exploration, axis, from);
-        if (search->lanes == 1 && search->vendor->profile)
+        if (search->lanes == 1 && search->profile)
             propose_division(exploration, axis, from);
     }
 }

@@ -93,8 +93,7 @@ int64_t cs_search_most(const struct cs_search *search)
 
 double cs_search_seconds(const struct cs_search *search)
 {
-    const struct cs_profile *profile = search->vendor->profile;
-    return profile ? cs_cost_of(&search->plan, profile).seconds : 0;
+    return search->profile ? cs_cost_of(&search->plan, search->profile).seconds : 0;
 }
 
 struct cs_candidate cs_search_candidate(const struct cs_search *search)

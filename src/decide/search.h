@@ -21,7 +21,9 @@ struct cs_search {
     enum cs_latitude latitude; /* of the asks */
     int lanes;                 /* of the tilings that are looked for; 0 is 1 */
     bool overflowed;           /* some cut left 64 bits */
-    struct cs_plan plan;       /* the cut under examination */
+    /* To predict for; NULL: nothing is predicted. */
+    const struct cs_profile *profile;
+    struct cs_plan plan; /* the cut under examination */
     int candidates;
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
@@ -51,8 +53,8 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_
  * is foretold from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
 
-/* How long the cut under examination would take, its kinds' workspaces being known; 0 if the vendor
- * does not tell the device. */
+/* How long the cut under examination would take, its kinds' workspaces being known; 0 if
+ * nothing is predicted. */
 double cs_search_seconds(const struct cs_search *search);
 
 /* That cut as a candidate. */

@@ -160,6 +160,7 @@ static void configure(struct cs *cs)
         (struct cs_limits){.workspace = workspace_limit(cs),
                            .threshold = cs->config.threshold, /* auto is negative */
                            .tiles = cs->config.tiles,
+                           .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
                            .lent = cs->config.backing == CS_BACKING_OWN};
 }

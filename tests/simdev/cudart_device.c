@@ -127,6 +127,12 @@ static int integer(const char *key)
     return (int)number(key);
 }
 
+/* What cuDNN does not insist on; 0 if the profile does not have it. */
+static int optional(const char *key)
+{
+    return cJSON_HasObjectItem(device.profile, key) ? integer(key) : 0;
+}
+
 static int element(const char *key, int index)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(device.profile, key);
@@ -330,6 +336,9 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
         return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
         *value = shared_per_multiprocessor();
+        return cudaSuccess;
+    case cudaDevAttrGlobalMemoryBusWidth:
+        *value = optional("memoryBusWidth");
         return cudaSuccess;
     default:
         break;

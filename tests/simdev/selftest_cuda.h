@@ -23,6 +23,10 @@
     C(cuCtxPushCurrent_v2, (CUcontext))                                                            \
     C(cuCtxPopCurrent_v2, (CUcontext *))                                                           \
     C(cuCtxGetId, (CUcontext, unsigned long long *))                                               \
+    C(cuCtxGetDevice, (CUdevice *))                                                                \
+    C(cuDeviceGetAttribute, (int *, CUdevice_attribute, CUdevice))                                 \
+    C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
+    C(cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                   \
     C(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                           \
     C(cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                    \
     C(cuStreamCreate, (CUstream *, unsigned))                                                      \

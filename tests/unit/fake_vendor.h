@@ -28,6 +28,7 @@ struct fake {
     const struct cs_profile *profile; /* the device */
     int64_t alike;                    /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
+    int64_t profiled; /* how often the device was asked for */
 };
 
 static inline int64_t formula_at(const struct fake *fake, const struct cs_problem *problem,
@@ -99,6 +100,13 @@ static inline enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kern
     return CS_OK;
 }
 
+static inline const struct cs_profile *fake_profile(void *ctx)
+{
+    struct fake *fake = ctx;
+    fake->profiled++;
+    return fake->profile;
+}
+
 static inline void fake_destroy(void *kernel)
 {
     if (kernel)
@@ -115,12 +123,13 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
                                .build = fake_build,
                                .lifeboat = fake_lifeboat,
                                .destroy = fake_destroy,
-                               .profile = fake->profile};
-    fake->calls = fake->live = 0;
+                               .profile = fake_profile};
+    fake->calls = fake->live = fake->profiled = 0;
     struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
     CHECK_INT(decision.asked, fake->calls);
     CHECK(decision.asked <= CS_MAX_ASKS);
+    CHECK(fake->profiled <= policy->predicts);
     CHECK_INT(decision.wanted, wanted);
     if (decision.reason != CS_REASON_NONE)
         CHECK_INT(decision.told, wanted);

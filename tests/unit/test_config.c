@@ -10,6 +10,7 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.workspace, 64 << 20);
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
+    CHECK_INT(config.min_saving, 16 << 20);
     CHECK_INT(config.tiles, 4);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_AUTO);
@@ -140,6 +141,9 @@ static void bounds_are_those_that_are_told(void)
         {"threshold", "auto", true},
         {"threshold", "1TiB", true},
         {"threshold", "2TiB", false},
+        {"min_saving", "0", true},
+        {"min_saving", "1TiB", true},
+        {"min_saving", "auto", false},
         {"tiles", "1", true},
         {"tiles", "0", false},
         {"tiles", "1024", true},
@@ -191,7 +195,8 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, tiles, lanes, backing, arena, interleave, log, log_file, "      \
+    "workspace, threshold, policy, min_saving, tiles, lanes, backing, arena, interleave, log, "    \
+    "log_file, "                                                                                   \
     "summary, interleave.budget, interleave.timeout"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
