@@ -119,16 +119,22 @@ static void add_value(cJSON *object, const struct cs_column *column, const struc
         cJSON_AddRawToObject(object, column->name, text_of(column, value, false, buffer));
 }
 
-static bool print_json(const struct cs_table *table, FILE *out)
+struct cJSON *cs_table_json(const struct cs_table *table)
 {
-    cJSON *rows = cJSON_CreateArray();
-    for (size_t row = 0; row < table->rows; row++) {
+    cJSON *rows = table->broken ? NULL : cJSON_CreateArray();
+    for (size_t row = 0; rows && row < table->rows; row++) {
         cJSON *object = cJSON_CreateObject();
         for (int i = 0; i < table->columns; i++)
             add_value(object, &table->column[i],
                       &table->value[row * (size_t)table->columns + (size_t)i]);
         cJSON_AddItemToArray(rows, object);
     }
+    return rows;
+}
+
+static bool print_json(const struct cs_table *table, FILE *out)
+{
+    cJSON *rows = cs_table_json(table);
     char *text = cJSON_Print(rows);
     cJSON_Delete(rows);
     if (!text)

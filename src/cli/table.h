@@ -52,8 +52,12 @@ void cs_table_fini(struct cs_table *table);
 /* Adds a row of table->columns values. */
 void cs_table_add(struct cs_table *table, const struct cs_value *row);
 
-/* CSV begins with the columns' names and quotes what has to be quoted; JSON is an array of objects
- * without what is absent. False if memory ran out. */
+/* CSV begins with the columns' names and quotes what has to be quoted; JSON is cs_table_json.
+ * False if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
+
+/* The rows as an array of objects, without what is absent; the caller deletes it. NULL if memory
+ * ran out. */
+struct cJSON *cs_table_json(const struct cs_table *table);
 
 #endif
