@@ -1,7 +1,6 @@
 #include "cli/predict.h"
 
 #include "account/account.h"
-#include "base/log.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -153,11 +152,11 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
 static void print_fit(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
                       FILE *out)
 {
-    char size[CS_SIZE_TEXT], workspace[CS_SIZE_TEXT], now[CS_SIZE_TEXT];
+    char size[CS_BYTES_TEXT], workspace[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
     size_t count = results->layers->count;
-    cs_size_text(size, results->options->fits);
-    cs_size_text(workspace, fit->workspace);
-    cs_size_text(now, results->options->config.workspace);
+    cs_bytes_text(size, results->options->fits);
+    cs_bytes_text(workspace, fit->workspace);
+    cs_bytes_text(now, results->options->config.workspace);
     fprintf(out, "%s: %zu of %zu do not fit without convshim, %zu with workspace = %s.\n", size,
             fit->before, count, fit->after, now);
     if (fit->before == 0)
@@ -173,11 +172,11 @@ static void print_fit(const struct cs_predict_results *results, const struct cs_
 static void print_head(const struct cs_predict_results *results, FILE *out)
 {
     const struct cs_predict_options *options = results->options;
-    char size[CS_SIZE_TEXT];
+    char size[CS_BYTES_TEXT];
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
     fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->profile->title,
-            results->vendor, cs_size_text(size, options->config.workspace),
+            results->vendor, cs_bytes_text(size, options->config.workspace),
             options->config.policy.text);
 }
 

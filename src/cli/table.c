@@ -12,6 +12,21 @@ enum {
     GAP = 2 /* blanks between columns */
 };
 
+char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
+{
+    const double mebi = 1 << 20, gibi = 1 << 30;
+    if (bytes < 1 << 20)
+        return cs_size_text(text, (long long)bytes);
+    if ((double)bytes >= 10 * gibi)
+        snprintf(text, CS_BYTES_TEXT, "%.2f GiB", (double)bytes / gibi);
+    else
+        snprintf(text, CS_BYTES_TEXT, "%.1f MiB", (double)bytes / mebi);
+    char *zero = strstr(text, ".0 ");
+    if (zero)
+        memmove(zero, zero + 2, strlen(zero + 2) + 1);
+    return text;
+}
+
 bool cs_format_parse(const char *text, enum cs_format *format_p)
 {
     static const char *const names[] = {"text", "json", "csv"};
@@ -72,7 +87,7 @@ static const char *text_of(const struct cs_column *column, const struct cs_value
     else if (value->number < 0)
         snprintf(buffer, NUMBER_TEXT, "%s", people ? "-" : "");
     else if (people && column->cell == CS_CELL_BYTES)
-        cs_size_text(buffer, (long long)value->number);
+        cs_bytes_text(buffer, value->number);
     else
         snprintf(buffer, NUMBER_TEXT, "%" PRId64, value->number);
     return buffer;
@@ -167,10 +182,14 @@ static void print_line(const struct cs_table *table, const int *width, const str
         if (!column->title)
             continue;
         const char *text = row ? text_of(column, &row[i], true, buffer) : column->title;
-        int blank = width[i] - (int)strlen(text);
+        int length = (int)strlen(text);
         bool left = column->cell == CS_CELL_TEXT;
-        fprintf(out, "%*s%s", owed + (left ? 0 : blank), "", text);
-        owed = GAP + (left ? blank : 0);
+        int before = left ? 0 : width[i] - length;
+        if (length > 0) {
+            fprintf(out, "%*s%s", owed + before, "", text);
+            owed = 0;
+        }
+        owed += GAP + (length > 0 ? width[i] - length - before : width[i]);
     }
     fputc('\n', out);
 }

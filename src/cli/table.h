@@ -13,6 +13,12 @@ enum cs_format {
     CS_FORMAT_CSV
 };
 
+/* Bytes for people who compare them: "516.5 MiB", "1033 MiB", "20.46 GiB"; returns text. */
+enum {
+    CS_BYTES_TEXT = 24
+};
+char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
+
 /* "text", "json", "csv". */
 bool cs_format_parse(const char *text, enum cs_format *format_p);
 

@@ -63,6 +63,23 @@ static void begin_maker(struct cs_maker *maker, const struct cs_asker *asker,
     memcpy(maker->target.uid, asker->target.uid, sizeof maker->target.uid);
 }
 
+/* The settings that say into how many parts a sum is split. cuDNN has deprecated the name of the
+ * first, not the knob. */
+static bool splits(const struct cs_engine *engine)
+{
+    enum {
+        SPLIT_K = 0
+    };
+    for (int i = 0; i < engine->knobs; i++) {
+        int64_t type = engine->knob_type[i];
+        if ((type == SPLIT_K || type == CUDNN_KNOB_TYPE_SPLIT_K_BUF ||
+             type == CUDNN_KNOB_TYPE_SPLIT_K_SLC) &&
+            engine->knob_value[i] > 1)
+            return true;
+    }
+    return false;
+}
+
 static void read_notes(const struct cs_maker *maker, struct cs_offer *offer)
 {
     unsigned numerical = maker->notes.numerical;
@@ -71,6 +88,7 @@ static void read_notes(const struct cs_maker *maker, struct cs_offer *offer)
     offer->tensor_cores = numerical & 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     offer->down_converts = numerical & 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
     offer->deterministic = !(numerical & 1u << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    offer->splits = splits(&maker->engine);
     offer->fft = numerical & 1u << CUDNN_NUMERICAL_NOTE_FFT;
     offer->winograd = numerical & 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD;
 }
@@ -184,21 +202,4 @@ int64_t cs_ask_workspace(struct cs_asker *asker, const struct cs_problem *proble
     bool built = bench.status == CUDNN_STATUS_SUCCESS;
     cs_bench_clear(&bench);
     return built ? workspace : -1;
-}
-
-/* cuDNN has deprecated the number, not the knob. */
-enum {
-    KNOB_SPLIT_K = 0
-};
-
-bool cs_engine_unsplit(struct cs_engine *engine, int64_t *parts_p)
-{
-    for (int i = 0; i < engine->knobs; i++) {
-        if (engine->knob_type[i] != KNOB_SPLIT_K || engine->knob_value[i] <= 1)
-            continue;
-        *parts_p = engine->knob_value[i];
-        engine->knob_value[i] = 1;
-        return true;
-    }
-    return false;
 }

@@ -29,6 +29,7 @@ struct cs_offer {
     bool down_converts; /* f32 inputs are rounded first */
     bool deterministic;
     bool winograd, fft;
+    bool splits; /* its sum over parts whose results are kept and added */
 };
 
 enum {
@@ -60,8 +61,5 @@ struct cs_vendor cs_chosen_vendor(struct cs_chosen *chosen);
  * not take it. */
 int64_t cs_ask_workspace(struct cs_asker *asker, const struct cs_problem *problem,
                          const struct cs_engine *engine);
-
-/* An engine without splitting its sum over parts; false if it splits none. */
-bool cs_engine_unsplit(struct cs_engine *engine, int64_t *parts_p);
 
 #endif
