@@ -65,10 +65,9 @@ static int64_t ask(struct cs_asker *asker, const struct cs_prediction *predictio
 {
     struct cs_offer offer;
     struct cs_chosen *chosen = NULL;
-    int skipped;
     int64_t workspace = cs_ask_workspace(asker, changed, &prediction->offer.engine);
     if (workspace < 0 &&
-        cs_ask_choose(asker, changed, prediction->offer.mode, &offer, &chosen, &skipped) == CS_OK)
+        cs_ask_choose(asker, changed, prediction->offer.mode, &offer, &chosen) == CS_OK)
         workspace = offer.workspace;
     cs_chosen_destroy(chosen);
     return workspace;

@@ -29,7 +29,7 @@ int cs_cli_refuse(const char *command, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fprintf(stderr, "convshim %s: ", command);
+    fprintf(stderr, "convshim: %s: ", command);
     vfprintf(stderr, format, list);
     fprintf(stderr, "\nTry 'convshim %s --help'.\n", command);
     va_end(list);

@@ -27,6 +27,9 @@ struct cs_predict_options {
     int threads;
 };
 
+/* Reads the command line. -1: go on; else the status to end with, and all is said. */
+int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
+
 /* Everything that was found out. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
@@ -63,6 +66,10 @@ bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_p
 /* Prints everything on standard output in the format asked for; `fit` may be NULL. False if memory
  * ran out. */
 bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit);
+
+/* What --fits asked, in words. */
+void cs_predict_print_fit(const struct cs_predict_results *results,
+                          const struct cs_predict_fit *fit, FILE *out);
 
 /* One convolution for people. `asker` NULL: by the rule of thumb. */
 void cs_predict_print_one(const struct cs_predict_results *results, struct cs_asker *asker);

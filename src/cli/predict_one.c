@@ -12,28 +12,18 @@ enum {
 
 static const char *const modes[CS_ASK_MODES] = {"a", "b", "fallback"};
 
-static void describe_engine(const struct cs_predict_results *results, char text[ENGINE_TEXT])
-{
-    const struct cs_offer *offer = &results->prediction->offer;
-    if (results->options->estimate)
-        snprintf(text, ENGINE_TEXT, "rule of thumb");
-    else
-        snprintf(text, ENGINE_TEXT, "engine %" PRId64 " (mode %s%s)", offer->engine.index,
-                 modes[offer->mode], offer->tensor_cores ? ", tensor cores" : "");
-}
-
 static void print_head(const struct cs_predict_results *results)
 {
-    char title[CS_PREDICT_TITLE], engine[ENGINE_TEXT];
+    const struct cs_offer *offer = &results->prediction->offer;
+    char title[CS_PREDICT_TITLE];
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
-    printf("%s\n", cs_predict_title(&results->layers->layer->problem, title));
-    printf("on %s", results->profile->title);
-    if (results->prediction->status == CS_OK) {
-        describe_engine(results, engine);
-        printf(": %s", engine);
-    }
-    printf(", %s\n\n", results->vendor);
+    printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
+           results->profile->title, results->vendor);
+    if (results->prediction->status == CS_OK && !results->options->estimate)
+        printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index, modes[offer->mode],
+               offer->tensor_cores ? ", tensor cores" : "");
+    puts("\n");
 }
 
 static void tiling_text(const struct cs_prediction *prediction, char *text, size_t size)
@@ -88,13 +78,12 @@ static void print_numbers(const struct cs_predict_results *results)
     cs_table_fini(&table);
 }
 
-static void print_skipped(const struct cs_prediction *prediction)
+static void print_driverless(const struct cs_predict_results *results)
 {
-    if (prediction->skipped > 0)
-        printf("\n%d better engine%s could not be asked: %s compiled for the card, which needs a "
-               "CUDA driver (libcuda.so.1).\n",
-               prediction->skipped, prediction->skipped > 1 ? "s" : "",
-               prediction->skipped > 1 ? "they are" : "it is");
+    if (!results->options->estimate && !cs_alone_driver())
+        puts("No CUDA driver can be loaded here: cuDNN was not asked for engines that it compiles "
+             "at "
+             "run time.");
 }
 
 void cs_predict_print_one(const struct cs_predict_results *results, struct cs_asker *asker)
@@ -104,7 +93,7 @@ void cs_predict_print_one(const struct cs_predict_results *results, struct cs_as
     print_head(results);
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for it on this card.");
-        print_skipped(prediction);
+        print_driverless(results);
         return;
     }
     print_numbers(results);
@@ -112,7 +101,6 @@ void cs_predict_print_one(const struct cs_predict_results *results, struct cs_as
         cs_explain(&results->layers->layer->problem, prediction, asker, first, second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
     }
-    print_skipped(prediction);
 }
 
 static const char *notes_of(const struct cs_offer *offer, char text[ENGINE_TEXT])
@@ -126,8 +114,7 @@ static const char *notes_of(const struct cs_offer *offer, char text[ENGINE_TEXT]
                  {offer->fft, "FFT"},
                  {offer->splits, "split sum"},
                  {!offer->deterministic, "not deterministic"},
-                 {offer->compiled, "compiled at run time"},
-                 {offer->needs_driver, "needs a CUDA driver to be asked"}};
+                 {offer->compiled, "compiled at run time"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof notes / sizeof *notes && used < ENGINE_TEXT; i++)
@@ -176,5 +163,7 @@ bool cs_predict_print_engines(const struct cs_predict_results *results, struct c
         print_head(results);
     bool good = cs_table_print(&table, results->options->format, stdout);
     cs_table_fini(&table);
+    if (results->options->format == CS_FORMAT_TEXT)
+        print_driverless(results);
     return good;
 }

@@ -58,11 +58,6 @@ static const char *fits_text(const struct cs_predict_options *options,
     return prediction->tiled_peak <= options->fits ? "with convshim" : "no";
 }
 
-static const char *unanswered_text(const struct cs_prediction *prediction)
-{
-    return prediction->skipped > 0 ? "no engine without a CUDA driver" : "no engine";
-}
-
 static void fill_answer(const struct cs_predict_options *options,
                         const struct cs_prediction *prediction, struct cs_value row[COLUMNS])
 {
@@ -99,7 +94,7 @@ static void add_row(struct cs_table *table, const struct cs_predict_results *res
         row[4].text = engine_text(results->options, prediction, engine);
         fill_answer(results->options, prediction, row);
     } else {
-        row[14].text = unanswered_text(prediction);
+        row[14].text = "no engine";
     }
     cs_table_add(table, row);
 }
@@ -148,16 +143,15 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     return true;
 }
 
-/* In words, for people. */
-static void print_fit(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
-                      FILE *out)
+void cs_predict_print_fit(const struct cs_predict_results *results,
+                          const struct cs_predict_fit *fit, FILE *out)
 {
     char size[CS_BYTES_TEXT], workspace[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
     size_t count = results->layers->count;
     cs_bytes_text(size, results->options->fits);
     cs_bytes_text(workspace, fit->workspace);
     cs_bytes_text(now, results->options->config.workspace);
-    fprintf(out, "%s: %zu of %zu do not fit without convshim, %zu with workspace = %s.\n", size,
+    fprintf(out, "\n%s: %zu of %zu do not fit without convshim, %zu with workspace = %s.\n", size,
             fit->before, count, fit->after, now);
     if (fit->before == 0)
         fprintf(out, "Everything fits as it is.\n");
@@ -187,13 +181,10 @@ static bool print_text(const struct cs_predict_results *results, const struct cs
     if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
         return false;
     puts("");
-    if (!results->options->input) {
-        if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
-            return false;
-        puts("");
-    }
+    if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
+        return false;
     if (fit)
-        print_fit(results, fit, stdout);
+        cs_predict_print_fit(results, fit, stdout);
     return true;
 }
 
@@ -244,7 +235,7 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
     else if (good)
         good = print_text(results, &layers, &models, fit);
     if (good && fit && results->options->format == CS_FORMAT_CSV)
-        print_fit(results, fit, stderr);
+        cs_predict_print_fit(results, fit, stderr);
     cs_table_fini(&models);
     cs_table_fini(&layers);
     return good;

@@ -76,8 +76,8 @@ static bool confirm(const struct cs_predict_results *results, const struct cs_pr
 {
     size_t count = results->layers->count;
     struct cs_predictor other = *predictor;
-    struct cs_prediction *prediction = calloc(count, sizeof *prediction);
-    const struct cs_problem **problem = calloc(count, sizeof *problem);
+    struct cs_prediction *prediction = calloc(count + 1, sizeof *prediction);
+    const struct cs_problem **problem = calloc(count + 1, sizeof *problem);
     bool good = prediction && problem;
     other.limits.workspace = other.limits.threshold = fit->workspace;
     for (size_t i = 0; good && i < count; i++)

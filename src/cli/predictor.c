@@ -61,8 +61,8 @@ static void predict(const struct cs_predictor *predictor, struct cs_asker *asker
     if (predictor->estimate)
         prediction->offer.workspace = cs_rule_workspace(problem);
     else
-        prediction->status = cs_ask_choose(asker, problem, predictor->mode, &prediction->offer,
-                                           &chosen, &prediction->skipped);
+        prediction->status =
+            cs_ask_choose(asker, problem, predictor->mode, &prediction->offer, &chosen);
     if (chosen)
         vendor = cs_chosen_vendor(chosen);
     if (prediction->status == CS_OK)

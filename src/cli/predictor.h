@@ -24,12 +24,11 @@ struct cs_predictor {
 };
 
 struct cs_prediction {
-    enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes`, `floor`
-                              and `skipped` hold; CS_NOMEM */
+    enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes` and
+                              `floor` hold; CS_NOMEM */
     int64_t bytes[CS_OPERANDS];
     int64_t floor;         /* all operands: the least that the convolution needs */
     struct cs_offer offer; /* the engine that a framework takes; of an estimate only .workspace */
-    int skipped;           /* engines before it that could not be asked for want of a CUDA driver */
     int64_t peak;          /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim tells */

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,9 +157,12 @@ static bool add_row(struct cs_table *table, const char *folder, const char *file
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (!load_file(path, &profile, error))
         return false;
+    char capability[CS_PROFILE_NAME];
+    snprintf(capability, sizeof capability, "%" PRId64 ".%" PRId64, profile.version / 100,
+             profile.version / 10 % 10);
     const struct cs_value row[] = {{.text = profile.name},
                                    {.text = profile.title},
-                                   {.ratio = (double)profile.version / 100},
+                                   {.text = capability},
                                    {.number = profile.memory},
                                    {.text = profile.source}};
     cs_table_add(table, row);
@@ -170,7 +174,7 @@ bool cs_profile_list(const char *given, enum cs_format format, char error[CS_PRO
 {
     static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
                                                {"device", "device", CS_CELL_TEXT},
-                                               {"capability", "capability", CS_CELL_RATIO},
+                                               {"capability", "capability", CS_CELL_TEXT},
                                                {"memory_bytes", "memory", CS_CELL_BYTES},
                                                {"source", "source", CS_CELL_TEXT}};
     char folder[PATH_MAX];
@@ -183,6 +187,7 @@ bool cs_profile_list(const char *given, enum cs_format format, char error[CS_PRO
         snprintf(error, CS_PROFILE_ERROR, "%.150s: %s", folder, strerror(errno));
         return false;
     }
+    snprintf(error, CS_PROFILE_ERROR, "out of memory");
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     bool good = true;
     for (int i = 0; i < found; i++) {

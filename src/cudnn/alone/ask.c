@@ -101,7 +101,6 @@ static void read_plan(const struct cs_asker *asker, cudnnBackendDescriptor_t con
     cudnnBackendDescriptor_t plan = cs_parts_plan(&bench, &asker->target, configuration);
     int64_t workspace = cs_parts_workspace(&bench, plan);
     offer->workspace = bench.status == CUDNN_STATUS_SUCCESS ? workspace : -1;
-    offer->needs_driver = bench.status == CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING;
     cs_bench_clear(&bench);
 }
 
@@ -140,8 +139,7 @@ int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum
 
 /* The first offer of a mode with a plan. */
 static bool choose_of(struct cs_asker *asker, const struct cs_problem *problem,
-                      enum cs_ask_mode mode, struct cs_offer *offer, struct cs_maker *maker,
-                      int *skipped_p)
+                      enum cs_ask_mode mode, struct cs_offer *offer, struct cs_maker *maker)
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t configuration[PICKS];
@@ -150,7 +148,6 @@ static bool choose_of(struct cs_asker *asker, const struct cs_problem *problem,
         cs_parts_heuristics(&bench, &asker->target, problem, modes[mode], configuration, PICKS);
     for (int i = 0; i < results && !found; i++) {
         found = read_offer(asker, problem, configuration[i], maker, offer) && offer->workspace >= 0;
-        *skipped_p += offer->needs_driver;
         if (!found)
             cs_maker_fini(maker);
     }
@@ -161,15 +158,14 @@ static bool choose_of(struct cs_asker *asker, const struct cs_problem *problem,
 
 enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
                              enum cs_ask_mode mode, struct cs_offer *offer,
-                             struct cs_chosen **chosen_p, int *skipped_p)
+                             struct cs_chosen **chosen_p)
 {
     struct cs_chosen *chosen = malloc(sizeof *chosen);
-    *skipped_p = 0;
     if (!chosen)
         return CS_NOMEM;
-    if (!choose_of(asker, problem, mode, offer, &chosen->maker, skipped_p) &&
+    if (!choose_of(asker, problem, mode, offer, &chosen->maker) &&
         (mode == CS_ASK_FALLBACK ||
-         !choose_of(asker, problem, CS_ASK_FALLBACK, offer, &chosen->maker, skipped_p))) {
+         !choose_of(asker, problem, CS_ASK_FALLBACK, offer, &chosen->maker))) {
         free(chosen);
         return CS_REFUSED;
     }

@@ -24,7 +24,6 @@ struct cs_offer {
     struct cs_engine engine;
     int64_t workspace; /* bytes; -1: cuDNN builds no plan for it */
     bool compiled;     /* at run time */
-    bool needs_driver; /* no plan because there is no CUDA driver to compile for */
     bool tensor_cores;
     bool down_converts; /* f32 inputs are rounded first */
     bool deterministic;
@@ -42,16 +41,16 @@ bool cs_asker_create(const char *profile, struct cs_asker **asker_p, char *error
 void cs_asker_destroy(struct cs_asker *asker);
 
 /* Everything that the heuristics of one mode offer for a checked problem, best first. Returns how
- * many. */
+ * many. Engines that are compiled at run time are offered only where a CUDA driver can be loaded.
+ */
 int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum cs_ask_mode mode,
                   struct cs_offer offer[CS_MAX_OFFERS]);
 
 /* What a framework takes: the first offer that has a plan, of the fallbacks if the mode offers
- * none. CS_REFUSED: there is none; *skipped_p counts the offers that only lack a driver, in every
- * case. The caller owns what is chosen. */
+ * none. CS_REFUSED: there is none. The caller owns what is chosen. */
 enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
                              enum cs_ask_mode mode, struct cs_offer *offer,
-                             struct cs_chosen **chosen_p, int *skipped_p);
+                             struct cs_chosen **chosen_p);
 void cs_chosen_destroy(struct cs_chosen *chosen);
 
 /* The chosen engine as cs_decide wants it; lives as long as `chosen`. */
