@@ -44,6 +44,10 @@ objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
 doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
+# The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
+cli      := $(wildcard src/cli/*.c)
+alone    := $(wildcard src/cudnn/alone/*.c)
+cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 simcudart := $(wildcard tests/simdev/cudart_*.c)
@@ -55,9 +59,10 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
-all: lib $(simdev) $(apps)
+.PHONY: all lib cli test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+all: lib cli $(simdev) $(apps)
 lib: $(B)/libconvshim.so
+cli: $(B)/convshim
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -87,8 +92,11 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
-$(call objects,$(pure)): INCLUDES := $(PURE)
-$(call objects,$(vendor)): INCLUDES := $(VENDOR)
+$(B)/convshim: $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+
+$(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
+$(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(B)/obj/gen/policies.o: INCLUDES := $(PURE)
 
 $(B)/obj/src/%.o: src/%.c $(B)/flags
@@ -282,8 +290,11 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-install: lib
+install: lib cli
 	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
+	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
+	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
+	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
 
 clean:
