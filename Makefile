@@ -47,7 +47,7 @@ pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
 cli      := $(wildcard src/cli/*.c)
 alone    := $(wildcard src/cudnn/alone/*.c)
-cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c)
+cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 simcudart := $(wildcard tests/simdev/cudart_*.c)

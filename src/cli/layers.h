@@ -17,7 +17,7 @@ struct cs_layers {
 
 /* What stands for what a list does not say, and what is taken in place of what it says. */
 struct cs_layer_rules {
-    enum cs_layout layout;              /* of layers that say none */
+    enum cs_order layout;               /* of layers that say none */
     const enum cs_direction *direction; /* of all layers; NULL: their own */
     const enum cs_dtype *dtype;
 };

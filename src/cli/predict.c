@@ -160,7 +160,7 @@ static void show_progress(void *ctx, size_t done, size_t of)
 }
 
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,
-                                        const struct cs_profile *profile)
+                                        const struct cs_card *profile)
 {
     const struct cs_config *config = &options->config;
     return (struct cs_predictor){
@@ -254,8 +254,8 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
 
 static int list_devices(const struct cs_predict_options *options)
 {
-    char error[CS_PROFILE_ERROR];
-    if (cs_profile_list(options->devices, options->format, error))
+    char error[CS_CARD_ERROR];
+    if (cs_card_list(options->devices, options->format, error))
         return CS_CLI_OK;
     cs_cli_complain("predict: %s", error);
     return CS_CLI_USAGE;
@@ -263,17 +263,17 @@ static int list_devices(const struct cs_predict_options *options)
 
 static int run(struct cs_predict_options *options)
 {
-    char error[CS_PROFILE_ERROR];
-    struct cs_profile profile;
+    char error[CS_CARD_ERROR];
+    struct cs_card profile;
     struct cs_layers layers = {NULL, 0, 0};
     struct cs_predict_results results = {options, &profile, &layers, NULL, ""};
-    if (!cs_profile_load(options->device, options->devices, &profile, error)) {
+    if (!cs_card_load(options->device, options->devices, &profile, error)) {
         cs_cli_complain("predict: %s", error);
         return CS_CLI_USAGE;
     }
     int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
     cs_layers_fini(&layers);
-    cs_profile_fini(&profile);
+    cs_card_fini(&profile);
     return status;
 }
 

@@ -2,9 +2,9 @@
 #ifndef CS_CLI_PREDICT_H
 #define CS_CLI_PREDICT_H
 
+#include "cli/card.h"
 #include "cli/layers.h"
 #include "cli/predictor.h"
-#include "cli/profile.h"
 #include "cli/table.h"
 #include "config/config.h"
 
@@ -14,7 +14,7 @@ struct cs_predict_options {
     const char *csv, *trace;                                       /* or a list */
     enum cs_dtype dtype;
     enum cs_direction direction;
-    enum cs_layout layout;
+    enum cs_order layout;
     bool dtype_given, direction_given;
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
@@ -33,7 +33,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
 /* Everything that was found out. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
-    const struct cs_profile *profile;
+    const struct cs_card *profile;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */

@@ -182,7 +182,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
                 {"before", "workspace saved", 430}};
     char size[CS_BYTES_TEXT];
     fputs("<text class=\"text big\" x=\"16\" y=\"28\">Memory while each convolution runs, ", out);
-    put_text(out, results->profile->title, CS_PROFILE_NAME);
+    put_text(out, results->profile->title, CS_CARD_NAME);
     fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
     if (results->options->estimate)
         fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);

@@ -1,7 +1,7 @@
 #include "cli/predictor.h"
 
 #include "base/checked.h"
-#include "cli/rule.h"
+#include "cli/thumb.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -55,11 +55,11 @@ static void predict(const struct cs_predictor *predictor, struct cs_asker *asker
                     const struct cs_problem *problem, struct cs_prediction *prediction)
 {
     struct cs_chosen *chosen = NULL;
-    struct cs_vendor vendor = cs_rule_vendor();
+    struct cs_vendor vendor = cs_thumb_vendor();
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
     if (predictor->estimate)
-        prediction->offer.workspace = cs_rule_workspace(problem);
+        prediction->offer.workspace = cs_thumb_workspace(problem);
     else
         prediction->status =
             cs_ask_choose(asker, problem, predictor->mode, &prediction->offer, &chosen);

@@ -14,7 +14,7 @@ struct cs_predictor {
     enum cs_ask_mode mode;
     const struct cs_policy *policy;
     struct cs_limits limits;
-    bool estimate; /* by the rule of thumb (cli/rule.h) instead of cuDNN */
+    bool estimate; /* by the rule of thumb (cli/thumb.h) instead of cuDNN */
     int threads;   /* 0: as many as there are cores, 8 at most */
 
     /* Called now and then while problems are being asked; may be NULL. From one thread at a time,

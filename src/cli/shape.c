@@ -49,7 +49,7 @@ bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p)
     return false;
 }
 
-bool cs_shape_layout(const char *text, enum cs_layout *layout_p)
+bool cs_shape_layout(const char *text, enum cs_order *layout_p)
 {
     static const char *const names[] = {"nchw", "ncdhw", "ncw", "nhwc", "ndhwc", "nwc"};
     int place;

@@ -5,7 +5,7 @@
 #include "convshim/problem.h"
 #include <stddef.h>
 
-enum cs_layout {
+enum cs_order {
     CS_CHANNELS_FIRST, /* nchw, ncdhw */
     CS_CHANNELS_LAST   /* nhwc, ndhwc */
 };
@@ -19,7 +19,7 @@ struct cs_shape {
         dilation[CS_SPATIAL];
     enum cs_dtype dtype;
     enum cs_direction direction;
-    enum cs_layout layout;
+    enum cs_order layout;
 };
 
 /* "fwd" or "forward", "dgrad", "wgrad". */
@@ -32,7 +32,7 @@ const char *cs_shape_direction_name(enum cs_direction direction);
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p);
 
 /* "nchw", "nhwc" and their like of other dimensions. */
-bool cs_shape_layout(const char *text, enum cs_layout *layout_p);
+bool cs_shape_layout(const char *text, enum cs_order *layout_p);
 
 /* "1x512x64x64": numbers with x between them. Returns how many, 0 if there are more than `limit`,
  * if one does not fit 64 bits or if the text is anything else. */

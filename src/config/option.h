@@ -1,4 +1,5 @@
-/* The rows of options.def as a table: how a text becomes a value. Private to src/config. Pure. */
+/* The rows of options.def as a table: how a text becomes a value. For src/config and
+ * the command. Pure. */
 #ifndef CS_CONFIG_OPTION_H
 #define CS_CONFIG_OPTION_H
 
@@ -19,13 +20,6 @@ struct cs_option {
 
 enum {
     CS_OPTION_TEXT = 256
-};
-
-enum {
-#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
-#include "convshim/options.def"
-#undef CS_OPTION
-    CS_OPTIONS
 };
 
 extern const struct cs_option cs_options[CS_OPTIONS];

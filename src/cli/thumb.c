@@ -1,4 +1,4 @@
-#include "cli/rule.h"
+#include "cli/thumb.h"
 
 #include "base/checked.h"
 
@@ -31,7 +31,7 @@ static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand
     return cs_tensor_bytes(&copy, bytes_p) == CS_OK;
 }
 
-int64_t cs_rule_workspace(const struct cs_problem *problem)
+int64_t cs_thumb_workspace(const struct cs_problem *problem)
 {
     int64_t sum = 0, bytes;
     for (int i = 0; i < CS_OPERANDS; i++)
@@ -42,12 +42,12 @@ int64_t cs_rule_workspace(const struct cs_problem *problem)
 
 static int kernel; /* something to point at */
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p)
 {
-    (void)ctx;
+    (void)ctx, (void)latitude;
     *kernel_p = &kernel;
-    *workspace_p = cs_rule_workspace(problem);
+    *workspace_p = cs_thumb_workspace(problem);
     return CS_OK;
 }
 
@@ -64,7 +64,8 @@ static void destroy(void *opaque)
     (void)opaque;
 }
 
-struct cs_vendor cs_rule_vendor(void)
+struct cs_vendor cs_thumb_vendor(void)
 {
-    return (struct cs_vendor){.build = build, .lifeboat = lifeboat, .destroy = destroy};
+    return (struct cs_vendor){
+        .rigid = true, .build = build, .lifeboat = lifeboat, .destroy = destroy};
 }

@@ -1,4 +1,4 @@
-#include "cli/profile.h"
+#include "cli/card.h"
 
 #include "cli/cli.h"
 #include "cli/file.h"
@@ -33,13 +33,13 @@ static bool find_folder(char folder[PATH_MAX])
     return false;
 }
 
-static bool folder_of(const char *given, char folder[PATH_MAX], char error[CS_PROFILE_ERROR])
+static bool folder_of(const char *given, char folder[PATH_MAX], char error[CS_CARD_ERROR])
 {
     if (given)
         return snprintf(folder, PATH_MAX, "%s", given) < PATH_MAX;
     if (find_folder(folder))
         return true;
-    snprintf(error, CS_PROFILE_ERROR,
+    snprintf(error, CS_CARD_ERROR,
              "the folder of device profiles is not where the program expects it; --devices tells");
     return false;
 }
@@ -60,7 +60,7 @@ static void copy_text(char *to, size_t size, const char *text, size_t length)
     snprintf(to, size, "%.*s", (int)length, text);
 }
 
-static void set_name(struct cs_profile *profile, const char *path)
+static void set_name(struct cs_card *profile, const char *path)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     size_t length = strlen(file);
@@ -76,7 +76,7 @@ static int64_t number_of(const cJSON *root, const char *name)
 }
 
 /* What we read ourselves; the rest is cuDNN's to judge. */
-static bool read_profile(struct cs_profile *profile)
+static bool read_profile(struct cs_card *profile)
 {
     cJSON *root = cJSON_Parse(profile->text);
     const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
@@ -89,27 +89,27 @@ static bool read_profile(struct cs_profile *profile)
     return title && profile->memory > 0 && profile->version > 0;
 }
 
-static bool load_file(const char *path, struct cs_profile *profile, char error[CS_PROFILE_ERROR])
+static bool load_file(const char *path, struct cs_card *profile, char error[CS_CARD_ERROR])
 {
     char reason[CS_FILE_ERROR];
-    struct cs_profile loaded = {.text = cs_file_text(path, reason)};
+    struct cs_card loaded = {.text = cs_file_text(path, reason)};
     if (!loaded.text) {
-        snprintf(error, CS_PROFILE_ERROR, "%.150s: %s", path, reason);
+        snprintf(error, CS_CARD_ERROR, "%.150s: %s", path, reason);
         return false;
     }
     set_name(&loaded, path);
     if (!read_profile(&loaded)) {
-        snprintf(error, CS_PROFILE_ERROR,
+        snprintf(error, CS_CARD_ERROR,
                  "%.150s: no device profile: deviceName, deviceVer and totalGlobalMem are needed",
                  path);
-        cs_profile_fini(&loaded);
+        cs_card_fini(&loaded);
         return false;
     }
     *profile = loaded;
     return true;
 }
 
-static void refuse_name(const char *device, const char *folder, char error[CS_PROFILE_ERROR])
+static void refuse_name(const char *device, const char *folder, char error[CS_CARD_ERROR])
 {
     struct dirent **entry;
     const char *names[MOST_PROFILES + 1] = {NULL};
@@ -119,17 +119,16 @@ static void refuse_name(const char *device, const char *folder, char error[CS_PR
         names[i] = entry[i]->d_name;
     }
     const char *nearest = cs_cli_nearest(device, names);
-    snprintf(error, CS_PROFILE_ERROR, "unknown device '%.60s'%s%s%s; --device list shows all",
-             device, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-             nearest ? "'?" : "");
+    snprintf(error, CS_CARD_ERROR, "unknown device '%.60s'%s%s%s; --device list shows all", device,
+             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     for (int i = 0; i < found; i++)
         free(entry[i]);
     if (found >= 0)
         free(entry);
 }
 
-bool cs_profile_load(const char *device, const char *given, struct cs_profile *profile,
-                     char error[CS_PROFILE_ERROR])
+bool cs_card_load(const char *device, const char *given, struct cs_card *profile,
+                  char error[CS_CARD_ERROR])
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];
     if (has_suffix(device) || strchr(device, '/'))
@@ -143,21 +142,21 @@ bool cs_profile_load(const char *device, const char *given, struct cs_profile *p
     return false;
 }
 
-void cs_profile_fini(struct cs_profile *profile)
+void cs_card_fini(struct cs_card *profile)
 {
     free(profile->text);
     free(profile->source);
 }
 
 static bool add_row(struct cs_table *table, const char *folder, const char *file,
-                    char error[CS_PROFILE_ERROR])
+                    char error[CS_CARD_ERROR])
 {
     char path[2 * PATH_MAX];
-    struct cs_profile profile;
+    struct cs_card profile;
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (!load_file(path, &profile, error))
         return false;
-    char capability[CS_PROFILE_NAME];
+    char capability[CS_CARD_NAME];
     snprintf(capability, sizeof capability, "%" PRId64 ".%" PRId64, profile.version / 100,
              profile.version / 10 % 10);
     const struct cs_value row[] = {{.text = profile.name},
@@ -166,11 +165,11 @@ static bool add_row(struct cs_table *table, const char *folder, const char *file
                                    {.number = profile.memory},
                                    {.text = profile.source}};
     cs_table_add(table, row);
-    cs_profile_fini(&profile);
+    cs_card_fini(&profile);
     return true;
 }
 
-bool cs_profile_list(const char *given, enum cs_format format, char error[CS_PROFILE_ERROR])
+bool cs_card_list(const char *given, enum cs_format format, char error[CS_CARD_ERROR])
 {
     static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
                                                {"device", "device", CS_CELL_TEXT},
@@ -184,10 +183,10 @@ bool cs_profile_list(const char *given, enum cs_format format, char error[CS_PRO
         return false;
     int found = scandir(folder, &entry, is_profile, alphasort);
     if (found < 0) {
-        snprintf(error, CS_PROFILE_ERROR, "%.150s: %s", folder, strerror(errno));
+        snprintf(error, CS_CARD_ERROR, "%.150s: %s", folder, strerror(errno));
         return false;
     }
-    snprintf(error, CS_PROFILE_ERROR, "out of memory");
+    snprintf(error, CS_CARD_ERROR, "out of memory");
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     bool good = true;
     for (int i = 0; i < found; i++) {
