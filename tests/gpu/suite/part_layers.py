@@ -3,13 +3,13 @@
 import csv
 import os
 
-from . import compare, convshim_text, machine
+from . import compare, convshim_text, machine, prediction
 from .report import mib
 
 CAPS = (64, 16, 256)
 SIMULATED_CAPS = (8,)
 DTYPE_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
-SHAPE = "n c d h w k kd kh kw sd sh sw pd ph pw groups".split()
+SHAPE = prediction.SHAPE
 
 
 def read_layers(path):
@@ -44,6 +44,13 @@ def choose(layers, count):
     return chosen
 
 
+def shapes(path):
+    return {
+        (layer["model"], layer["layer"]): {name: int(layer[name]) for name in SHAPE}
+        for layer in read_layers(path)
+    }
+
+
 def write_layers(path, layers):
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(
@@ -64,6 +71,7 @@ class Layers:
         self.iterations = iterations
         self.rows = {}
         self.summaries = {}
+        self.sites = {}
 
     def run(self, dtype, layout, api, workspace=None, wscap=None, extra=()):
         """The records of one variant, from memory if it ran before; [] if it was skipped."""
@@ -96,15 +104,23 @@ class Layers:
             *extra,
         )
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
+        if workspace:
+            settings["CONVSHIM_LOG"] = "info"  # which tells the tilings
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
         self.summaries[key] = outcome.summary if outcome else None
+        self.sites[key] = prediction.sites(outcome.log) if outcome else {}
         return [] if outcome is None else [row for row in outcome.records if "layer" in row]
 
 
 def run(suite):
     if suite.simulated:
         _simulated(suite)
-        return
+    else:
+        _on_card(suite)
+    prediction.judge(suite)
+
+
+def _on_card(suite):
     path = suite.work("chosen.csv")
     layers = choose(read_layers(suite.path("tests", "data", "conv_layers.csv")), 40)
     layers += [
@@ -192,6 +208,8 @@ def _variant(suite, layers_run, variant, cap, wscap):
         "capped": capped,
         "pairs": compare.pair_layers(plain, tiled),
         "summary": layers_run.summaries[(*variant, f"{cap}MiB", None)],
+        "shapes": shapes(layers_run.path),
+        "sites": layers_run.sites[(*variant, f"{cap}MiB", None)],
     }
     suite.shared.setdefault("layers", []).append(entry)
     report_variant(suite.report, entry)
