@@ -191,6 +191,34 @@ def rank_correlation_of_known_lists():
     assert abs(prediction.spearman([1, 2, 3, 4, 5], [1, 3, 2, 4, 5]) - 0.9) < 1e-12
 
 
+def measured_point(layer, axis, us, predicted):
+    tiling = {"axis": axis, "tiles": 1 if axis == "-" else 4, "lanes": 1}
+    head = {"model": "m", "layer": layer, "dir": "fwd", "dtype": "f16", "layout": "nchw", "api": "graph"}
+    return {**head, **tiling, "workspace": 0, "shape": {}, "us": us, "predicted_us": predicted}
+
+
+@test
+def order_of_times_and_of_what_tiles_cost():
+    points = [
+        measured_point("a", "-", 100, 10),
+        measured_point("b", "-", 200, 40),
+        measured_point("c", "-", 300, 45),
+        measured_point("a", "H", 110, 12),
+        measured_point("b", "H", 210, 42),
+        measured_point("c", "H", 600, 90),
+        measured_point("d", "H", 700, 91),  # whose untiled call was not measured
+    ]
+    result = prediction.rank(points)
+    same((result["points"], result["tilings"], result["times"]), (7, 3, 1.0))
+    # Measured 1.10, 1.05, 2; predicted 1.2, 1.05, 2: the same order.
+    same(result["ratios"], 1.0)
+    points[3]["predicted_us"] = 10.1
+    assert prediction.rank(points)["ratios"] < 1
+    # A measurement that comes again under another cap counts once; another tiling is another point.
+    same(len(prediction.distinct(points + [dict(points[0], us=101)])), 7)
+    same(len(prediction.distinct(points + [dict(points[3], tiles=5)])), 8)
+
+
 @test
 def tilings_are_read_from_the_log():
     log = """convshim[7]: 1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw, engine 62: 13.6 MiB wanted, 6.6 MiB told, H x 4

@@ -253,6 +253,10 @@ def layers_and_capacity_run_on_the_simulated_device():
         assert tiled and tiled[0]["summary"]["rewritten"] > 0, f"no rewritten call was read: {tiled}"
         assert all(entry["command"] and entry["status"] in (0, 1) for entry in data["measurements"])
         check_predictions(data, verdict)
+        fast = [entry for entry in data["measurements"] if entry["name"] == "layers-fast-f16-nchw-graph-8MiB"]
+        assert fast and fast[0]["summary"]["rewritten"] > 0, f"fast rewrote nothing: {fast}"
+        assert "policy=fast" in fast[0]["command"]
+        assert verdict["time of policy fast over policy fit, median"] in ("met", "missed")
 
 
 def check_predictions(data, verdict):

@@ -70,7 +70,7 @@ class Runner:
     def run(self, name, argv, limit, settings=None, workspace=None):
         settings = dict(settings or {})
         if workspace is not None:
-            settings.update(self.preload(name, workspace))
+            settings = {**self.preload(name, workspace), **settings}
         for old in self._summary_files(name):
             os.unlink(old)
         start = time.monotonic()

@@ -63,12 +63,14 @@ def write_layers(path, layers):
 class Layers:
     """Runs a list of layers in one variant after another; every run is one child."""
 
-    def __init__(self, suite, name, path, expect, iterations):
+    def __init__(self, suite, name, path, expect, iterations, options=""):
+        """`options` of convshim beside its workspace, as in CONVSHIM_CONFIG."""
         self.suite = suite
         self.name = name
         self.path = path
         self.expect = expect
         self.iterations = iterations
+        self.options = options
         self.rows = {}
         self.summaries = {}
         self.sites = {}
@@ -106,6 +108,8 @@ class Layers:
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
         if workspace:
             settings["CONVSHIM_LOG"] = "info"  # which tells the tilings
+            if self.options:
+                settings["CONVSHIM_CONFIG"] = f"workspace={workspace};{self.options}"
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
         self.summaries[key] = outcome.summary if outcome else None
         self.sites[key] = prediction.sites(outcome.log) if outcome else {}
@@ -135,6 +139,7 @@ def _on_card(suite):
         for variant, cap, capped in wave:
             _variant(suite, layers_run, variant, cap, wscaps.get(cap) if capped else None)
         if wave is FIRST_WAVE:
+            _fast(suite, layers_run, CAPS[0])
             _patch_conv_shapes(suite)
             _patch_conv(suite)
 
@@ -191,6 +196,30 @@ def _simulated(suite):
     for variant in (("f16", "nchw", "graph"), ("f16", "nchw", "legacy")):
         for cap in SIMULATED_CAPS:
             _variant(suite, layers_run, variant, cap, None)
+    _fast(suite, layers_run, SIMULATED_CAPS[0])
+
+
+def _fast(suite, fit, cap):
+    """The same layers by policy fast, whatever little that saves, against policy fit."""
+    variant, workspace = ("f16", "nchw", "graph"), f"{cap}MiB"
+    plain, tiled = fit.run(*variant), fit.run(*variant, workspace=workspace)
+    runs = Layers(suite, "layers-fast", fit.path, fit.expect, fit.iterations, "policy=fast;min_saving=0")
+    rows = runs.run(*variant, workspace=workspace) if tiled else []
+    pairs = compare.pair_layers(plain, rows)
+    suite.shared["fast"] = {
+        "pairs": pairs,
+        "against_fit": compare.against(compare.rewritten(pairs), tiled),
+        "shapes": shapes(fit.path),
+        "sites": runs.sites.get((*variant, workspace, None), {}),
+    }
+    suite.report.table(
+        f"{', '.join(variant)}: policy fast against fit at {cap} MiB",
+        ("layer", "us fit", "us fast", "ratio", "bit-equal to untiled"),
+        [
+            [f"{pair['model']}/{pair['layer']}", us, pair["us_after"], ratio, bit_text(pair)]
+            for pair, us, ratio in suite.shared["fast"]["against_fit"]
+        ],
+    )
 
 
 def _variant(suite, layers_run, variant, cap, wscap):

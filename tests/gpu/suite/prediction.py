@@ -203,7 +203,8 @@ def card_profile(suite):
 
 def judge(suite):
     """Predicts what part B measured; the points and the rank correlation go to the report."""
-    points = distinct([point for entry in suite.shared.get("layers", []) for point in points_of(entry)])
+    entries = suite.shared.get("layers", []) + [suite.shared[name] for name in ("fast",) if name in suite.shared]
+    points = distinct([point for entry in entries for point in points_of(entry)])
     if not points:
         return
     profile = card_profile(suite)
