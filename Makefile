@@ -198,6 +198,12 @@ $(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(C
 $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
+# What the cost model predicts, without a card.
+gpu += $(B)/gpu/predict
+$(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
+$(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+
 .PHONY: gpu
 gpu: lib $(simdev) $(gpu)
 
@@ -264,7 +270,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='tests/gpu/test_compare.py' \
+            gpu_compare='tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
