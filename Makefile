@@ -139,7 +139,7 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
-$(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(B)/obj/src/shim/flow.o
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
