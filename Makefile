@@ -42,6 +42,7 @@ pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src
 vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
 doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
@@ -79,6 +80,9 @@ $(B)/flags: FORCE
 $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
 
+$(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
+	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
+
 $(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
 	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
@@ -95,9 +99,16 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 $(B)/convshim: $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 
+# The library with the policies of tests/policies beside its own: an example and nonsense.
+withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
+$(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
+	$(filter %.o,$^) -l:libinih.a -Wl,--exclude-libs,ALL -ldl -lm
+
 $(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
-$(B)/obj/gen/policies.o: INCLUDES := $(PURE)
+$(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
+$(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
 
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
@@ -136,7 +147,9 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
-$(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(B)/obj/src/shim/flow.o
+$(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 
@@ -274,7 +287,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
+test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.

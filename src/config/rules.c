@@ -161,12 +161,10 @@ static bool parse_SWITCH(enum cs_rule_key key, const char *text, void *out)
 
 typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
 
-/* Null pointers: such a key is read as the option of its name is. */
-enum {
-    parse_POLICY,
-    parse_SIZE = parse_POLICY,
-    parse_COUNT = parse_POLICY
-};
+/* Such a key is read as the option of its name is. */
+#define parse_POLICY NULL
+#define parse_SIZE NULL
+#define parse_COUNT NULL
 
 static const struct {
     const char *allowed;

@@ -71,7 +71,7 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
     decision.rule = rule;
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_put(&cs->memo, key, &decision);
+        cs_memo_add(&cs->memo, key, &decision);
     return decision;
 }
 
