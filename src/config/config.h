@@ -51,12 +51,28 @@ enum cs_config_backing {
     CS_CONFIG_BACKING_OWN
 };
 
+enum {
+#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
+#include "convshim/options.def"
+#undef CS_OPTION
+    CS_OPTIONS
+};
+
+/* Where a value comes from: a line of the file, an environment variable (an item of it, counted
+ * from 1, if it has several), or nowhere: the built-in default. */
+struct cs_origin {
+    const char *variable; /* static; NULL: the file if `line` is not 0, else built-in */
+    int line;
+};
+
 struct cs_config {
 #define CS_OPTION(name, type, value, allowed, help) cs_option_##type name;
 #include "convshim/options.def"
 #undef CS_OPTION
     bool enabled;                /* false: CONVSHIM=0 */
     char source[CS_CONFIG_TEXT]; /* what was read: the file, CONVSHIM_CONFIG, or "" for defaults */
+    size_t file_length; /* bytes of `source` that are the file's path; 0: no file was read */
+    struct cs_origin origin[CS_OPTIONS]; /* of each option, by CS_OPTION_name */
 };
 
 /* One line about something the user should mend, as "FILE:LINE: option: what is wrong; allowed:
@@ -72,6 +88,14 @@ typedef void cs_config_note_fn(void *ctx, const char *line);
  * With CONVSHIM=0 nothing is read: defaults, not enabled. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
+
+/* The same from one file alone, whatever the environment says. False, with errno set and defaults
+ * in *config, if it cannot be read at all; nothing is noted then. */
+bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
+                         cs_config_note_fn *note, void *ctx);
+
+/* The environment variable that stands for the option of that name alone, or NULL. */
+const char *cs_config_variable(const char *option);
 
 /* True if CONVSHIM=0 is set: asked before anything else, reads nothing but that variable. */
 bool cs_config_disabled(void);

@@ -47,6 +47,7 @@ static const char *show(char shown[SHOWN_BYTES], const char *text)
 void cs_load_begin(struct cs_load *load, const char *source)
 {
     load->source = source;
+    load->file = false;
     load->line = 0;
     load->notes = 0;
     memset(load->set_at, 0, sizeof load->set_at);
@@ -107,6 +108,7 @@ void cs_load_set(struct cs_load *load, const char *name, const char *value)
         cs_load_note(load, "%s: set again; this value counts, not the one at %d", name,
                      load->set_at[index]);
     load->set_at[index] = load->line;
+    load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
 }
 
 static int next_byte(struct lines *lines)
@@ -275,6 +277,7 @@ int cs_load_file(struct cs_load *load, const char *path)
     int error = filled < 0 ? errno : 0;
     if (!error) {
         cs_load_begin(load, path);
+        load->file = true;
         lines.filled = (size_t)filled;
         parse(&lines);
     }

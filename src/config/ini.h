@@ -14,12 +14,13 @@ struct cs_load {
 
     /* Of the source being read; cs_load_begin sets them. */
     const char *source;
+    bool file;              /* else the source is a variable, its name static */
     int line;               /* 0: the source has none */
     int notes;              /* made so far */
     int set_at[CS_OPTIONS]; /* line of the last valid value, 0: none */
 };
 
-/* Starts a source of that name. */
+/* Starts a source of that name, a variable's. */
 void cs_load_begin(struct cs_load *load, const char *source);
 
 /* Makes a note with the place before it. */

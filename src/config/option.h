@@ -1,4 +1,5 @@
-/* The rows of options.def as a table: how a text becomes a value. Private to src/config. Pure. */
+/* The rows of options.def as a table: how a text becomes a value. For src/config and
+ * the command. Pure. */
 #ifndef CS_CONFIG_OPTION_H
 #define CS_CONFIG_OPTION_H
 
@@ -14,13 +15,6 @@ struct cs_option {
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
                   void *out);
     size_t offset; /* of the value in struct cs_config */
-};
-
-enum {
-#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
-#include "convshim/options.def"
-#undef CS_OPTION
-    CS_OPTIONS
 };
 
 extern const struct cs_option cs_options[CS_OPTIONS];
