@@ -156,7 +156,7 @@ struct scan {
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct scan *scan = ctx;
-    if (path && *path == '/' && strncmp(file_of(name), "libcudnn", strlen("libcudnn")) != 0)
+    if (path && strchr(path, '/') && strncmp(file_of(name), "libcudnn", strlen("libcudnn")) != 0)
         add_client(scan->doctor, scan->subject, path);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
 # convshim run: the program gets the library and its options, whatever was set before, and keeps its own status.
 load helper
 
