@@ -46,7 +46,8 @@ static const struct check {
 static const char *const severities[] = {"ok", "note", "warning", "fatal"};
 
 struct request {
-    const char *library;
+    const char *library, *cudnn;
+    bool capture;
     enum cs_format format;
 };
 
@@ -55,6 +56,10 @@ static bool take(void *to, int option, const char *value)
     struct request *request = to;
     if (option == OPTION_LIBRARY)
         request->library = value;
+    else if (option == OPTION_CAPTURE_DEVICE)
+        request->capture = true;
+    else if (option == OPTION_CUDNN)
+        request->cudnn = value;
     else if (!cs_format_parse(value, &request->format)) {
         cs_cli_refuse(command.name, "--format: \"%s\" is not allowed; allowed: text, json, csv",
                       value);
@@ -164,6 +169,8 @@ int cs_cli_doctor(int argc, char **argv)
     int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
     if (status >= 0)
         return status;
+    if (request.capture)
+        return cs_doctor_capture(request.cudnn);
     doctor.library_option = request.library;
     doctor.command = operand < argc ? argv + operand : NULL;
     status = answer(&doctor, request.format);

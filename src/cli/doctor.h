@@ -73,6 +73,10 @@ void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity sev
 #include "cli/doctor_checks.def"
 #undef CS_CHECK
 
+/* Prints the profile of the card present, told by the cuDNN of that file or folder (NULL: any).
+ * Returns the status to end with. */
+int cs_doctor_capture(const char *cudnn);
+
 /* The file that a shell would run for `name`: false if there is none. */
 bool cs_doctor_which(const char *name, char *path, size_t size);
 

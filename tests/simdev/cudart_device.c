@@ -287,6 +287,7 @@ static const struct attribute attributes[] = {
     {cudaDevAttrWarpSize, "warpSize", 0},
     {cudaDevAttrClockRate, "smClockRateKHz", 0},
     {cudaDevAttrMemoryClockRate, "memClockRateKHz", 0},
+    {cudaDevAttrGlobalMemoryBusWidth, "memoryBusWidth", 0},
     {cudaDevAttrMultiProcessorCount, "multiProcessorCount", 0},
     {cudaDevAttrL2CacheSize, "l2CacheSize", 0},
     {cudaDevAttrPciDeviceId, "pciDeviceId", 0},
@@ -337,6 +338,8 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         const struct attribute *row = &attributes[i];
         if (row->attribute == attribute) {
+            if (row->key && !cJSON_GetObjectItemCaseSensitive(device.profile, row->key))
+                return cudaErrorInvalidValue; /* cuDNN does without the key, a profile may */
             *value = row->key ? integer(row->key) : row->value;
             return cudaSuccess;
         }

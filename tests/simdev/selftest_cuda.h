@@ -13,6 +13,8 @@
 #undef cuStreamGetCaptureInfo
 #define CALLS(C)                                                                                   \
     C(cuInit, (unsigned))                                                                          \
+    C(cuDeviceGet, (CUdevice *, int))                                                              \
+    C(cuDeviceGetAttribute, (int *, CUdevice_attribute, CUdevice))                                 \
     C(cuGetErrorName, (CUresult, const char **))                                                   \
     C(cuGetErrorString, (CUresult, const char **))                                                 \
     C(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice))                                           \

@@ -56,7 +56,14 @@ static void test_primary(void)
           "a reset ends it");
     cudaFree(NULL);
     check(current() == retained && id_of(NULL) > id, "the next use has a new id");
-    check(cu.cuInit(0) == CUDA_ERROR_NO_DEVICE, "and still there is no device to plan with");
+    int device = -1, bits = 0;
+    check(cu.cuInit(0) == CUDA_SUCCESS && cu.cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
+              device == 0 && cu.cuDeviceGet(&device, 1) == CUDA_ERROR_INVALID_DEVICE,
+          "the driver has the one device");
+    check(cu.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 0) ==
+                  CUDA_SUCCESS &&
+              bits == 6144,
+          "and its memory bus is the profile's");
 }
 
 /* --- streams, events, memory --- */
