@@ -59,7 +59,7 @@ set_to()
     done <options.csv
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
-    expect_line run.err '^convshim run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
+    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
     run_command 125 --policy=fastest -- touch ran
     run_command 125 --log_file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran
@@ -100,7 +100,7 @@ set_to()
     run_command 126 ./text
     expect_line run.err '^convshim: \./text: Permission denied$'
     run_command 125
-    expect_line run.err '^convshim run: which program\?$'
+    expect_line run.err '^convshim: run: which program\?$'
 }
 
 @test "the library: named, beside the command, in ../lib; a clear word where it is not" {

@@ -436,6 +436,6 @@ assert [record["severity"] for record in records if record["id"] == "enabled"] =
 
 @test "how it is called: status 2 and one line; options of the command are its own" {
     doctor 2 --format xml
-    expect_line doctor.err '^convshim doctor: --format: "xml" is not allowed'
+    expect_line doctor.err '^convshim: doctor: --format: "xml" is not allowed'
     doctor 0 sh --format xml
 }
