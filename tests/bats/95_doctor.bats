@@ -223,7 +223,7 @@ expect_no_finding()
     PATH=$BATS_TEST_TMPDIR/bin:$PATH doctor 1
     expect_finding warning python 'Python: .*bin/python3 does not tell what it has, .*: python3: broken'
     doctor 0 sh -c true
-    expect_finding ok python "Python: sh is none: Python's frameworks were not looked for"
+    expect_finding note python 'Python: sh is none: frameworks of one that it starts were not looked for'
 }
 
 @test "a Python without frameworks; the Python of the command, of a script" {
@@ -320,10 +320,15 @@ torch_with()
     : | tee "$SITE"/{torch,tensorflow}/__init__.py
     object "$SITE/torch/lib/libtorch_cuda.so" <<<'int cudnnConvolutionForward(void) { return 1; }
         int cudnnGetVersion(void) { return 1; }'
-    object "$SITE/tensorflow/libtensorflow_framework.so.2" <<<'#include <dlfcn.h>
+    object "$SITE/tensorflow/libtensorflow_framework.so.2" -Wl,-soname,libtensorflow_framework.so.2 <<<'#include <dlfcn.h>
         void *f(void *cudnn) { return dlsym(cudnn, "cudnnConvolutionForward"); }
         int cudnnConvolutionForward(void) { return 1; } int cudnnGetVersion(void) { return 1; }'
+    object "$SITE/tensorflow/libtensorflow_cc.so.2" "$SITE/tensorflow/libtensorflow_framework.so.2" \
+        "-Wl,-rpath,\$ORIGIN:\$ORIGIN/../nvidia/cudnn/lib" \
+        <<<'extern int cudnnConvolutionForward(void); int f(void) { return cudnnConvolutionForward(); }'
+    cudnn "$SITE/nvidia/cudnn" 9.15.1
     doctor 2
+    expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN: .*; cuDNN 9\\.15\\.1 in $SITE"
     expect_finding fatal inside "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so has cuDNN linked in"
     expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks cuDNN up'
     expect_equal "linked in" "$(grep -c '^fatal *inside' doctor.out)" 1
