@@ -123,7 +123,7 @@ expect_no_finding()
     doctor 0
     expect_finding ok preload 'LD_PRELOAD: empty'
     object ./harmless.so <<<'int f(void) { return 0; }'
-    object ./taker.so <<<'void *dlsym(void *a, const char *b) { return a ? a : (void *)b; }'
+    object ./taker.so <<<'int cudnnBackendExecute(void) { return 0; }'
     LD_PRELOAD=$SAN_RT:$BATS_TEST_TMPDIR/harmless.so:$LIBRARY doctor 0
     expect_finding ok preload 'LD_PRELOAD: .*/harmless\.so:.*libconvshim\.so'
     LD_PRELOAD=$SAN_RT:/missing/library.so doctor 1
@@ -131,7 +131,7 @@ expect_no_finding()
     LD_PRELOAD=$SAN_RT:libmissing.so doctor 1
     expect_finding warning preload 'LD_PRELOAD: libmissing\.so is not found'
     LD_PRELOAD=$SAN_RT:$BATS_TEST_TMPDIR/taker.so doctor 1
-    expect_finding warning preload 'LD_PRELOAD: .*/taker\.so intercepts dlsym too'
+    expect_finding warning preload 'LD_PRELOAD: .*/taker\.so intercepts cuDNN too'
 }
 
 @test "CONVSHIM=0, and mistakes in the options" {
