@@ -49,6 +49,7 @@ pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 cli      := $(wildcard src/cli/*.c)
 alone    := $(wildcard src/cudnn/alone/*.c)
 cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c)
+man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 simcudart := $(wildcard tests/simdev/cudart_*.c)
@@ -60,10 +61,11 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib cli test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
 all: lib cli $(simdev) $(apps)
 lib: $(B)/libconvshim.so
-cli: $(B)/convshim
+cli: $(B)/convshim man
+man: $(man)
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -96,7 +98,8 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
-$(B)/convshim: $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+$(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 
 # The library with the policies of tests/policies beside its own: an example and nonsense.
@@ -104,6 +107,14 @@ withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registr
 $(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
 	$(filter %.o,$^) -l:libinih.a -Wl,--exclude-libs,ALL -ldl -lm
+
+# The manual pages come from the tables of the commands, so that they are linked in.
+$(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -MMD -MP -c -o $@ $<
+$(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+$(man): $(B)/gen-man
+	$(call say,GEN)mkdir -p $(@D); $(B)/gen-man $(basename $(@F)) > $@
 
 $(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
@@ -312,6 +323,8 @@ fmt:
 install: lib cli
 	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
 	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
+	install -D -m 644 $(B)/man/convshim.1 $(DESTDIR)$(PREFIX)/share/man/man1/convshim.1
+	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
 	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini

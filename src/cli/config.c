@@ -29,6 +29,7 @@ static const struct cs_cli_command command = {
     .option = options,
     .options = OPTIONS,
 };
+const struct cs_cli_command *const cs_cli_command_config = &command;
 
 struct request {
     const char *program, *check;

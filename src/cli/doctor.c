@@ -33,6 +33,7 @@ static const struct cs_cli_command command = {
     .options = OPTIONS,
     .stops = true,
 };
+const struct cs_cli_command *const cs_cli_command_doctor = &command;
 
 static const struct check {
     const char *name, *advice;

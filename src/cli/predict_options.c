@@ -35,6 +35,7 @@ static const struct cs_cli_command command = {
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
+const struct cs_cli_command *const cs_cli_command_predict = &command;
 
 static bool refuse_value(enum option option, const char *value, const char *allowed)
 {

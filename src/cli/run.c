@@ -50,6 +50,7 @@ static const struct cs_cli_command command = {
     .options = sizeof options / sizeof *options,
     .stops = true,
 };
+const struct cs_cli_command *const cs_cli_command_run = &command;
 
 /* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
  * option would win over it, so they are removed where that option was given. */

@@ -97,7 +97,7 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
 
 @test "how it is called: status 2 and one line" {
     config 2 --format xml
-    expect_line config.err '^convshim config: --format: "xml" is not allowed; allowed: text, json, csv$'
+    expect_line config.err '^convshim: config: --format: "xml" is not allowed; allowed: text, json, csv$'
     config 2 something
     config 2 --fromat json
     expect_line config.err "did you mean '--format'\\?\$"
