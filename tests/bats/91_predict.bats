@@ -41,7 +41,7 @@ load predict
     expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
     expect_equal "reason" "$(column reason)" "workspace within the limit"
     expect_predicted 0 "${SPIKE[@]}"
-    expect_line predict.out 'as much as a copy of input and filter and output'
+    expect_line predict.out 'as much as a copy of input, filter and output'
     expect_line predict.out 'for the conversion to channels-last \(without: [0-9]+ B\)'
 }
 

@@ -257,3 +257,14 @@ wrong()
     echo '[]' >wrong.json
     refused 'wrong.json: no layer in it' --trace wrong.json
 }
+
+@test "progress is for terminals alone, and wiped off at the end" {
+    need_cudnn
+    command -v script >/dev/null || cannot_run "no script(1) to make a terminal"
+    SHELL=/bin/sh LD_PRELOAD='' script -qec "'$COMMAND' predict --cudnn '$CUDNN' --csv '$LAYERS' --format csv >/dev/null" \
+        /dev/null >terminal.out </dev/null
+    grep -q '16 of [0-9]* convolutions' terminal.out
+    [ "$(tail -c 4 terminal.out)" = $'\r\033[K' ] || fail "the last thing on the terminal is not a wiped line"
+    expect_predicted 0 --csv "$LAYERS" --format csv
+    expect_empty predict.err
+}
