@@ -161,8 +161,11 @@ $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_flow $(B)/unit/test_flow_rules: $(B)/obj/src/shim/flow.o
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+cliunit := $(addprefix $(B)/unit/test_,shape layers table)
+$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c option.c record.c shape.c table.c))
+$(cliunit): UNITLIBS := -lcjson
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \

@@ -155,8 +155,14 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
 
 static void show_progress(void *ctx, size_t done, size_t of)
 {
+    enum {
+        SOME = 16 /* fewer are answered before anybody has read a line */
+    };
     (void)ctx;
-    fprintf(stderr, done == of ? "\r\033[K" : "\r%zu of %zu convolutions", done, of);
+    if (of > SOME && done == of)
+        fputs("\r\033[K", stderr);
+    else if (of > SOME && done % SOME == 0)
+        fprintf(stderr, "\r%zu of %zu convolutions", done, of);
 }
 
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,

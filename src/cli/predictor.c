@@ -84,9 +84,10 @@ struct work {
     struct place **place;             /* of problems that differ */
     struct cs_prediction *prediction; /* by index */
     size_t count;
-    atomic_size_t next, done;
+    atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* of progress and error */
+    pthread_mutex_t lock; /* of what follows, and of progress */
+    size_t done;
     char error[ERROR_BYTES];
 };
 
@@ -101,11 +102,10 @@ static void fail(struct work *work, const char *error)
 static void report_progress(struct work *work)
 {
     const struct cs_predictor *predictor = work->predictor;
-    size_t done = atomic_fetch_add(&work->done, 1) + 1;
     if (!predictor->progress)
         return;
     pthread_mutex_lock(&work->lock);
-    predictor->progress(predictor->ctx, done, work->count);
+    predictor->progress(predictor->ctx, ++work->done, work->count);
     pthread_mutex_unlock(&work->lock);
 }
 

@@ -17,8 +17,8 @@ struct cs_predictor {
     bool estimate; /* by the rule of thumb (cli/thumb.h) instead of cuDNN */
     int threads;   /* 0: as many as there are cores, 8 at most */
 
-    /* Called now and then while problems are being asked; may be NULL. From one thread at a time,
-     * not always the same. */
+    /* Called after every problem that was asked; may be NULL. From one thread at a time, not always
+     * the same. */
     void (*progress)(void *ctx, size_t done, size_t of);
     void *ctx;
 };
