@@ -41,6 +41,12 @@ struct cs_policy {
     /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
      * tilings for which `cost` foretells less: of other sizes, on other axes, on more lanes. */
     bool predicts;
+    /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
+     * which of them is taken is measured on the device, where that is possible. */
+    int contenders;
+
+    /* limits->workspace is each call site's share of a total for the program. */
+    bool divides;
 
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */

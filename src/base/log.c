@@ -1,16 +1,14 @@
 #include "base/log.h"
 
+#include "base/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -36,34 +34,6 @@ struct target {
     int fd;
     bool owned;
 };
-
-/* Writing may raise SIGPIPE or SIGXFSZ, whose default is to end the process that we are a guest in.
- */
-struct signal_guard {
-    sigset_t deadly, before, pending;
-};
-
-static void guard_signals(struct signal_guard *guard)
-{
-    sigemptyset(&guard->deadly);
-    sigaddset(&guard->deadly, SIGPIPE);
-    sigaddset(&guard->deadly, SIGXFSZ);
-    sigpending(&guard->pending);
-    pthread_sigmask(SIG_BLOCK, &guard->deadly, &guard->before);
-}
-
-static void release_signals(struct signal_guard *guard)
-{
-    /* One that was pending before is not ours to take. */
-    if (sigismember(&guard->pending, SIGPIPE))
-        sigdelset(&guard->deadly, SIGPIPE);
-    if (sigismember(&guard->pending, SIGXFSZ))
-        sigdelset(&guard->deadly, SIGXFSZ);
-    const struct timespec at_once = {0};
-    while (sigtimedwait(&guard->deadly, NULL, &at_once) > 0 || errno == EINTR)
-        continue;
-    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
-}
 
 static void write_all(int fd, const char *bytes, size_t size)
 {
@@ -130,8 +100,8 @@ static struct target open_target(void)
 static void emit(const char *text, bool every_line)
 {
     int error = errno;
-    struct signal_guard guard;
-    guard_signals(&guard);
+    struct cs_signals guard;
+    cs_signals_hold(&guard);
     struct target target = open_target();
     if (!every_line)
         write_line(target.fd, text, strlen(text));
@@ -142,7 +112,7 @@ static void emit(const char *text, bool every_line)
     }
     if (target.owned)
         close(target.fd);
-    release_signals(&guard);
+    cs_signals_release(&guard);
     errno = error;
 }
 

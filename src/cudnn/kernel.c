@@ -1,5 +1,7 @@
 #include "cudnn/kernel.h"
 
+#include "cudnn/timing.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +271,18 @@ static const struct cs_profile *profile(void *ctx)
     return cs_profile_of(&maker->target, &maker->profile) ? &maker->profile : NULL;
 }
 
+static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
+{
+    struct cs_vendor vendor = cs_kernel_vendor(ctx);
+    return cs_timing_plan(ctx, &vendor, plan, limit, seconds_p);
+}
+
+static int64_t model(void *ctx)
+{
+    return cs_timing_model(ctx);
+}
+
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
@@ -277,5 +291,7 @@ struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
                               .build = build,
                               .lifeboat = build_lifeboat,
                               .destroy = destroy,
-                              .profile = profile};
+                              .profile = profile,
+                              .time = time_plan,
+                              .model = model};
 }

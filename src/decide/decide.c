@@ -1,6 +1,7 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
+#include "decide/contest.h"
 #include "decide/explore.h"
 
 enum {
@@ -264,9 +265,10 @@ static enum cs_status pick(struct cs_search *search, const struct cs_policy *pol
     return status;
 }
 
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
-                             const struct cs_policy *policy, const struct cs_limits *limits,
-                             const struct cs_vendor *vendor)
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
     if (within_threshold(wanted, tiles, limits))
@@ -278,6 +280,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
+        .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
     list_untiled(&search, wanted);
     enum cs_status status = list_lanes(&search, tiles, limits);
@@ -289,6 +292,7 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     const struct cs_candidate *best;
     if (pick(&search, policy, tiles, limits, &best) != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+    best = cs_contest(&search, policy, limits, referee, best);
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 
@@ -307,4 +311,11 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     }
     decision.asked = search.asked;
     return decision;
+}
+
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+                             const struct cs_policy *policy, const struct cs_limits *limits,
+                             const struct cs_vendor *vendor)
+{
+    return cs_decide_judged(problem, wanted, policy, limits, vendor, NULL);
 }

@@ -38,6 +38,13 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
 
+/* The same with somebody who compares the best few, for policies that want that; NULL: nobody. */
+struct cs_referee;
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee);
+
 /* The most bytes that a call can want and be left alone by cs_decide whatever it is and whatever
  * the policy; < 0: none are. */
 int64_t cs_decide_ignored(const struct cs_limits *limits);

@@ -82,7 +82,7 @@ int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
 int64_t cs_search_most(const struct cs_search *search)
 {
     int64_t most = INT64_MAX;
-    for (int i = 1; i < search->candidates; i++) {
+    for (int i = 1; !search->thorough && i < search->candidates; i++) {
         const struct cs_candidate *candidate = &search->candidate[i];
         int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
         if (beaten_by < most)

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "decide/memo.h"
+#include "shim/measure.h"
 #include <stdlib.h>
 
 /* The limits of the options, or of a rule where there is one. */
@@ -44,7 +45,7 @@ static bool skips(const struct cs_rule *rule)
     return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
 }
 
-static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule *rule,
+static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
                                        const struct cs_request *request,
                                        const struct cs_vendor *vendor)
 {
@@ -54,8 +55,14 @@ static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule
         return cs_decide_leave(CS_REASON_RULE, request->wanted);
     if (rule && cs_rule_has(rule, CS_RULE_policy))
         policy = cs_policy_find(rule->policy.text);
-    return cs_decide(&request->problem, request->wanted, policy ? policy : cs->policy, &limits,
-                     vendor);
+    if (!policy)
+        policy = cs->policy;
+    if (policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,

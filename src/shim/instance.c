@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "config/program.h"
 #include "shim/bypass.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@ enum {
     MAX_POLICIES = 32,
     SUMMARY_BYTES = 8192,
     BYPASS_BYTES = 200,
-    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
+    BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
+    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -77,6 +79,8 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
     cs_vendor_fork(true);
     pthread_mutex_lock(&instance->memo.lock);
+    pthread_mutex_lock(&instance->budget.lock);
+    pthread_mutex_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
@@ -87,6 +91,8 @@ static void after_fork(bool child)
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
+    pthread_mutex_unlock(&instance->store.lock);
+    pthread_mutex_unlock(&instance->budget.lock);
     pthread_mutex_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
     pthread_mutex_unlock(&lock);
@@ -144,6 +150,22 @@ static int64_t workspace_limit(const struct cs *cs)
     return bounded && arena < workspace ? arena : workspace;
 }
 
+/* What all convolutions together may be told to bring. */
+static int64_t budget_total(const struct cs_config *config)
+{
+    int64_t total = config->budget_total;
+    if (total == CS_CONFIG_AUTO && !cs_mul(config->workspace, BUDGET_WORKSPACES, &total))
+        total = INT64_MAX;
+    return total;
+}
+
+/* Auto is negative; of a total every call site that wants anything takes its part. */
+static int64_t threshold_of(const struct cs *cs)
+{
+    bool divides = cs->policy && cs->policy->divides;
+    return cs->config.threshold < 0 && divides ? 0 : cs->config.threshold;
+}
+
 static void configure(struct cs *cs)
 {
     const char *names[MAX_POLICIES + 1] = {NULL};
@@ -158,7 +180,7 @@ static void configure(struct cs *cs)
     pick_rules(cs);
     cs->limits =
         (struct cs_limits){.workspace = workspace_limit(cs),
-                           .threshold = cs->config.threshold, /* auto is negative */
+                           .threshold = threshold_of(cs),
                            .tiles = cs->config.tiles,
                            .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
@@ -167,6 +189,10 @@ static void configure(struct cs *cs)
 
 static void provide(struct cs *cs)
 {
+    char place[CS_STORE_PATH];
+    cs_store_place(place);
+    cs_store_init(&cs->store, place);
+    cs_budget_init(&cs->budget, budget_total(&cs->config), cs_program_number());
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(cs));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

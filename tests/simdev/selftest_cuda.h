@@ -26,7 +26,6 @@
     C(cuCtxPopCurrent_v2, (CUcontext *))                                                           \
     C(cuCtxGetId, (CUcontext, unsigned long long *))                                               \
     C(cuCtxGetDevice, (CUdevice *))                                                                \
-    C(cuDeviceGetAttribute, (int *, CUdevice_attribute, CUdevice))                                 \
     C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
     C(cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                   \
     C(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                           \
@@ -50,6 +49,8 @@
     C(cuEventRecord, (CUevent, CUstream))                                                          \
     C(cuEventQuery, (CUevent))                                                                     \
     C(cuEventSynchronize, (CUevent))                                                               \
+    C(cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
+    C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
     C(cuUserObjectCreate, (CUuserObject *, void *, CUhostFn, unsigned, unsigned))                  \

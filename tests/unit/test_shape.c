@@ -134,7 +134,7 @@ static void words(void)
 {
     enum cs_direction direction;
     enum cs_dtype dtype;
-    enum cs_layout layout;
+    enum cs_order layout;
     CHECK(cs_shape_direction("forward", &direction) && direction == CS_FORWARD);
     CHECK(cs_shape_direction("wgrad", &direction) && direction == CS_BACKWARD_FILTER);
     CHECK(!cs_shape_direction("", &direction) && !cs_shape_direction("fw", &direction));
