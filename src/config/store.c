@@ -94,20 +94,19 @@ static const struct cs_store_entry *find(const struct cs_store *store, struct cs
     return number > 0 ? &store->entry[number - 1] : NULL;
 }
 
-/* Doubles an array that is full. */
-static bool grow(void **array, size_t *room, size_t needed, size_t size)
+/* An array with room for so many elements, doubled where it is full; NULL if there is no memory:
+ * then the old one stays. */
+static void *grow(void *array, size_t *room, size_t needed, size_t size)
 {
     size_t wanted = *room ? *room : 64;
-    if (needed <= *room)
-        return true;
+    if (array && needed <= *room)
+        return array;
     while (wanted < needed)
         wanted *= 2;
-    void *larger = realloc(*array, wanted * size);
-    if (!larger)
-        return false;
-    *array = larger;
-    *room = wanted;
-    return true;
+    void *larger = realloc(array, wanted * size);
+    if (larger)
+        *room = wanted;
+    return larger;
 }
 
 static bool grow_slots(struct cs_store *store)
@@ -126,13 +125,24 @@ static bool grow_slots(struct cs_store *store)
     return true;
 }
 
+static bool make_room(struct cs_store *store, size_t words)
+{
+    struct cs_store_entry *entry =
+        grow(store->entry, &store->entry_room, store->entries + 1, sizeof *entry);
+    if (!entry)
+        return false;
+    store->entry = entry;
+    int64_t *pool = grow(store->pool, &store->pool_room, store->used + words, sizeof *pool);
+    if (!pool)
+        return false;
+    store->pool = pool;
+    return grow_slots(store);
+}
+
 static void remember(struct cs_store *store, const struct cs_store_record *record, bool noted)
 {
     size_t words = (size_t)record->words;
-    if (store->entries == MOST_ENTRIES || find(store, record->key) || !grow_slots(store) ||
-        !grow((void **)&store->entry, &store->entry_room, store->entries + 1,
-              sizeof *store->entry) ||
-        !grow((void **)&store->pool, &store->pool_room, store->used + words, sizeof *store->pool))
+    if (store->entries == MOST_ENTRIES || find(store, record->key) || !make_room(store, words))
         return;
     store->entry[store->entries] =
         (struct cs_store_entry){record->key, (uint32_t)store->used, (uint16_t)words, noted};

