@@ -49,3 +49,24 @@ decode()
     expect_true "predictions" "$(wc -l <predictions.out) >= 2"
     expect_equal "different devices" "$(sort -u predictions.out | wc -l)" 1
 }
+
+random_problems()
+{
+    local program=("$APPS/conv_random" --api "$1" --count 80 --seed 36 --dtype all --data integers)
+    plain "${program[@]}" --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG="policy=fast;workspace=16KiB;min_saving=0;threshold=0" shimmed "${program[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_true "rewritten calls" "$(counted rewritten) > 5"
+}
+
+@test "random problems, graph API: equal to the bit" {
+    random_problems graph
+}
+
+@test "random problems, legacy API: equal to the bit" {
+    random_problems legacy
+}
