@@ -21,8 +21,8 @@ void cs_rules_set(struct cs_load *load, int rule, const char *key, const char *v
  * of that form. */
 bool cs_rules_take(struct cs_load *load, const char *name, const char *value);
 
-/* `text`, a line that could not be read, belongs to rule `rule` (-1: outside the sections of rules),
- * which is dropped for it. False if it belongs to no rule. */
+/* `text`, a line that could not be read, belongs to rule `rule` (-1: outside the sections of
+ * rules), which is dropped for it. False if it belongs to no rule. */
 bool cs_rules_spoil(struct cs_load *load, int rule, const char *text);
 
 #endif
