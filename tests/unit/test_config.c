@@ -449,10 +449,13 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(text, size);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 0);
+    const char *rules = strstr(text, "\n;[rule ");
+    CHECK(rules != NULL);
     int options = 0;
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
-        options += starts;
+        options += starts && text + i < rules;
         if (!starts)
             active[used++] = text[i];
     }
@@ -460,6 +463,7 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(active, used);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 1);
 }
 
 static void check_valid_values(void)
