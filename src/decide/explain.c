@@ -60,7 +60,7 @@ static void rule_WORDS(struct text *text, enum cs_rule_key key, const cs_rule_WO
 static void append_span(struct text *text, const struct cs_span *span,
                         void (*write)(struct text *text, int64_t value))
 {
-    if (span->least > 0 || span->most == 0)
+    if (span->least > 0 || span->most == 0 || span->most == INT64_MAX)
         write(text, span->least);
     if (span->least == span->most)
         return;

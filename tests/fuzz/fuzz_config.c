@@ -124,6 +124,31 @@ static void load_file(struct cs_load *load, const uint8_t *data, size_t size)
     close(fd);
 }
 
+static int write_rules(const struct cs_rules *rules, char *text, int size)
+{
+    int length = 0;
+    for (int i = 0; i < rules->count; i++)
+        length += cs_rule_write(&rules->rule[i], text + length, (size_t)(size - length));
+    require(length < size);
+    return length;
+}
+
+/* What is written is read as the same rules. */
+static void check_written(const struct cs_rules *rules)
+{
+    static struct cs_config config;
+    static char text[CS_MAX_RULES * 1024], again[sizeof text];
+    int notes = 0;
+    struct cs_load load = {
+        .config = &config, .policies = policies, .note = take_note, .ctx = &notes};
+    int length = write_rules(rules, text, sizeof text);
+    cs_config_default(&config);
+    load_file(&load, (const uint8_t *)text, (size_t)length);
+    require(notes == 0 && config.rules.count == rules->count);
+    require(write_rules(&config.rules, again, sizeof again) == length);
+    require(memcmp(text, again, (size_t)length) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cs_config config;
@@ -133,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cs_config_default(&config);
     load_file(&load, data, size);
     check(&config);
+    check_written(&config.rules);
     char *items = malloc(size + 1);
     require(items != NULL);
     if (size > 0)

@@ -461,6 +461,9 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(text, size);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 0);
+    const char *rules = strstr(text, "\n;[rule ");
+    CHECK(rules != NULL);
     int options = 0;
     const char *rules = strstr(text, "\n;[rule ");
     CHECK(rules != NULL);
@@ -474,6 +477,7 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(active, used);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 1);
 }
 
 static void check_valid_values(void)

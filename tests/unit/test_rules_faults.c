@@ -36,6 +36,8 @@ static void a_fault_drops_its_rule_whole(void)
         {"wanted = auto", "wanted: \"auto\" is not allowed"},
         {"wanted = 1MiB..1KiB", "wanted: \"1MiB..1KiB\" is not allowed"},
         {"program =", "program: \"\" is not allowed"},
+        {"program =;x", "program: \";x\" is not allowed"},
+        {"program = caf\xc3\xa9", "program: \"caf??\" is not allowed"},
         {"policy = fastest", "policy: \"fastest\" is not allowed, the rule is dropped; allowed: "
                              "off, fit, fixed"},
         {"workspace = 0", "workspace: \"0\" is not allowed, the rule is dropped; allowed: 1KiB to "
