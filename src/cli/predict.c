@@ -186,23 +186,15 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
 static int print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     const struct cs_predict_options *options = results->options;
-    struct cs_asker *asker = NULL;
-    char error[ERROR_BYTES];
     if (!options->engines && options->format != CS_FORMAT_TEXT)
         return cs_predict_print(results, fit) ? CS_CLI_OK : CS_CLI_NO;
-    if (!options->estimate &&
-        !cs_asker_create(results->profile->text, &asker, error, sizeof error)) {
-        cs_cli_complain("predict: %s", error);
-        return CS_CLI_NO;
-    }
     bool good = true;
     if (options->engines)
-        good = cs_predict_print_engines(results, asker);
+        good = cs_predict_print_engines(results);
     else
-        cs_predict_print_one(results, asker);
+        cs_predict_print_one(results);
     if (fit && !options->engines)
         cs_predict_print_fit(results, fit, stdout);
-    cs_asker_destroy(asker);
     return good && results->prediction->status == CS_OK ? CS_CLI_OK : CS_CLI_NO;
 }
 
@@ -239,11 +231,24 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     return print(results, options->fits > 0 ? &fit : NULL);
 }
 
+/* A profile of somebody's own may lack what cuDNN wants to know. */
+static bool find_device(struct cs_predict_results *results)
+{
+    char error[ERROR_BYTES];
+    if (results->options->estimate ||
+        cs_asker_create(results->profile->text, &results->asker, error, sizeof error))
+        return true;
+    cs_cli_complain("predict: %s: %s", results->profile->name, error);
+    return false;
+}
+
 static int predict(struct cs_predict_options *options, struct cs_predict_results *results)
 {
     int status = find_vendor(options, results);
     if (status >= 0)
         return status;
+    if (!find_device(results))
+        return CS_CLI_USAGE;
     size_t count = results->layers->count;
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
@@ -272,12 +277,14 @@ static int run(struct cs_predict_options *options)
     char error[CS_CARD_ERROR];
     struct cs_card profile;
     struct cs_layers layers = {NULL, 0, 0};
-    struct cs_predict_results results = {options, &profile, &layers, NULL, ""};
+    struct cs_predict_results results = {
+        .options = options, .profile = &profile, .layers = &layers};
     if (!cs_card_load(options->device, options->devices, &profile, error)) {
         cs_cli_complain("predict: %s", error);
         return CS_CLI_USAGE;
     }
     int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
+    cs_asker_destroy(results.asker);
     cs_layers_fini(&layers);
     cs_card_fini(&profile);
     return status;

@@ -36,6 +36,7 @@ struct cs_predict_results {
     const struct cs_card *profile;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
+    struct cs_asker *asker;                 /* for further questions; NULL: by the rule of thumb */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
 };
 
@@ -71,11 +72,11 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
-/* One convolution for people. `asker` NULL: by the rule of thumb. */
-void cs_predict_print_one(const struct cs_predict_results *results, struct cs_asker *asker);
+/* One convolution for people. */
+void cs_predict_print_one(const struct cs_predict_results *results);
 
 /* Every engine offered for one convolution. False if memory ran out. */
-bool cs_predict_print_engines(const struct cs_predict_results *results, struct cs_asker *asker);
+bool cs_predict_print_engines(const struct cs_predict_results *results);
 
 /* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */
 enum {

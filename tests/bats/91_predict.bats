@@ -98,6 +98,15 @@ load predict
     expect_line predict.out 'cuDNN has no engine for it on this card'
 }
 
+@test "where the mode offers nothing, the fallbacks count, as in frameworks" {
+    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
+        --engines --format csv
+    expect_equal "modes" "$(column mode | sort -u)" fallback
+    engine=$(column engine | head -n 1)
+    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200
+    expect_line predict.out "engine $engine \(mode fallback"
+}
+
 @test "wrong shapes: one line that says why, status 2" {
     refused "nothing to predict"
     refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
@@ -162,6 +171,25 @@ load predict
     sed 's/,mine,/,rtx4090,/' predict.out >mine.csv
     expect_predicted 0 "${SPIKE[@]}" --device rtx4090 --format csv
     diff mine.csv predict.out
+}
+
+@test "a profile that cuDNN does not take" {
+    echo '{"deviceName": "a card", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
+    expect_predicted 2 "${SPIKE[@]}" --device mine.json
+    expect_line predict.err 'cuDNN does not take the profile'
+    expect_empty predict.out
+}
+
+@test "a cuDNN that is too old, and a library that is none" {
+    local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
+        int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
+        int cudnnBackendGetAttribute(void){return 1;} unsigned long cudnnGetVersion(void)"
+    echo "$calls{return 8905;}" | gcc -shared -fPIC -x c - -o old.so
+    refused 'old.so: version 8905, but cuDNN 9.8 or a later 9' "${SPIKE[@]}" --cudnn "$PWD/old.so"
+    echo "$calls{return 91900;}" | gcc -shared -fPIC -x c - -o dull.so
+    refused 'cuDNN does not take the profile' "${SPIKE[@]}" --cudnn "$PWD/dull.so"
+    echo "int other;" | gcc -shared -fPIC -x c - -o other.so
+    refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
 }
 
 @test "without any cuDNN: how to get one, and an estimate that says that it is one" {
