@@ -465,8 +465,6 @@ static void the_shipped_file_holds_the_defaults(void)
     const char *rules = strstr(text, "\n;[rule ");
     CHECK(rules != NULL);
     int options = 0;
-    const char *rules = strstr(text, "\n;[rule ");
-    CHECK(rules != NULL);
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
         options += starts && text + i < rules;
