@@ -251,7 +251,8 @@ static int fake_whole(void *ctx)
 static void runs_are_counted_by_how_they_ended(void)
 {
     int status = 0;
-    const struct cs_gpu gpu = {&status, fake_bind, fake_launch, fake_release, fake_whole, NULL};
+    const struct cs_gpu gpu = {&status,    fake_bind, fake_launch, fake_release,
+                               fake_whole, NULL,      NULL};
     static char memory[3];
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
