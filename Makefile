@@ -42,8 +42,14 @@ pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src
 vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
 doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
+# The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
+cli      := $(wildcard src/cli/*.c)
+alone    := $(wildcard src/cudnn/alone/*.c)
+cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c)
+man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 simcudart := $(wildcard tests/simdev/cudart_*.c)
@@ -55,9 +61,11 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
-all: lib $(simdev) $(apps)
+.PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+all: lib cli $(simdev) $(apps)
 lib: $(B)/libconvshim.so
+cli: $(B)/convshim man
+man: $(man)
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -71,18 +79,18 @@ $(B)/flags: FORCE
 	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # --- generated --------------------------------------------------------------------------------------------------------
-$(B)/gen/policies.c: policies $(wildcard policies/*.c) Makefile
-	$(call say,GEN)mkdir -p $(@D); { echo '#include "convshim/policy.h"'; \
-	for p in $(policies); do echo "extern const struct cs_policy cs_policy_$$p;"; done; \
-	echo 'const struct cs_policy *const cs_policies[] = {'; \
-	for p in $(policies); do echo "    &cs_policy_$$p,"; done; echo '    0};'; } > $@
+$(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
+	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
+
+$(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
+	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
 $(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
 	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
 
 conf: conf/convshim.ini
-conf/convshim.ini: include/convshim/options.def scripts/gen-conf scripts/gen-conf.c
+conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
 	$(call say,GEN)scripts/gen-conf > $@
 
 # --- library ----------------------------------------------------------------------------------------------------------
@@ -90,9 +98,28 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
-$(call objects,$(pure)): INCLUDES := $(PURE)
-$(call objects,$(vendor)): INCLUDES := $(VENDOR)
-$(B)/obj/gen/policies.o: INCLUDES := $(PURE)
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+$(B)/convshim: $(cliobj)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+
+# The library with the policies of tests/policies beside its own: an example and nonsense.
+withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
+$(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
+	$(filter %.o,$^) -l:libinih.a -Wl,--exclude-libs,ALL -ldl -lm
+
+# The manual pages come from the tables of the commands, so that they are linked in.
+$(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -MMD -MP -c -o $@ $<
+$(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+$(man): $(B)/gen-man
+	$(call say,GEN)mkdir -p $(@D); $(B)/gen-man $(basename $(@F)) > $@
+
+$(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
+$(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
+$(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
+$(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
 
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
@@ -133,9 +160,14 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_measure: $(B)/obj/src/shim/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/shim/budget.o
-$(B)/unit/test_flow: $(addprefix $(B)/obj/src/shim/,flow.o budget.o measure.o)
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o measure.o)
+$(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+cliunit := $(addprefix $(B)/unit/test_,shape layers table)
+$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c option.c record.c shape.c table.c))
+$(cliunit): UNITLIBS := -lcjson
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
@@ -195,14 +227,21 @@ $(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(C
 $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
+# What the cost model predicts, without a card.
+gpu += $(B)/gpu/predict
+$(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
+$(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+
 .PHONY: gpu
 gpu: lib $(simdev) $(gpu)
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 benches := $(addprefix $(B)/bench/,bench decide repeat)
-null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o rest.o)
+idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
+null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
 
-$(null): INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(B)/obj/tests/bench/repeat.o: INCLUDES := $(PURE) -Itests/unit
 
@@ -210,8 +249,10 @@ $(B)/bench/libcudnn.so.9: $(null) tests/simdev/cudnn.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
 	-o $@ $(null)
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn
+$(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
+$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
 $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
 	-L$(B)/simdev -lcudnn -lcudart -lm
@@ -248,6 +289,7 @@ endif
 RANDOM_N ?= 700
 EVERY    ?= 25
 SEEDS    ?= 240
+DIRECTIONS ?= forward
 JOBS     ?= 2
 
 # The GPU suite preloads the library into programs that no sanitizer's runtime comes first in.
@@ -255,18 +297,20 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
+            caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='tests/gpu/test_compare.py' \
+            gpu_compare='tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) tsan
+test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
+test-all: DIRECTIONS := forward data filter
 test-all: test
 
 # What the suite `threads` needs, whatever this build is.
@@ -281,8 +325,13 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-install: lib
+install: lib cli
 	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
+	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
+	install -D -m 644 $(B)/man/convshim.1 $(DESTDIR)$(PREFIX)/share/man/man1/convshim.1
+	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
+	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
+	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
 
 clean:

@@ -112,17 +112,19 @@ no_constructor()
     [ "${size:-0}" -le 8 ] || echo "libconvshim.so has $((size / 8)) initialisers, of which the compiler's own is one"
 }
 
-# One place knows what the environment may say; a variable read elsewhere is an option that no help page lists.
+# One place knows what the environment may say; a variable read elsewhere is an option that no help page lists. The
+# command has a place of its own for what it hands on to programs.
 no_getenv()
 {
-    code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" 'src/config/'
-    symbols_without '(secure_|__secure_)?getenv|(__)?environ' 'src/config/'
+    local allowed='src/config/|src/cli/variable\.[co]'
+    code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" "$allowed"
+    symbols_without '(secure_|__secure_)?getenv|(__)?environ' "$allowed"
 }
 
-# Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. Two files know the rule.
+# Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. These files know the rule.
 no_dlsym()
 {
-    local allowed='src/cudnn/real\.[co]|src/shim/dlsym'
+    local allowed='src/cudnn/(real\.[co]|alone/(real|capture)\.[co])|src/shim/dlsym'
     code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
@@ -186,7 +188,7 @@ planner_is_pure()
     undefined_of "${pure[@]}" | sed "s|^$build/obj/||" |
         awk -F: 'NR == FNR { pure[$1]; next } !($2 in pure)' "$work/pure" - |
         grep -vE ":($allowed)\$" |
-        grep -vE '^src/plan/[^:]*dump[^:]*:(__)?v?snprintf(_chk)?$' |
+        grep -vE '^src/(plan/[^:]*dump|decide/explain)[^:]*:(__)?v?snprintf(_chk)?$' |
         grep -vE '^src/decide/memo\.o:pthread_mutex_(init|destroy|lock|unlock|trylock)$' | sed 's/:/ uses /' || true
 }
 

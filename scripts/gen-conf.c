@@ -1,25 +1,69 @@
-/* Prints the rows of options.def as the default ini file or, with --markdown, as a table. See
- * gen-conf. */
+/* Prints the rows of options.def and rules.def as the default ini file or, with --markdown, as
+ * tables. See gen-conf. */
+#include "convshim/policy.h"
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    COLUMNS = 80
+    COLUMNS = 80,
+    TEXT = 1024
 };
 
 struct row {
     const char *section; /* "" for none */
-    const char *name, *value, *allowed, *help;
+    const char *name, *type, *value, *allowed, *help;
 };
 
 static const struct row rows[] = {
-#define CS_OPTION(name, type, value, allowed, help) {"", #name, value, allowed, help},
+#define CS_OPTION(name, type, value, allowed, help) {"", #name, #type, value, allowed, help},
 #define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section, #name, value, allowed, help},
+    {#section, #name, #type, value, allowed, help},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
 static const size_t row_count = sizeof rows / sizeof rows[0];
+
+/* What a rule matches by, and what it sets. */
+static const struct row conditions[] = {
+#define CS_RULE_WHEN(name, type, allowed, help) {"rule NAME", #name, #type, "", allowed, help},
+#define CS_RULE_SET(name, type, allowed, help)
+#include "convshim/rules.def"
+};
+static const struct row settings[] = {
+#define CS_RULE_WHEN(name, type, allowed, help)
+#define CS_RULE_SET(name, type, allowed, help) {"rule NAME", #name, #type, "", allowed, help},
+#include "convshim/rules.def"
+};
+
+static const char rules_help[] =
+    "Rules: other settings for some convolutions. Each is a section [rule NAME] behind all else; "
+    "all of its conditions must hold, and of the rules the first that matches is the only one that "
+    "counts. A rule with a fault is dropped as a whole. In CONVSHIM_CONFIG: rule.NAME.KEY=VALUE.";
+
+static const char *allowed_of(const struct row *row, char text[TEXT])
+{
+    size_t length = 0;
+    if (strcmp(row->type, "POLICY") != 0 || strcmp(row->section, "") != 0)
+        return *row->allowed ? row->allowed : "as the option";
+    for (int i = 0; cs_policies[i] && length < TEXT; i++)
+        length += (size_t)snprintf(text + length, TEXT - length, "%s%s", i ? ", " : "",
+                                   cs_policies[i]->name);
+    return text;
+}
+
+/* The policies say themselves what they are for. */
+static const char *help_of(const struct row *row, char text[TEXT])
+{
+    size_t length = (size_t)snprintf(text, TEXT, "%s", row->help);
+    if (strcmp(row->type, "POLICY") != 0 || strcmp(row->section, "") != 0)
+        return row->help;
+    for (int i = 0; cs_policies[i] && length < TEXT; i++)
+        length += (size_t)snprintf(text + length, TEXT - length, "%s %s: %s", i ? ";" : "",
+                                   cs_policies[i]->name, cs_policies[i]->summary);
+    if (length < TEXT)
+        snprintf(text + length, TEXT - length, ".");
+    return text;
+}
 
 /* Comment lines of at most COLUMNS, broken at blanks. */
 static void print_comment(const char *text)
@@ -37,6 +81,38 @@ static void print_comment(const char *text)
     }
 }
 
+static void print_option(const struct row *row)
+{
+    char text[TEXT], allowed[TEXT + 16];
+    print_comment(help_of(row, text));
+    snprintf(allowed, sizeof allowed, "Allowed: %s.", allowed_of(row, text));
+    print_comment(allowed);
+    printf(";%s =%s%s\n", row->name, *row->value ? " " : "", row->value);
+}
+
+static void print_key(const struct row *row)
+{
+    char line[TEXT], text[TEXT];
+    snprintf(line, sizeof line, "%s: %s Allowed: %s.", row->name, row->help, allowed_of(row, text));
+    print_comment(line);
+}
+
+/* The example matches by what spikes and stays below what the option says. */
+static void print_rules(void)
+{
+    printf("\n");
+    print_comment(rules_help);
+    printf("#\n# Conditions:\n#\n");
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
+        print_key(&conditions[i]);
+    printf("#\n# Settings:\n#\n");
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        print_key(&settings[i]);
+    printf(
+        "\n;[rule large]\n;program = python*\n;direction = fwd, dgrad\n;kernel = 3x3\n;h = 512..\n"
+        ";wanted = 256MiB..\n;workspace = 32MiB\n;lanes = 1\n");
+}
+
 static void print_ini(void)
 {
     print_comment("Options of convshim and their defaults, made by scripts/gen-conf.");
@@ -46,28 +122,36 @@ static void print_ini(void)
                   "/etc/convshim.ini or wherever CONVSHIM_CONFIGFILE points. Sizes: 4096, 512KiB, "
                   "64MiB, 1g.");
     for (size_t i = 0; i < row_count; i++) {
-        char allowed[512];
         if (*rows[i].section && (i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0))
             printf("\n[%s]\n", rows[i].section);
-        snprintf(allowed, sizeof allowed, "Allowed: %s.", rows[i].allowed);
         printf("\n");
-        print_comment(rows[i].help);
-        print_comment(allowed);
-        printf(";%s =%s%s\n", rows[i].name, *rows[i].value ? " " : "", rows[i].value);
+        print_option(&rows[i]);
+    }
+    print_rules();
+}
+
+static void print_markdown_rows(const struct row *row, size_t count, bool defaults)
+{
+    char allowed[TEXT], help[TEXT];
+    for (size_t i = 0; i < count; i++, row++) {
+        const char *dot = defaults && *row->section ? "." : "";
+        printf("| `%s%s%s` ", defaults ? row->section : "", dot, row->name);
+        if (defaults && *row->value)
+            printf("| `%s` ", row->value);
+        else if (defaults)
+            printf("| empty ");
+        printf("| %s | %s |\n", allowed_of(row, allowed), help_of(row, help));
     }
 }
 
 static void print_markdown(void)
 {
     printf("| option | default | allowed | |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < row_count; i++) {
-        const char *dot = *rows[i].section ? "." : "";
-        if (*rows[i].value)
-            printf("| `%s%s%s` | `%s` ", rows[i].section, dot, rows[i].name, rows[i].value);
-        else
-            printf("| `%s%s%s` | empty ", rows[i].section, dot, rows[i].name);
-        printf("| %s | %s |\n", rows[i].allowed, rows[i].help);
-    }
+    print_markdown_rows(rows, row_count, true);
+    printf("\n| key of a rule that matches | allowed | |\n|---|---|---|\n");
+    print_markdown_rows(conditions, sizeof conditions / sizeof conditions[0], false);
+    printf("\n| key of a rule that sets | allowed | |\n|---|---|---|\n");
+    print_markdown_rows(settings, sizeof settings / sizeof settings[0], false);
 }
 
 int main(int argc, char **argv)

@@ -10,11 +10,13 @@
 /* What the user allows. */
 struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
-    int64_t threshold; /* calls that want no more than this are left alone */
+    int64_t threshold; /* calls that want no more than this are left alone; < 0: than workspace */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
-    int lanes;         /* tiles that may run at once; 0: two where a plan gains by it */
-    bool lent;         /* scratch is the library's own: callers are told what the lifeboat needs */
-    bool brought;      /* workspace is what the caller has brought: then no policy goes beyond it */
+    int64_t
+        min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
+    int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
+    bool lent;      /* scratch is the library's own: callers are told what the lifeboat needs */
+    bool brought;   /* workspace is what the caller has brought: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
@@ -24,6 +26,9 @@ struct cs_candidate {
     int64_t kinds;           /* different tiles: execution plans to build */
     int64_t workspace;       /* bytes on all lanes */
     int64_t halo;            /* bytes of x and y read again */
+    int64_t wanted;          /* bytes that the untiled call wants */
+    double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
+                                predict or the device is not known */
 };
 
 struct cs_policy {
@@ -33,6 +38,9 @@ struct cs_policy {
     /* Decide, but leave every call as it is: the report shows what could be saved. */
     bool report_only;
 
+    /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
+     * tilings for which `cost` foretells less: of other sizes, on other axes, on more lanes. */
+    bool predicts;
     /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
      * which of them is taken is measured on the device, where that is possible. */
     int contenders;

@@ -101,6 +101,14 @@ struct cs_engine {
     int64_t knob_value[CS_MAX_KNOBS];
 };
 
+/* How far an execution plan may go from the engine that a client chose. */
+enum cs_latitude {
+    CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
+    CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
+    CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
+    CS_LATITUDES
+};
+
 /* Size of one element in bytes. */
 int64_t cs_dtype_size(enum cs_dtype dtype);
 

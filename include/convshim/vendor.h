@@ -7,23 +7,17 @@
 #define CONVSHIM_VENDOR_H
 
 #include "convshim/plan.h"
-
-/* How far `build` may go from what the client chose. */
-enum cs_latitude {
-    CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
-    CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
-    CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
-    CS_LATITUDES
-};
+#include "convshim/profile.h"
 
 struct cs_vendor {
     void *ctx;
     bool compiles; /* the client's engine is compiled for every plan, which takes up to seconds */
+    bool rigid;    /* no latitude but CS_CLIENTS_KNOBS is understood */
 
-    /* Builds the client's own engine for `problem`. The caller owns the kernel. CS_REFUSED if the
-     * engine does not take the problem. */
-    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p);
+    /* Builds the client's own engine, or as far from it as `latitude` allows, for `problem`. The
+     * caller owns the kernel. CS_REFUSED if that does not take the problem. */
+    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p);
 
     /* Builds the lifeboat: any engine that runs the client's whole problem in at most `limit`
      * bytes. */
@@ -33,8 +27,10 @@ struct cs_vendor {
      * value. */
     void (*destroy)(void *kernel);
 
-    /* Sets the latitude of `build`, which begins with CS_CLIENTS_KNOBS. NULL: there is no other. */
-    void (*allow)(void *ctx, enum cs_latitude latitude);
+    /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
+     * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
+     */
+    const struct cs_profile *(*profile)(void *ctx);
 
     /* Runs a plan's kinds of tiles on scratch data, one after the other, and waits for them: the
      * seconds that all tiles take on one lane. Holds up to `limit` bytes of device memory

@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    KEY_WORDS = CS_PROBLEM_WORDS + 6 + 2 * CS_MAX_CUTS
+    KEY_WORDS = CS_PROBLEM_WORDS + 8 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
 /* All facts as a row of integers. */
@@ -15,14 +15,20 @@ struct key {
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
-    const int64_t rest[] = {facts->engine,   facts->reason,
-                            tiling->axis[0], tiling->step[0],
-                            tiling->axis[1], tiling->step[1],
-                            facts->tiles,    facts->wanted,
-                            facts->told,     tiling->lanes > 1 ? tiling->lanes : 1};
+    const int64_t rest[] = {facts->engine,    facts->reason,
+                            tiling->axis[0],  tiling->step[0],
+                            tiling->axis[1],  tiling->step[1],
+                            facts->tiles,     facts->wanted,
+                            facts->told,      tiling->lanes > 1 ? tiling->lanes : 1,
+                            tiling->latitude, facts->rule};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);
+    for (int i = 0; i < tiling->runs; i++) {
+        key->word[key->words++] = tiling->run[i].step;
+        key->word[key->words++] = tiling->run[i].tiles;
+        key->word[key->words++] = tiling->run[i].latitude;
+    }
 }
 
 static uint64_t hash_of(const struct key *key)

@@ -21,6 +21,7 @@ struct cs_site_facts {
     int64_t tiles;
     int64_t wanted; /* workspace bytes before */
     int64_t told;   /* after; what it would be if CS_REASON_REPORT_ONLY; = wanted if left alone */
+    int rule;       /* 1 + the index of the rule that it follows; 0: none */
 };
 
 struct cs_site {
@@ -107,11 +108,12 @@ struct cs_summary_head {
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
     int64_t workspace;  /* the limit in force, bytes */
+    const char *const *rules; /* names by index, NULL behind the last; NULL: there are none */
     struct cs_summary_own own;
     struct cs_summary_turns turns;
 };
 
-/* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,
+/* Writes the summary into `text` like snprintf: at most 41 lines of at most 100 columns, aligned,
  * sizes in binary units; returns the length it needs. Empty (0) if no convolution was seen. */
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size);

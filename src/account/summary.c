@@ -10,12 +10,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SPIKES = 10,
-    REASON = 26 /* columns that long shapes leave to a reason */
+    PASSED = 15, /* reasons */
+    REASON = 26  /* columns that long shapes leave to a reason */
 };
 
-/* Head, calls, two of what bypasses, workspace, launches, five of own scratch, turns, heading and
- * rest of the spikes. */
-_Static_assert(CS_REASONS - 1 + SPIKES + 14 <= LINES, "the reasons no longer fit the summary");
+/* Head, calls, rules, two of what bypasses, workspace, launches, five of own scratch, turns,
+ * heading and rest of the spikes. */
+_Static_assert(PASSED + SPIKES + 15 <= LINES, "the reasons no longer fit the summary");
 
 struct text {
     char *to;
@@ -301,26 +302,62 @@ static void append_calls(struct text *text, const struct cs_account *account, in
            (long long)account->rewritten, passed);
 }
 
+/* Of those left the most frequent reason, CS_REASON_NONE if there is none; *calls_p and *reasons_p
+ * are of all of them. */
+static int most_frequent(const int64_t left[CS_REASONS], int64_t *calls_p, int *reasons_p)
+{
+    int most = CS_REASON_NONE;
+    *calls_p = *reasons_p = 0;
+    for (int i = CS_REASON_NONE + 1; i < CS_REASONS; i++) {
+        *calls_p += left[i];
+        *reasons_p += left[i] > 0;
+        if (left[i] > (most ? left[most] : 0))
+            most = i;
+    }
+    return most;
+}
+
 /* The reasons, most frequent first. */
 static void append_passed(struct text *text, const struct cs_account *account, int width)
 {
-    int64_t left[CS_REASONS];
+    int64_t left[CS_REASONS], calls;
     for (int i = 0; i < CS_REASONS; i++)
         left[i] = account->passed[i];
-    const char *label = "passed on";
-    for (;;) {
-        int most = 0;
-        for (int i = 1; i < CS_REASONS; i++) {
-            if (left[i] > (most ? left[most] : 0))
-                most = i;
-        }
+    for (int row = 1, reasons; row <= PASSED; row++) {
+        int most = most_frequent(left, &calls, &reasons);
+        const char *label = row == 1 ? "passed on" : "";
         if (!most)
             break;
-        append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
-               cs_reason_text((enum cs_reason)most));
+        if (row == PASSED && reasons > 1)
+            append(text, "%-*s%*lld for %d further reasons", LABEL, label, width, (long long)calls,
+                   reasons);
+        else
+            append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
+                   cs_reason_text((enum cs_reason)most));
         left[most] = 0;
-        label = "";
     }
+}
+
+/* How many calls followed each rule; those of convolutions that are too many to tell apart aside.
+ */
+static void append_rules(struct text *text, const struct cs_account *account,
+                         const char *const *rules)
+{
+    char line[COLUMNS * 2] = "";
+    size_t length = 0;
+    int sites = atomic_load_explicit(&account->sites, memory_order_acquire);
+    if (!rules || !*rules)
+        return;
+    for (int i = 0; rules[i] && length < sizeof line; i++) {
+        long long calls = 0;
+        for (int j = 0; j < sites; j++)
+            if (account->site[j].facts.rule == i + 1)
+                calls += account->site[j].calls;
+        length += (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s",
+                                   i > 0 ? ", " : "", calls, rules[i]);
+    }
+    clip(line, COLUMNS - LABEL);
+    append(text, "%-*s%s", LABEL, "followed rules", line);
 }
 
 static void append_bypass(struct text *text, const char *objects)
@@ -421,6 +458,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_head(&out, head);
     append_calls(&out, account, width);
     append_passed(&out, account, width);
+    append_rules(&out, account, head->rules);
     append_bypass(&out, head->bypass);
     append_workspace(&out, account, head->workspace);
     append_launches(&out, account, extra, width);

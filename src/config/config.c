@@ -43,7 +43,9 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
 {
     int error = cs_load_file(load, path);
     if (!error) {
-        snprintf(load->config->source, sizeof load->config->source, "%s", path);
+        struct cs_config *config = load->config;
+        snprintf(config->source, sizeof config->source, "%s", path);
+        config->file_length = strlen(config->source);
         return true;
     }
     if (!named && (error == ENOENT || error == ENOTDIR))
@@ -110,6 +112,15 @@ static void settle(struct cs_load *load)
     if (config->backing == CS_CONFIG_BACKING_CLIENT)
         cs_load_note(load, "backing: client cannot keep interleave.budget, ignored; allowed: own");
     config->backing = CS_CONFIG_BACKING_OWN;
+    config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_interleave_budget];
+}
+
+const char *cs_config_variable(const char *option)
+{
+    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++)
+        if (strcmp(overrides[i].option, option) == 0)
+            return overrides[i].variable;
+    return NULL;
 }
 
 static void load_environment(struct cs_load *load)
@@ -144,4 +155,20 @@ void cs_config_load(struct cs_config *config, const char *program, const char *c
     load_file(&load, program);
     load_environment(&load);
     settle(&load);
+}
+
+bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
+                         cs_config_note_fn *note, void *ctx)
+{
+    struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
+    cs_config_default(config);
+    int error = cs_load_file(&load, path);
+    if (error) {
+        errno = error;
+        return false;
+    }
+    snprintf(config->source, sizeof config->source, "%s", path);
+    config->file_length = strlen(config->source);
+    settle(&load);
+    return true;
 }

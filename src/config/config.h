@@ -8,10 +8,15 @@
  * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
  * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
  * The first file that exists decides; if it cannot be read, the defaults stay. An environment
- * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there. */
+ * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there.
+ *
+ * Rules are sections [rule NAME] of the file, tried in its order; in CONVSHIM_CONFIG their keys are
+ * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and take the place of rules
+ * with their names. A rule with a fault, or one that sets nothing, is dropped as a whole. */
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 
+#include "decide/rule.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,12 +56,29 @@ enum cs_config_backing {
     CS_CONFIG_BACKING_OWN
 };
 
+enum {
+#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
+#include "convshim/options.def"
+#undef CS_OPTION
+    CS_OPTIONS
+};
+
+/* Where a value comes from: a line of the file, an environment variable (an item of it, counted
+ * from 1, if it has several), or nowhere: the built-in default. */
+struct cs_origin {
+    const char *variable; /* static; NULL: the file if `line` is not 0, else built-in */
+    int line;
+};
+
 struct cs_config {
 #define CS_OPTION(name, type, value, allowed, help) cs_option_##type name;
 #include "convshim/options.def"
 #undef CS_OPTION
+    struct cs_rules rules;       /* in the order in which they are tried */
     bool enabled;                /* false: CONVSHIM=0 */
     char source[CS_CONFIG_TEXT]; /* what was read: the file, CONVSHIM_CONFIG, or "" for defaults */
+    size_t file_length; /* bytes of `source` that are the file's path; 0: no file was read */
+    struct cs_origin origin[CS_OPTIONS]; /* of each option, by CS_OPTION_name */
 };
 
 /* One line about something the user should mend, as "FILE:LINE: option: what is wrong; allowed:
@@ -72,6 +94,14 @@ typedef void cs_config_note_fn(void *ctx, const char *line);
  * With CONVSHIM=0 nothing is read: defaults, not enabled. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
+
+/* The same from one file alone, whatever the environment says. False, with errno set and defaults
+ * in *config, if it cannot be read at all; nothing is noted then. */
+bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
+                         cs_config_note_fn *note, void *ctx);
+
+/* The environment variable that stands for the option of that name alone, or NULL. */
+const char *cs_config_variable(const char *option);
 
 /* True if CONVSHIM=0 is set: asked before anything else, reads nothing but that variable. */
 bool cs_config_disabled(void);

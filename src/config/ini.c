@@ -1,5 +1,6 @@
 #include "config/ini.h"
 
+#include "config/rules.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -12,7 +13,6 @@ enum {
     MAX_NOTES = 16,
     MAX_FILE = 1 << 20,
     NOTE_BYTES = 768,
-    SHOWN_BYTES = 48,  /* of a value or name in a note */
     SOURCE_BYTES = 240 /* of a file's name in a note */
 };
 
@@ -26,30 +26,32 @@ struct lines {
     size_t at, filled, total;
     bool ended;
     bool unknown_section;         /* its options are ignored */
+    int rule;                     /* whose section it is, or -1 */
     char section[CS_CONFIG_NAME]; /* "" before the first one */
     bool unanswered;              /* the last line should be an option and was not handled yet */
-    char shown[SHOWN_BYTES];      /* that line */
+    char shown[CS_SHOWN_BYTES];   /* that line */
     char block[4096];
 };
 
-/* `text` for a note: shortened, without bytes that a terminal could act on. */
-static const char *show(char shown[SHOWN_BYTES], const char *text)
+const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text)
 {
     size_t length = 0;
-    for (; text[length] && length < SHOWN_BYTES - 1; length++)
+    for (; text[length] && length < CS_SHOWN_BYTES - 1; length++)
         shown[length] = (char)(text[length] < ' ' || text[length] > '~' ? '?' : text[length]);
     shown[length] = '\0';
     if (text[length])
-        memcpy(shown + SHOWN_BYTES - 4, "...", 4);
+        memcpy(shown + CS_SHOWN_BYTES - 4, "...", 4);
     return shown;
 }
 
 void cs_load_begin(struct cs_load *load, const char *source)
 {
     load->source = source;
+    load->file = false;
     load->line = 0;
     load->notes = 0;
     memset(load->set_at, 0, sizeof load->set_at);
+    cs_rules_begin(load);
 }
 
 static int place(const struct cs_load *load, char *note, size_t size)
@@ -81,9 +83,9 @@ void cs_load_note(struct cs_load *load, const char *format, ...)
 
 static void note_unknown(struct cs_load *load, const char *name)
 {
-    char shown[SHOWN_BYTES];
+    char shown[CS_SHOWN_BYTES];
     const char *nearest = cs_option_nearest(name);
-    show(shown, name);
+    cs_load_show(shown, name);
     if (nearest)
         cs_load_note(load, "%s: no such option, ignored; did you mean %s?", shown, nearest);
     else
@@ -92,21 +94,33 @@ static void note_unknown(struct cs_load *load, const char *name)
 
 void cs_load_set(struct cs_load *load, const char *name, const char *value)
 {
-    char shown[SHOWN_BYTES];
+    char shown[CS_SHOWN_BYTES];
+    char allowed[CS_OPTION_TEXT];
     int index = cs_option_find(name);
+    if (cs_rules_take(load, name, value))
+        return;
     if (index < 0) {
         note_unknown(load, name);
         return;
     }
     if (!cs_option_set(load->config, index, value, load->policies)) {
         cs_load_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s", name,
-                     show(shown, value), cs_options[index].allowed);
+                     cs_load_show(shown, value),
+                     cs_option_allowed(&cs_options[index], load->policies, allowed));
         return;
     }
     if (load->set_at[index])
         cs_load_note(load, "%s: set again; this value counts, not the one at %d", name,
                      load->set_at[index]);
     load->set_at[index] = load->line;
+    load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
+}
+
+/* What becomes of a line that cannot be read. */
+static const char *fate(struct lines *lines)
+{
+    return cs_rules_spoil(lines->load, lines->rule, lines->shown) ? "the rule is dropped"
+                                                                  : "ignored";
 }
 
 static int next_byte(struct lines *lines)
@@ -120,6 +134,8 @@ static int next_byte(struct lines *lines)
         while (filled < 0 && errno == EINTR);
         if (filled < 0)
             cs_load_note(lines->load, "cannot be read further (errno %d)", errno);
+        if (filled < 0)
+            fate(lines);
         lines->at = 0;
         lines->filled = filled > 0 ? (size_t)filled : 0;
     }
@@ -127,6 +143,7 @@ static int next_byte(struct lines *lines)
         return EOF;
     if (lines->total++ == MAX_FILE) {
         cs_load_note(lines->load, "beyond 1 MiB, the rest is ignored");
+        fate(lines);
         lines->filled = 0;
         return EOF;
     }
@@ -176,19 +193,28 @@ static enum fault read_text(struct lines *lines, char *text, size_t room)
 static void note_unanswered(struct lines *lines)
 {
     if (lines->unanswered)
-        cs_load_note(lines->load, "\"%s\" is not an option, ignored; allowed: NAME = VALUE",
-                     lines->shown);
+        cs_load_note(lines->load, "\"%s\" is not an option, %s; allowed: NAME = VALUE",
+                     lines->shown, fate(lines));
     lines->unanswered = false;
 }
 
 /* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
 static void enter_section(struct lines *lines, const char *text)
 {
+    static const char prefix[] = "rule";
     char nearest[CS_CONFIG_NAME];
     size_t length = strcspn(text + 1, "]"), room = sizeof lines->section - 1;
     bool whole = text[1 + length] == ']' && length <= room;
     snprintf(lines->section, sizeof lines->section, "%.*s", (int)(length < room ? length : room),
              text + 1);
+    lines->rule = -1;
+    lines->unknown_section = false;
+    if (whole && strncmp(lines->section, prefix, strlen(prefix)) == 0 &&
+        (is_blank(lines->section[strlen(prefix)]) || !lines->section[strlen(prefix)])) {
+        lines->rule = cs_rules_open(lines->load, lines->section + strlen(prefix));
+        lines->unknown_section = lines->rule < 0;
+        return;
+    }
     lines->unknown_section = !whole || !cs_option_section(lines->section);
     if (lines->unknown_section && cs_option_nearest_section(lines->section, nearest))
         cs_load_note(lines->load,
@@ -202,14 +228,15 @@ static void enter_section(struct lines *lines, const char *text)
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
 static void announce(struct lines *lines, enum fault fault, const char *text, size_t room)
 {
-    show(lines->shown, text);
+    cs_load_show(lines->shown, text);
     if (fault == HAS_NUL)
-        cs_load_note(lines->load, "\"%s\" and a NUL byte, ignored; allowed: text", lines->shown);
+        cs_load_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
+                     fate(lines));
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)
-        cs_load_note(lines->load, "\"%s\" is too long, ignored; allowed: %zu bytes a line",
-                     lines->shown, room);
+        cs_load_note(lines->load, "\"%s\" is too long, %s; allowed: %zu bytes a line", lines->shown,
+                     fate(lines), room);
     else if (*text == '[')
         enter_section(lines, text);
     else
@@ -248,6 +275,10 @@ static int handle(void *user, const char *section, const char *name, const char 
     lines->unanswered = false;
     if (lines->unknown_section)
         return 1;
+    if (lines->rule >= 0) {
+        cs_rules_set(lines->load, lines->rule, name, value ? value : "");
+        return 1;
+    }
     if (lines->section[0] && snprintf(full, sizeof full, "%s.%s", lines->section, name) > 0)
         name = full;
     cs_load_set(lines->load, name, value ? value : "");
@@ -259,11 +290,12 @@ static void parse(struct lines *lines)
 {
     while (!lines->ended && ini_parse_stream(read_line, lines, handle, lines) >= 0)
         continue;
+    cs_rules_end(lines->load);
 }
 
 int cs_load_file(struct cs_load *load, const char *path)
 {
-    struct lines lines = {.load = load};
+    struct lines lines = {.load = load, .rule = -1};
     ssize_t filled = -1;
     /* O_NONBLOCK: a pipe without a writer must not hold the program. */
     lines.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -275,6 +307,7 @@ int cs_load_file(struct cs_load *load, const char *path)
     int error = filled < 0 ? errno : 0;
     if (!error) {
         cs_load_begin(load, path);
+        load->file = true;
         lines.filled = (size_t)filled;
         parse(&lines);
     }
@@ -284,7 +317,7 @@ int cs_load_file(struct cs_load *load, const char *path)
 
 void cs_load_items(struct cs_load *load, const char *source, const char *items)
 {
-    struct lines lines = {.load = load, .fd = -1, .rest = items};
+    struct lines lines = {.load = load, .rule = -1, .fd = -1, .rest = items};
     cs_load_begin(load, source);
     parse(&lines);
 }

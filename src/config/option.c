@@ -214,6 +214,19 @@ int cs_option_find(const char *name)
     return -1;
 }
 
+const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
+                              char text[CS_OPTION_TEXT])
+{
+    size_t length = 0;
+    if (*option->allowed)
+        return option->allowed;
+    text[0] = '\0';
+    for (; policies && *policies && length < CS_OPTION_TEXT; policies++)
+        length += (size_t)snprintf(text + length, CS_OPTION_TEXT - length, "%s%s",
+                                   length ? ", " : "", *policies);
+    return text;
+}
+
 static bool section_of(const struct cs_option *option, char section[CS_CONFIG_NAME])
 {
     const char *dot = strchr(option->name, '.');

@@ -1,4 +1,5 @@
-/* The rows of options.def as a table: how a text becomes a value. Private to src/config. Pure. */
+/* The rows of options.def as a table: how a text becomes a value. For src/config and
+ * the command. Pure. */
 #ifndef CS_CONFIG_OPTION_H
 #define CS_CONFIG_OPTION_H
 
@@ -8,7 +9,8 @@ struct cs_option {
     const char *name;    /* "name" or "section.name" */
     const char *value;   /* default */
     const char *allowed; /* for people; the limits of SIZE and COUNT are read from it, "[auto, or |
-                            off, or ]MIN to MAX", and the words of CHOICE: "WORD, WORD" */
+                            off, or ]MIN to MAX", and the words of CHOICE: "WORD, WORD"; of POLICY
+                            it is "": see cs_option_allowed */
 
     /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,
@@ -17,10 +19,7 @@ struct cs_option {
 };
 
 enum {
-#define CS_OPTION(name, type, value, allowed, help) CS_OPTION_##name,
-#include "convshim/options.def"
-#undef CS_OPTION
-    CS_OPTIONS
+    CS_OPTION_TEXT = 256
 };
 
 extern const struct cs_option cs_options[CS_OPTIONS];
@@ -33,6 +32,11 @@ int cs_option_find(const char *name);
 
 /* True if some option is in the section. */
 bool cs_option_section(const char *section);
+
+/* What is allowed, for people: option->allowed or, of POLICY, the names in `policies`, put together
+ * in `text`. */
+const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
+                              char text[CS_OPTION_TEXT]);
 
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);

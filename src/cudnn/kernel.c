@@ -1,10 +1,7 @@
 #include "cudnn/kernel.h"
 
 #include "cudnn/timing.h"
-
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     RESULTS = 12, /* of the heuristics, looked at where the client's engine does not take a tile */
@@ -28,10 +25,6 @@ static void destroy(void *opaque)
     struct cs_kernel *kernel = opaque;
     if (!kernel)
         return;
-    if (kernel->packed)
-        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->packed);
-    if (kernel->view)
-        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->view);
     if (kernel->plan)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, kernel->plan);
     free(kernel);
@@ -142,11 +135,12 @@ static enum cs_status build_near(const struct cs_maker *maker, const struct cs_p
     return status;
 }
 
-static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
-                                 void **kernel_p, int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p)
 {
+    const struct cs_maker *maker = ctx;
     const struct cs_engine plain = {.index = maker->engine.index};
-    switch (maker->latitude) {
+    switch (latitude) {
     case CS_ENGINE_DEFAULTS:
         return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
     case CS_ENGINE_ALIKE:
@@ -154,72 +148,6 @@ static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_p
     default:
         return build_near(maker, problem, kernel_p, workspace_p);
     }
-}
-
-static void allow(void *ctx, enum cs_latitude latitude)
-{
-    struct cs_maker *maker = ctx;
-    maker->latitude = latitude;
-}
-
-/* A legacy descriptor of a filter's elements, as the copies take it. */
-static enum cs_status describe_filter(const struct cs_tensor *filter, int spatial,
-                                      cudnnTensorDescriptor_t *descriptor_p)
-{
-    cudnnDataType_t type = cs_parts_dtype(filter->dtype);
-    int dims[CS_DIMS], strides[CS_DIMS], count = 0;
-    for (int i = 0; i < CS_DIMS; i++) {
-        if (i >= CS_D && i < CS_DIMS - spatial)
-            continue;
-        if (filter->dims[i] > INT_MAX || filter->strides[i] > INT_MAX)
-            return CS_REFUSED;
-        dims[count] = (int)filter->dims[i];
-        strides[count++] = (int)filter->strides[i];
-    }
-    cudnnStatus_t status = CS_REAL(cudnnCreateTensorDescriptor, descriptor_p);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = CS_REAL(cudnnSetTensorNdDescriptor, *descriptor_p, type, count, dims, strides);
-    return status_of(status);
-}
-
-static bool is_staged(const struct cs_maker *maker, const struct cs_problem *problem)
-{
-    const struct cs_tensor *whole = &maker->problem.tensor[CS_FILTER];
-    return problem->direction == CS_BACKWARD_FILTER &&
-           memcmp(whole->strides, problem->tensor[CS_FILTER].strides, sizeof whole->strides) != 0;
-}
-
-static enum cs_status add_stage(const struct cs_maker *maker, const struct cs_problem *problem,
-                                struct cs_kernel *kernel)
-{
-    struct cs_tensor view = problem->tensor[CS_FILTER];
-    memcpy(view.strides, maker->problem.tensor[CS_FILTER].strides, sizeof view.strides);
-    kernel->adds = problem->beta != 0;
-    enum cs_status status =
-        describe_filter(&problem->tensor[CS_FILTER], problem->spatial, &kernel->packed);
-    if (status == CS_OK)
-        status = describe_filter(&view, problem->spatial, &kernel->view);
-    return status;
-}
-
-static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p)
-{
-    const struct cs_maker *maker = ctx;
-    void *kernel;
-    int64_t workspace;
-    enum cs_status status = build_plan(maker, problem, &kernel, &workspace);
-    if (status != CS_OK)
-        return status;
-    if (is_staged(maker, problem))
-        status = add_stage(maker, problem, kernel);
-    if (status != CS_OK) {
-        destroy(kernel);
-        return status;
-    }
-    *kernel_p = kernel;
-    *workspace_p = workspace;
-    return CS_OK;
 }
 
 /* Keeps a kernel only if it stays within the limit. */
@@ -271,6 +199,12 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
     return CS_OK;
 }
 
+static const struct cs_profile *profile(void *ctx)
+{
+    struct cs_maker *maker = ctx;
+    return cs_profile_of(&maker->target, &maker->profile) ? &maker->profile : NULL;
+}
+
 static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
                                 double *seconds_p)
 {
@@ -286,6 +220,12 @@ static int64_t model(void *ctx)
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return (struct cs_vendor){maker,   compiles, build,     build_lifeboat,
-                              destroy, allow,    time_plan, model};
+    return (struct cs_vendor){.ctx = maker,
+                              .compiles = compiles,
+                              .build = build,
+                              .lifeboat = build_lifeboat,
+                              .destroy = destroy,
+                              .profile = profile,
+                              .time = time_plan,
+                              .model = model};
 }

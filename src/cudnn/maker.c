@@ -3,7 +3,6 @@
 #include <string.h>
 
 enum {
-    DEVICE_JSON = 4096,
     PICKS = 12 /* heuristic results looked at for a legacy call */
 };
 
@@ -103,13 +102,12 @@ bool cs_maker_read_plan(struct cs_maker *maker, cudnnBackendDescriptor_t plan)
 
 static int64_t device_number(cudnnBackendDescriptor_t device)
 {
-    char text[DEVICE_JSON];
-    int64_t length = 0;
+    char text[CS_DEVICE_JSON];
     uint64_t hash = 0xcbf29ce484222325u;
-    if (CS_REAL(cudnnBackendGetAttribute, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                CUDNN_TYPE_CHAR, sizeof text, &length, text) != CUDNN_STATUS_SUCCESS)
+    size_t length = cs_profile_json(device, text);
+    if (length == 0)
         return 0;
-    for (int64_t i = 0; i < length && i < DEVICE_JSON; i++)
+    for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
     return (int64_t)hash;
 }

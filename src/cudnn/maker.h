@@ -4,14 +4,14 @@
 
 #include "convshim/vendor.h"
 #include "cudnn/graph.h"
-#include "cudnn/parts.h"
+#include "cudnn/profile.h"
 
 struct cs_maker {
     struct cs_problem problem; /* the whole */
     struct cs_target target;   /* target.device is owned */
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
-    enum cs_latitude latitude; /* how far plans may go from it */
+    struct cs_profile profile; /* of the target, where one was asked for */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

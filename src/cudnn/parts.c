@@ -6,11 +6,6 @@
 static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
-cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype)
-{
-    return vendor_dtype[dtype];
-}
-
 /* Our five dimensions back in the client's count. */
 static int gather(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
 {

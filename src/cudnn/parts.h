@@ -15,9 +15,6 @@ struct cs_target {
     bool no_clusters;
 };
 
-/* Our types as cuDNN's. */
-cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype);
-
 /* A finalized operation graph of the convolution and its steps. */
 cudnnBackendDescriptor_t cs_parts_graph(struct cs_bench *bench, const struct cs_target *target,
                                         const struct cs_problem *problem);

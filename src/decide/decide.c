@@ -2,24 +2,43 @@
 
 #include "base/checked.h"
 #include "decide/contest.h"
-#include "decide/search.h"
+#include "decide/explore.h"
 
 enum {
     LIFEBOAT_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
     COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - LIFEBOAT_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - LIFEBOAT_ASKS
 };
+
+static int64_t threshold_of(const struct cs_limits *limits)
+{
+    bool own = limits->threshold >= 0 && limits->threshold <= limits->workspace;
+    return own ? limits->threshold : limits->workspace;
+}
+
+int64_t cs_decide_ignored(const struct cs_limits *limits)
+{
+    int64_t threshold = threshold_of(limits);
+    return threshold > 0 ? threshold : -1;
+}
 
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
 {
-    int64_t threshold = limits->threshold;
-    if (threshold < 0 || threshold > limits->workspace)
-        threshold = limits->workspace;
+    int64_t threshold = threshold_of(limits);
     if (threshold == 0 && tiles > 0)
         return false;
     return wanted <= threshold;
+}
+
+static double untiled_seconds(struct cs_search *search, int64_t wanted)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    if (!search->profile || cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+        return 0;
+    search->plan.kind[0].workspace = wanted;
+    return cs_search_seconds(search);
 }
 
 static void list_untiled(struct cs_search *search, int64_t wanted)
@@ -29,6 +48,8 @@ static void list_untiled(struct cs_search *search, int64_t wanted)
         .tiles = 1,
         .kinds = 1,
         .workspace = wanted,
+        .wanted = wanted,
+        .seconds = untiled_seconds(search, wanted),
     };
 }
 
@@ -77,35 +98,18 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     const struct cs_vendor *vendor = search->vendor;
     enum cs_probed probed;
     int64_t bytes;
-    if (!vendor->allow || vendor->compiles)
+    if (vendor->rigid || vendor->compiles)
         return CS_OK;
     search->latitude = CS_ENGINE_DEFAULTS;
     search->lanes = 1;
     search->asks_left += CS_LATITUDE_ASKS;
     search->asks_kept = 1;
-    vendor->allow(vendor->ctx, search->latitude);
     enum cs_status status = list_tilings(search, 0);
     if (status != CS_OK || search->candidates > 1)
         return status;
     search->latitude = CS_ENGINE_ALIKE;
     search->asks_left = 1;
-    vendor->allow(vendor->ctx, search->latitude);
     return cs_search_probe(search, &whole, &probed, &bytes);
-}
-
-static const struct cs_candidate *
-pick(const struct cs_search *search, const struct cs_policy *policy, const struct cs_limits *limits)
-{
-    const struct cs_candidate *best = NULL;
-    double least = 0;
-    for (int i = 0; i < search->candidates; i++) {
-        double cost = policy->cost(&search->candidate[i], limits);
-        if (__builtin_isfinite(cost) && (!best || cost < least)) {
-            best = &search->candidate[i];
-            least = cost;
-        }
-    }
-    return best;
 }
 
 static enum cs_reason reason_untiled(const struct cs_search *search,
@@ -118,7 +122,7 @@ static enum cs_reason reason_untiled(const struct cs_search *search,
         return CS_REASON_VENDOR;
     if (search->candidates == 1 && search->asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
-    return CS_REASON_NO_TILING;
+    return search->candidates > 1 ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 static enum cs_status try_lifeboat(struct cs_search *search, int64_t limit, int64_t *workspace_p)
@@ -166,6 +170,11 @@ static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t a
         .scratch = wanted,
         .asked = asked,
     };
+}
+
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted)
+{
+    return leave(reason, wanted, 0);
 }
 
 static bool lists_lanes(const struct cs_search *search)
@@ -239,6 +248,23 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
+/* Picks, and looks beyond the fewest tiles where the policy or its pick asks for it. */
+static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
+                           const struct cs_limits *limits, const struct cs_candidate **best_p)
+{
+    const struct cs_candidate *best = cs_explore_best(search, policy, limits);
+    int listed = search->candidates;
+    enum cs_status status = CS_OK;
+    if (policy->predicts && tiles == 0 && !search->vendor->compiles) {
+        status = cs_explore(search, policy, limits);
+    } else if (!policy->predicts && best && may_gain(search, best, tiles, limits)) {
+        const struct cs_candidate alone = *best;
+        status = list_beside(search, &alone);
+    }
+    *best_p = search->candidates == listed ? best : cs_explore_best(search, policy, limits);
+    return status;
+}
+
 struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
@@ -251,6 +277,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
+        .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
         .limit = most_scratch(tiles, wanted, limits),
         .thorough = referee && policy->contenders > 1 && !vendor->compiles,
@@ -262,13 +289,9 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
-    const struct cs_candidate *best = pick(&search, policy, limits);
-    if (best && may_gain(&search, best, tiles, limits)) {
-        const struct cs_candidate alone = *best;
-        if (list_beside(&search, &alone) != CS_OK)
-            return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
-        best = pick(&search, policy, limits);
-    }
+    const struct cs_candidate *best;
+    if (pick(&search, policy, tiles, limits, &best) != CS_OK)
+        return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
     best = cs_contest(&search, policy, limits, referee, best);
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
@@ -280,7 +303,6 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
         .wanted = wanted,
         .told = wanted,
         .scratch = best->workspace,
-        .latitude = search.latitude,
     };
     if (!policy->report_only) {
         decision.reason = find_lifeboat(&search, limits, &decision);

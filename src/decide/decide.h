@@ -18,7 +18,7 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
-    enum cs_latitude latitude; /* that the tiling was found with */
+    int rule;        /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 
@@ -29,9 +29,10 @@ struct cs_decision {
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
  * `wanted` is ever taken. */
 enum {
-    CS_MAX_ASKS = 96,
+    CS_MAX_ASKS = 108,
     CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
-    CS_LANE_ASKS = 24      /* for another number of lanes */
+    CS_LANE_ASKS = 24,     /* for another number of lanes */
+    CS_EXPLORE_ASKS = 12   /* for policies that explore */
 };
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
@@ -43,5 +44,12 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee);
+
+/* The most bytes that a call can want and be left alone by cs_decide whatever it is and whatever
+ * the policy; < 0: none are. */
+int64_t cs_decide_ignored(const struct cs_limits *limits);
+
+/* The decision to leave a call that wants so much alone. */
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted);
 
 #endif

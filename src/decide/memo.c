@@ -7,19 +7,22 @@ static uint64_t mix(uint64_t hash, int64_t word)
     return hash ^ hash >> 32;
 }
 
-/* Four chains side by side: the multiplications of one alone would be most of what a repeated
- * decision costs. */
+/* Four chains side by side, each in a register: the multiplications of one alone would be most of
+ * what a repeated decision costs. */
 static uint64_t hash_words(const int64_t *words, int count)
 {
-    uint64_t chain[4] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u, 0x94d049bb133111ebu,
-                         0x2545f4914f6cdd1du};
+    uint64_t a = 0x9e3779b97f4a7c15u, b = 0xbf58476d1ce4e5b9u, c = 0x94d049bb133111ebu,
+             d = 0x2545f4914f6cdd1du;
     int i = 0;
-    for (; i + 4 <= count; i += 4)
-        for (int j = 0; j < 4; j++)
-            chain[j] = mix(chain[j], words[i + j]);
+    for (; i + 4 <= count; i += 4) {
+        a = mix(a, words[i]);
+        b = mix(b, words[i + 1]);
+        c = mix(c, words[i + 2]);
+        d = mix(d, words[i + 3]);
+    }
     for (; i < count; i++)
-        chain[0] = mix(chain[0], words[i]);
-    return mix(mix(mix(chain[0], (int64_t)chain[1]), (int64_t)chain[2]), (int64_t)chain[3]);
+        a = mix(a, words[i]);
+    return mix(mix(mix(a, (int64_t)b), (int64_t)c), (int64_t)d);
 }
 
 void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
@@ -83,17 +86,37 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     return entry != NULL;
 }
 
+/* Called with the lock held. */
+static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key)
+{
+    struct cs_memo_entry *entry = oldest(memo, key);
+    entry->key.words = key->words;
+    entry->key.hash = key->hash;
+    memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
+    return entry;
+}
+
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
 {
     pthread_mutex_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
-    if (!entry) {
-        entry = oldest(memo, key);
-        entry->key.words = key->words;
-        entry->key.hash = key->hash;
-        memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
-    }
+    if (!entry)
+        entry = make(memo, key);
     entry->age = ++memo->clock;
     entry->decision = *decision;
+    pthread_mutex_unlock(&memo->lock);
+}
+
+void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
+{
+    pthread_mutex_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    if (entry) {
+        *decision = entry->decision;
+    } else {
+        entry = make(memo, key);
+        entry->decision = *decision;
+    }
+    entry->age = ++memo->clock;
     pthread_mutex_unlock(&memo->lock);
 }

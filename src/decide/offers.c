@@ -38,13 +38,6 @@ static int sort_offers(const struct cs_offer all[CS_MAX_OFFERS], int count,
     return left;
 }
 
-/* A decision begins with the client's own engine and knobs, wherever the one before it ended. */
-static void begin_anew(const struct cs_vendor *vendor)
-{
-    if (vendor->allow)
-        vendor->allow(vendor->ctx, CS_CLIENTS_KNOBS);
-}
-
 int cs_offers(const struct cs_problem *problem, int64_t wanted, const struct cs_policy *policy,
               const struct cs_limits *limits, const struct cs_vendor *vendor,
               struct cs_offer offer[CS_MAX_OFFERS])
@@ -56,7 +49,6 @@ int cs_offers(const struct cs_problem *problem, int64_t wanted, const struct cs_
     while (count < most && asked < CS_OFFER_ASKS && under.workspace > 0) {
         struct cs_decision decision = cs_decide(problem, wanted, policy, &under, vendor);
         bool whole = decision.reason == CS_REASON_SMALL;
-        begin_anew(vendor);
         asked += decision.asked;
         if (decision.reason != CS_REASON_NONE && !whole)
             break;

@@ -1,6 +1,7 @@
 #include "decide/search.h"
 
 #include "base/checked.h"
+#include "decide/cost.h"
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
@@ -30,7 +31,8 @@ static enum cs_status ask(struct cs_search *search, int64_t kind)
     search->asks_left--;
     search->asked++;
     cs_plan_problem(&search->plan, kind, &problem);
-    enum cs_status status = vendor->build(vendor->ctx, &problem, &kernel, &workspace);
+    enum cs_status status =
+        vendor->build(vendor->ctx, &problem, search->plan.kind[kind].latitude, &kernel, &workspace);
     if (status != CS_OK)
         return status == CS_NOMEM ? CS_NOMEM : CS_REFUSED;
     vendor->destroy(kernel);
@@ -89,15 +91,22 @@ int64_t cs_search_most(const struct cs_search *search)
     return most;
 }
 
-static void list(struct cs_search *search)
+double cs_search_seconds(const struct cs_search *search)
+{
+    return search->profile ? cs_cost_of(&search->plan, search->profile).seconds : 0;
+}
+
+struct cs_candidate cs_search_candidate(const struct cs_search *search)
 {
     const struct cs_plan *plan = &search->plan;
-    search->candidate[search->candidates++] = (struct cs_candidate){
-        .tiling = cs_plan_tiling(plan),
+    return (struct cs_candidate){
+        .tiling = plan->tiling,
         .tiles = plan->tiles,
         .kinds = plan->kinds,
         .workspace = plan->workspace,
         .halo = plan->halo,
+        .wanted = search->wanted,
+        .seconds = cs_search_seconds(search),
     };
 }
 
@@ -109,6 +118,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
     struct cs_plan *plan = &search->plan;
     struct cs_tiling beside = *tiling;
     beside.lanes = search->lanes;
+    beside.latitude = search->latitude;
     enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
     *probed_p = CS_HOLE;
     if (status != CS_OK) {
@@ -130,7 +140,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
             return CS_OK;
         }
     }
-    list(search);
+    search->candidate[search->candidates++] = cs_search_candidate(search);
     *probed_p = CS_FITS;
     return CS_OK;
 }

@@ -22,7 +22,9 @@ struct cs_search {
     int lanes;                 /* of the tilings that are looked for; 0 is 1 */
     bool thorough;             /* lists also what others listed beat in tiles */
     bool overflowed;           /* some cut left 64 bits */
-    struct cs_plan plan;       /* the cut under examination */
+    /* To predict for; NULL: nothing is predicted. */
+    const struct cs_profile *profile;
+    struct cs_plan plan; /* the cut under examination */
     int candidates;
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
@@ -51,6 +53,13 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_
  * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
  * is foretold from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
+
+/* How long the cut under examination would take, its kinds' workspaces being known; 0 if
+ * nothing is predicted. */
+double cs_search_seconds(const struct cs_search *search);
+
+/* That cut as a candidate. */
+struct cs_candidate cs_search_candidate(const struct cs_search *search);
 
 /* The kind of a plan that looks largest of those not in `skipped`, a set of bits; -1 if all are. */
 int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped);

@@ -1,6 +1,7 @@
 #include "base/checked.h"
 #include "plan/layout.h"
 #include "plan/line.h"
+#include "plan/stage.h"
 #include <string.h>
 
 /* How often the range that follows is read: elements of all tiles together, and those of them that
@@ -27,35 +28,82 @@ static enum cs_status padding_only(const struct cs_line *line, int64_t *before_p
     return CS_OK;
 }
 
-/* Tile boundaries: multiples of the step, tiles in the padding alone merged into the first or last
- * that meets x. */
-static enum cs_status lay_out(const struct cs_line *line, int64_t step, struct cs_cut *cut)
-{
-    int64_t before, behind, head;
-    enum cs_status status = padding_only(line, &before, &behind);
-    if (status != CS_OK)
-        return status;
+/* Where a cut has got to. */
+struct progress {
+    int64_t begin; /* first element of the next tile */
+    int64_t held;  /* elements of tiles in the padding alone, for the next tile to take along */
+};
 
-    int64_t begin = before / step;
-    int64_t end = cs_ceil_div(line->divided < behind ? line->divided : behind, step);
-    if (end - begin < 2 || end - begin > CS_MAX_TILES)
+static enum cs_status append(struct cs_cut *cut, const struct cs_run *run)
+{
+    struct cs_run *last = cut->runs > 0 ? &cut->run[cut->runs - 1] : NULL;
+    if (run->tiles == 0)
+        return CS_OK;
+    cut->tiles += run->tiles;
+    if (cut->tiles > CS_MAX_TILES)
         return CS_ILLEGAL;
-    if (!cs_mul(begin + 1, step, &head))
-        return CS_OVERFLOW;
-    cut->head = head;
-    cut->step = step;
-    cut->tiles = end - begin;
+    if (last && last->step == run->step && last->latitude == run->latitude) {
+        last->tiles += run->tiles;
+        return CS_OK;
+    }
+    if (cut->runs > CS_MAX_RUNS)
+        return CS_ILLEGAL;
+    cut->run[cut->runs++] = *run;
     return CS_OK;
+}
+
+static int64_t at_most(int64_t count, int64_t most)
+{
+    return count < most ? count : most;
+}
+
+/* Up to as many tiles as the run says, those in the padding alone merged into the first or last
+ * that meets x: `before` elements lie in the padding before it, and none from `end` on is met. */
+static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t end,
+                              struct progress *progress, struct cs_cut *cut)
+{
+    int64_t span, step = run->step, most = run->tiles;
+    if (cut->tiles == 0 && before > progress->begin) {
+        int64_t merged = at_most((before - progress->begin) / step, most);
+        progress->begin += merged * step;
+        progress->held += merged * step;
+        most -= merged;
+    }
+    if (progress->begin >= end || most < 1)
+        return CS_OK;
+    int64_t tiles = at_most(cs_ceil_div(end - progress->begin, step), most);
+    if (tiles > CS_MAX_TILES)
+        return CS_ILLEGAL;
+    if (!cs_mul(tiles, step, &span) || !cs_add(progress->begin, span, &progress->begin) ||
+        !cs_add(progress->held, step, &span))
+        return CS_OVERFLOW;
+    int64_t first = progress->held > 0;
+    progress->held = 0;
+    enum cs_status status = append(cut, &(struct cs_run){span, first, run->latitude});
+    return status != CS_OK ? status
+                           : append(cut, &(struct cs_run){step, tiles - first, run->latitude});
+}
+
+static enum cs_status lay_out(const struct cs_line *line, const struct cs_run *run, int runs,
+                              struct cs_cut *cut)
+{
+    struct progress progress = {0, 0};
+    int64_t before, behind;
+    enum cs_status status = padding_only(line, &before, &behind);
+    for (int i = 0; status == CS_OK && i < runs; i++)
+        status = lay_run(&run[i], before, at_most(line->divided, behind), &progress, cut);
+    return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
 static enum cs_status range_at(const struct cs_cut *cut, const struct cs_line *line, int64_t index,
                                struct cs_range *range)
 {
-    int64_t first = 0, count = cut->head;
-    if (index > 0) {
-        if (!cs_mul(index - 1, cut->step, &first) || !cs_add(first, cut->head, &first))
+    int64_t first = 0, count = 0, span, left = index;
+    for (int i = 0; i < cut->runs && left >= 0; i++) {
+        count = cut->run[i].step;
+        if (!cs_mul(at_most(left, cut->run[i].tiles), count, &span) || !cs_add(first, span, &first))
             return CS_OVERFLOW;
-        count = cut->step;
+        left -= cut->run[i].tiles;
     }
     if (index == cut->tiles - 1 && !cs_add(line->divided, -first, &count))
         return CS_OVERFLOW;
@@ -79,34 +127,37 @@ static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axi
     return CS_OK;
 }
 
-static bool slice_is(const struct cs_slice *slice, const struct cs_range *range, bool accumulates)
+static bool alike(const struct cs_slice *a, const struct cs_slice *b)
 {
-    return slice->count == range->count && slice->in_count == range->in_count &&
-           slice->pre == range->pre && slice->post == range->post &&
-           slice->accumulates == accumulates;
+    return a->count == b->count && a->in_count == b->in_count && a->pre == b->pre &&
+           a->post == b->post && a->accumulates == b->accumulates && a->latitude == b->latitude;
 }
 
-static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_range *range,
-                                bool accumulates, struct cs_cut *cut, int64_t *index_p)
+/* The number of the slice like `wanted`, added if there is none. */
+static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_slice *wanted,
+                                struct cs_cut *cut, int64_t *index_p)
 {
     int64_t index = 0;
-    while (index < cut->slices && !slice_is(&cut->slice[index], range, accumulates))
+    while (index < cut->slices && !alike(&cut->slice[index], wanted))
         index++;
     if (index == CS_MAX_KINDS)
         return CS_ILLEGAL;
     if (index == cut->slices) {
-        struct cs_slice *slice = &cut->slice[index];
-        *slice = (struct cs_slice){.count = range->count,
-                                   .in_count = range->in_count,
-                                   .pre = range->pre,
-                                   .post = range->post,
-                                   .accumulates = accumulates};
+        cut->slice[index] = *wanted;
         for (int i = 0; i < problem->tensors; i++)
-            slice->alignment[i] = problem->tensor[i].alignment;
+            cut->slice[index].alignment[i] = problem->tensor[i].alignment;
         cut->slices++;
     }
     *index_p = index;
     return CS_OK;
+}
+
+static enum cs_latitude latitude_at(const struct cs_cut *cut, int64_t index)
+{
+    int run = 0;
+    while (run < cut->runs - 1 && index >= cut->run[run].tiles)
+        index -= cut->run[run++].tiles;
+    return cut->run[run].latitude;
 }
 
 /* Every tile of a kind runs the same execution plan, so the kind can promise only what all of its
@@ -134,8 +185,14 @@ static enum cs_status add_slices(const struct cs_problem *problem, const struct 
         struct cs_range range;
         int64_t slice;
         enum cs_status status = range_at(cut, line, i, &range);
+        const struct cs_slice wanted = {.count = range.count,
+                                        .in_count = range.in_count,
+                                        .pre = range.pre,
+                                        .post = range.post,
+                                        .accumulates = sums && (i > 0 || problem->beta == 1),
+                                        .latitude = latitude_at(cut, i)};
         if (status == CS_OK)
-            status = slice_for(problem, &range, sums && (i > 0 || problem->beta == 1), cut, &slice);
+            status = slice_for(problem, &wanted, cut, &slice);
         if (status == CS_OK)
             status = lower_alignments(problem, cut->axis, &range, &cut->slice[slice]);
         if (status != CS_OK)
@@ -152,21 +209,48 @@ static enum cs_status add_slices(const struct cs_problem *problem, const struct 
     return CS_OK;
 }
 
-static enum cs_status cut_axis(const struct cs_problem *problem, enum cs_axis axis, int64_t step,
-                               struct cs_cut *cut, struct reading *following)
+/* Rounds a step up to a multiple of what keeps tiles alike. */
+static enum cs_status round_step(int64_t unit, int64_t extent, int64_t *step_p)
+{
+    int64_t step;
+    if (*step_p < 1 || *step_p >= extent)
+        return CS_ILLEGAL;
+    if (!cs_mul(cs_ceil_div(*step_p, unit), unit, &step))
+        return CS_OVERFLOW;
+    *step_p = step;
+    return step < extent ? CS_OK : CS_ILLEGAL;
+}
+
+static enum cs_status round_steps(const struct cs_problem *problem, int cut,
+                                  struct cs_tiling *tiling)
+{
+    enum cs_axis axis = tiling->axis[cut];
+    int64_t extent = cs_axis_extent(problem, axis), unit = cs_axis_unit(problem, axis);
+    enum cs_status status = round_step(unit, extent, &tiling->step[cut]);
+    for (int i = 0; cut == 0 && status == CS_OK && i < tiling->runs; i++) {
+        status = round_step(unit, extent, &tiling->run[i].step);
+        if (status == CS_OK && tiling->run[i].tiles < 1)
+            status = CS_ILLEGAL;
+    }
+    return status;
+}
+
+static enum cs_status cut_axis(const struct cs_problem *problem, int index,
+                               struct cs_tiling *tiling, struct cs_cut *cut,
+                               struct reading *following)
 {
     struct cs_line line;
-    int64_t extent = cs_axis_extent(problem, axis), unit = cs_axis_unit(problem, axis);
-    if (step < 1 || step >= extent)
-        return CS_ILLEGAL;
-    if (!cs_mul(cs_ceil_div(step, unit), unit, &step))
-        return CS_OVERFLOW;
-    if (step >= extent)
-        return CS_ILLEGAL;
-    cut->axis = axis;
-    enum cs_status status = cs_line_of(problem, axis, &line);
+    struct cs_run run[CS_MAX_RUNS];
+    int runs = index == 0 ? tiling->runs : 0;
+    enum cs_status status = round_steps(problem, index, tiling);
+    if (status != CS_OK)
+        return status;
+    memcpy(run, tiling->run, (size_t)runs * sizeof *run);
+    run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->latitude};
+    cut->axis = tiling->axis[index];
+    status = cs_line_of(problem, cut->axis, &line);
     if (status == CS_OK)
-        status = lay_out(&line, step, cut);
+        status = lay_out(&line, run, runs, cut);
     if (status == CS_OK)
         status = add_slices(problem, &line, cut, following);
     return status;
@@ -188,8 +272,11 @@ static enum cs_status multiply(struct cs_plan *plan)
     }
     if (plan->tiles > CS_MAX_TILES || plan->kinds > CS_MAX_KINDS)
         return CS_ILLEGAL;
-    for (int64_t i = 0; i < plan->kinds; i++)
+    for (int64_t i = 0; i < plan->kinds; i++) {
         plan->kind[i].tiles = met[0][i / inner] * met[1][i % inner];
+        plan->kind[i].latitude =
+            plan->cuts > 0 ? plan->cut[0].slice[i / inner].latitude : plan->tiling.latitude;
+    }
     return CS_OK;
 }
 
@@ -237,28 +324,6 @@ static enum cs_status add_halo(const struct reading *following, struct cs_plan *
     return CS_OK;
 }
 
-static bool stages(const struct cs_plan *plan)
-{
-    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++)
-        if (plan->cut[c].axis == CS_AXIS_C)
-            return true;
-    return false;
-}
-
-static enum cs_status add_staged(struct cs_plan *plan)
-{
-    for (int64_t i = 0; stages(plan) && i < plan->kinds; i++) {
-        struct cs_problem kind;
-        int64_t bytes;
-        cs_plan_problem(plan, i, &kind);
-        if (cs_tensor_bytes(&kind.tensor[CS_FILTER], &bytes) != CS_OK ||
-            !cs_mul(cs_ceil_div(bytes, CS_SCRATCH_ALIGNMENT), CS_SCRATCH_ALIGNMENT, &bytes))
-            return CS_OVERFLOW;
-        plan->staged = bytes > plan->staged ? bytes : plan->staged;
-    }
-    return CS_OK;
-}
-
 /* Tiles that add up come one behind the other. */
 static int lanes_of(const struct cs_plan *plan, int wanted)
 {
@@ -286,11 +351,12 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
     struct reading following[CS_MAX_CUTS] = {{0, 0}};
     memset(plan, 0, sizeof *plan);
     plan->problem = *problem;
-    if (!names_axes(tiling))
+    plan->tiling = *tiling;
+    if (!names_axes(tiling) || tiling->runs < 0 || tiling->runs >= CS_MAX_RUNS ||
+        (unsigned)tiling->latitude >= CS_LATITUDES)
         return CS_ILLEGAL;
     for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
-        enum cs_status status =
-            cut_axis(problem, tiling->axis[c], tiling->step[c], &plan->cut[c], &following[c]);
+        enum cs_status status = cut_axis(problem, c, &plan->tiling, &plan->cut[c], &following[c]);
         if (status != CS_OK)
             return status;
         plan->cuts++;
@@ -299,22 +365,28 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
     if (status == CS_OK)
         status = add_halo(following, plan);
     if (status == CS_OK)
-        status = add_staged(plan);
+        status = cs_plan_stage(plan, tiling->staged);
     if (status != CS_OK)
         return status;
-    plan->lanes = lanes_of(plan, tiling->lanes);
+    plan->tiling.lanes = plan->lanes = lanes_of(plan, tiling->lanes);
     cs_plan_settle(plan);
     return CS_OK;
 }
 
-struct cs_tiling cs_plan_tiling(const struct cs_plan *plan)
+static bool same_run(const struct cs_run *a, const struct cs_run *b)
 {
-    struct cs_tiling tiling = {.step = {1, 1}, .lanes = plan->lanes};
-    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
-        tiling.axis[c] = plan->cut[c].axis;
-        tiling.step[c] = plan->cut[c].step;
-    }
-    return tiling;
+    return a->step == b->step && a->tiles == b->tiles && a->latitude == b->latitude;
+}
+
+bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
+{
+    bool equal = a->lanes == b->lanes && a->latitude == b->latitude && a->runs == b->runs &&
+                 a->staged == b->staged;
+    for (int c = 0; c < CS_MAX_CUTS; c++)
+        equal = equal && a->axis[c] == b->axis[c] && a->step[c] == b->step[c];
+    for (int i = 0; equal && i < a->runs; i++)
+        equal = same_run(&a->run[i], &b->run[i]);
+    return equal;
 }
 
 static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)

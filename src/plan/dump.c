@@ -27,22 +27,27 @@ static void put_extents(struct text *text, const char *before, const struct cs_t
         (long long)dims[CS_D], (long long)dims[CS_H], (long long)dims[CS_W]);
 }
 
+static void put_runs(struct text *text, const struct cs_cut *cut)
+{
+    for (int i = 0; i < cut->runs; i++)
+        put(text, "%s%lldx%lld", i ? "+" : " by ", (long long)cut->run[i].tiles,
+            (long long)cut->run[i].step);
+}
+
 static void put_head(struct text *text, const struct cs_plan *plan)
 {
     const struct cs_problem *problem = &plan->problem;
-    const struct cs_tiling tiling = cs_plan_tiling(plan);
     put(text, "%s", cs_direction_name(problem->direction));
     put_extents(text, " x ", &problem->tensor[CS_X]);
     put_extents(text, " w ", &problem->tensor[CS_FILTER]);
     put_extents(text, " y ", &problem->tensor[CS_Y]);
     put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
-        cs_problem_layout(problem), cs_tiling_name(&tiling));
+        cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
     for (int c = 0; c < plan->cuts; c++)
-        put(text, " head %lld step %lld", (long long)plan->cut[c].head,
-            (long long)plan->cut[c].step);
-    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld halo %lld\n",
+        put_runs(text, &plan->cut[c]);
+    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld copied %lld halo %lld\n",
         (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
-        (long long)plan->staged, (long long)plan->halo);
+        (long long)plan->staged, (long long)plan->copied, (long long)plan->halo);
 }
 
 static void put_range(struct text *text, enum cs_axis axis, const struct cs_range *range)
@@ -52,6 +57,19 @@ static void put_range(struct text *text, enum cs_axis axis, const struct cs_rang
     if (axis >= CS_AXIS_D && axis <= CS_AXIS_W)
         put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
             (long long)range->in_count, (long long)range->pre, (long long)range->post);
+}
+
+static void put_stages(struct text *text, const struct cs_plan *plan, int kind)
+{
+    struct cs_stage stage[CS_MAX_TENSORS];
+    int stages = cs_plan_stages(plan, kind, stage);
+    for (int i = 0; i < stages; i++) {
+        const struct cs_copy *copy = &stage[i].copy;
+        put(text, " stage %d at %lld %s%s %lldx%lldx%lldx%lld", stage[i].tensor,
+            (long long)plan->staged_at[stage[i].tensor], stage[i].in ? "in" : "",
+            stage[i].out ? "out" : "", (long long)copy->times, (long long)copy->depth,
+            (long long)copy->height, (long long)copy->width);
+    }
 }
 
 static void put_tile(struct text *text, const struct cs_plan *plan, int64_t index)
@@ -69,6 +87,7 @@ static void put_tile(struct text *text, const struct cs_plan *plan, int64_t inde
     put(text, " align");
     for (int i = 0; i < kind.tensors; i++)
         put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
+    put_stages(text, plan, tile.kind);
     put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
 }
 

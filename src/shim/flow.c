@@ -6,9 +6,18 @@
 #include "shim/measure.h"
 #include <stdlib.h>
 
-static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *request)
+/* The limits of the options, or of a rule where there is one. */
+static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
 {
-    struct cs_limits limits = cs->limits;
+    int64_t most =
+        cs->limits.lent && cs->exec.arena.facts.limit > 0 ? cs->exec.arena.facts.limit : INT64_MAX;
+    return rule ? cs_rule_limits(rule, &cs->limits, most) : cs->limits;
+}
+
+static struct cs_limits limits_of(const struct cs *cs, const struct cs_rule *rule,
+                                  const struct cs_request *request)
+{
+    struct cs_limits limits = limits_under(cs, rule);
     if (request->limit > 0) {
         limits.workspace = limits.threshold = request->limit;
         limits.brought = true;
@@ -16,25 +25,60 @@ static struct cs_limits limits_of(const struct cs *cs, const struct cs_request *
     return limits;
 }
 
+static const struct cs_rule *rule_at(const struct cs *cs, int number)
+{
+    return number > 0 ? &cs->rules.rule[number - 1] : NULL;
+}
+
+/* The number of the rule that a request follows; 0: none. */
+static int rule_for(const struct cs *cs, const struct cs_request *request)
+{
+    if (cs->rules.count == 0)
+        return 0;
+    struct cs_subject subject =
+        cs_subject_of(&request->problem, request->wanted, request->engine.index, cs->program);
+    return cs_rules_match(&cs->rules, &subject) + 1;
+}
+
+static bool skips(const struct cs_rule *rule)
+{
+    return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
+}
+
+static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
+                                       const struct cs_request *request,
+                                       const struct cs_vendor *vendor)
+{
+    const struct cs_policy *policy = NULL;
+    struct cs_limits limits = limits_of(cs, rule, request);
+    if (skips(rule))
+        return cs_decide_leave(CS_REASON_RULE, request->wanted);
+    if (rule && cs_rule_has(rule, CS_RULE_policy))
+        policy = cs_policy_find(rule->policy.text);
+    if (!policy)
+        policy = cs->policy;
+    if (policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
+}
+
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
                                  const struct cs_vendor *vendor, struct cs_key *key)
 {
-    struct cs_limits limits = limits_of(cs, request);
     struct cs_decision decision;
     cs_key_make(&request->problem, &request->engine, request->wanted, request->limit,
                 request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    if (cs->policy->divides && request->limit == 0 && request->wanted > 0)
-        limits.workspace =
-            cs_budget_limit(&cs->budget, &cs->store, request, cs->policy, &limits, vendor);
-    struct cs_measure measure = {&cs->store, request, vendor, &limits};
-    const struct cs_referee referee = cs_measure_referee(&measure);
-    decision =
-        cs_decide_judged(&request->problem, request->wanted, cs->policy, &limits, vendor, &referee);
+    int rule = rule_for(cs, request);
+    decision = decide_under(cs, rule_at(cs, rule), request, vendor);
+    decision.rule = rule;
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_put(&cs->memo, key, &decision);
+        cs_memo_add(&cs->memo, key, &decision);
     return decision;
 }
 
@@ -72,8 +116,8 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_
     for (int64_t i = 0; i < plan->kinds; i++) {
         struct cs_problem kind;
         cs_plan_problem(plan, i, &kind);
-        enum cs_status status =
-            vendor->build(vendor->ctx, &kind, &rewrite->kernel[i], &plan->kind[i].workspace);
+        enum cs_status status = vendor->build(vendor->ctx, &kind, plan->kind[i].latitude,
+                                              &rewrite->kernel[i], &plan->kind[i].workspace);
         if (status != CS_OK)
             return status;
     }
@@ -115,9 +159,6 @@ static enum cs_status build_tiles(const struct cs_request *request,
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return CS_NOMEM;
-    /* As it was when the tiling was found, whatever has been allowed since. */
-    if (vendor->allow)
-        vendor->allow(vendor->ctx, decision->latitude);
     enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
         status = build_kernels(rewrite, vendor);
@@ -146,8 +187,14 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
 
 bool cs_flow_small(const struct cs *cs, int64_t wanted)
 {
-    int64_t threshold = cs->limits.threshold;
-    return threshold > 0 && wanted <= threshold && wanted <= cs->limits.workspace;
+    if (wanted > cs_decide_ignored(&cs->limits))
+        return false;
+    for (int i = 0; i < cs->rules.count; i++) {
+        struct cs_limits limits = limits_under(cs, &cs->rules.rule[i]);
+        if (!skips(&cs->rules.rule[i]) && wanted > cs_decide_ignored(&limits))
+            return false;
+    }
+    return true;
 }
 
 int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
@@ -182,7 +229,8 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .tiling = decision->tiling,
                                   .tiles = decision->tiles,
                                   .wanted = request->wanted,
-                                  .told = used};
+                                  .told = used,
+                                  .rule = decision->rule};
     return (struct cs_verdict){.reason = reason,
                                .told = told_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts)};
@@ -194,7 +242,8 @@ static void announce(const struct cs *cs, const struct cs_verdict *verdict)
     if (cs->config.log < CS_LOG_INFO)
         return;
     cs_site_text(&verdict->site->facts, text, sizeof text);
-    cs_log(CS_LOG_INFO, "%s", text);
+    const struct cs_rule *rule = rule_at(cs, verdict->site->facts.rule);
+    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
 }
 
 /* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
@@ -215,12 +264,9 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         cs_log(CS_LOG_ERROR, "no plan for the whole of a convolution fits the workspace told: %s",
                cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
-        *decision = (struct cs_decision){.reason = reason,
-                                         .tiling = {.step = {1, 1}},
-                                         .tiles = 1,
-                                         .wanted = request->wanted,
-                                         .told = request->wanted,
-                                         .scratch = request->wanted};
+        int rule = decision->rule;
+        *decision = cs_decide_leave(reason, request->wanted);
+        decision->rule = rule;
         cs_memo_put(&cs->memo, key, decision);
     }
     return reason;
@@ -235,7 +281,8 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
         reason = reason_of(build_tiles(request, &decision, vendor, &rewrite));
-    if (reason != CS_REASON_NONE && (request->limit > 0 || reason != decision.reason))
+    if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
+        (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;

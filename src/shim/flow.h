@@ -33,7 +33,8 @@ struct cs_verdict {
     struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not rewritten */
 };
 
-/* True if calls that want so little are left alone without a look at the problem. */
+/* True if calls that want so little are left alone, by the options and by every rule, without a
+ * look at the problem. */
 bool cs_flow_small(const struct cs *cs, int64_t wanted);
 
 /* Decides only: the bytes that cs_flow_prepare would tell, without building or counting. */

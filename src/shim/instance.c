@@ -31,6 +31,15 @@ static void note(void *ctx, const char *line)
     cs_log(CS_LOG_WARN, "%s", line);
 }
 
+/* Names of the rules in force, for the summary. */
+static const char *const *rule_names(const struct cs_rules *rules)
+{
+    static const char *names[CS_MAX_RULES + 1];
+    for (int i = 0; i < rules->count; i++)
+        names[i] = rules->rule[i].name;
+    return names;
+}
+
 static void summary_at_exit(void)
 {
     static char text[SUMMARY_BYTES];
@@ -48,6 +57,7 @@ static void summary_at_exit(void)
                                    .config = instance->config.source,
                                    .bypass = bypass,
                                    .workspace = instance->limits.workspace,
+                                   .rules = rule_names(&instance->rules),
                                    .own = {.limit = own.limit,
                                            .peak = own.peak,
                                            .allocations = own.allocations,
@@ -100,21 +110,44 @@ static void after_fork_in_child(void)
     cs_account_reset(&instance->account);
 }
 
-/* The most that arenas may hold. */
-static int64_t arena_limit(const struct cs_config *config)
+/* Rules for other programs are never looked at. */
+static void pick_rules(struct cs *cs)
 {
-    int64_t limit = config->arena;
-    if (limit == CS_CONFIG_AUTO && !cs_mul(config->workspace, 2, &limit))
+    const struct cs_rules *all = &cs->config.rules;
+    for (int i = 0; i < all->count; i++) {
+        const struct cs_rule *rule = &all->rule[i];
+        if (!cs_rule_has(rule, CS_RULE_program) || cs_glob_match(rule->program.text, cs->program))
+            cs->rules.rule[cs->rules.count++] = *rule;
+    }
+}
+
+/* The most that some convolution may use. */
+static int64_t largest_workspace(const struct cs *cs)
+{
+    int64_t most = cs->config.workspace;
+    for (int i = 0; i < cs->rules.count; i++) {
+        const struct cs_rule *rule = &cs->rules.rule[i];
+        if (cs_rule_has(rule, CS_RULE_workspace) && rule->workspace > most)
+            most = rule->workspace;
+    }
+    return most;
+}
+
+/* The most that arenas may hold. */
+static int64_t arena_limit(const struct cs *cs)
+{
+    int64_t limit = cs->config.arena;
+    if (limit == CS_CONFIG_AUTO && !cs_mul(largest_workspace(cs), 2, &limit))
         limit = INT64_MAX;
-    return config->interleave_budget > 0 ? config->interleave_budget : limit;
+    return cs->config.interleave_budget > 0 ? cs->config.interleave_budget : limit;
 }
 
 /* What one convolution may use: where scratch is ours, no more than there may be. */
-static int64_t workspace_limit(const struct cs_config *config)
+static int64_t workspace_limit(const struct cs *cs)
 {
-    int64_t arena = arena_limit(config);
-    bool bounded = config->backing == CS_CONFIG_BACKING_OWN && arena > 0;
-    return bounded && arena < config->workspace ? arena : config->workspace;
+    int64_t arena = arena_limit(cs), workspace = cs->config.workspace;
+    bool bounded = cs->config.backing == CS_CONFIG_BACKING_OWN && arena > 0;
+    return bounded && arena < workspace ? arena : workspace;
 }
 
 /* What all convolutions together may be told to bring. */
@@ -126,12 +159,11 @@ static int64_t budget_total(const struct cs_config *config)
     return total;
 }
 
-/* Of a total every call site that wants anything takes its part. */
-static int64_t threshold_of(const struct cs *cs, int64_t workspace)
+/* Auto is negative; of a total every call site that wants anything takes its part. */
+static int64_t threshold_of(const struct cs *cs)
 {
-    if (cs->config.threshold != CS_CONFIG_AUTO)
-        return cs->config.threshold;
-    return cs->policy->divides ? 0 : workspace;
+    bool divides = cs->policy && cs->policy->divides;
+    return cs->config.threshold < 0 && divides ? 0 : cs->config.threshold;
 }
 
 static void configure(struct cs *cs)
@@ -139,16 +171,18 @@ static void configure(struct cs *cs)
     const char *names[MAX_POLICIES + 1] = {NULL};
     for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
         names[i] = cs_policies[i]->name;
+    cs->program = program_invocation_short_name;
     /* Twice: what to say about the options goes where the options say. */
-    cs_config_load(&cs->config, program_invocation_short_name, names, NULL, NULL);
+    cs_config_load(&cs->config, cs->program, names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
-    cs_config_load(&cs->config, program_invocation_short_name, names, note, NULL);
+    cs_config_load(&cs->config, cs->program, names, note, NULL);
     cs->policy = cs_policy_find(cs->config.policy.text);
-    int64_t workspace = workspace_limit(&cs->config);
+    pick_rules(cs);
     cs->limits =
-        (struct cs_limits){.workspace = workspace,
-                           .threshold = threshold_of(cs, workspace),
+        (struct cs_limits){.workspace = workspace_limit(cs),
+                           .threshold = threshold_of(cs),
                            .tiles = cs->config.tiles,
+                           .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
                            .lent = cs->config.backing == CS_BACKING_OWN};
 }
@@ -160,7 +194,7 @@ static void provide(struct cs *cs)
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), cs_program_number());
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
-                 arena_limit(&cs->config));
+                 arena_limit(cs));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
 }
 

@@ -16,8 +16,10 @@
 
 struct cs {
     struct cs_config config;
-    const struct cs_policy *policy;
-    struct cs_limits limits;
+    const char *program;            /* its file name */
+    struct cs_rules rules;          /* those of the options that are for this program */
+    const struct cs_policy *policy; /* where no rule says another */
+    struct cs_limits limits;        /* likewise */
     struct cs_memo memo;
     struct cs_store store; /* what earlier runs have measured */
     struct cs_budget budget;

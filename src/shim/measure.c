@@ -9,14 +9,27 @@
 
 enum {
     LITTLE = 16 << 20,
-    FORMAT = 1, /* of the words below; another number forgets what was measured */
-    TILING_WORDS = 2 * CS_MAX_CUTS + 1,
+    FORMAT = 2, /* of the words below; another number forgets what was measured */
+    TILING_WORDS = 2 * CS_MAX_CUTS + 2,
     WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
 };
 _Static_assert(TILING_WORDS + 2 <= CS_STORE_WORDS, "a tiling with its time is a record");
 
 /* Lanes overlap a part of what their tiles do: policy fit's measure of it. */
 static const double LANES_GAIN = 0.8;
+
+/* What tilings mostly have alike, in one word. */
+static int64_t rest_of(const struct cs_tiling *tiling)
+{
+    const uint64_t prime = 0x100000001b3u;
+    uint64_t rest = (uint64_t)tiling->latitude;
+    for (int i = 0; i < tiling->runs; i++) {
+        const struct cs_run *run = &tiling->run[i];
+        rest = (rest * prime ^ (uint64_t)run->step) * prime ^ (uint64_t)run->tiles;
+        rest = rest * prime ^ (uint64_t)run->latitude;
+    }
+    return (int64_t)rest;
+}
 
 static int add_tiling(const struct cs_tiling *tiling, int64_t word[TILING_WORDS])
 {
@@ -25,6 +38,7 @@ static int add_tiling(const struct cs_tiling *tiling, int64_t word[TILING_WORDS]
         word[2 * i + 1] = tiling->step[i];
     }
     word[2 * CS_MAX_CUTS] = tiling->lanes;
+    word[2 * CS_MAX_CUTS + 1] = rest_of(tiling);
     return TILING_WORDS;
 }
 

@@ -1,6 +1,6 @@
-/* The few functions of a do-nothing cuDNN that have something to answer. Descriptors are small
- * allocations, as in the real one. Together with null_rest.c it makes a libcudnn.so.9 behind which
- * only the cost of the call chain is left. */
+/* The backend API of a do-nothing cuDNN: what descriptors need to remember so that plans want
+ * workspace. They are small allocations, as in the real one. Together with null_legacy.c and
+ * null_rest.c it makes a libcudnn.so.9 behind which only the cost of the call chain is left. */
 #include <cudnn.h>
 #include <cudnn_backend.h>
 #include <stdbool.h>
@@ -25,6 +25,18 @@ _Static_assert(sizeof(struct descriptor) <= DESCRIPTOR_BYTES, "a descriptor has 
 size_t cudnnGetVersion(void)
 {
     return CUDNN_VERSION;
+}
+
+cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
+{
+    *handle = malloc(1);
+    return *handle ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_ALLOC_FAILED;
+}
+
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+    free(handle);
+    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,

@@ -208,3 +208,92 @@ cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descripto
     *math = convolution_of(descriptor)->math;
     return CUDNN_STATUS_SUCCESS;
 }
+
+/* Of described convolutions as much as the larger tensor of f32 elements; else one algorithm wants
+ * much, and the others can be had for little. */
+static size_t workspace(const void *a, const void *b, int algorithm)
+{
+    const void *descriptor[] = {a, b};
+    size_t most = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct shape *shape = descriptor[i];
+        size_t bytes = sizeof(float);
+        for (int dim = 0; dim < shape->dims; dim++)
+            bytes *= (size_t)shape->extent[dim];
+        most = shape->dims > 0 && bytes > most ? bytes : most;
+    }
+    if (most > 0)
+        return most;
+    return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_FFT ? LARGE_WORKSPACE : WORKSPACE;
+}
+
+/* The three kinds of answers have the same fields. Nothing is recommended for what is not
+ * described. */
+#define RECOMMEND(algorithm, x, y)                                                                 \
+    do {                                                                                           \
+        (void)handle, (void)conv;                                                                  \
+        *returned = requested > 0 && ((const struct shape *)(const void *)(x))->dims > 0;          \
+        if (*returned > 0) {                                                                       \
+            memset(results, 0, sizeof *results);                                                   \
+            results->algo = algorithm;                                                             \
+            results->memory = workspace(x, y, (int)(algorithm));                                   \
+        }                                                                                          \
+        return CUDNN_STATUS_SUCCESS;                                                               \
+    } while (0)
+
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y,
+    cudnnConvolutionFwdAlgo_t algorithm, size_t *bytes)
+{
+    (void)handle, (void)w, (void)conv;
+    *bytes = workspace(x, y, (int)algorithm);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t w,
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y, const int requested,
+    int *returned, cudnnConvolutionFwdAlgoPerf_t *results)
+{
+    (void)w;
+    RECOMMEND(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, x, y);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
+    cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t dy,
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx,
+    cudnnConvolutionBwdDataAlgo_t algorithm, size_t *bytes)
+{
+    (void)handle, (void)w, (void)conv;
+    *bytes = workspace(dx, dy, (int)algorithm);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
+    cudnnHandle_t handle, const cudnnFilterDescriptor_t w, const cudnnTensorDescriptor_t dy,
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx, const int requested,
+    int *returned, cudnnConvolutionBwdDataAlgoPerf_t *results)
+{
+    (void)w;
+    RECOMMEND(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, dx, dy);
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t dy,
+    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw,
+    cudnnConvolutionBwdFilterAlgo_t algorithm, size_t *bytes)
+{
+    (void)handle, (void)dw, (void)conv;
+    *bytes = workspace(x, dy, (int)algorithm);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t dy,
+    const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw, const int requested,
+    int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *results)
+{
+    (void)dw;
+    RECOMMEND(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, x, dy);
+}

@@ -1,6 +1,6 @@
-/* Every function of cuDNN that the library calls, doing nothing. No header: arguments do not matter
- * to a function that ignores them, and what it returns stands for CUDNN_STATUS_SUCCESS.
- * null_cudnn.c overrides those that must answer. */
+/* Every function of cuDNN that the library or a program of the tests calls, doing nothing. No
+ * header: arguments do not matter to a function that ignores them, and what it returns stands for
+ * CUDNN_STATUS_SUCCESS. The other files override those that must answer. */
 #define CS_CALL(name)                                                                              \
     int name(void);                                                                                \
     __attribute__((weak)) int name(void)                                                           \
@@ -8,4 +8,16 @@
         return 0;                                                                                  \
     }
 #include "cudnn/calls.def"
+CS_CALL(cudnnActivationForward)
+CS_CALL(cudnnAddTensor)
+CS_CALL(cudnnCreateActivationDescriptor)
+CS_CALL(cudnnDestroyActivationDescriptor)
+CS_CALL(cudnnSetActivationDescriptor)
+CS_CALL(cudnnSetActivationDescriptorSwishBeta)
 #undef CS_CALL
+
+const char *cudnnGetErrorString(int status);
+const char *cudnnGetErrorString(int status)
+{
+    return status == 0 ? "success" : "failure";
+}

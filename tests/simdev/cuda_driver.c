@@ -1,9 +1,9 @@
 /* The driver of a machine without a card, for cuDNN's planning.
  *
  * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
- * leaves the compiled image with that library. This one tells it the truth: there is no device and
- * no context, and nothing runs. It keeps images so far that a kernel in one can be named; the names
- * are cuDNN's own business and are not looked at. What the program may use of a driver is in
+ * leaves the compiled image with that library. This one tells cuDNN the truth: there is no device
+ * and no context, and nothing runs. It keeps images so far that a kernel in one can be named; the
+ * names are cuDNN's own business and are not looked at. What the program may use of a driver is in
  * cuda_driver_context.c and cuda_driver_stream.c. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
@@ -61,7 +61,10 @@ CUresult cuda_driver_end(cudaError_t error)
 
 CUresult cuInit(unsigned flags)
 {
-    return flags == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return cuda_driver_is_planner(__builtin_return_address(0)) ? CUDA_ERROR_NO_DEVICE
+                                                               : CUDA_SUCCESS;
 }
 
 CUresult cuDriverGetVersion(int *version)
@@ -72,13 +75,20 @@ CUresult cuDriverGetVersion(int *version)
 
 CUresult cuDeviceGetCount(int *count)
 {
+    if (!cuda_driver_is_planner(__builtin_return_address(0)))
+        return (CUresult)cudaGetDeviceCount(count);
     *count = 0;
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    return CUDA_ERROR_INVALID_DEVICE;
+    int count;
+    if (cuda_driver_is_planner(__builtin_return_address(0)) ||
+        cudaGetDeviceCount(&count) != cudaSuccess || ordinal < 0 || ordinal >= count)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetLimit(size_t *value, CUlimit limit)

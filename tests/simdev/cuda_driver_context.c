@@ -70,22 +70,3 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
     return CUDA_DRIVER_CALL(simdev_context_release_primary(device));
 }
-
-CUresult cuCtxGetDevice(CUdevice *device)
-{
-    return CUDA_DRIVER_CALL(cudaGetDevice(device));
-}
-
-static cudaError_t name_of(char *name, int length, CUdevice device)
-{
-    struct cudaDeviceProp properties;
-    cudaError_t error = cudaGetDeviceProperties(&properties, device);
-    if (error == cudaSuccess && name && length > 0)
-        snprintf(name, (size_t)length, "%s", properties.name);
-    return error;
-}
-
-CUresult cuDeviceGetName(char *name, int length, CUdevice device)
-{
-    return CUDA_DRIVER_CALL(name_of(name, length, device));
-}

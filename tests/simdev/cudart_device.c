@@ -127,6 +127,12 @@ static int integer(const char *key)
     return (int)number(key);
 }
 
+/* What cuDNN does not insist on; 0 if the profile does not have it. */
+static int optional(const char *key)
+{
+    return cJSON_HasObjectItem(device.profile, key) ? integer(key) : 0;
+}
+
 static int element(const char *key, int index)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(device.profile, key);
@@ -287,6 +293,7 @@ static const struct attribute attributes[] = {
     {cudaDevAttrWarpSize, "warpSize", 0},
     {cudaDevAttrClockRate, "smClockRateKHz", 0},
     {cudaDevAttrMemoryClockRate, "memClockRateKHz", 0},
+    {cudaDevAttrGlobalMemoryBusWidth, "memoryBusWidth", 0},
     {cudaDevAttrMultiProcessorCount, "multiProcessorCount", 0},
     {cudaDevAttrL2CacheSize, "l2CacheSize", 0},
     {cudaDevAttrPciDeviceId, "pciDeviceId", 0},
@@ -331,12 +338,17 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
         *value = shared_per_multiprocessor();
         return cudaSuccess;
+    case cudaDevAttrGlobalMemoryBusWidth:
+        *value = optional("memoryBusWidth");
+        return cudaSuccess;
     default:
         break;
     }
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         const struct attribute *row = &attributes[i];
         if (row->attribute == attribute) {
+            if (row->key && !cJSON_GetObjectItemCaseSensitive(device.profile, row->key))
+                return cudaErrorInvalidValue; /* cuDNN does without the key, a profile may */
             *value = row->key ? integer(row->key) : row->value;
             return cudaSuccess;
         }

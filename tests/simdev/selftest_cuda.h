@@ -13,6 +13,8 @@
 #undef cuStreamGetCaptureInfo
 #define CALLS(C)                                                                                   \
     C(cuInit, (unsigned))                                                                          \
+    C(cuDeviceGet, (CUdevice *, int))                                                              \
+    C(cuDeviceGetAttribute, (int *, CUdevice_attribute, CUdevice))                                 \
     C(cuGetErrorName, (CUresult, const char **))                                                   \
     C(cuGetErrorString, (CUresult, const char **))                                                 \
     C(cuCtxCreate_v2, (CUcontext *, unsigned, CUdevice))                                           \
@@ -23,6 +25,9 @@
     C(cuCtxPushCurrent_v2, (CUcontext))                                                            \
     C(cuCtxPopCurrent_v2, (CUcontext *))                                                           \
     C(cuCtxGetId, (CUcontext, unsigned long long *))                                               \
+    C(cuCtxGetDevice, (CUdevice *))                                                                \
+    C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
+    C(cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                   \
     C(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                           \
     C(cuDevicePrimaryCtxRelease_v2, (CUdevice))                                                    \
     C(cuStreamCreate, (CUstream *, unsigned))                                                      \
@@ -46,8 +51,6 @@
     C(cuEventSynchronize, (CUevent))                                                               \
     C(cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
     C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
-    C(cuCtxGetDevice, (CUdevice *))                                                                \
-    C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
     C(cuUserObjectCreate, (CUuserObject *, void *, CUhostFn, unsigned, unsigned))                  \

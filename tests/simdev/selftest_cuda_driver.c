@@ -57,7 +57,14 @@ static void test_primary(void)
           "a reset ends it");
     cudaFree(NULL);
     check(current() == retained && id_of(NULL) > id, "the next use has a new id");
-    check(cu.cuInit(0) == CUDA_ERROR_NO_DEVICE, "and still there is no device to plan with");
+    int device = -1, bits = 0;
+    check(cu.cuInit(0) == CUDA_SUCCESS && cu.cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
+              device == 0 && cu.cuDeviceGet(&device, 1) == CUDA_ERROR_INVALID_DEVICE,
+          "the driver has the one device");
+    check(cu.cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 0) ==
+                  CUDA_SUCCESS &&
+              bits == 6144,
+          "and its memory bus is the profile's");
 }
 
 /* --- streams, events, memory --- */
@@ -443,6 +450,45 @@ static void test_errors(void)
           "others have none");
 }
 
+/* --- what the device is --- */
+
+static void unasked(void)
+{
+    CUdevice device;
+    check(cu.cuCtxGetDevice(&device) == CUDA_ERROR_INVALID_CONTEXT,
+          "without a context there is no device");
+}
+
+static int attribute(CUdevice_attribute which)
+{
+    int value = -1;
+    return cu.cuDeviceGetAttribute(&value, which, 0) == CUDA_SUCCESS ? value : -1;
+}
+
+static void test_device(void)
+{
+    CUdevice device = -1;
+    struct cudaDeviceProp prop;
+    char name[64] = "";
+    size_t memory = 0;
+    on_thread(unasked);
+    (void)cudaSetDevice(0);
+    (void)cudaGetDeviceProperties(&prop, 0);
+    check(cu.cuCtxGetDevice(&device) == CUDA_SUCCESS && device == 0, "the context has a device");
+    check(cu.cuDeviceGetName(name, sizeof name, 0) == CUDA_SUCCESS &&
+              strcmp(name, prop.name) == 0 && cu.cuDeviceTotalMem_v2(&memory, 0) == CUDA_SUCCESS &&
+              memory == prop.totalGlobalMem,
+          "of the name and memory that the runtime tells");
+    check(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == prop.major &&
+              attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == prop.multiProcessorCount &&
+              attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) == prop.l2CacheSize &&
+              attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) > 0 &&
+              attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) > 0,
+          "with attributes");
+    check(cu.cuDeviceGetName(name, sizeof name, 9) == CUDA_ERROR_INVALID_DEVICE,
+          "and no other device has them");
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -451,6 +497,7 @@ int main(void)
     if (check(bind_driver(), "the first call loads it, with all functions")) {
         test_errors();
         test_primary();
+        test_device();
         test_streams();
         test_events();
         test_dropped();

@@ -99,13 +99,15 @@ sum_up() {
 
 # DIRECTION COUNT
 directions() {
-    local direction=$1 api problems
+    local direction=$1 api problems policy
     for api in graph legacy; do
         problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
-        tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
-            "${problems[@]}"
+        for policy in fit "fast;min_saving=0"; do
+            tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
+                "${problems[@]}"
+        done
     done
 }
 

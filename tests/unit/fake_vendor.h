@@ -25,15 +25,17 @@ struct fake {
     bool lifeboat_exceeds; /* it tells more than it was allowed */
     int64_t stubborn;      /* what every plan needs with less latitude than `helps`; 0: not so */
     enum cs_latitude helps;
-    enum cs_latitude latitude; /* that was allowed */
-    int64_t alike;             /* what an engine alike needs, if that is what helps */
+    const struct cs_profile *profile; /* the device */
+    int64_t alike;                    /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
+    int64_t profiled; /* how often the device was asked for */
 };
 
-static inline int64_t formula(const struct fake *fake, const struct cs_problem *problem)
+static inline int64_t formula_at(const struct fake *fake, const struct cs_problem *problem,
+                                 enum cs_latitude latitude)
 {
     int64_t x = 0, y = 0, w = 0;
-    if (fake->stubborn > 0 && fake->latitude < fake->helps)
+    if (fake->stubborn > 0 && latitude < fake->helps)
         return fake->stubborn;
     if (fake->stubborn > 0 && fake->helps == CS_ENGINE_ALIKE)
         return fake->alike;
@@ -52,6 +54,12 @@ static inline int64_t formula(const struct fake *fake, const struct cs_problem *
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
+/* With the client's own engine and knobs. */
+static inline int64_t formula(const struct fake *fake, const struct cs_problem *problem)
+{
+    return formula_at(fake, problem, CS_CLIENTS_KNOBS);
+}
+
 static inline bool refused(const struct fake *fake, const struct cs_problem *problem)
 {
     for (int i = 0; fake->refuses_one_sided && i < CS_SPATIAL; i++) {
@@ -64,7 +72,8 @@ static inline bool refused(const struct fake *fake, const struct cs_problem *pro
 }
 
 static inline enum cs_status fake_build(void *ctx, const struct cs_problem *problem,
-                                        void **kernel_p, int64_t *workspace_p)
+                                        enum cs_latitude latitude, void **kernel_p,
+                                        int64_t *workspace_p)
 {
     struct fake *fake = ctx;
     if (++fake->calls == fake->nomem_at)
@@ -73,7 +82,7 @@ static inline enum cs_status fake_build(void *ctx, const struct cs_problem *prob
         return CS_REFUSED;
     fake->live++;
     *kernel_p = &fake->live;
-    *workspace_p = fake->calls == fake->negative_at ? -1 : formula(fake, problem);
+    *workspace_p = fake->calls == fake->negative_at ? -1 : formula_at(fake, problem, latitude);
     return CS_OK;
 }
 
@@ -91,10 +100,11 @@ static inline enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kern
     return CS_OK;
 }
 
-static inline void fake_allow(void *ctx, enum cs_latitude latitude)
+static inline const struct cs_profile *fake_profile(void *ctx)
 {
     struct fake *fake = ctx;
-    fake->latitude = latitude;
+    fake->profiled++;
+    return fake->profile;
 }
 
 static inline void fake_destroy(void *kernel)
@@ -109,16 +119,17 @@ static inline struct cs_decision decide(struct fake *fake, const struct cs_probl
 {
     struct cs_vendor vendor = {.ctx = fake,
                                .compiles = fake->compiles,
+                               .rigid = fake->stubborn == 0,
                                .build = fake_build,
                                .lifeboat = fake_lifeboat,
                                .destroy = fake_destroy,
-                               .allow = fake->stubborn > 0 ? fake_allow : NULL};
-    fake->calls = fake->live = 0;
-    fake->latitude = CS_CLIENTS_KNOBS;
+                               .profile = fake_profile};
+    fake->calls = fake->live = fake->profiled = 0;
     struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
     CHECK_INT(decision.asked, fake->calls);
     CHECK(decision.asked <= CS_MAX_ASKS);
+    CHECK(fake->profiled <= policy->predicts);
     CHECK_INT(decision.wanted, wanted);
     if (decision.reason != CS_REASON_NONE)
         CHECK_INT(decision.told, wanted);
@@ -181,7 +192,7 @@ static inline void check_true(const struct fake *fake, const struct cs_problem *
     for (int k = 0; k < plan.kinds; k++) {
         cs_plan_problem(&plan, k, &kind);
         CHECK(!refused(fake, &kind));
-        plan.kind[k].workspace = formula(fake, &kind);
+        plan.kind[k].workspace = formula_at(fake, &kind, plan.kind[k].latitude);
     }
     cs_plan_settle(&plan);
     CHECK_INT(plan.workspace, decision->scratch);

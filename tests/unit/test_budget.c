@@ -36,7 +36,6 @@ static struct cs_vendor vendor_of(struct fake *of)
                               .build = fake_build,
                               .lifeboat = fake_lifeboat,
                               .destroy = fake_destroy,
-                              .allow = fake_allow,
                               .model = fake_model};
 }
 
@@ -50,14 +49,12 @@ static struct cs_decision decide_under(const struct cs_request *request, int64_t
     struct cs_limits under = limits;
     const struct cs_vendor vendor = vendor_of(&fake);
     under.workspace = limit;
-    fake.latitude = CS_CLIENTS_KNOBS;
     return cs_decide(&request->problem, request->wanted, policy(), &under, &vendor);
 }
 
 static int offers_of(const struct cs_request *request, struct cs_offer offer[CS_MAX_OFFERS])
 {
     const struct cs_vendor vendor = vendor_of(&fake);
-    fake.latitude = CS_CLIENTS_KNOBS;
     return cs_offers(&request->problem, request->wanted, policy(), &limits, &vendor, offer);
 }
 
@@ -89,7 +86,6 @@ static void offers_are_true(void)
         int count = offers_of(&request, offer);
         int64_t asked = fake.calls;
         CHECK_INT(fake.live, 0);
-        CHECK(fake.latitude == CS_CLIENTS_KNOBS);
         CHECK(count >= 1 && count <= CS_MAX_OFFERS);
         CHECK(asked <= CS_OFFER_ASKS + CS_MAX_ASKS);
         CHECK_INT(offer[count - 1].bytes, request.wanted);
@@ -170,7 +166,6 @@ static void end(struct process *process)
 static int64_t limit_of(struct process *process, const struct cs_request *request)
 {
     const struct cs_vendor vendor = vendor_of(&fake);
-    fake.latitude = CS_CLIENTS_KNOBS;
     fake.calls = 0;
     int64_t limit =
         cs_budget_limit(&process->budget, &process->store, request, policy(), &limits, &vendor);

@@ -10,6 +10,7 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.workspace, 64 << 20);
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
+    CHECK_INT(config.min_saving, 16 << 20);
     CHECK_INT(config.tiles, 4);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_AUTO);
@@ -141,6 +142,9 @@ static void bounds_are_those_that_are_told(void)
         {"threshold", "auto", true},
         {"threshold", "1TiB", true},
         {"threshold", "2TiB", false},
+        {"min_saving", "0", true},
+        {"min_saving", "1TiB", true},
+        {"min_saving", "auto", false},
         {"tiles", "1", true},
         {"tiles", "0", false},
         {"tiles", "1024", true},
@@ -197,7 +201,8 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, tiles, lanes, backing, arena, interleave, log, log_file, "      \
+    "workspace, threshold, policy, min_saving, tiles, lanes, backing, arena, interleave, log, "    \
+    "log_file, "                                                                                   \
     "summary, interleave.budget, interleave.timeout, budget.total"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
@@ -217,7 +222,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"threshold=-1", "threshold: \"-1\" is not allowed, ignored; allowed: auto, or 0 to 1TiB"},
         {"tiles=4.5", "tiles: \"4.5\" is not allowed, ignored; allowed: 1 to 1024"},
         {"policy=best",
-         "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed, measure, budget"},
+         "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
         {"log=loud",
          "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
         {"summary=json:x", "summary: \"json:x\" is not allowed, ignored; allowed: off, text"},
@@ -456,10 +461,13 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(text, size);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 0);
+    const char *rules = strstr(text, "\n;[rule ");
+    CHECK(rules != NULL);
     int options = 0;
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
-        options += starts;
+        options += starts && text + i < rules;
         if (!starts)
             active[used++] = text[i];
     }
@@ -467,6 +475,7 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(active, used);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 1);
 }
 
 static void check_valid_values(void)

@@ -1,6 +1,8 @@
 /* src/config: which files and variables options come from, and which of them counts. */
 #include "config_fixture.h"
 
+#include <errno.h>
+
 static void check_unreadable(const char *path, const char *why)
 {
     char want[700];
@@ -166,6 +168,47 @@ static void the_environment_goes_over_the_file(void)
     CHECK_INT(config.summary, CS_SUMMARY_OFF);
 }
 
+static void check_origin(int option, const char *variable, int line)
+{
+    const struct cs_origin *origin = &config.origin[option];
+    CHECK_STR(origin->variable ? origin->variable : "", variable);
+    CHECK_INT(origin->line, line);
+}
+
+static void every_value_knows_its_origin(void)
+{
+    load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\n[interleave]\nbudget = 8M\n");
+    setenv("CONVSHIM_CONFIG", "policy=off;tiles=3;arena=much", 1);
+    setenv("CONVSHIM_SUMMARY", "off", 1);
+    load();
+    CHECK_INT((int)config.file_length, (int)strlen(path_of("test.ini")));
+    CHECK(strncmp(config.source, path_of("test.ini"), config.file_length) == 0);
+    check_origin(CS_OPTION_workspace, "", 3);
+    check_origin(CS_OPTION_interleave_budget, "", 6);
+    check_origin(CS_OPTION_backing, "", 6);
+    check_origin(CS_OPTION_policy, "CONVSHIM_CONFIG", 1);
+    check_origin(CS_OPTION_tiles, "CONVSHIM_CONFIG", 2);
+    check_origin(CS_OPTION_summary, "CONVSHIM_SUMMARY", 0);
+    check_origin(CS_OPTION_lanes, "", 0);
+    check_origin(CS_OPTION_arena, "", 0);
+    check_origin(CS_OPTION_log, "", 0);
+}
+
+static void a_file_alone(void)
+{
+    load_text("tiles = 2\nlanes = 99\n");
+    setenv("CONVSHIM_CONFIG", "tiles=3", 1);
+    CHECK(cs_config_load_file(&config, path_of("test.ini"), policies, take_note, &note_count));
+    CHECK_INT(note_count, 2);
+    CHECK_INT(config.tiles, 2);
+    CHECK_STR(config.source, path_of("test.ini"));
+    check_origin(CS_OPTION_tiles, "", 1);
+    CHECK(!cs_config_load_file(&config, path_of("none.ini"), policies, take_note, &note_count));
+    CHECK_INT(errno, ENOENT);
+    CHECK_INT(note_count, 2);
+    CHECK_INT(config.tiles, 4);
+}
+
 static void a_budget_means_scratch_of_our_own(void)
 {
     load_items("interleave.budget=64MiB");
@@ -287,6 +330,8 @@ int main(void)
     TEST(the_first_file_found_is_read);
     TEST(an_unreadable_file_ends_the_search);
     TEST(the_environment_goes_over_the_file);
+    TEST(every_value_knows_its_origin);
+    TEST(a_file_alone);
     TEST(a_budget_means_scratch_of_our_own);
     TEST(a_budget_goes_over_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);

@@ -84,7 +84,7 @@ static void hostile_vendors(void)
         struct cs_decision again = decide(&fake, &problem, wanted, policy, &limits);
         CHECK_INT(again.reason, decision.reason);
         CHECK_INT(again.told, decision.told);
-        CHECK(memcmp(&again.tiling, &decision.tiling, sizeof again.tiling) == 0);
+        CHECK(cs_tiling_equal(&again.tiling, &decision.tiling));
         if (decision.reason != CS_REASON_NONE) {
             CHECK_INT(decision.tiling.axis[0], CS_AXIS_NONE);
             continue;
@@ -292,13 +292,13 @@ static void policies_of_all_sorts(void)
     struct cs_limits limits = {.workspace = 64 * MIB, .threshold = 1, .tiles = 4, .lanes = 1};
     int64_t wanted = formula(&fake, &problem);
     struct cs_policy policy = {.name = "odd", .tiles = zero_tiles, .cost = cost_nan};
-    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_GAIN);
     policy.cost = cost_infinite;
-    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_GAIN);
     policy.cost = cost_nan_untiled;
     CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NONE);
     policy.cost = cost_same; /* the untiled call is listed first */
-    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_NO_GAIN);
     limits.workspace = 2 * wanted;
     CHECK_INT(decide(&fake, &problem, wanted, &policy, &limits).reason, CS_REASON_SMALL);
 
@@ -325,7 +325,7 @@ static void other_knobs_and_engines(void)
     fake.helps = CS_ENGINE_DEFAULTS;
     struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
-    CHECK_INT(decision.latitude, CS_ENGINE_DEFAULTS);
+    CHECK_INT(decision.tiling.latitude, CS_ENGINE_DEFAULTS);
     CHECK_INT(decision.tiles, 9);
     check_true(&fake, &problem, &decision);
 
@@ -333,7 +333,7 @@ static void other_knobs_and_engines(void)
     fake.alike = 3 * MIB;
     decision = decide(&fake, &problem, wanted, fit, &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
-    CHECK_INT(decision.latitude, CS_ENGINE_ALIKE);
+    CHECK_INT(decision.tiling.latitude, CS_ENGINE_ALIKE);
     CHECK_INT(decision.tiling.axis[0], CS_AXIS_NONE);
     CHECK_INT(decision.told, 3 * MIB);
     check_true(&fake, &problem, &decision);
@@ -341,7 +341,7 @@ static void other_knobs_and_engines(void)
     fake.alike = 64 * MIB + 1;
     CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_TILING);
     fake.alike = 3 * MIB;
-    CHECK_INT(decide(&fake, &problem, wanted, fixed, &limits).latitude, CS_CLIENTS_KNOBS);
+    CHECK_INT(decide(&fake, &problem, wanted, fixed, &limits).tiling.latitude, CS_CLIENTS_KNOBS);
     fake.compiles = true;
     CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_TILING);
 }

@@ -161,10 +161,7 @@ static struct fake random_vendor(struct rng *rng, const struct cs_problem *probl
 
 static bool same_tiling(const struct cs_decision *a, const struct cs_decision *b)
 {
-    bool same = a->tiling.lanes == b->tiling.lanes;
-    for (int c = 0; c < CS_MAX_CUTS; c++)
-        same &= a->tiling.axis[c] == b->tiling.axis[c] && a->tiling.step[c] == b->tiling.step[c];
-    return same && a->told == b->told && a->latitude == b->latitude;
+    return cs_tiling_equal(&a->tiling, &b->tiling) && a->told == b->told;
 }
 
 static int64_t rounds_of(const struct cs_decision *decision)

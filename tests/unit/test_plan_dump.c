@@ -70,6 +70,17 @@ static void dumps_are_as_ever(void)
               (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2});
     dump_into(text, sizeof text, &channels,
               (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3});
+    dump_into(text, sizeof text, &even,
+              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .staged = true});
+    dump_into(text, sizeof text, &hard,
+              (struct cs_tiling){.axis = {CS_AXIS_D, CS_AXIS_H}, .step = {2, 4}, .staged = true});
+    dump_into(text, sizeof text, &addends,
+              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {32, 1}, .staged = true});
+
+    dump_into(
+        text, sizeof text, &even,
+        (struct cs_tiling){
+            .axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_ENGINE_ALIKE}}});
 
     FILE *file = fopen("tests/golden/plans.txt", "r");
     CHECK(file != NULL);
@@ -127,10 +138,10 @@ static void steps_out_of_range(void)
 
     /* Steps are rounded up, and the plan says to what. */
     CHECK_INT(cut_one(&channels, CS_AXIS_C, 3, &plan), CS_OK);
-    CHECK_INT(cs_plan_tiling(&plan).axis[0], CS_AXIS_C);
-    CHECK_INT(cs_plan_tiling(&plan).step[0], 8);
-    CHECK_INT(cs_plan_tiling(&plan).axis[1], CS_AXIS_NONE);
-    CHECK_INT(cs_plan_tiling(&plan).step[1], 1);
+    CHECK_INT(plan.tiling.axis[0], CS_AXIS_C);
+    CHECK_INT(plan.tiling.step[0], 8);
+    CHECK_INT(plan.tiling.axis[1], CS_AXIS_NONE);
+    CHECK_INT(plan.tiling.step[1], 1);
     CHECK_INT(cut_one(&channels, CS_AXIS_C, 17, &plan), CS_ILLEGAL);
 }
 

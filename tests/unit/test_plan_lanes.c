@@ -75,7 +75,7 @@ static void check_plan(struct rng *rng, const struct cs_problem *problem,
     CHECK_INT(cs_plan_validate(plan, plan->workspace), CS_OK);
     CHECK_INT(cs_plan_validate(plan, plan->workspace - 1), CS_INVALID);
 
-    struct cs_tiling settled = cs_plan_tiling(plan);
+    struct cs_tiling settled = plan->tiling;
     CHECK_INT(settled.lanes, plan->lanes);
     CHECK_INT(cs_plan_cut(problem, &settled, &again), CS_OK);
     CHECK_INT(again.lanes, plan->lanes);

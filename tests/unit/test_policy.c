@@ -20,7 +20,9 @@ static struct cs_candidate random_candidate(struct rng *rng)
         .kinds = rng_between(rng, 1, CS_MAX_KINDS),
         .workspace = rng_between(rng, 0, 3) * rng_magnitude(rng, 40),
         .halo = rng_between(rng, 0, 3) ? KIB * rng_magnitude(rng, 36) : 0,
+        .seconds = (double)rng_magnitude(rng, 30) * 1e-6,
     };
+    candidate.wanted = candidate.workspace + rng_magnitude(rng, 36);
     return candidate;
 }
 
@@ -38,10 +40,11 @@ static void registry(void)
         CHECK(policy->tiles && policy->cost);
         CHECK(policy->summary && strlen(policy->summary) > 10 && !strchr(policy->summary, '\n'));
     }
-    CHECK(count >= 3);
+    CHECK(count >= 4);
     CHECK(cs_policy_find("fit") && cs_policy_find("off") && cs_policy_find("fixed"));
     CHECK(cs_policy_find("fi") == NULL);
     CHECK(cs_policy_find("") == NULL);
+    CHECK(cs_policy_find("fast") && !cs_policy_find("fast")->report_only);
     CHECK(cs_policy_find("off")->report_only);
     CHECK(!cs_policy_find("fit")->report_only && !cs_policy_find("fixed")->report_only);
 }
@@ -55,6 +58,7 @@ static void costs_are_numbers(void)
         struct cs_limits limits = {.workspace = rng_magnitude(&rng, 40),
                                    .threshold = -1,
                                    .tiles = rng_between(&rng, 1, 1024),
+                                   .min_saving = rng_magnitude(&rng, 36),
                                    .lanes = 1};
         for (int p = 0; cs_policies[p]; p++) {
             double cost = cs_policies[p]->cost(&candidate, &limits);
@@ -144,6 +148,69 @@ static void fixed_orders(void)
     }
 }
 
+/* fast is exactly: under the limit and saving enough, then predicted time. */
+static void fast_orders(void)
+{
+    struct rng rng = {SEED};
+    const struct cs_policy *fast = cs_policy_find("fast");
+    struct cs_limits limits = {.workspace = INT64_C(1) << 38,
+                               .threshold = -1,
+                               .tiles = 4,
+                               .min_saving = INT64_C(1) << 20,
+                               .lanes = 1};
+    CHECK_INT(fast->tiles(&limits), 0);
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate a = random_candidate(&rng), b = random_candidate(&rng);
+        double cost_a = fast->cost(&a, &limits), cost_b = fast->cost(&b, &limits);
+        bool saves = a.wanted - a.workspace >= limits.min_saving;
+        CHECK_INT(isinf(cost_a) != 0, a.workspace > limits.workspace || !saves);
+        if (isfinite(cost_a) && isfinite(cost_b))
+            CHECK_INT((cost_a > cost_b) - (cost_a < cost_b),
+                      (a.seconds > b.seconds) - (a.seconds < b.seconds));
+    }
+}
+
+/* To leave a call as it is saves nothing and need not; another engine for the whole must. */
+static void fast_weighs_what_is_saved(void)
+{
+    const struct cs_policy *fast = cs_policy_find("fast");
+    struct cs_limits limits = {.workspace = 100 * KIB, .min_saving = 10 * KIB};
+    struct cs_candidate untiled = {
+        .tiles = 1, .kinds = 1, .workspace = 100 * KIB, .wanted = 100 * KIB, .seconds = 2};
+    struct cs_candidate halves = {.tiling = {.axis = {CS_AXIS_N}},
+                                  .tiles = 2,
+                                  .kinds = 1,
+                                  .workspace = 90 * KIB,
+                                  .wanted = 100 * KIB,
+                                  .seconds = 1};
+    CHECK(fast->cost(&halves, &limits) < fast->cost(&untiled, &limits));
+    halves.seconds = 3;
+    CHECK(fast->cost(&halves, &limits) > fast->cost(&untiled, &limits));
+    halves.workspace++;
+    CHECK(isinf(fast->cost(&halves, &limits)));
+    struct cs_candidate other = untiled;
+    other.workspace = 91 * KIB;
+    CHECK(isinf(fast->cost(&other, &limits)));
+    limits.brought = true;
+    CHECK(isfinite(fast->cost(&halves, &limits)));
+    limits.workspace = 99 * KIB;
+    CHECK(isinf(fast->cost(&untiled, &limits)));
+}
+
+/* Without a prediction the order is fit's, among what saves enough. */
+static void fast_without_device_is_fit(void)
+{
+    struct rng rng = {SEED};
+    const struct cs_policy *fit = cs_policy_find("fit"), *fast = cs_policy_find("fast");
+    struct cs_limits limits = {.workspace = INT64_C(1) << 36, .threshold = -1, .tiles = 4};
+    for (int i = 0; i < PAIRS; i++) {
+        struct cs_candidate candidate = random_candidate(&rng);
+        candidate.seconds = 0;
+        double a = fit->cost(&candidate, &limits), b = fast->cost(&candidate, &limits);
+        CHECK(!(a < b) && !(a > b));
+    }
+}
+
 int main(void)
 {
     TEST(registry);
@@ -151,5 +218,8 @@ int main(void)
     TEST(fit_orders);
     TEST(off_costs_what_fit_costs);
     TEST(fixed_orders);
+    TEST(fast_orders);
+    TEST(fast_weighs_what_is_saved);
+    TEST(fast_without_device_is_fit);
     return REPORT();
 }

@@ -1,0 +1,26 @@
+/* What a device can do, for predicting how long a plan runs on it. A value; whoever fills it in
+ * leaves 0 (or "") what is not known, and the prediction then assumes what src/decide/devices.def
+ * says of a typical device of that compute capability: of the highest one listed that is not above
+ * it, of the lowest one for 0. A profile of zeros is as good as none. */
+#ifndef CONVSHIM_PROFILE_H
+#define CONVSHIM_PROFILE_H
+
+#include <stdint.h>
+
+enum {
+    CS_PROFILE_NAME = 64 /* bytes, its end included */
+};
+
+struct cs_profile {
+    char name[CS_PROFILE_NAME]; /* as the driver tells it; GeForce cards do half the tensor
+                                   arithmetic of other cards of their capability */
+    int64_t capability;         /* 100 * major + 10 * minor */
+    int64_t multiprocessors;
+    int64_t clock;        /* of the multiprocessors, kHz */
+    int64_t memory_clock; /* kHz; memory moves twice the bus width a clock */
+    int64_t bus_width;    /* bits */
+    int64_t l2;           /* bytes */
+    int64_t memory;       /* bytes; predictions do not use it */
+};
+
+#endif

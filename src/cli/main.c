@@ -1,0 +1,91 @@
+/* `convshim`: finds the command and hands over to it. */
+#include "cli/cli.h"
+#include "shim/instance.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define CS_COMMAND(name, summary) {#name, summary, cs_cli_##name},
+#include "cli/commands.def"
+#undef CS_COMMAND
+};
+
+enum {
+    COMMANDS = sizeof commands / sizeof *commands
+};
+
+static int help(void)
+{
+    puts("usage: convshim COMMAND [options]\n"
+         "       convshim help COMMAND\n"
+         "       convshim --help | --version\n\n"
+         "Convolutions in little memory. Commands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+    puts("\n'convshim COMMAND --help' tells more of each.\n"
+         "Status: 0; 1 if the answer is no or something failed; 2 for input not understood.");
+    return CS_CLI_OK;
+}
+
+static const struct command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int refuse(const char *name)
+{
+    const char *names[COMMANDS + 1] = {NULL};
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *nearest = cs_cli_nearest(name, names);
+    cs_cli_complain("unknown command '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+                    nearest ? nearest : "", nearest ? "'?" : "");
+    fputs("Try 'convshim --help'.\n", stderr);
+    return CS_CLI_USAGE;
+}
+
+static int help_of(const char *name)
+{
+    const struct command *command = find(name);
+    char *words[] = {(char *)name, "--help", NULL};
+    return command ? command->run(2, words) : refuse(name);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const struct command *command = find(name);
+    if (command)
+        return command->run(argc - 1, argv + 1);
+    if (strcmp(name, "--version") == 0) {
+        puts("convshim " CS_VERSION);
+        return CS_CLI_OK;
+    }
+    if (strcmp(name, "help") == 0 && argc > 2)
+        return help_of(argv[2]);
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help();
+    if (argc > 1)
+        return refuse(name);
+    cs_cli_complain("which command?");
+    fputs("Try 'convshim --help'.\n", stderr);
+    return CS_CLI_USAGE;
+}
+
+/* What could not be written was not answered. */
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    if (fflush(stdout) || ferror(stdout)) {
+        cs_cli_complain("standard output: cannot be written");
+        return CS_CLI_NO;
+    }
+    return status;
+}

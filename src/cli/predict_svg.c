@@ -1,0 +1,236 @@
+/* The layers of each model as bars: what tensors need (floor), what convshim adds to that, what
+ * cuDNN wants without it. One scale a model. */
+#include "cli/predict.h"
+
+#include "cli/cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH = 1000,
+    LEFT = 250,  /* where bars begin: names stand before */
+    RIGHT = 820, /* where they end: sizes stand behind */
+    ROW = 18,    /* height of a layer */
+    BAR = 12,    /* of its bar */
+    TOP = 84,    /* title and legend */
+    HEAD = 52,   /* a model's name and axis */
+    NAME = 38,   /* characters of a name that have room */
+    MOST_TICKS = 6
+};
+
+static const char STYLE[] =
+    "<style>\n"
+    ":root{color-scheme:light dark}\n"
+    ".paper{fill:#fff}.text{fill:#1f2328}.faint{fill:#59636e}.grid{stroke:#d1d9e0}\n"
+    ".floor{fill:#57606a}.after{fill:#0969da}.before{fill:#f0a8a0}\n"
+    "@media (prefers-color-scheme:dark){\n"
+    ".paper{fill:#0d1117}.text{fill:#e6edf3}.faint{fill:#9198a1}.grid{stroke:#3d444d}\n"
+    ".floor{fill:#9198a1}.after{fill:#4493f8}.before{fill:#8e3b33}}\n"
+    "text{font:12px system-ui,sans-serif}.small{font-size:11px}.big{font-size:16px;font-weight:"
+    "600}\n"
+    ".model{font-size:14px;font-weight:600}\n"
+    "</style>\n";
+
+/* As XML text; no more than `most` characters. */
+static void put_text(FILE *out, const char *text, int most)
+{
+    int length = (int)strlen(text);
+    for (int i = 0; text[i] && (length <= most || i < most - 1); i++) {
+        unsigned char c = (unsigned char)text[i];
+        switch (c) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(c < ' ' || c > '~' ? '?' : c, out);
+        }
+    }
+    if (length > most)
+        fputs("&#8230;", out);
+}
+
+static double position(int64_t bytes, int64_t most)
+{
+    return LEFT + (double)(RIGHT - LEFT) * (double)bytes / (double)most;
+}
+
+static void put_bar(FILE *out, const char *class, int y, int64_t from, int64_t to, int64_t most)
+{
+    if (to > from)
+        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
+                class, position(from, most), y + (ROW - BAR) / 2,
+                position(to, most) - position(from, most), BAR);
+}
+
+static void put_tooltip(FILE *out, const struct cs_layer *layer,
+                        const struct cs_prediction *prediction)
+{
+    char title[CS_PREDICT_TITLE], before[CS_BYTES_TEXT], after[CS_BYTES_TEXT], floor[CS_BYTES_TEXT];
+    fputs("<title>", out);
+    put_text(out, layer->name, CS_PREDICT_TITLE);
+    fputs(": ", out);
+    put_text(out, cs_predict_title(&layer->problem, title), CS_PREDICT_TITLE);
+    cs_bytes_text(floor, prediction->floor);
+    if (prediction->status == CS_OK)
+        fprintf(out, "; peak %s, with convshim %s, floor %s</title>\n",
+                cs_bytes_text(before, prediction->peak),
+                cs_bytes_text(after, prediction->tiled_peak), floor);
+    else
+        fprintf(out, "; no engine, floor %s</title>\n", floor);
+}
+
+static void put_layer(FILE *out, int y, const struct cs_layer *layer,
+                      const struct cs_prediction *prediction, int64_t most)
+{
+    char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
+    int baseline = y + ROW - 5;
+    fputs("<g>", out);
+    put_tooltip(out, layer, prediction);
+    fprintf(out, "<text class=\"text small\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 8,
+            baseline);
+    put_text(out, layer->name, NAME);
+    fputs("</text>\n", out);
+    put_bar(out, "floor", y, 0, prediction->floor, most);
+    if (prediction->status == CS_OK) {
+        put_bar(out, "after", y, prediction->floor, prediction->tiled_peak, most);
+        put_bar(out, "before", y, prediction->tiled_peak, prediction->peak, most);
+    }
+    fprintf(out, "<text class=\"faint small\" x=\"%d\" y=\"%d\">", RIGHT + 8, baseline);
+    if (prediction->status != CS_OK)
+        fputs("no engine", out);
+    else if (prediction->peak == prediction->tiled_peak)
+        fputs(cs_bytes_text(before, prediction->peak), out);
+    else
+        fprintf(out, "%s &#8594; %s", cs_bytes_text(before, prediction->peak),
+                cs_bytes_text(after, prediction->tiled_peak));
+    fputs("</text></g>\n", out);
+}
+
+/* A power of two bytes, so that labels are short. */
+static int64_t step_of(int64_t most)
+{
+    int64_t step = 1;
+    while (most / step > MOST_TICKS)
+        step *= 2;
+    return step;
+}
+
+static void put_axis(FILE *out, int y, int height, int64_t most)
+{
+    int64_t step = step_of(most);
+    for (int64_t at = 0; at <= most; at += step) {
+        char size[CS_BYTES_TEXT];
+        double x = position(at, most);
+        fprintf(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", x, x,
+                y, y + height);
+        fprintf(out,
+                "<text class=\"faint small\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>"
+                "\n",
+                x, y - 4, at > 0 ? cs_bytes_text(size, at) : "0");
+        if (at > most - step)
+            break;
+    }
+}
+
+static bool of_model(const struct cs_predict_results *results, size_t i, const char *model)
+{
+    return strcmp(results->layers->layer[i].model, model) == 0;
+}
+
+static int put_model(FILE *out, int y, const struct cs_predict_results *results,
+                     const struct cs_predict_sum *sum)
+{
+    char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
+    int64_t most = sum->peak > 0 ? sum->peak : 1;
+    for (size_t i = 0; i < results->layers->count; i++)
+        if (of_model(results, i, sum->model) && results->prediction[i].floor > most)
+            most = results->prediction[i].floor;
+    fprintf(out, "<text class=\"text model\" x=\"16\" y=\"%d\">", y + 16);
+    put_text(out, *sum->model ? sum->model : results->profile->title, WIDTH);
+    if (sum->unanswered < sum->layers)
+        fprintf(out, ": largest peak %s, with convshim %s", cs_bytes_text(before, sum->peak),
+                cs_bytes_text(after, sum->tiled_peak));
+    fputs("</text>\n", out);
+    y += HEAD;
+    put_axis(out, y, (int)sum->layers * ROW, most);
+    for (size_t i = 0; i < results->layers->count; i++) {
+        if (!of_model(results, i, sum->model))
+            continue;
+        put_layer(out, y, &results->layers->layer[i], &results->prediction[i], most);
+        y += ROW;
+    }
+    return y + ROW;
+}
+
+static void put_legend(FILE *out, const struct cs_predict_results *results)
+{
+    static const struct {
+        const char *class, *text;
+        int x;
+    } keys[] = {{"floor", "input, filter and output (floor)", 16},
+                {"after", "workspace with convshim", 240},
+                {"before", "workspace saved", 430}};
+    char size[CS_BYTES_TEXT];
+    fputs("<text class=\"text big\" x=\"16\" y=\"28\">Memory while each convolution runs, ", out);
+    put_text(out, results->profile->title, CS_CARD_NAME);
+    fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
+    if (results->options->estimate)
+        fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);
+    else
+        fprintf(out, "as %s plans it, not measured on a card", results->vendor);
+    fprintf(out, "; convshim with workspace %s, policy %s</text>\n",
+            cs_bytes_text(size, results->options->config.workspace),
+            results->options->config.policy.text);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        fprintf(out,
+                "<rect class=\"%s\" x=\"%d\" y=\"60\" width=\"12\" height=\"12\"/>"
+                "<text class=\"text\" x=\"%d\" y=\"70\">%s</text>\n",
+                keys[i].class, keys[i].x, keys[i].x + 18, keys[i].text);
+}
+
+static void put_all(FILE *out, const struct cs_predict_results *results,
+                    const struct cs_predict_sum *sum, size_t models)
+{
+    int y = TOP;
+    long height = TOP + (long)models * (HEAD + ROW) + (long)results->layers->count * ROW;
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%ld\" "
+            "viewBox=\"0 0 %d %ld\" role=\"img\">\n"
+            "<title>Memory of convolutions with and without convshim</title>\n",
+            WIDTH, height, WIDTH, height);
+    fputs(STYLE, out);
+    fprintf(out, "<rect class=\"paper\" width=\"%d\" height=\"%ld\"/>\n", WIDTH, height);
+    put_legend(out, results);
+    for (size_t i = 0; i < models; i++)
+        y = put_model(out, y, results, &sum[i]);
+    fputs("</svg>\n", out);
+}
+
+bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,
+                    size_t size)
+{
+    size_t models;
+    struct cs_predict_sum *sum = cs_predict_sums(results, &models);
+    FILE *out = sum ? fopen(path, "we") : NULL;
+    bool good = out != NULL;
+    errno = sum ? errno : ENOMEM;
+    if (out) {
+        put_all(out, results, sum, models);
+        good = !ferror(out);
+        good = fclose(out) == 0 && good;
+    }
+    if (!good)
+        snprintf(error, size, "%s: %s", path, strerror(errno));
+    free(sum);
+    return good;
+}

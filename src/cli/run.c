@@ -1,0 +1,190 @@
+/* `convshim run`: what the environment must say for a program to have the library, then the
+ * program. */
+#include "cli/cli.h"
+#include "cli/option_text.h"
+#include "cli/preload.h"
+#include "cli/variable.h"
+#include "config/option.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As env, nice and timeout have them: below these the status is the program's own. */
+enum {
+    FAILED = 125,
+    NOT_EXECUTABLE = 126,
+    NOT_FOUND = 127
+};
+
+enum {
+#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
+#include "cli/run_options.def"
+#undef CS_CLI_OPTION
+    OWN_OPTIONS
+};
+
+#define GROUP "Options of the library, over those of files and of CONVSHIM_CONFIG"
+static const struct cs_cli_option options[] = {
+#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
+#include "cli/run_options.def"
+#undef CS_CLI_OPTION
+#define CS_OPTION(name, type, value, allowed, help)                                                \
+    {#name, "VALUE", GROUP, help " Allowed: " allowed "."},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section "." #name, "VALUE", GROUP, help " Allowed: " allowed "."},
+#include "convshim/options.def"
+#undef CS_OPTION
+};
+
+static const struct cs_cli_command command = {
+    .name = "run",
+    .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
+    .about =
+        "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never overwritten.\n\n"
+        "Status: COMMAND's own; 125 if convshim itself fails, 126 if COMMAND cannot be run,\n"
+        "127 if it is not found.",
+    .option = options,
+    .options = sizeof options / sizeof *options,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_run = &command;
+
+/* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
+ * option would win over it, so they are removed where that option was given. */
+struct request {
+    const char *library;
+    bool dry;
+    char *items; /* NULL: no option of the library was given */
+    bool given[CS_OPTIONS];
+};
+
+static bool refuse_value(const struct cs_option *option, const char *value)
+{
+    cs_cli_refuse(command.name, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
+                  option->allowed);
+    return false;
+}
+
+static bool take_library_option(struct request *request, int index, const char *value)
+{
+    static struct cs_config scratch;
+    const struct cs_option *option = &cs_options[index];
+    if (!cs_option_set(&scratch, index, value, cs_policy_names()))
+        return refuse_value(option, value);
+    if (strpbrk(value, ";\n")) {
+        cs_cli_refuse(command.name, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",
+                      option->name);
+        return false;
+    }
+    const char *now = request->items ? request->items : cs_cli_variable("CONVSHIM_CONFIG");
+    char *items = cs_preload_items(now, option->name, value);
+    free(request->items);
+    request->items = items;
+    request->given[index] = true;
+    if (!items)
+        cs_cli_complain("out of memory");
+    return items != NULL;
+}
+
+static bool take(void *to, int option, const char *value)
+{
+    struct request *request = to;
+    if (option == OPTION_LIBRARY)
+        request->library = value;
+    else if (option == OPTION_DRY_RUN)
+        request->dry = true;
+    else
+        return take_library_option(request, option - OWN_OPTIONS, value);
+    return true;
+}
+
+/* For a shell: in quotes unless it is plain. */
+static void print_value(const char *value)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./:,%@";
+    if (*value && !value[strspn(value, plain)]) {
+        puts(value);
+        return;
+    }
+    putchar('\'');
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\'", stdout);
+        putchar(*value);
+    }
+    puts("'");
+}
+
+/* Sets a variable of the program to come, or removes it (NULL). */
+static bool change(const struct request *request, const char *name, const char *value)
+{
+    if (!request->dry)
+        return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+    if (!value) {
+        printf("unset %s\n", name);
+        return true;
+    }
+    printf("export %s=", name);
+    print_value(value);
+    return true;
+}
+
+static bool prepare(const struct request *request, const char *library)
+{
+    char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
+    bool done = preload && change(request, "LD_PRELOAD", preload);
+    free(preload);
+    if (request->items)
+        done = done && change(request, "CONVSHIM_CONFIG", request->items);
+    for (int i = 0; i < CS_OPTIONS && done; i++) {
+        const char *variable = cs_config_variable(cs_options[i].name);
+        if (request->given[i] && variable && cs_cli_variable(variable))
+            done = change(request, variable, NULL);
+    }
+    if (!done)
+        cs_cli_complain("the environment cannot be set: out of memory");
+    return done;
+}
+
+static int run(char **argv)
+{
+    fflush(NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    cs_cli_complain("%s: %s", argv[0], strerror(error));
+    return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
+static int answer(const struct request *request, char **argv)
+{
+    char library[PATH_MAX], why[PATH_MAX + 128];
+    if (!*argv && !request->dry) {
+        cs_cli_refuse(command.name, "which program?");
+        return FAILED;
+    }
+    if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why)) {
+        cs_cli_complain("%s", why);
+        return FAILED;
+    }
+    if (cs_config_disabled())
+        cs_cli_complain("CONVSHIM=0 is set: the library will do nothing");
+    if (!prepare(request, library))
+        return FAILED;
+    return request->dry ? CS_CLI_OK : run(argv);
+}
+
+int cs_cli_run(int argc, char **argv)
+{
+    struct request request = {.library = NULL};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status < 0)
+        status = answer(&request, argv + operand);
+    else if (status != CS_CLI_OK)
+        status = FAILED;
+    free(request.items);
+    return status;
+}

@@ -1,0 +1,395 @@
+#include "config/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(cs_rule_POLICY) == sizeof(cs_option_POLICY), "a rule keeps what options do");
+_Static_assert(sizeof(cs_rule_SIZE) == sizeof(cs_option_SIZE), "a rule keeps what options do");
+_Static_assert(sizeof(cs_rule_COUNT) == sizeof(cs_option_COUNT), "a rule keeps what options do");
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The next item of `*rest`, which `mark` or the end closes, without blanks around it; false if it
+ * is empty or does not fit. */
+static bool next_item(const char **rest, char mark, char *item, size_t size)
+{
+    const char *start = *rest, *end = strchr(start, mark);
+    if (!end)
+        end = start + strlen(start);
+    *rest = *end ? end + 1 : end;
+    while (is_blank(*start))
+        start++;
+    while (end > start && is_blank(end[-1]))
+        end--;
+    size_t length = (size_t)(end - start);
+    if (length == 0 || length >= size)
+        return false;
+    memcpy(item, start, length);
+    item[length] = '\0';
+    return true;
+}
+
+static int place_of(enum cs_rule_key key, const char *text)
+{
+    for (int place = 0;; place++) {
+        int length;
+        const char *word = cs_rule_word(key, place, &length);
+        if (length == 0)
+            return -1;
+        if (strlen(text) == (size_t)length && strncmp(word, text, (size_t)length) == 0)
+            return place;
+    }
+}
+
+/* A comma at the end is a word too few. */
+static bool parse_WORDS(enum cs_rule_key key, const char *text, void *out)
+{
+    cs_rule_WORDS words = 0;
+    size_t length = strlen(text);
+    if (length == 0 || text[length - 1] == ',')
+        return false;
+    while (*text) {
+        char item[16];
+        int place = next_item(&text, ',', item, sizeof item) ? place_of(key, item) : -1;
+        if (place < 0)
+            return false;
+        words |= (cs_rule_WORDS)1 << place;
+    }
+    *(cs_rule_WORDS *)out = words;
+    return true;
+}
+
+static bool parse_number(const char *text, int64_t *number_p)
+{
+    /* Digits alone: a size may have a unit. */
+    return text[strspn(text, "0123456789")] == '\0' && cs_config_size(text, number_p);
+}
+
+static bool parse_size(const char *text, int64_t *bytes_p)
+{
+    return *text >= '0' && *text <= '9' && cs_config_size(text, bytes_p);
+}
+
+/* A bound that is not given is the least or most that there is, but one must be. */
+static bool parse_span(const char *text, struct cs_span *span,
+                       bool (*parse)(const char *text, int64_t *value_p))
+{
+    char least[32], most[32];
+    const char *dots = strstr(text, ".."), *rest = text, *behind = dots ? dots + 2 : NULL;
+    *span = (struct cs_span){0, INT64_MAX};
+    if (!dots) {
+        bool one = next_item(&rest, '\0', least, sizeof least) && parse(least, &span->least);
+        span->most = span->least;
+        return one;
+    }
+    if (dots != text &&
+        (!next_item(&rest, '.', least, sizeof least) || !parse(least, &span->least)))
+        return false;
+    if (*behind && (!next_item(&behind, '\0', most, sizeof most) || !parse(most, &span->most)))
+        return false;
+    return strlen(text) > 2 && span->least <= span->most;
+}
+
+static bool parse_RANGE(enum cs_rule_key key, const char *text, void *out)
+{
+    (void)key;
+    struct cs_span span;
+    if (!parse_span(text, &span, parse_number))
+        return false;
+    *(cs_rule_RANGE *)out = span;
+    return true;
+}
+
+static bool parse_BYTES(enum cs_rule_key key, const char *text, void *out)
+{
+    (void)key;
+    struct cs_span span;
+    if (!parse_span(text, &span, parse_size))
+        return false;
+    *(cs_rule_BYTES *)out = span;
+    return true;
+}
+
+static bool parse_extent(const char *text, int64_t *extent_p)
+{
+    if (strcmp(text, "*") == 0) {
+        *extent_p = 0;
+        return true;
+    }
+    return parse_number(text, extent_p) && *extent_p > 0;
+}
+
+static bool parse_KERNEL(enum cs_rule_key key, const char *text, void *out)
+{
+    (void)key;
+    cs_rule_KERNEL kernel = {.any = strcmp(text, "*") == 0, .extent = {1, 1, 1}};
+    int64_t extent[CS_SPATIAL];
+    int count = 0;
+    if (!*text || text[strlen(text) - 1] == 'x')
+        return false;
+    for (const char *rest = text; *rest; count++) {
+        char item[24];
+        if (count == CS_SPATIAL || !next_item(&rest, 'x', item, sizeof item) ||
+            !parse_extent(item, &extent[count]))
+            return false;
+    }
+    memcpy(kernel.extent + CS_SPATIAL - count, extent, (size_t)count * sizeof extent[0]);
+    *(cs_rule_KERNEL *)out = kernel;
+    return true;
+}
+
+static bool parse_GLOB(enum cs_rule_key key, const char *text, void *out)
+{
+    (void)key;
+    cs_rule_GLOB *glob = out;
+    size_t length = strlen(text);
+    /* A semicolon would begin a comment where the rule is written down. */
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~' || text[i] == ';')
+            return false;
+    if (length == 0 || length >= sizeof glob->text)
+        return false;
+    snprintf(glob->text, sizeof glob->text, "%s", text);
+    return true;
+}
+
+static bool parse_SWITCH(enum cs_rule_key key, const char *text, void *out)
+{
+    int place = place_of(key, text);
+    if (place >= 0)
+        *(cs_rule_SWITCH *)out = place == 0;
+    return place >= 0;
+}
+
+typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
+
+/* Such a key is read as the option of its name is. */
+#define parse_POLICY NULL
+#define parse_SIZE NULL
+#define parse_COUNT NULL
+
+static const struct {
+    const char *allowed;
+    parse_fn *parse;
+    size_t offset; /* of the value in struct cs_rule */
+} keys[CS_RULE_KEYS] = {
+#define CS_RULE(name, type, allowed, help) {allowed, parse_##type, offsetof(struct cs_rule, name)},
+#include "convshim/rules.def"
+#undef CS_RULE
+};
+
+/* All names, with ", " before each. */
+static const char names[] =
+#define CS_RULE(name, type, allowed, help) ", " #name
+#include "convshim/rules.def"
+#undef CS_RULE
+    ;
+static const char settings[] =
+#define CS_RULE_WHEN(name, type, allowed, help)
+#define CS_RULE_SET(name, type, allowed, help) ", " #name
+#include "convshim/rules.def"
+    ;
+
+static enum cs_rule_key key_of(const char *name)
+{
+    int key = 0;
+    while (key < CS_RULE_KEYS && strcmp(cs_rule_key_name((enum cs_rule_key)key), name) != 0)
+        key++;
+    return (enum cs_rule_key)key;
+}
+
+static const struct cs_option *option_of(enum cs_rule_key key)
+{
+    return &cs_options[cs_option_find(cs_rule_key_name(key))];
+}
+
+static bool parse(const struct cs_load *load, enum cs_rule_key key, const char *text,
+                  struct cs_rule *rule)
+{
+    void *out = (char *)rule + keys[key].offset;
+    const struct cs_option *option = keys[key].parse ? NULL : option_of(key);
+    return option ? option->parse(option, text, load->policies, out)
+                  : keys[key].parse(key, text, out);
+}
+
+static const char *allowed_of(const struct cs_load *load, enum cs_rule_key key,
+                              char text[CS_OPTION_TEXT])
+{
+    return keys[key].parse ? keys[key].allowed
+                           : cs_option_allowed(option_of(key), load->policies, text);
+}
+
+void cs_rules_begin(struct cs_load *load)
+{
+    load->first_rule = load->config->rules.count;
+    load->rules_full = false;
+}
+
+static bool is_name(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    return *text && text[strspn(text, letters)] == '\0' && strlen(text) < CS_RULE_NAME;
+}
+
+/* The rule of that name in the source that is being read, or -1. */
+static int find(const struct cs_load *load, const char *name)
+{
+    const struct cs_rules *rules = &load->config->rules;
+    for (int i = load->first_rule; i < rules->count; i++)
+        if (strcmp(rules->rule[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* A new rule at the end. */
+static int add(struct cs_load *load, const char *name)
+{
+    struct cs_rules *rules = &load->config->rules;
+    if (rules->count == CS_MAX_RULES) {
+        if (!load->rules_full)
+            cs_load_note(load, "rule %s: one too many, ignored with all that follow; allowed: %d",
+                         name, CS_MAX_RULES);
+        load->rules_full = true;
+        return -1;
+    }
+    struct cs_rule *rule = &rules->rule[rules->count];
+    memset(rule, 0, sizeof *rule);
+    snprintf(rule->name, sizeof rule->name, "%s", name);
+    load->rule[rules->count] = (struct cs_load_rule){.line = load->line};
+    return rules->count++;
+}
+
+static bool name_allowed(struct cs_load *load, const char *name)
+{
+    char shown[CS_SHOWN_BYTES];
+    if (is_name(name))
+        return true;
+    cs_load_note(load,
+                 "rule \"%s\": no name for a rule, ignored; allowed: letters, digits, - and _, %d "
+                 "at most",
+                 cs_load_show(shown, name), CS_RULE_NAME - 1);
+    return false;
+}
+
+int cs_rules_open(struct cs_load *load, const char *name)
+{
+    char trimmed[CS_CONFIG_NAME];
+    if (!next_item(&name, '\0', trimmed, sizeof trimmed))
+        snprintf(trimmed, sizeof trimmed, "%s", name);
+    if (!name_allowed(load, trimmed))
+        return -1;
+    int earlier = find(load, trimmed);
+    if (earlier < 0)
+        return add(load, trimmed);
+    cs_load_note(load, "rule %s: there is one at %d, this one is ignored; allowed: another name",
+                 trimmed, load->rule[earlier].line);
+    return -1;
+}
+
+void cs_rules_set(struct cs_load *load, int index, const char *name, const char *value)
+{
+    char shown[CS_SHOWN_BYTES], allowed[CS_OPTION_TEXT];
+    struct cs_rule *rule = &load->config->rules.rule[index];
+    enum cs_rule_key key = key_of(name);
+    if (load->rule[index].faulty)
+        return;
+    load->rule[index].faulty = true;
+    if (key == CS_RULE_KEYS)
+        cs_load_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s", rule->name,
+                     cs_load_show(shown, name), names + 2);
+    else if (!parse(load, key, value, rule))
+        cs_load_note(load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s",
+                     rule->name, name, cs_load_show(shown, value), allowed_of(load, key, allowed));
+    else if (cs_rule_has(rule, key))
+        cs_load_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once", rule->name,
+                     name);
+    else {
+        rule->given |= UINT32_C(1) << key;
+        load->rule[index].faulty = false;
+    }
+}
+
+static const char prefix[] = "rule.";
+
+bool cs_rules_spoil(struct cs_load *load, int rule, const char *text)
+{
+    char name[CS_RULE_NAME];
+    if (rule < 0 && strncmp(text, prefix, strlen(prefix)) == 0) {
+        text += strlen(prefix);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ". "), text);
+        rule = find(load, name);
+        if (rule < 0 && is_name(name))
+            rule = add(load, name);
+    }
+    if (rule >= 0)
+        load->rule[rule].faulty = true;
+    return rule >= 0;
+}
+
+bool cs_rules_take(struct cs_load *load, const char *text, const char *value)
+{
+    char name[2 * CS_CONFIG_NAME];
+    const char *key = strrchr(text, '.');
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return false;
+    const char *start = text + strlen(prefix);
+    int length = key > start ? (int)(key - start) : 0;
+    snprintf(name, sizeof name, "%.*s", length, start);
+    if (!name_allowed(load, name))
+        return true;
+    int rule = find(load, name);
+    if (rule < 0)
+        rule = add(load, name);
+    if (rule >= 0)
+        cs_rules_set(load, rule, key + 1, value);
+    return true;
+}
+
+static void remove_at(struct cs_rules *rules, int index)
+{
+    rules->count--;
+    memmove(&rules->rule[index], &rules->rule[index + 1],
+            (size_t)(rules->count - index) * sizeof rules->rule[0]);
+}
+
+/* What is faulty was noted when it was met. */
+static void drop_faulty(struct cs_load *load)
+{
+    struct cs_rules *rules = &load->config->rules;
+    int kept = load->first_rule;
+    for (int i = load->first_rule; i < rules->count; i++) {
+        if (load->rule[i].faulty)
+            continue;
+        if (!cs_rule_sets(&rules->rule[i])) {
+            load->line = load->rule[i].line;
+            cs_load_note(load, "rule %s: it sets nothing, the rule is dropped; allowed: one of %s",
+                         rules->rule[i].name, settings + 2);
+            continue;
+        }
+        rules->rule[kept++] = rules->rule[i];
+    }
+    rules->count = kept;
+}
+
+void cs_rules_end(struct cs_load *load)
+{
+    struct cs_rules *rules = &load->config->rules;
+    int earlier = load->first_rule;
+    drop_faulty(load);
+    for (int i = earlier, to = 0; i < rules->count; i++, to++) {
+        struct cs_rule rule = rules->rule[i];
+        memmove(&rules->rule[to + 1], &rules->rule[to], (size_t)(i - to) * sizeof rule);
+        rules->rule[to] = rule;
+    }
+    int own = rules->count - earlier;
+    for (int i = rules->count - 1; i >= own; i--)
+        for (int j = 0; j < own; j++)
+            if (strcmp(rules->rule[i].name, rules->rule[j].name) == 0) {
+                remove_at(rules, i);
+                break;
+            }
+}

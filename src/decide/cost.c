@@ -1,0 +1,293 @@
+#include "decide/cost.h"
+
+#include <string.h>
+
+enum {
+    BLOCK = 128,            /* results of a thread block along rows and columns */
+    GRAIN = 8,              /* what shorter extents are rounded up to */
+    LEAST_SUM = 1024,       /* terms that a split sum keeps in each block */
+    CONVERTING_KERNELS = 4, /* x, filter, the convolution, y */
+    TF32_FROM = 800         /* capability */
+};
+
+const struct cs_coefficients cs_cost_defaults = {
+#define CS_COST(name, value, least, most, unit, meaning) .name = value,
+#include "decide/cost.def"
+#undef CS_COST
+};
+
+/* A row of devices.def. */
+struct kind_of_device {
+    int64_t capability;
+    double tensor, geforce, fma; /* operations a clock and multiprocessor */
+    int64_t multiprocessors, clock, memory_clock, bus_width, l2;
+};
+
+static const struct kind_of_device known[] = {
+#define CS_DEVICE(...) {__VA_ARGS__},
+#include "decide/devices.def"
+#undef CS_DEVICE
+};
+
+/* Without libm, which the library does not need for anything else. */
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Of what is not negative; from 2^53 on there are no fractions. */
+static double rounded_down(double number)
+{
+    return number < 0x1p53 ? (double)(int64_t)number : number;
+}
+
+static double rounded_up(double number)
+{
+    double whole = rounded_down(number);
+    return whole < number ? whole + 1 : whole;
+}
+
+/* What a device attains. */
+struct rates {
+    double multiprocessors;
+    double tensor, tf32, fma; /* operations a second and multiprocessor */
+    double dram, l2;          /* bytes a second */
+    double capacity;          /* bytes of L2 that can be relied on */
+};
+
+static const struct kind_of_device *typical(int64_t capability)
+{
+    const struct kind_of_device *found = &known[0];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].capability <= capability)
+            found = &known[i];
+    return found;
+}
+
+static double or_typical(int64_t value, int64_t usual)
+{
+    return (double)(value > 0 ? value : usual);
+}
+
+static bool is_geforce(const char *name)
+{
+    static const char word[] = "GeForce";
+    for (; *name; name++)
+        if (strncmp(name, word, sizeof word - 1) == 0)
+            return true;
+    return false;
+}
+
+static struct rates rates_of(const struct cs_profile *profile, const struct cs_coefficients *use)
+{
+    const struct kind_of_device *usual = typical(profile->capability);
+    double hertz = 1e3 * or_typical(profile->clock, usual->clock);
+    double memory_hertz = 1e3 * or_typical(profile->memory_clock, usual->memory_clock);
+    double multiprocessors = or_typical(profile->multiprocessors, usual->multiprocessors);
+    double tensor = is_geforce(profile->name) ? usual->geforce : usual->tensor;
+    double fma = usual->fma * hertz * use->fma_share;
+    tensor *= hertz * use->tensor_share;
+    double dram =
+        memory_hertz * 2 * or_typical(profile->bus_width, usual->bus_width) / 8 * use->dram_share;
+    return (struct rates){
+        .multiprocessors = multiprocessors,
+        .tensor = tensor,
+        .tf32 = usual->capability >= TF32_FROM ? tensor / 2 : fma,
+        .fma = fma,
+        .dram = dram,
+        .l2 = larger(use->l2_rate * hertz * multiprocessors, dram),
+        .capacity = or_typical(profile->l2, usual->l2) * use->l2_share,
+    };
+}
+
+/* What one tile of a kind moves and computes. */
+struct tile {
+    double operands, workspace, staged; /* bytes */
+    double kernels;
+    double waves;  /* seconds of arithmetic, the last wave as long as the others */
+    double filled; /* if other tiles filled the last wave */
+};
+
+static double elements_of(const struct cs_tensor *tensor)
+{
+    double elements = 1;
+    for (int dim = 0; dim < CS_DIMS; dim++)
+        elements *= (double)tensor->dims[dim];
+    return elements;
+}
+
+/* Bytes read and written if each is moved once; a result that is added to is read, too. */
+static double operand_bytes(const struct cs_problem *problem)
+{
+    double bytes = 0;
+    for (int i = 0; i < problem->tensors; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        double times = 1;
+        if (tensor->is_virtual || tensor->by_value)
+            continue;
+        if (i == (int)cs_result(problem->direction) && (problem->beta > 0 || problem->beta < 0))
+            times = 2;
+        bytes += times * elements_of(tensor) * (double)cs_dtype_size(tensor->dtype);
+    }
+    return bytes;
+}
+
+/* A convolution as a matrix product, one for each group. */
+struct product {
+    double rows, columns, sum, count;
+};
+
+static struct product product_of(const struct cs_problem *problem)
+{
+    const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
+    const struct cs_tensor *y = &problem->tensor[CS_Y];
+    double groups = (double)problem->groups, taps = 1, strides = 1;
+    double in = (double)filter->dims[CS_C], out = (double)filter->dims[CS_N] / groups;
+    double from = (double)x->dims[CS_N], to = (double)y->dims[CS_N];
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        taps *= (double)filter->dims[CS_D + i];
+        strides *= (double)problem->stride[i];
+        from *= (double)x->dims[CS_D + i];
+        to *= (double)y->dims[CS_D + i];
+    }
+    switch (problem->direction) {
+    case CS_BACKWARD_DATA:
+        return (struct product){from, in, out * taps / strides, groups};
+    case CS_BACKWARD_FILTER:
+        return (struct product){out, in * taps, to, groups};
+    default:
+        return (struct product){to, out, in * taps, groups};
+    }
+}
+
+static double block_side(double extent)
+{
+    return extent >= BLOCK ? BLOCK : rounded_up(extent / GRAIN) * GRAIN;
+}
+
+/* In how many parts the sums of a product are computed so that more multiprocessors have work. */
+static double splits_of(const struct cs_problem *problem, double sum, double blocks,
+                        double multiprocessors)
+{
+    double splits = smaller(rounded_down(multiprocessors / blocks), rounded_down(sum / LEAST_SUM));
+    return problem->direction == CS_BACKWARD_FILTER ? larger(splits, 1) : 1;
+}
+
+static void add_arithmetic(const struct cs_problem *problem, const struct rates *rates,
+                           struct tile *tile)
+{
+    struct product product = product_of(problem);
+    double high = block_side(product.rows), wide = block_side(product.columns);
+    double blocks =
+        rounded_up(product.rows / high) * rounded_up(product.columns / wide) * product.count;
+    double splits = splits_of(problem, product.sum, blocks, rates->multiprocessors);
+    bool converts = tile->workspace >= tile->operands / 2;
+    double rate = problem->tensor[CS_X].dtype != CS_F32 ? rates->tensor
+                  : converts                            ? rates->tf32
+                                                        : rates->fma;
+    double seconds = 2 * high * wide * product.sum / splits / rate;
+    tile->filled = blocks * splits / rates->multiprocessors * seconds;
+    tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
+}
+
+/* What is chosen in place of what the client chose is taken to be slower. */
+static double slowness(enum cs_latitude latitude, const struct cs_coefficients *use)
+{
+    switch (latitude) {
+    case CS_ENGINE_DEFAULTS:
+        return use->other_knobs;
+    case CS_ENGINE_ALIKE:
+        return use->other_engine;
+    default:
+        return 1;
+    }
+}
+
+static struct tile tile_of(const struct cs_plan *plan, int64_t kind, const struct rates *rates,
+                           const struct cs_coefficients *use)
+{
+    double slower = slowness(plan->kind[kind].latitude, use);
+    struct cs_problem problem;
+    cs_plan_problem(plan, kind, &problem);
+    int64_t workspace = plan->kind[kind].workspace;
+    struct tile tile = {
+        .operands = operand_bytes(&problem),
+        .workspace = (double)workspace,
+        .staged = (double)plan->staged,
+        .kernels = (workspace > 0 ? CONVERTING_KERNELS : 1) + (plan->staged > 0 ? 1 : 0),
+    };
+    add_arithmetic(&problem, rates, &tile);
+    tile.waves *= slower;
+    tile.filled *= slower;
+    return tile;
+}
+
+/* The part of what is moved again that is still in L2. */
+static double hit_of(const struct tile *tile, double lanes, const struct rates *rates)
+{
+    double between = lanes * (tile->workspace + tile->staged + tile->operands / 2);
+    return smaller(larger(2 - between / rates->capacity, 0), 1);
+}
+
+/* All tiles of a plan. */
+struct sums {
+    double one_by_one; /* seconds of tiles one behind the other */
+    double filled;
+    struct cs_cost cost;
+};
+
+/* `again` is the part of the operands that other tiles move, too. */
+static void add_tiles(struct sums *sums, const struct tile *tile, double count, double again,
+                      double lanes, const struct rates *rates, const struct cs_coefficients *use)
+{
+    double hit = hit_of(tile, lanes, rates), fresh = 1 - again * hit;
+    double per_scratch = (1 - hit) / rates->dram + hit / rates->l2; /* seconds a byte */
+    double per_operand = fresh / rates->dram + (1 - fresh) / rates->l2;
+    double scratch = 2 * (tile->workspace + tile->staged);
+    double copied = smaller(tile->workspace / tile->operands, 1) * tile->operands;
+    double conversions = copied * per_operand + (tile->workspace + 2 * tile->staged) * per_scratch;
+    double convolution = (tile->operands - copied) * per_operand + tile->workspace * per_scratch;
+    double kernels = tile->kernels * use->kernel_us * 1e-6;
+    sums->one_by_one += count * (conversions + larger(tile->waves, convolution) + kernels);
+    sums->filled += count * tile->filled;
+    sums->cost.memory += count * (conversions + convolution);
+    sums->cost.arithmetic += count * tile->waves;
+    sums->cost.launches += count * kernels;
+    sums->cost.moved += count * (fresh * tile->operands + (1 - hit) * scratch);
+    sums->cost.cached += count * ((1 - fresh) * tile->operands + hit * scratch);
+}
+
+struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
+                            const struct cs_coefficients *use)
+{
+    struct rates rates = rates_of(profile, use);
+    struct tile tile[CS_MAX_KINDS];
+    struct sums sums = {.filled = 0};
+    double operands = 0;
+    double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        tile[i] = tile_of(plan, i, &rates, use);
+        operands += (double)plan->kind[i].tiles * tile[i].operands;
+    }
+    double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);
+    for (int64_t i = 0; i < plan->kinds; i++)
+        add_tiles(&sums, &tile[i], (double)plan->kind[i].tiles, again, lanes, &rates, use);
+    sums.cost.seconds = sums.one_by_one;
+    if (lanes > 1) {
+        double busiest = larger(larger(sums.filled, sums.cost.memory), sums.one_by_one / lanes);
+        double added = (lanes - 1) * use->lane_us * 1e-6;
+        sums.cost.launches += added;
+        sums.cost.seconds += added - use->overlap * (sums.one_by_one - busiest);
+    }
+    return sums.cost;
+}
+
+struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)
+{
+    return cs_cost_with(plan, profile, &cs_cost_defaults);
+}

@@ -1,0 +1,130 @@
+/* Rules: other limits, another policy or none at all for convolutions of some kind. A rule has keys
+ * that match and keys that set, the rows of rules.def; of a list of rules the first that matches is
+ * the only one that counts. Values of fixed size; everything here is pure and thread-safe. Reading
+ * rules from text is src/config's. */
+#ifndef CS_DECIDE_RULE_H
+#define CS_DECIDE_RULE_H
+
+#include "convshim/policy.h"
+#include <stddef.h>
+
+enum {
+    CS_MAX_RULES = 64,
+    CS_RULE_NAME = 24, /* bytes, its end included */
+    CS_RULE_TEXT = 64  /* of a pattern */
+};
+
+/* How each type of rules.def is kept in a rule. */
+struct cs_span {
+    int64_t least, most; /* both included */
+};
+typedef uint32_t cs_rule_WORDS; /* bit i: the word at place i */
+typedef struct cs_span cs_rule_RANGE;
+typedef struct cs_span cs_rule_BYTES;
+typedef struct {
+    bool any;
+    int64_t extent[CS_SPATIAL]; /* D H W; 0: any */
+} cs_rule_KERNEL;
+typedef struct {
+    char text[CS_RULE_TEXT];
+} cs_rule_GLOB;
+typedef int64_t cs_rule_SIZE;
+typedef int64_t cs_rule_COUNT; /* both < 0: auto */
+typedef bool cs_rule_SWITCH;
+typedef struct {
+    char text[32];
+} cs_rule_POLICY;
+
+enum cs_rule_key {
+#define CS_RULE(name, type, allowed, help) CS_RULE_##name,
+#include "convshim/rules.def"
+#undef CS_RULE
+    CS_RULE_KEYS
+};
+
+struct cs_rule {
+    char name[CS_RULE_NAME];
+    uint32_t given; /* bit i: key i is; the others hold nothing */
+#define CS_RULE(name, type, allowed, help) cs_rule_##type name;
+#include "convshim/rules.def"
+#undef CS_RULE
+};
+
+struct cs_rules {
+    int count;
+    struct cs_rule rule[CS_MAX_RULES];
+};
+
+/* The places of layout's words. */
+enum cs_layout {
+    CS_LAYOUT_NCHW,
+    CS_LAYOUT_NHWC,
+    CS_LAYOUT_STRIDED
+};
+
+/* What rules are held against: a convolution's value for every key that matches. */
+typedef int cs_subject_WORDS; /* the place of a word */
+typedef int64_t cs_subject_RANGE;
+typedef int64_t cs_subject_BYTES;
+typedef struct {
+    int64_t extent[CS_SPATIAL];
+} cs_subject_KERNEL;
+typedef const char *cs_subject_GLOB;
+
+struct cs_subject {
+#define CS_RULE_WHEN(name, type, allowed, help) cs_subject_##type name;
+#define CS_RULE_SET(name, type, allowed, help)
+#include "convshim/rules.def"
+};
+
+/* A problem whose client's plan is engine `engine` (< 0: not known) and wants `wanted` bytes, in a
+ * program of that file name, which is borrowed. */
+struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted, int64_t engine,
+                                const char *program);
+
+/* The name of a key. */
+const char *cs_rule_key_name(enum cs_rule_key key);
+
+/* True of keys that set, false of those that match. */
+bool cs_rule_key_sets(enum cs_rule_key key);
+
+/* Word `place` of a key of type WORDS; its length goes to *length_p, 0 behind the last one. */
+const char *cs_rule_word(enum cs_rule_key key, int place, int *length_p);
+
+/* True if the rule has that key. */
+bool cs_rule_has(const struct cs_rule *rule, enum cs_rule_key key);
+
+/* True if the rule has a key that sets. */
+bool cs_rule_sets(const struct cs_rule *rule);
+
+/* True if `name` is what `pattern` says: * stands for any text, ? for any character. */
+bool cs_glob_match(const char *pattern, const char *name);
+
+/* The first key by which the rule does not match; CS_RULE_KEYS if it does. */
+enum cs_rule_key cs_rule_miss(const struct cs_rule *rule, const struct cs_subject *subject);
+
+/* The index of the first rule that matches, or -1. */
+int cs_rules_match(const struct cs_rules *rules, const struct cs_subject *subject);
+
+/* `limits` as a rule changes them. `most`: bytes beyond which no rule goes. Policy and skip are not
+ * among the limits. */
+struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limits *limits,
+                                int64_t most);
+
+/* Which rule applies and why, as text; like snprintf, returns the length it needs. A line for each
+ * rule up to the first that matches, which ends the text,
+ *
+ *   rule vae: layout is strided, asked for nchw, nhwc
+ *   rule large: applies, direction is fwd, wanted is 512MiB; sets workspace 16MiB, lanes 2
+ *
+ * or, if there is none, a last line
+ *
+ *   no rule applies */
+int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
+                     size_t size);
+
+/* The rule as a section of the ini file, of which every reader makes the same rule; like snprintf,
+ * returns the length it needs. */
+int cs_rule_write(const struct cs_rule *rule, char *text, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
+# convshim run: the program gets the library and its options, whatever was set before, and keeps its own status.
+load helper
+
+export SIMDEV_PLANNING=rule
+COMMAND=$BUILD/convshim
+
+# run_command STATUS ARGUMENT...: run.out and run.err.
+run_command()
+{
+    local wanted=$1
+    shift
+    status=0
+    "$COMMAND" run "$@" >run.out 2>run.err || status=$?
+    expect_status "$wanted"
+}
+
+# set_to NAME: what a dry run would give a program, read by a shell.
+set_to()
+{
+    # Of the shell's own: a program would have the library.
+    (eval "$(<run.out)" && echo "${!1-unset}")
+}
+
+@test "a program runs with the library and the option: the summary shows both" {
+    on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run --workspace 96KiB -- \
+        "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.err '\(limit 96 KiB\)$'
+    expect_line shimmed.err 'policy fit, CONVSHIM_CONFIG$'
+    expect_no_violation shimmed
+}
+
+@test "the program's own options, output, input and status are its own" {
+    status=0
+    echo input | LD_PRELOAD=$SAN_RT "$COMMAND" run sh -c 'cat; echo "$1"; exit 7' sh --workspace >run.out 2>run.err || status=$?
+    expect_status 7
+    expect_equal "output" "$(<run.out)" $'input\n--workspace'
+    expect_empty run.err
+}
+
+@test "LD_PRELOAD is extended: the library first, a sanitizer's runtime before it, each once" {
+    run_command 0 --dry-run
+    expect_equal "alone" "$(set_to LD_PRELOAD)" "$LIBRARY"
+    LD_PRELOAD='/other.so /more.so' run_command 0 --dry-run
+    expect_equal "with others" "$(set_to LD_PRELOAD)" "$LIBRARY:/other.so /more.so"
+    LD_PRELOAD=/lib/libasan.so.8:/other.so run_command 0 --dry-run
+    expect_equal "with a sanitizer" "$(set_to LD_PRELOAD)" "/lib/libasan.so.8:$LIBRARY:/other.so"
+    touch libconvshim.so
+    LD_PRELOAD=/other.so:$PWD/libconvshim.so run_command 0 --dry-run --library libconvshim.so
+    expect_equal "already there" "$(set_to LD_PRELOAD)" "/other.so:$PWD/libconvshim.so"
+}
+
+@test "every option of the library is one of run's, and is checked as the library would" {
+    local name value
+    "$COMMAND" config --format csv | tail -n +2 >options.csv
+    while IFS=, read -r name value _; do
+        run_command 0 --dry-run "--$name" "${value:-a file}"
+        expect_equal "$name" "$(set_to CONVSHIM_CONFIG)" "$name=${value:-a file}"
+    done <options.csv
+    expect_true "options" "$(wc -l <options.csv) > 10"
+    run_command 125 --workspace 64parsecs -- touch ran
+    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
+    run_command 125 --policy=fastest -- touch ran
+    run_command 125 --log_file 'a;b' -- touch ran
+    run_command 125 --worksapce 1MiB -- touch ran
+    expect_line run.err "unknown .*'--worksapce'; did you mean '--workspace'\\?\$"
+    [ ! -e ran ] || fail "the program ran all the same"
+}
+
+@test "CONVSHIM_CONFIG is extended: an option given takes the place of the one set there" {
+    export CONVSHIM_CONFIG='workspace = 1MiB; tiles=3;;policy=off'
+    run_command 0 --dry-run
+    expect_equal "nothing given" "$(set_to CONVSHIM_CONFIG)" "$CONVSHIM_CONFIG"
+    run_command 0 --dry-run --workspace 2MiB --tiles 5 --workspace 4MiB
+    expect_equal "two given" "$(set_to CONVSHIM_CONFIG)" "policy=off;tiles=5;workspace=4MiB"
+}
+
+@test "CONVSHIM_LOG would win over --log: it is removed, and only then" {
+    export CONVSHIM_LOG=error CONVSHIM_SUMMARY=off
+    run_command 0 --dry-run --workspace 2MiB
+    expect_equal "log, not given" "$(set_to CONVSHIM_LOG)" error
+    run_command 0 --dry-run --log debug
+    expect_equal "log" "$(set_to CONVSHIM_LOG)" unset
+    expect_equal "summary" "$(set_to CONVSHIM_SUMMARY)" off
+    LD_PRELOAD=$SAN_RT run_command 0 --log debug -- sh -c 'echo "${CONVSHIM_LOG-none} $CONVSHIM_CONFIG"'
+    expect_equal "for real" "$(<run.out)" "none log=debug"
+}
+
+@test "a dry run runs nothing and is safe for a shell" {
+    run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
+    expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
+    [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
+}
+
+@test "not found: 127; not executable: 126; nothing to run: 125" {
+    run_command 127 no-such-program
+    expect_line run.err '^convshim: no-such-program: No such file or directory$'
+    run_command 126 "$BATS_TEST_TMPDIR"
+    echo text >text
+    run_command 126 ./text
+    expect_line run.err '^convshim: \./text: Permission denied$'
+    run_command 125
+    expect_line run.err '^convshim: run: which program\?$'
+}
+
+@test "the library: named, beside the command, in ../lib; a clear word where it is not" {
+    mkdir -p bin lib "odd name"
+    cp "$COMMAND" bin/
+    status=0
+    bin/convshim run --dry-run 2>run.err >run.out || status=$?
+    expect_status 125
+    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor in \.\./lib: name it with --library$'
+    cp "$LIBRARY" lib/
+    bin/convshim run --dry-run >run.out
+    expect_equal "in ../lib" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
+    cp "$LIBRARY" bin/
+    bin/convshim run --dry-run >run.out
+    expect_equal "beside it" "$(set_to LD_PRELOAD)" "$(realpath bin)/libconvshim.so"
+    run_command 0 --dry-run --library lib/libconvshim.so
+    expect_equal "named" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
+    run_command 125 --library missing.so -- true
+    expect_line run.err '^convshim: missing\.so: No such file or directory$'
+    cp "$LIBRARY" "odd name/"
+    run_command 125 --library "odd name/libconvshim.so" -- true
+    expect_line run.err 'LD_PRELOAD cannot name a path with a blank or a colon$'
+}
+
+@test "CONVSHIM=0: it says so, and runs" {
+    LD_PRELOAD=$SAN_RT CONVSHIM=0 run_command 0 true
+    expect_line run.err '^convshim: CONVSHIM=0 is set: the library will do nothing$'
+    LD_PRELOAD=$SAN_RT CONVSHIM=1 run_command 0 true
+    expect_empty run.err
+}

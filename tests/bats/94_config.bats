@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# convshim config: every option with its value and where that comes from, and what is wrong in a file.
+load helper
+
+COMMAND=$BUILD/convshim
+
+# config STATUS ARGUMENT...: config.out and config.err.
+config()
+{
+    local wanted=$1
+    shift
+    status=0
+    "$COMMAND" config "$@" >config.out 2>config.err || status=$?
+    expect_status "$wanted"
+}
+
+# expect_option NAME VALUE DEFAULT SOURCE
+expect_option()
+{
+    config "${5:-0}" --format csv
+    expect_equal "$1" "$(grep "^$1," config.out)" "$1,$2,$3,$4"
+}
+
+@test "without options: every one of them, all built-in" {
+    config 0 --format csv
+    sed -nE 's/^;([a-z_]+) =( (.*))?$/\1,\3/p' "$ROOT/conf/convshim.ini" | sed 's/^\(.*\),\(.*\)$/\1,\2,\2,built-in/' >wanted
+    sed 's/^interleave\.//' config.out | tail -n +2 | diff wanted - >difference.out || fail "not as conf/convshim.ini"
+    expect_equal "header" "$(head -n 1 config.out)" "option,value,default,source"
+    expect_empty config.err
+}
+
+@test "values from the file, from CONVSHIM_CONFIG and from a variable: each with its place" {
+    printf '# mine\nworkspace = 2048K\ntiles = 2\n[interleave]\nbudget = 8388608\n' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
+    export CONVSHIM_CONFIG='policy=off;tiles=3' CONVSHIM_LOG=debug
+    local file=$XDG_CONFIG_HOME/convshim/convshim.ini
+    expect_option workspace 2MiB 64MiB "$file:2"
+    expect_option tiles 3 4 CONVSHIM_CONFIG:2
+    expect_option policy off fit CONVSHIM_CONFIG:1
+    expect_option log debug warn CONVSHIM_LOG
+    expect_option interleave.budget 8MiB off "$file:5"
+    expect_option backing own auto "$file:5"
+    expect_option lanes auto auto built-in
+    expect_empty config.err
+}
+
+@test "--program: its own file comes first" {
+    echo 'tiles = 2' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
+    echo 'tiles = 5' >"$XDG_CONFIG_HOME/convshim/python3.ini"
+    config 0
+    expect_line config.out '^tiles +2 +4 .*convshim\.ini:1$'
+    config 0 --program python3
+    expect_line config.out '^tiles +5 +4 .*python3\.ini:1$'
+}
+
+@test "text, CSV and JSON tell the same" {
+    export CONVSHIM_CONFIG='log_file=a, "b";workspace=3MiB'
+    config 0
+    expect_line config.out '^option +value +default +from$'
+    expect_line config.out '^workspace +3MiB +64MiB +CONVSHIM_CONFIG:2$'
+    config 0 --format csv
+    cp config.out config.csv
+    config 0 --format json
+    python3 -c 'import csv, json
+rows = list(csv.DictReader(open("config.csv", newline="")))
+assert rows == json.load(open("config.out")), rows
+assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CONVSHIM_CONFIG:1"} in rows' || fail "they differ"
+}
+
+@test "what is to be mended: a line for each on standard error, status 1" {
+    export CONVSHIM_CONFIG='workspace=much;tiles=2'
+    config 1
+    expect_line config.err '^convshim: CONVSHIM_CONFIG:1: workspace: "much" is not allowed, ignored; allowed: 1KiB to 1TiB$'
+    expect_line config.out '^workspace +64MiB +64MiB +built-in$'
+    expect_line config.out '^tiles +2 +4 +CONVSHIM_CONFIG:2$'
+}
+
+@test "CONVSHIM=0: it says that nothing is read" {
+    CONVSHIM=0 config 0
+    expect_line config.err '^convshim: CONVSHIM=0 switches the library off: no option is read$'
+}
+
+@test "--check: the lines that the library would write, status 1; none and 0 for a good file" {
+    printf 'workspace = x\nploicy = fit\n[interlace]\n' >bad.ini
+    config 1 --check bad.ini
+    expect_empty config.out
+    CONVSHIM_CONFIGFILE=bad.ini shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    grep -o 'bad\.ini:.*' shimmed.err | diff - <(grep -o 'bad\.ini:.*' config.err) >difference.out || fail "other lines"
+    expect_equal "lines" "$(wc -l <config.err)" 3
+    CONVSHIM_CONFIG='tiles=many' config 0 --check "$ROOT/conf/convshim.ini"
+    expect_empty config.err
+    sed 's/^;//' "$ROOT/conf/convshim.ini" >all.ini
+    config 0 --check all.ini
+    config 1 --check missing.ini
+    expect_line config.err '^convshim: missing\.ini: cannot be read: No such file or directory$'
+}
+
+@test "how it is called: status 2 and one line" {
+    config 2 --format xml
+    expect_line config.err '^convshim: config: --format: "xml" is not allowed; allowed: text, json, csv$'
+    config 2 something
+    config 2 --fromat json
+    expect_line config.err "did you mean '--format'\\?\$"
+}

@@ -1,0 +1,446 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# convshim doctor: each check where it finds something and where it does not. Frameworks are folders made here: packages'
+# metadata, and small libraries that come to cuDNN as the real ones do.
+load helper
+
+COMMAND=$BUILD/convshim
+SITE=
+
+# site: an empty place for packages, and with it nothing that this machine has.
+site()
+{
+    command -v python3 >/dev/null || cannot_run "no python3"
+    SITE=$BATS_TEST_TMPDIR/site
+    mkdir -p "$SITE" bin
+    PYTHON=$(python3 -c 'import sys; print(sys.executable)')
+    printf '#!/bin/sh\nexec %s -S "$@"\n' "$PYTHON" >bin/python3
+    chmod +x bin/python3
+    export PATH=$BATS_TEST_TMPDIR/bin:$PATH PYTHONPATH=$SITE
+}
+
+# package NAME VERSION: its metadata, as pip leaves them.
+package()
+{
+    local folder=$SITE/${1//-/_}-$2.dist-info
+    mkdir -p "$folder"
+    printf 'Metadata-Version: 2.1\nName: %s\nVersion: %s\n' "$1" "$2" >"$folder/METADATA"
+}
+
+# object FILE [FLAG...]: a shared object made of C that comes in.
+object()
+{
+    local file=$1
+    shift
+    mkdir -p "${file%/*}"
+    gcc -shared -fPIC -o "$file" -x c - -x none "$@"
+}
+
+# cudnn FOLDER VERSION: a libcudnn of NVIDIA's package, with the few functions that the toys below want.
+cudnn()
+{
+    object "$1/lib/libcudnn.so.${2%%.*}" -Wl,-soname,"libcudnn.so.${2%%.*}" <<<'int cudnnBackendExecute(void) { return 0; }
+        int cudnnCreate(void) { return 0; } int cudnnConvolutionForward(void) { return 0; }'
+    mkdir -p "$1/include"
+    local major minor patch
+    IFS=. read -r major minor patch <<<"$2"
+    printf '#define CUDNN_MAJOR %s\n#define CUDNN_MINOR %s\n#define CUDNN_PATCHLEVEL %s\n' \
+        "$major" "$minor" "${patch:-0}" >"$1/include/cudnn_version.h"
+}
+
+# hide NAME...: files in ./hidden at which the loader's search for these names ends without a result.
+hide()
+{
+    mkdir -p hidden
+    (cd hidden && touch "$@")
+}
+
+# torch VERSION CUDNN-VERSION: PyTorch as its wheels have it.
+torch()
+{
+    cudnn "$SITE/nvidia/cudnn" "$2"
+    package torch "$1"
+    mkdir -p "$SITE/torch"
+    echo 'raise SystemExit("torch was imported")' >"$SITE/torch/__init__.py"
+    object "$SITE/torch/lib/libtorch_cuda.so" -Wl,--disable-new-dtags "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" \
+        -L"$SITE/nvidia/cudnn/lib" "-l:libcudnn.so.${2%%.*}" \
+        <<<'extern int cudnnBackendExecute(void); int f(void) { return cudnnBackendExecute(); }'
+}
+
+# doctor STATUS ARGUMENT...: doctor.out, doctor.err, and as CSV doctor.csv.
+doctor()
+{
+    local wanted=$1
+    shift
+    status=0
+    "$COMMAND" doctor "$@" >doctor.out 2>doctor.err || status=$?
+    expect_status "$wanted"
+}
+
+# expect_finding SEVERITY ID TEXT: one line of that kind, and with advice unless it is fine.
+expect_finding()
+{
+    expect_line doctor.out "^$1 +$2 +$3"
+    [ "$1" = ok ] || grep -A1 -E "^$1 +$2 +$3" doctor.out | grep -qE '^ +-> .+' || fail "no advice"
+}
+
+expect_no_finding()
+{
+    ! grep -E "^$1 +$2 " doctor.out || fail "a finding too many"
+}
+
+@test "the library: found; missing; something else; damaged" {
+    doctor 0
+    expect_finding ok library "$LIBRARY: found"
+    doctor 2 --library missing.so
+    expect_finding fatal library '.*missing\.so: No such file'
+    object ./libconvshim.so <<<'int f(void) { return 0; }'
+    doctor 2 --library libconvshim.so
+    expect_finding fatal library ".*/libconvshim\\.so: not convshim's library"
+    head -c 100 "$LIBRARY" >libconvshim.so
+    doctor 2 --library libconvshim.so
+    expect_finding fatal library '.*: a damaged ELF file'
+    printf '\xb7' | dd of=libconvshim.so bs=1 seek=18 conv=notrunc 2>/dev/null
+    cp "$LIBRARY" other.so
+    # e_machine: neither of the two that the library is made for.
+    printf '\x02' | dd of=other.so bs=1 seek=18 conv=notrunc 2>/dev/null
+    doctor 2 --library other.so
+    expect_finding fatal library '.*/other\.so: made for another processor'
+}
+
+@test "glibc: takes the library; the loader's own words where it does not" {
+    doctor 0
+    expect_finding ok glibc 'glibc: 2\.[0-9]+ takes the library'
+    object ./libgone.so <<<'int gone(void) { return 0; }'
+    object ./libconvshim.so -Wl,--no-as-needed -Wl,-rpath,/nowhere "$BATS_TEST_TMPDIR/libgone.so" \
+        <<<'void dlsym(void) {} void cudnnCreate(void) {} extern int gone(void); int f(void) { return gone(); }'
+    rm libgone.so
+    doctor 2 --library libconvshim.so
+    expect_finding fatal glibc 'glibc: .* refuses the library: .*libgone\.so'
+}
+
+@test "LD_PRELOAD: empty; harmless; not found; another interposer" {
+    doctor 0
+    expect_finding ok preload 'LD_PRELOAD: empty'
+    object ./harmless.so <<<'int f(void) { return 0; }'
+    object ./taker.so <<<'int cudnnBackendExecute(void) { return 0; }'
+    LD_PRELOAD=$SAN_RT:$BATS_TEST_TMPDIR/harmless.so:$LIBRARY doctor 0
+    expect_finding ok preload 'LD_PRELOAD: .*/harmless\.so:.*libconvshim\.so'
+    LD_PRELOAD=$SAN_RT:/missing/library.so doctor 1
+    expect_finding warning preload 'LD_PRELOAD: /missing/library\.so: No such file'
+    LD_PRELOAD=$SAN_RT:libmissing.so doctor 1
+    expect_finding warning preload 'LD_PRELOAD: libmissing\.so is not found'
+    LD_PRELOAD=$SAN_RT:$BATS_TEST_TMPDIR/taker.so doctor 1
+    expect_finding warning preload 'LD_PRELOAD: .*/taker\.so intercepts cuDNN too'
+}
+
+@test "CONVSHIM=0, and mistakes in the options" {
+    CONVSHIM=1 doctor 0
+    expect_finding ok enabled 'CONVSHIM: the library is switched on'
+    expect_finding ok config 'options: from built-in defaults'
+    CONVSHIM=0 doctor 1
+    expect_finding warning enabled 'CONVSHIM: set to 0'
+    printf 'workspace = 2MiB\n' >"$XDG_CONFIG_HOME/convshim/sh.ini"
+    doctor 0 -- sh -c true
+    expect_finding ok config "options: from $XDG_CONFIG_HOME/convshim/sh.ini"
+    printf 'workspace = x\nploicy = off\n' >"$XDG_CONFIG_HOME/convshim/sh.ini"
+    doctor 1 -- /bin/sh -c true
+    expect_finding warning config 'options: .*sh\.ini:1: workspace: "x" is not allowed'
+    expect_finding warning config 'options: .*sh\.ini:2: ploicy: no such option'
+}
+
+@test "the command: dynamic, static, for another machine, not there, none" {
+    doctor 0
+    expect_finding ok program 'command: none was given'
+    doctor 0 sh -c true
+    expect_finding ok program 'sh: runs /.*/sh'
+    printf 'int main(void) { return 0; }' >main.c
+    gcc -static -o static main.c || cannot_run "no static C library"
+    doctor 2 ./static
+    expect_finding fatal program '\./static: \./static: linked statically'
+    gcc -o other main.c
+    printf '\x02' | dd of=other bs=1 seek=18 conv=notrunc 2>/dev/null
+    doctor 2 ./other
+    expect_finding fatal program '\./other: \./other: made for another processor'
+    gcc -o musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 main.c
+    doctor 2 ./musl
+    expect_finding fatal program '\./musl: \./musl: made for musl'
+    doctor 2 ./missing
+    expect_finding fatal program '\./missing: not found'
+    doctor 2 -- no-such-program
+    expect_finding fatal program 'no-such-program: not found'
+    printf '#!/no/such/interpreter\n' >script
+    chmod +x script
+    doctor 2 ./script
+    expect_finding fatal program '\./script: not found, or its interpreter is not'
+}
+
+@test "the command: privileges of its own" {
+    printf 'int main(void) { return 0; }' >main.c
+    gcc -o plain_program main.c
+    cp plain_program set_user && chmod 4755 set_user
+    chmod 755 . "$BATS_TEST_TMPDIR"
+    [ "$(id -u)" = 0 ] || cannot_run "only root can give a program to another user"
+    export HOME=/nonexistent XDG_CONFIG_HOME=/nonexistent
+    setpriv --reuid 65534 --clear-groups test -x "$COMMAND" || cannot_run "another user cannot reach the build"
+    status=0
+    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./set_user >doctor.out 2>doctor.err || status=$?
+    expect_status 2
+    expect_finding fatal program '\./set_user: \./set_user: runs with privileges of its own'
+    status=0
+    setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./plain_program >doctor.out 2>doctor.err || status=$?
+    expect_status 0
+    expect_finding ok program '\./plain_program: runs \./plain_program'
+}
+
+@test "driver and cuDNN: those that the loader finds, with version; none; cuDNN 8" {
+    object lib/libcuda.so.1 <<<'int cuInit(void) { return 0; }'
+    cudnn nvidia 9.14.0
+    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib:$BATS_TEST_TMPDIR/nvidia/lib doctor 0
+    expect_finding ok driver "libcuda\\.so\\.1: $BATS_TEST_TMPDIR/lib/libcuda\\.so\\.1"
+    expect_finding ok cudnn "libcudnn\\.so\\.9: cuDNN 9\\.14\\.0 in $BATS_TEST_TMPDIR/nvidia/lib/libcudnn\\.so\\.9"
+    mkdir versioned
+    cp nvidia/lib/libcudnn.so.9 versioned/libcudnn.so.9.8.1
+    ln -s libcudnn.so.9.8.1 versioned/libcudnn.so.9
+    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/versioned doctor 0
+    expect_finding ok cudnn "libcudnn\\.so\\.9: cuDNN 9\\.8\\.1 in"
+    hide libcudnn.so.9 libcudnn.so.8 libcuda.so.1
+    LD_LIBRARY_PATH=$PWD/hidden doctor 0
+    expect_finding note cudnn 'libcudnn\.so\.9: none where the loader looks'
+    expect_finding note driver 'libcuda\.so\.1: none is found'
+    rm hidden/libcudnn.so.8
+    cudnn old 8.9.7
+    LD_LIBRARY_PATH=$PWD/hidden:$PWD/old/lib doctor 1
+    expect_finding warning cudnn 'libcudnn\.so\.8: cuDNN 8\.9\.7 in .*: convshim serves cuDNN 9'
+}
+
+@test "no Python, a broken one, a command that is none: it says what it could not look for" {
+    mkdir -p bin
+    PATH=$BATS_TEST_TMPDIR/bin doctor 0
+    expect_finding note python 'Python: no python3 in PATH: PyTorch, JAX and others could not be looked for'
+    printf '#!/bin/sh\necho "python3: broken" >&2\nexit 1\n' >bin/python3
+    chmod +x bin/python3
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH doctor 1
+    expect_finding warning python 'Python: .*bin/python3 does not tell what it has, .*: python3: broken'
+    doctor 0 sh -c true
+    expect_finding note python 'Python: sh is none: frameworks of one that it starts were not looked for'
+}
+
+@test "a Python without frameworks; the Python of the command, of a script" {
+    site
+    package something 1.0
+    doctor 0
+    expect_finding ok python 'Python: 3\.[0-9.]+ in .*, 1 packages'
+    expect_finding note framework 'frameworks: none was found'
+    torch 2.10.0 9.15.1
+    printf '#!/usr/bin/env python3\nraise SystemExit("the script was run")\n' >script
+    chmod +x script
+    PATH=/usr/bin:/bin doctor 0 "$BATS_TEST_TMPDIR/bin/python3" app.py
+    expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
+    doctor 0 ./script --workspace
+    expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
+    expect_empty doctor.err
+    ! grep -qE 'was (run|imported)' doctor.out || fail "it ran what it should only look at"
+}
+
+@test "PyTorch: linked, with its own cuDNN by RPATH, no bypass" {
+    site
+    torch 2.10.0+cu130 9.15.1
+    doctor 0
+    expect_finding ok framework "PyTorch 2\\.10\\.0\\+cu130: libtorch_cuda\\.so links cuDNN: LD_PRELOAD reaches it; cuDNN 9\\.15\\.1 in $SITE.*/nvidia/cudnn/lib/libcudnn\\.so\\.9"
+    expect_finding ok bypass 'PyTorch 2\.10\.0\+cu130: with cuDNN 9\.15\.1 every conv3d goes to cuDNN'
+    expect_finding ok inside 'linked in: nothing'
+    expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
+}
+
+# torch_with VERSION CUDNN SEVERITY: of the check for what leaves cuDNN.
+torch_with()
+{
+    rm -rf "${SITE:?}"/*
+    torch "$1" "$2"
+    local status_wanted=0
+    [ "$3" = ok ] || status_wanted=1
+    doctor "$status_wanted"
+    expect_finding "$3" bypass "PyTorch ${1//[.+]/.}: with cuDNN ${2//./\\.} "
+}
+
+@test "PyTorch and cuDNN that leave each other: which versions do, and the next ones that do not" {
+    site
+    torch_with 2.9.0 9.10.2 warning
+    torch_with 2.9.0 9.15.1 warning
+    torch_with 2.9.0+cu128 9.7.1 warning
+    torch_with 2.9.1 9.14.0 warning
+    torch_with 2.9.1 9.8.0 warning
+    torch_with 2.9.1 9.15.0 ok
+    torch_with 2.9.1 9.7.1 ok
+    torch_with 2.10.0 9.10.2 warning
+    torch_with 2.8.0 9.10.2 ok
+}
+
+@test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of who looks" {
+    site
+    cudnn "$SITE/nvidia/cudnn" 9.15.1
+    package jax 0.8.0
+    package jax-cuda13-pjrt 0.8.0
+    package onnxruntime_gpu 1.31.1
+    local lookup='#include <dlfcn.h>
+        void *f(void *cudnn) { return dlsym(cudnn, "cudnnBackendExecute"); }'
+    object "$SITE/jax_plugins/xla_cuda13/xla_cuda_plugin.so" "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" <<<"$lookup"
+    object "$SITE/onnxruntime/capi/libonnxruntime_providers_cuda.so" <<<"$lookup"
+    object "$SITE/onnxruntime/capi/libonnxruntime_providers_shared.so" <<<'int f(void) { return 0; }'
+    : >"$SITE/onnxruntime/__init__.py"
+    doctor 0
+    expect_finding ok framework "JAX 0\\.8\\.0: xla_cuda_plugin\\.so looks cuDNN up: dlsym reaches it; cuDNN 9\\.15\\.1 in $SITE/jax"
+    expect_finding ok framework 'ONNX Runtime 1\.31\.1: libonnxruntime_providers_cuda\.so looks cuDNN up: dlsym reaches it; cuDNN '
+    expect_equal "files of ONNX Runtime" "$(grep -c 'ONNX Runtime' doctor.out)" 1
+    expect_no_finding '[a-z]+' bypass
+}
+
+@test "a framework with cuDNN 8, without any, without CUDA" {
+    site
+    torch 1.13.1 8.5.0
+    doctor 2
+    expect_finding fatal framework 'PyTorch 1\.13\.1: libtorch_cuda\.so has cuDNN 8\.5\.0 in .*: convshim serves cuDNN 9'
+    torch 2.10.0 9.15.1
+    rm -r "$SITE/nvidia" "$SITE"/torch-1*
+    hide libcudnn.so.9 libcudnn.so.8
+    LD_LIBRARY_PATH=$PWD/hidden doctor 1
+    expect_finding warning framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN: .*; no libcudnn is found for it'
+    rm "$SITE/torch/lib/libtorch_cuda.so"
+    object "$SITE/torch/lib/libtorch_cpu.so" <<<'int f(void) { return 0; }'
+    doctor 0
+    expect_finding note framework 'PyTorch 2\.10\.0: no file of it comes to cuDNN by itself'
+}
+
+@test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up is none" {
+    site
+    package torch 2.10.0
+    package tensorflow 2.21.0
+    mkdir -p "$SITE"/{torch,tensorflow}
+    : | tee "$SITE"/{torch,tensorflow}/__init__.py
+    object "$SITE/torch/lib/libtorch_cuda.so" <<<'int cudnnConvolutionForward(void) { return 1; }
+        int cudnnGetVersion(void) { return 1; }'
+    object "$SITE/tensorflow/libtensorflow_framework.so.2" -Wl,-soname,libtensorflow_framework.so.2 <<<'#include <dlfcn.h>
+        void *f(void *cudnn) { return dlsym(cudnn, "cudnnConvolutionForward"); }
+        int cudnnConvolutionForward(void) { return 1; } int cudnnGetVersion(void) { return 1; }'
+    object "$SITE/tensorflow/libtensorflow_cc.so.2" "$SITE/tensorflow/libtensorflow_framework.so.2" \
+        "-Wl,-rpath,\$ORIGIN:\$ORIGIN/../nvidia/cudnn/lib" \
+        <<<'extern int cudnnConvolutionForward(void); int f(void) { return cudnnConvolutionForward(); }'
+    cudnn "$SITE/nvidia/cudnn" 9.15.1
+    doctor 2
+    expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN: .*; cuDNN 9\\.15\\.1 in $SITE"
+    expect_finding fatal inside "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so has cuDNN linked in"
+    expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks cuDNN up'
+    expect_equal "linked in" "$(grep -c '^fatal *inside' doctor.out)" 1
+    object "$SITE/torch/lib/libtorch_cuda.so" <<<'const char name[] = "N5cudnn7backend10DescriptorE";'
+    doctor 2
+    expect_finding fatal inside 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so has cuDNN linked in'
+}
+
+@test "a program: what it and its libraries link" {
+    LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
+    expect_finding ok framework "vae_decoder: vae_decoder links cuDNN: LD_PRELOAD reaches it; cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
+    expect_finding ok inside 'linked in: nothing'
+    object lib/libuser.so -L"$BUILD/simdev" -l:libcudnn.so.9 -Wl,-rpath-link,"$BUILD/simdev" \
+        <<<'extern int cudnnBackendExecute(void); int user(void) { return cudnnBackendExecute(); }'
+    printf 'int user(void); int main(void) { return user(); }' >main.c
+    gcc -o program main.c lib/libuser.so -Wl,-rpath,"$BATS_TEST_TMPDIR/lib" -Wl,-rpath-link,"$BUILD/simdev"
+    LD_LIBRARY_PATH=$BUILD/simdev doctor 0 ./program
+    expect_finding ok framework 'program: libuser\.so links cuDNN'
+    doctor 0 sh -c true
+    expect_finding note framework 'sh: no file of it comes to cuDNN by itself'
+}
+
+@test "RTLD_DEEPBIND: a program that speaks of it; Julia; others" {
+    printf 'const char word[] = "RTLD_DEEPBIND"; int main(void) { return word[0] == 0; }' >main.c
+    gcc -o loader main.c
+    doctor 1 ./loader
+    expect_finding warning deepbind 'loader: \./loader speaks of RTLD_DEEPBIND'
+    printf 'int main(void) { return 0; }' >main.c
+    gcc -o julia main.c
+    doctor 0 ./julia
+    expect_finding note deepbind 'julia: Julia loads libraries with RTLD_DEEPBIND'
+    cp julia plain_program
+    doctor 0 ./plain_program
+    expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
+}
+
+@test "XLA's caches: none, empty, filled; by variables and by flags in them" {
+    doctor 0
+    expect_finding ok cache "XLA's caches: none"
+    mkdir cache
+    JAX_COMPILATION_CACHE_DIR=$PWD/cache doctor 0
+    expect_finding note cache "JAX_COMPILATION_CACHE_DIR: $PWD/cache is empty so far"
+    touch cache/entry
+    JAX_COMPILATION_CACHE_DIR=$PWD/cache doctor 1
+    expect_finding warning cache "JAX_COMPILATION_CACHE_DIR: $PWD/cache holds compiled programs"
+    JAX_COMPILATION_CACHE_DIR=gs://bucket/cache doctor 1
+    TF_XLA_FLAGS="--a=b --tf_xla_persistent_cache_directory=$PWD/cache" doctor 1
+    expect_finding warning cache "TF_XLA_FLAGS: $PWD/cache holds"
+    XLA_FLAGS="--xla_gpu_per_fusion_autotune_cache_dir=$PWD/cache --xla_dump_to=x" doctor 1
+    expect_finding warning cache "XLA_FLAGS: $PWD/cache holds"
+    XLA_FLAGS="--xla_gpu_load_autotune_results_from=$PWD/missing" doctor 0
+    expect_finding note cache "XLA_FLAGS: $PWD/missing is empty so far"
+    XLA_FLAGS="--xla_dump_to=$PWD/cache" doctor 0
+    expect_finding ok cache "XLA's caches: none"
+}
+
+# captured PROFILE: what doctor says of the simulated card of that profile, in captured.json.
+captured()
+{
+    on_device plain env SIMDEV_PROFILE="$1" "$COMMAND" doctor --capture-device
+    expect_status 0
+    cp plain.out captured.json
+}
+
+@test "--capture-device: on the simulated device every profile comes back, and simulates the same card" {
+    local profile
+    for profile in "$ROOT"/conf/devices/{h200,t4,rtx5090}.json; do
+        captured "$profile"
+        expect_empty plain.err
+        python3 -c 'import json, re, sys
+captured, profile = (json.load(open(path)) for path in sys.argv[1:])
+assert re.fullmatch(r"captured on \d{4}-\d\d-\d\d with cuDNN 9\.\d+\.\d+", captured.pop("source")), captured
+profile.pop("source")
+assert captured == profile, (captured, profile)' captured.json "$profile" || fail "not as $profile"
+    done
+    cp captured.json first.json
+    captured "$PWD/first.json"
+    diff first.json captured.json || fail "the captured profile is another card"
+    "$COMMAND" predict --device "$PWD/first.json" --input 1x64x64x64 --filter 64x64x3x3 >predict.out 2>predict.err ||
+        grep -q 'cuDNN answers without a GPU' predict.err || fail "predict does not take it"
+}
+
+@test "--capture-device: no memory bus told, no card, no cuDNN" {
+    sed 's/"memoryBusWidth":[0-9]*,//' "$ROOT/conf/devices/h200.json" >narrow.json
+    captured "$PWD/narrow.json"
+    expect_line plain.err '^convshim: the driver does not tell the memory bus: add memoryBusWidth by hand$'
+    ! grep -q memoryBusWidth captured.json || fail "it tells one all the same"
+    doctor 1 --capture-device --cudnn missing.so
+    expect_line doctor.err '^convshim: no cuDNN: missing\.so: .*No such file'
+    hide libcudnn.so.9
+    site
+    LD_LIBRARY_PATH=$PWD/hidden doctor 1 --capture-device
+    expect_line doctor.err '^convshim: no cuDNN: '
+    expect_empty doctor.out
+}
+
+@test "JSON and CSV: the records that the text shows; advice unless all is fine" {
+    CONVSHIM=0 doctor 1
+    CONVSHIM=0 doctor 1 --format csv
+    cp doctor.out doctor.csv
+    CONVSHIM=0 doctor 1 --format json
+    python3 -c 'import csv, json
+records = json.load(open("doctor.out"))
+rows = [{key: value for key, value in row.items() if value} for row in csv.DictReader(open("doctor.csv", newline=""))]
+assert rows == records
+assert {record["severity"] for record in records} <= {"ok", "note", "warning", "fatal"}
+assert all(("advice" in record) == (record["severity"] != "ok") for record in records)
+assert [record["severity"] for record in records if record["id"] == "enabled"] == ["warning"]' || fail "they differ"
+}
+
+@test "how it is called: status 2 and one line; options of the command are its own" {
+    doctor 2 --format xml
+    expect_line doctor.err '^convshim: doctor: --format: "xml" is not allowed'
+    doctor 0 sh --format xml
+}

@@ -1,0 +1,318 @@
+#include "decide/cost.h"
+#include "fake_vendor.h"
+#include <math.h>
+
+enum {
+    ROUNDS = 20000,
+    SEED = 60
+};
+
+static const struct cs_profile h200 = {
+    .name = "NVIDIA H200",
+    .capability = 900,
+    .multiprocessors = 132,
+    .clock = 1980000,
+    .memory_clock = 3201000,
+    .bus_width = 6144,
+    .l2 = 62914560,
+};
+
+/* Everything attained in full, kernels for nothing. */
+static const struct cs_coefficients ideal = {.dram_share = 1,
+                                             .l2_rate = 32,
+                                             .l2_share = 1,
+                                             .tensor_share = 1,
+                                             .fma_share = 1,
+                                             .kernel_us = 0,
+                                             .overlap = 1,
+                                             .lane_us = 0};
+
+/* Cut, with workspaces of `per_byte` of each kind's operands. */
+static const struct cs_plan *planned(const struct cs_problem *problem,
+                                     const struct cs_tiling *tiling, double per_byte)
+{
+    static struct cs_plan plan;
+    static struct cs_problem kind;
+    const struct fake fake = {.per_byte = per_byte, .per_filter_byte = per_byte};
+    CHECK_INT(cs_plan_cut(problem, tiling, &plan), CS_OK);
+    for (int64_t i = 0; i < plan.kinds; i++) {
+        cs_plan_problem(&plan, i, &kind);
+        plan.kind[i].workspace = formula(&fake, &kind);
+    }
+    cs_plan_settle(&plan);
+    return &plan;
+}
+
+static const struct cs_tiling whole = {.step = {1, 1}};
+
+static struct cs_tiling tiles_of(enum cs_axis axis, int64_t step, int lanes)
+{
+    return (struct cs_tiling){.axis = {axis}, .step = {step, 1}, .lanes = lanes};
+}
+
+static void check_near(double got, double want, int line)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want)) && check_failures++ < 20)
+        printf("# line %d: %.12g, not %.12g\n", line, got, want);
+}
+#define CHECK_NEAR(got, want) check_near(got, want, __LINE__)
+
+/* The convolution of which the notes are full: 516.5 MiB of workspace, nothing of it stays in L2.
+ */
+static void known_convolution(void)
+{
+    struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
+    const struct cs_plan *plan = planned(&problem, &whole, 1);
+    struct cs_cost cost = cs_cost_with(plan, &h200, &ideal);
+    double filter = 512 * 512 * 9 * 2, x = 512.0 * 512 * 512 * 2;
+    double dram = 3201e6 * 2 * 6144 / 8;
+    CHECK_NEAR(cost.moved, 3 * (2 * x + filter));
+    CHECK_NEAR(cost.cached, 0);
+    CHECK_NEAR(cost.memory, cost.moved / dram);
+    /* 512 x 512 / 128 by 512 / 128 blocks, 62.06 waves of 132. */
+    double block = 2.0 * 128 * 128 * 512 * 9 / (4096 * 1980e6);
+    CHECK_NEAR(cost.arithmetic, 63 * block);
+    /* All operands are converted: two thirds of the memory are conversions. */
+    CHECK_NEAR(cost.seconds, cost.memory * 2 / 3 + 63 * block);
+    struct cs_coefficients slow = ideal;
+    slow.kernel_us = 5;
+    CHECK_NEAR(cs_cost_with(plan, &h200, &slow).seconds, cost.seconds + 20e-6);
+    CHECK_NEAR(cs_cost_with(plan, &h200, &slow).launches, 20e-6);
+}
+
+/* Without workspace there is one kernel, of which memory and arithmetic overlap. */
+static void nothing_converted(void)
+{
+    struct cs_problem problem = same(1, 16, 1, 512, 512, 16);
+    const struct cs_plan *plan = planned(&problem, &whole, 0);
+    struct cs_cost cost = cs_cost_with(plan, &h200, &ideal);
+    /* 2048 blocks of 128 x 16, in 15.5 waves. */
+    CHECK_NEAR(cost.arithmetic, 16 * 2.0 * 128 * 16 * 144 / (4096 * 1980e6));
+    CHECK_NEAR(cost.moved, 2.0 * 512 * 512 * 16 * 2 + 16 * 16 * 9 * 2);
+    CHECK_NEAR(cost.seconds, fmax(cost.memory, cost.arithmetic));
+    CHECK_NEAR(cost.seconds, cost.memory);
+    struct cs_coefficients slow = ideal;
+    slow.kernel_us = 5;
+    CHECK_NEAR(cs_cost_with(plan, &h200, &slow).seconds, cost.seconds + 5e-6);
+}
+
+/* A gradient of the filter has few results and long sums, which are split to fill the card. */
+static void split_sums(void)
+{
+    struct cs_problem problem = towards(CS_BACKWARD_FILTER, 1, 128, 1, 512, 512, 128);
+    struct cs_cost cost = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal);
+    /* 1 x 9 blocks, each in 14 parts: 126 blocks in one wave. */
+    CHECK_NEAR(cost.arithmetic, 2.0 * 128 * 128 * 512 * 512 / 14 / (4096 * 1980e6));
+    problem = towards(CS_BACKWARD_DATA, 1, 128, 1, 512, 512, 256);
+    cost = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal);
+    CHECK_NEAR(cost.arithmetic, 16 * 2.0 * 128 * 128 * 256 * 9 / (4096 * 1980e6));
+}
+
+/* The result is read too where it is added to; what a launch keeps to itself moves nowhere. */
+static void operands_moved(void)
+{
+    struct cs_problem problem = same(1, 16, 1, 64, 64, 16);
+    double y = 64 * 64 * 16 * 2;
+    double once = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved;
+    problem.beta = 0.5;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved, once + y);
+    problem.beta = 0;
+    problem.steps = 1;
+    problem.tensors = 5;
+    problem.tensor[3] = problem.tensor[4] = problem.tensor[CS_Y];
+    problem.tensor[3].written = true;
+    problem.tensor[CS_Y].is_virtual = true;
+    problem.tensor[CS_Y].written = false;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved, once + y);
+}
+
+/* f32 with conversions is TF32, at half the rate of f16; without them it is plain arithmetic. */
+static void f32_rates(void)
+{
+    struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
+    double f16 = cs_cost_with(planned(&problem, &whole, 1), &h200, &ideal).arithmetic;
+    for (int i = 0; i < CS_OPERANDS; i++)
+        problem.tensor[i].dtype = CS_F32;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 1), &h200, &ideal).arithmetic, 2 * f16);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).arithmetic, 16 * f16);
+    struct cs_profile t4 = {.capability = 750};
+    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 1), &t4, &ideal).arithmetic,
+               cs_cost_with(planned(&problem, &whole, 0), &t4, &ideal).arithmetic);
+}
+
+/* 16 images whose conversions do not fit L2 together, but do one by one: on a card with much L2 and
+ * little bandwidth sixteen tiles beat the whole. Without L2 they do not. */
+static void tiles_in_cache_are_faster(void)
+{
+    const struct cs_profile card = {.name = "NVIDIA GeForce RTX 4090", .capability = 890};
+    struct cs_problem problem = same(16, 64, 1, 256, 256, 64);
+    struct cs_tiling images = tiles_of(CS_AXIS_N, 1, 1);
+    struct cs_cost untiled = cs_cost_of(planned(&problem, &whole, 1), &card);
+    struct cs_cost tiled = cs_cost_of(planned(&problem, &images, 1), &card);
+    CHECK(tiled.seconds < untiled.seconds);
+    CHECK(tiled.moved < untiled.moved / 2);
+    CHECK_NEAR(untiled.cached, 0);
+    CHECK(tiled.cached > 0 && tiled.launches > untiled.launches);
+    struct cs_profile bare = card;
+    bare.l2 = 1;
+    CHECK(cs_cost_of(planned(&problem, &images, 1), &bare).seconds > untiled.seconds);
+}
+
+/* What tiles read again, a filter here, comes out of L2 only if it is still there. */
+static void filter_read_again(void)
+{
+    struct cs_problem problem = same(8, 64, 1, 64, 64, 64);
+    struct cs_tiling images = tiles_of(CS_AXIS_N, 1, 1);
+    double filter = 64 * 64 * 9 * 2;
+    struct cs_cost untiled = cs_cost_of(planned(&problem, &whole, 0), &h200);
+    struct cs_cost tiled = cs_cost_of(planned(&problem, &images, 0), &h200);
+    CHECK_NEAR(tiled.cached, 7 * filter);
+    CHECK_NEAR(tiled.moved, untiled.moved);
+    struct cs_profile bare = h200;
+    bare.l2 = 1;
+    CHECK_NEAR(cs_cost_of(planned(&problem, &images, 0), &bare).moved, untiled.moved + 7 * filter);
+}
+
+/* Two lanes gain what they overlap and no more; with nothing to overlap they only cost. */
+static void lanes_overlap(void)
+{
+    struct cs_problem problem = same(8, 256, 1, 128, 128, 256);
+    struct cs_tiling one = tiles_of(CS_AXIS_N, 1, 1), two = tiles_of(CS_AXIS_N, 1, 2);
+    struct cs_profile bare = h200;
+    bare.l2 = 1;
+    struct cs_cost alone = cs_cost_with(planned(&problem, &one, 1), &bare, &ideal);
+    struct cs_cost beside = cs_cost_with(planned(&problem, &two, 1), &bare, &ideal);
+    CHECK(beside.seconds < alone.seconds);
+    CHECK(beside.seconds >= alone.seconds / 2 && beside.seconds >= alone.memory);
+    struct cs_coefficients apart = ideal;
+    apart.overlap = 0;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &two, 1), &bare, &apart).seconds, alone.seconds);
+    apart.lane_us = 7;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &two, 1), &bare, &apart).seconds,
+               alone.seconds + 7e-6);
+    apart.overlap = 0.5;
+    CHECK_NEAR(cs_cost_with(planned(&problem, &two, 1), &bare, &apart).seconds,
+               (alone.seconds + beside.seconds) / 2 + 7e-6);
+}
+
+/* What is not known is a typical card's; GeForce cards have half of the tensor cores' rate. */
+static void unknown_is_typical(void)
+{
+    struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
+    const struct cs_plan *plan = planned(&problem, &whole, 1);
+    struct cs_profile none = {.capability = 0}, volta = {.capability = 700};
+    CHECK_NEAR(cs_cost_of(plan, &none).seconds, cs_cost_of(plan, &volta).seconds);
+    struct cs_profile later = {.capability = 1210}, latest = {.capability = 1200};
+    CHECK_NEAR(cs_cost_of(plan, &later).seconds, cs_cost_of(plan, &latest).seconds);
+    struct cs_profile full = h200, half = h200;
+    full.l2 = half.l2 = 1;
+    half.bus_width = 0; /* 5120 bits are usual */
+    CHECK_NEAR(cs_cost_of(plan, &half).memory, cs_cost_of(plan, &full).memory * 6144 / 5120);
+    struct cs_profile ada = {.capability = 890, .name = "NVIDIA L40S"}, game = ada;
+    strcpy(game.name, "NVIDIA GeForce RTX 4090");
+    CHECK_NEAR(cs_cost_of(plan, &game).arithmetic, 2 * cs_cost_of(plan, &ada).arithmetic);
+}
+
+static bool sane(const struct cs_cost *cost)
+{
+    return isfinite(cost->seconds) && cost->seconds > 0 && isfinite(cost->memory) &&
+           isfinite(cost->arithmetic) && cost->moved > 0 && cost->cached >= 0;
+}
+
+static struct cs_profile random_profile(struct rng *rng)
+{
+    static const int capabilities[] = {0, 610, 700, 750, 800, 860, 890, 900, 1000, 1030, 1200};
+    return (struct cs_profile){.capability = capabilities[rng_between(rng, 0, 10)],
+                               .multiprocessors = rng_between(rng, 1, 200),
+                               .clock = rng_between(rng, 500000, 3000000),
+                               .memory_clock = rng_between(rng, 500000, 15000000),
+                               .bus_width = rng_between(rng, 64, 8192),
+                               .l2 = rng_magnitude(rng, 27)};
+}
+
+/* A better device is never slower, a larger workspace never faster (but for f32, where it tells the
+ * engines apart). */
+static void monotone(void)
+{
+    struct rng rng = {SEED};
+    for (int i = 0; i < ROUNDS; i++) {
+        static struct cs_plan plan;
+        struct cs_problem problem =
+            random_towards(&rng, (enum cs_direction)rng_between(&rng, 0, 2));
+        enum cs_axis axis = (enum cs_axis)rng_between(&rng, CS_AXIS_NONE, CS_AXIS_C);
+        struct cs_tiling tiling =
+            tiles_of(axis, rng_between(&rng, 1, 40), (int)rng_between(&rng, 1, 4));
+        if (cs_plan_cut(&problem, &tiling, &plan) != CS_OK)
+            continue;
+        for (int64_t k = 0; k < plan.kinds; k++)
+            plan.kind[k].workspace = rng_between(&rng, 0, 2) ? rng_magnitude(&rng, 30) : 0;
+        struct cs_profile profile = random_profile(&rng), better = profile;
+        double before = cs_cost_of(&plan, &profile).seconds;
+        int64_t *quantity[] = {&better.clock, &better.memory_clock, &better.bus_width, &better.l2,
+                               &better.multiprocessors};
+        int64_t *more = quantity[rng_between(&rng, 0, 4)];
+        *more += rng_magnitude(&rng, 20);
+        CHECK(cs_cost_of(&plan, &better).seconds <= before * (1 + 1e-12));
+        plan.kind[rng_between(&rng, 0, plan.kinds - 1)].workspace += rng_magnitude(&rng, 28);
+        CHECK(cs_cost_of(&plan, &profile).seconds >= before * (1 - 1e-12));
+    }
+}
+
+/* More work of any sort takes longer: more images, channels, rows, taps. */
+static void more_work_takes_longer(void)
+{
+    struct cs_problem least = same(2, 64, 1, 128, 128, 64);
+    double seconds = cs_cost_of(planned(&least, &whole, 1), &h200).seconds;
+    const struct cs_problem more[] = {same(3, 64, 1, 128, 128, 64), same(2, 96, 1, 128, 128, 64),
+                                      same(2, 64, 1, 160, 128, 64), same(2, 64, 1, 128, 200, 64),
+                                      same(2, 64, 1, 128, 128, 96), same(2, 64, 2, 128, 128, 64)};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        CHECK(cs_cost_of(planned(&more[i], &whole, 1), &h200).seconds > seconds);
+}
+
+/* Extents beyond anything, workspaces to the last byte, rows of devices that do not exist. */
+static void nothing_overflows(void)
+{
+    struct rng rng = {SEED};
+    for (int i = 0; i < ROUNDS; i++) {
+        static struct cs_plan plan;
+        struct cs_problem problem =
+            rng_between(&rng, 0, 1) ? random_large(&rng) : random_small(&rng);
+        if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, &whole, &plan) != CS_OK)
+            continue;
+        plan.kind[0].workspace = rng_between(&rng, 0, 1) ? INT64_MAX : 0;
+        struct cs_profile profile = random_profile(&rng);
+        if (rng_between(&rng, 0, 1))
+            profile.multiprocessors = profile.clock = profile.l2 = INT64_MAX;
+        struct cs_cost cost = cs_cost_of(&plan, &profile);
+        CHECK(sane(&cost));
+    }
+}
+
+/* Every default lies within its own bounds, which a fit keeps. */
+static void defaults_within_bounds(void)
+{
+#define CS_COST(name, value, least, most, unit, meaning)                                           \
+    CHECK(cs_cost_defaults.name >= (least) && cs_cost_defaults.name <= (most));                    \
+    CHECK(strlen(meaning) > 10);
+#include "decide/cost.def"
+#undef CS_COST
+}
+
+int main(void)
+{
+    TEST(known_convolution);
+    TEST(nothing_converted);
+    TEST(split_sums);
+    TEST(operands_moved);
+    TEST(f32_rates);
+    TEST(tiles_in_cache_are_faster);
+    TEST(filter_read_again);
+    TEST(lanes_overlap);
+    TEST(unknown_is_typical);
+    TEST(monotone);
+    TEST(more_work_takes_longer);
+    TEST(nothing_overflows);
+    TEST(defaults_within_bounds);
+    return REPORT();
+}
