@@ -25,18 +25,22 @@ void cs_budget_init(struct cs_budget *budget, int64_t total, uint64_t program)
 /* --- what is remembered ------------------------------------------------------------------------
  */
 
-/* A program's sites on one model of device (0: not known): what it has run elsewhere or under other
- * options needs nothing here. The second part is the site's own. */
+/* A program's sites on one model of device (0: not known): what it has run elsewhere needs nothing
+ * here. The second part is the site's own; rules may give each other limits. */
 static struct cs_store_key key_of(const struct cs_budget *budget, const struct cs_request *request,
                                   const struct cs_limits *limits, const struct cs_vendor *vendor)
 {
-    struct cs_key site;
+    struct cs_key key;
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
-    const int64_t words[] = {
-        FORMAT, (int64_t)budget->program, model, limits->workspace, limits->lanes, limits->lent};
-    cs_key_make(&request->problem, &request->engine, request->wanted, 0, 0, &site);
-    return (struct cs_store_key){{cs_store_key(words, sizeof words / sizeof *words).part[0],
-                                  cs_store_key(site.word, site.words).part[1]}};
+    const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
+    int64_t word[CS_KEY_WORDS + 3];
+    cs_key_make(&request->problem, &request->engine, request->wanted, limits->workspace, 0, &key);
+    memcpy(word, key.word, (size_t)key.words * sizeof *word);
+    word[key.words] = limits->threshold;
+    word[key.words + 1] = limits->lanes;
+    word[key.words + 2] = limits->lent;
+    return (struct cs_store_key){{cs_store_key(whose, sizeof whose / sizeof *whose).part[0],
+                                  cs_store_key(word, key.words + 3).part[1]}};
 }
 
 static void write_offers(struct cs_store *store, struct cs_store_key key,

@@ -23,7 +23,7 @@ struct cs_budget {
     pthread_mutex_t lock;
     int64_t total;    /* bytes */
     int64_t left;     /* not given away; less than 0 if even the least of all sites is too much */
-    uint64_t program; /* a number for it */
+    uint64_t program; /* a number for it and for the options that it runs under */
     bool begun;       /* what is remembered has been divided */
     bool told;        /* that the total is too small */
     int shares;

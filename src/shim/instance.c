@@ -187,12 +187,20 @@ static void configure(struct cs *cs)
                            .lent = cs->config.backing == CS_BACKING_OWN};
 }
 
+/* The program under these options: under others its sites ask for other sizes. */
+static uint64_t budget_program(const struct cs *cs)
+{
+    const int64_t words[] = {(int64_t)cs_program_number(), cs->limits.workspace,
+                             cs->limits.threshold, cs->limits.lanes, cs->limits.lent};
+    return cs_store_key(words, sizeof words / sizeof *words).part[0];
+}
+
 static void provide(struct cs *cs)
 {
     char place[CS_STORE_PATH];
     cs_store_place(place);
     cs_store_init(&cs->store, place);
-    cs_budget_init(&cs->budget, budget_total(&cs->config), cs_program_number());
+    cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(cs));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

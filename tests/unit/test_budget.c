@@ -335,6 +335,28 @@ static void what_is_the_same(void)
     CHECK(!knows(total, PROGRAM, &limits, &request));
 }
 
+/* Rules give sites of one program other limits: all of them are known to a later run. */
+static void other_limits(void)
+{
+    struct rng rng = {SEED};
+    struct process process;
+    struct cs_limits other = limits;
+    const struct cs_vendor vendor = vendor_of(&fake);
+    make_sites(&rng);
+    unlink(path);
+    other.workspace /= 2;
+    for (int run = 0; run < 2; run++) {
+        start(&process, sum_of(false), PROGRAM);
+        for (int i = 0; i < SITES; i++) {
+            fake.calls = 0;
+            cs_budget_limit(&process.budget, &process.store, &request_of[i], policy(),
+                            i % 2 ? &other : &limits, &vendor);
+            CHECK_INT(fake.calls == 0, run == 1);
+        }
+        end(&process);
+    }
+}
+
 /* What was run on another device takes nothing of the total on this one. */
 static void another_device(void)
 {
@@ -448,6 +470,7 @@ int main(void)
     TEST(too_small);
     TEST(a_new_site);
     TEST(what_is_the_same);
+    TEST(other_limits);
     TEST(another_device);
     TEST(strange_records);
     TEST(threads_get_one_answer);
