@@ -61,10 +61,9 @@ static void usage_of(const struct cs_cli_command *command)
 {
     puts(".nf");
     for (const char *line = command->usage; *line;) {
-        size_t length = strcspn(line, "\n");
         char usage[512];
         line += strspn(line, " ");
-        length = strcspn(line, "\n");
+        size_t length = strcspn(line, "\n");
         snprintf(usage, sizeof usage, "%.*s", (int)length, line);
         text(usage);
         putchar('\n');
