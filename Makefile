@@ -82,6 +82,10 @@ $(B)/flags: FORCE
 $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
 
+# What --help and the manual page call allowed.
+$(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
+	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
+
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
@@ -110,13 +114,15 @@ $(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
 
 # The manual pages come from the tables of the commands, so that they are linked in.
 $(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
-	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -MMD -MP -c -o $@ $<
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 $(man): $(B)/gen-man
 	$(call say,GEN)mkdir -p $(@D); $(B)/gen-man $(basename $(@F)) > $@
 
-$(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
+$(call objects,$(pure)): INCLUDES := $(PURE)
+$(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
+$(call objects,src/cli/run.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)

@@ -1,7 +1,8 @@
 /* Prints the manual pages from the tables that --help, the parser of options and the checks of the
  * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
 #include "cli/cli.h"
-#include "convshim/status.h"
+#include "convshim/policy.h"
+#include "policy_names.h"
 #include "shim/instance.h"
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +62,9 @@ static void usage_of(const struct cs_cli_command *command)
 {
     puts(".nf");
     for (const char *line = command->usage; *line;) {
-        size_t length = strcspn(line, "\n");
         char usage[512];
         line += strspn(line, " ");
-        length = strcspn(line, "\n");
+        size_t length = strcspn(line, "\n");
         snprintf(usage, sizeof usage, "%.*s", (int)length, line);
         text(usage);
         putchar('\n');
@@ -167,9 +167,47 @@ static void print_options(void)
         }
         in = rows[i].section;
         snprintf(name, sizeof name, "%s =", rows[i].name);
-        snprintf(help, sizeof help, "%s Allowed: %s.", rows[i].help, rows[i].allowed);
+        snprintf(help, sizeof help, "%s Allowed: %s.", rows[i].help,
+                 *rows[i].allowed ? rows[i].allowed : CS_POLICY_NAMES);
         term(name, *rows[i].value ? rows[i].value : NULL, help);
     }
+}
+
+/* What a rule's key is written like. */
+static void rule_key(const char *name, const char *allowed, const char *about)
+{
+    char help[1024];
+    snprintf(help, sizeof help, "%s%s%s%s", about, *allowed ? " Allowed: " : "", allowed,
+             *allowed ? "." : "");
+    term(name, NULL, help);
+}
+
+static void print_rules(void)
+{
+    puts(".SH RULES");
+    paragraphs(
+        "A section [rule NAME] sets other values for some convolutions, or leaves them alone. All "
+        "keys "
+        "that it has must match; of several rules the first that matches is the only one that "
+        "counts. "
+        "In CONVSHIM_CONFIG a key is written rule.NAME.KEY. A rule with a fault in it is dropped "
+        "as a "
+        "whole, with a line for each fault. \"convshim config --explain SHAPE\" says which rule "
+        "applies.\n\nKeys that match:");
+#define CS_RULE_WHEN(name, type, allowed, help) rule_key(#name, allowed, help);
+#define CS_RULE_SET(name, type, allowed, help)
+#include "convshim/rules.def"
+    puts(".PP\nKeys that set:");
+#define CS_RULE_WHEN(name, type, allowed, help)
+#define CS_RULE_SET(name, type, allowed, help) rule_key(#name, allowed, help);
+#include "convshim/rules.def"
+}
+
+static void list_policies(void)
+{
+    puts(".SH POLICIES");
+    for (int i = 0; cs_policies[i]; i++)
+        term(cs_policies[i]->name, NULL, cs_policies[i]->summary);
 }
 
 static void print_ini_page(void)
@@ -192,8 +230,11 @@ static void print_ini_page(void)
         "looks "
         "for mistakes. The default of each option is given here.");
     print_options();
+    list_policies();
+    print_rules();
     puts(".SH EXAMPLE\n.nf");
-    text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n");
+    text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
+         "[rule large images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }
 

@@ -23,7 +23,7 @@ static const char *file_of(const char *path)
 }
 
 static struct cs_examined *add_subject(struct cs_doctor *doctor, const char *title,
-                                      const struct cs_package *package)
+                                       const struct cs_package *package)
 {
     struct cs_examined *grown = reallocarray(doctor->subject, doctor->subjects + 1, sizeof *grown);
     if (!grown) {

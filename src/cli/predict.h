@@ -19,7 +19,7 @@ struct cs_predict_options {
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
     bool estimate;
-    struct cs_config config; /* of it: workspace, policy, tiles, lanes */
+    struct cs_config config; /* of it: workspace, threshold, policy, min_saving, tiles, lanes */
     int64_t fits;            /* bytes; 0: not asked */
     bool engines;
     enum cs_format format;
@@ -33,7 +33,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
 /* Everything that was found out. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
-    const struct cs_card *profile;
+    const struct cs_card *card;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
     struct cs_asker *asker;                 /* for further questions; NULL: by the rule of thumb */

@@ -19,7 +19,7 @@ static void print_head(const struct cs_predict_results *results)
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
     printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
-           results->profile->title, results->vendor);
+           results->card->title, results->vendor);
     if (results->prediction->status == CS_OK && !results->options->estimate)
         printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index, modes[offer->mode],
                offer->tensor_cores ? ", tensor cores" : "");
@@ -86,6 +86,14 @@ static void print_driverless(const struct cs_predict_results *results)
              "run time.");
 }
 
+static void print_time(const struct cs_prediction *prediction)
+{
+    if (prediction->time_ratio > 0)
+        printf(
+            "\nForetold time of the tiles: %.2f times that of the whole (a model, not measured).\n",
+            prediction->time_ratio);
+}
+
 void cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
@@ -97,6 +105,7 @@ void cs_predict_print_one(const struct cs_predict_results *results)
         return;
     }
     print_numbers(results);
+    print_time(prediction);
     if (results->asker && prediction->offer.workspace > 0) {
         cs_explain(&results->layers->layer->problem, prediction, results->asker, first, second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");

@@ -33,6 +33,8 @@ struct cs_prediction {
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim tells */
     int64_t halo;       /* bytes of x and y that tiles read again */
+    double time_ratio;  /* of a rewritten call to the call as it is, by decide/cost.h; 0: not known,
+                           or  not rewritten */
 };
 
 /* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,

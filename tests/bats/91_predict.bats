@@ -17,7 +17,7 @@ load predict
     "$COMMAND" predict --help >help.out
     while read -r name; do
         expect_line help.out "^  --$name( |\$)"
-    done < <(sed -nE 's/^CS_CLI_OPTION\([A-Z]+, "([a-z]+)".*/\1/p' "$ROOT/src/cli/predict_options.def")
+    done < <(sed -nE 's/^CS_CLI_OPTION\([A-Z_]+, "([a-z-]+)".*/\1/p' "$ROOT/src/cli/predict_options.def")
     expect_true "options" "$(grep -c '^  --' help.out) > 20"
 }
 
@@ -43,6 +43,7 @@ load predict
     expect_predicted 0 "${SPIKE[@]}"
     expect_line predict.out 'as much as a copy of input, filter and output'
     expect_line predict.out 'for the conversion to channels-last \(without: [0-9]+ B\)'
+    expect_line predict.out 'Foretold time of the tiles: 1\.[0-9]+ times'
 }
 
 @test "channels that are no multiple of eight are padded, and that is what the explanation says" {
@@ -88,6 +89,10 @@ load predict
     expect_equal "tiles" "$(column tiles)" 8
     expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
     expect_equal "reason" "$(column reason)" "workspace within the limit"
+    expect_empty predict.err
+    for policy in budget measure; do
+        [ ! -e "$ROOT/policies/$policy.c" ] || { predict "${SPIKE[@]}" --policy "$policy" && expect_line predict.err "policy $policy"; }
+    done
     for policy in "$ROOT"/policies/*.c; do
         expect_predicted 0 "${SPIKE[@]}" --policy "$(basename "$policy" .c)" --format csv
     done

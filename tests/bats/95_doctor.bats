@@ -385,6 +385,23 @@ torch_with()
     expect_finding ok cache "XLA's caches: none"
 }
 
+@test "damaged libraries: cut anywhere, bytes changed, no crash" {
+    local size i
+    size=$(stat -c %s "$CLIENTS/libwork.so")
+    for i in 0 1 15 16 63 64 65 120 500 4096 $((size / 2)) $((size - 1)); do
+        head -c "$i" "$CLIENTS/libwork.so" >cut.so
+        doctor 2 --library cut.so
+        expect_finding fatal library '.*/cut\.so: '
+    done
+    for i in {1..40}; do
+        cp "$CLIENTS/libwork.so" changed.so
+        # Headers, tables of segments, dynamic section: what is read first.
+        printf '\xff\xff\xff\x7f' | dd of=changed.so bs=1 seek=$((16 + i * 13)) conv=notrunc 2>/dev/null
+        doctor 2 --library changed.so
+        expect_finding fatal library '.*/changed\.so: '
+    done
+}
+
 # captured PROFILE: what doctor says of the simulated card of that profile, in captured.json.
 captured()
 {

@@ -55,9 +55,17 @@ commands()
 }
 
 @test "every option of the ini file stands in its page with its default, and the other way round" {
-    sed -nE 's/^;([a-z_]+ =.*)/\1/p' "$ROOT/conf/convshim.ini" >wanted
+    sed '/^;\[rule/,$d' "$ROOT/conf/convshim.ini" | sed -nE 's/^;([a-z_]+ =.*)/\1/p' >wanted
     section "$PAGES/convshim.ini.5" '^\.SH OPTIONS' | terms /dev/stdin | diff wanted - >difference.out || fail "they differ"
     expect_true "options" "$(wc -l <wanted) > 10"
+}
+
+@test "every key of a rule and every policy stands in the page of the ini file, and the other way round" {
+    sed -nE 's/^CS_RULE_(WHEN|SET)\(([a-z]+), .*/\2/p' "$ROOT/include/convshim/rules.def" >wanted
+    section "$PAGES/convshim.ini.5" '^\.SH RULES' | terms /dev/stdin | diff wanted - >difference.out || fail "other keys"
+    expect_true "keys" "$(wc -l <wanted) > 10"
+    basename -s .c "$ROOT"/policies/*.c >wanted
+    section "$PAGES/convshim.ini.5" '^\.SH POLICIES' | terms /dev/stdin | diff wanted - >difference.out || fail "other policies"
 }
 
 @test "every check of the doctor stands in the page" {

@@ -114,7 +114,10 @@ def known_coefficients_are_found():
         done, text = fit(folder, results)
         assert done.returncode == 0, done.stderr
     found = values(text)
-    same(set(found), set(TRUTH))
+    # What no measurement tells, since every tile ran the client's own engine, stays as it was.
+    untold = {"other_knobs", "other_engine"}
+    same(set(found), set(TRUTH) | untold)
+    same({name: found[name] for name in untold}, {name: defaults()[name] for name in untold})
     for name, wanted in TRUTH.items():
         assert abs(found[name] - wanted) <= 0.02 * wanted, f"{name}: {found[name]}, not {wanted}\n{done.stdout}"
     assert "NVIDIA GeForce RTX 4090, NVIDIA H200" in text, text
