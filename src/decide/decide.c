@@ -2,13 +2,14 @@
 
 #include "base/checked.h"
 #include "decide/search.h"
+#include "decide/stage.h"
 
 enum {
     LIFEBOAT_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
     COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - LIFEBOAT_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_STAGED_ASKS - LIFEBOAT_ASKS
 };
 
 static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
@@ -90,6 +91,37 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     search->asks_left = 1;
     vendor->allow(vendor->ctx, search->latitude);
     return cs_search_probe(search, &whole, &probed, &bytes);
+}
+
+/* Staged tilings, with what the client chose. */
+static enum cs_status list_staged(struct cs_search *search)
+{
+    const struct cs_vendor *vendor = search->vendor;
+    if (vendor->compiles)
+        return CS_OK;
+    search->latitude = CS_CLIENTS_KNOBS;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left += CS_STAGED_ASKS;
+    search->asks_kept = 1;
+    if (vendor->allow)
+        vendor->allow(vendor->ctx, search->latitude);
+    return list_tilings(search, 0);
+}
+
+/* Huge tensors: whatever engine the tiles choose, packed. */
+static enum cs_status list_huge(struct cs_search *search)
+{
+    const struct cs_vendor *vendor = search->vendor;
+    if (!vendor->allow)
+        return CS_OK;
+    search->latitude = CS_TILES_OWN;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left = MOST_ASKS;
+    search->asks_kept = PRODUCT_ASKS;
+    vendor->allow(vendor->ctx, search->latitude);
+    return list_tilings(search, 0);
 }
 
 static const struct cs_candidate *
@@ -196,6 +228,19 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     return list_tilings(search, tiles);
 }
 
+/* Everything that is looked for until one tiling is found. */
+static enum cs_status list_all(struct cs_search *search, int64_t tiles,
+                               const struct cs_limits *limits)
+{
+    enum cs_status status = list_lanes(search, tiles, limits);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0)
+        status = list_elsewhere(search);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0 &&
+        limits->staging == CS_STAGING_AUTO)
+        status = list_staged(search);
+    return status;
+}
+
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
  * device where a tile alone does not. They are worth a look where each has not more than a quarter
  * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
@@ -243,23 +288,31 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_vendor *vendor)
 {
     int64_t tiles = policy->tiles(limits);
-    if (within_threshold(wanted, tiles, limits))
+    bool huge = tiles == 0 && cs_stage_is_huge(problem, limits->huge);
+    if (!huge && within_threshold(wanted, tiles, limits))
         return leave(CS_REASON_SMALL, wanted, 0);
 
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
         .wanted = wanted,
-        .limit = most_scratch(tiles, wanted, limits),
+        .limit = huge ? limits->workspace : most_scratch(tiles, wanted, limits),
+        .staged = limits->staging == CS_STAGING_ALWAYS,
     };
-    list_untiled(&search, wanted);
-    enum cs_status status = list_lanes(&search, tiles, limits);
-    if (status == CS_OK && search.candidates == 1 && tiles == 0)
-        status = list_elsewhere(&search);
+    list_untiled(&search, huge ? INT64_MAX : wanted);
+    enum cs_status status = huge ? list_huge(&search) : list_all(&search, tiles, limits);
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
     const struct cs_candidate *best = pick(&search, policy, limits);
+    if (best && tiles == 0 && limits->staging == CS_STAGING_AUTO &&
+        cs_stage_may_gain(&search, best)) {
+        const struct cs_candidate views = *best;
+        if (cs_stage_list(&search, &views) != CS_OK)
+            return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+        best = pick(&search, policy, limits);
+        search.staged = best->tiling.staged;
+    }
     if (best && may_gain(&search, best, tiles, limits)) {
         const struct cs_candidate alone = *best;
         if (list_beside(&search, &alone) != CS_OK)

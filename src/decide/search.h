@@ -20,6 +20,7 @@ struct cs_search {
     int64_t answered;          /* those that were not refused */
     enum cs_latitude latitude; /* of the asks */
     int lanes;                 /* of the tilings that are looked for; 0 is 1 */
+    bool staged;               /* the tilings that are looked for */
     bool overflowed;           /* some cut left 64 bits */
     struct cs_plan plan;       /* the cut under examination */
     int candidates;

@@ -140,7 +140,8 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
 bool cs_flow_small(const struct cs *cs, int64_t wanted)
 {
     int64_t threshold = cs->limits.threshold;
-    return threshold > 0 && wanted <= threshold && wanted <= cs->limits.workspace;
+    return threshold > 0 && wanted <= threshold && wanted <= cs->limits.workspace &&
+           cs->limits.huge == 0;
 }
 
 int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,

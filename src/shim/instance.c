@@ -127,6 +127,8 @@ static void configure(struct cs *cs)
         .threshold = cs->config.threshold == CS_CONFIG_AUTO ? workspace : cs->config.threshold,
         .tiles = cs->config.tiles,
         .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
+        .staging = (enum cs_staging)cs->config.staged,
+        .huge = cs->config.huge,
         .lent = cs->config.backing == CS_BACKING_OWN};
 }
 

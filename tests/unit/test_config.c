@@ -191,7 +191,8 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, tiles, lanes, backing, arena, interleave, log, log_file, "      \
+    "workspace, threshold, policy, tiles, lanes, staged, huge, backing, arena, interleave, log, "  \
+    "log_file, "                                                                                   \
     "summary, interleave.budget, interleave.timeout"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
