@@ -7,6 +7,13 @@
 
 #include "convshim/plan.h"
 
+/* Whether tiles may have packed copies of what cuts leave in pieces; see plan.h. */
+enum cs_staging {
+    CS_STAGING_AUTO, /* where nothing else fits, or where it takes far fewer tiles */
+    CS_STAGING_NEVER,
+    CS_STAGING_ALWAYS
+};
+
 /* What the user allows. */
 struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
@@ -15,8 +22,11 @@ struct cs_limits {
     int64_t
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
     int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
-    bool lent;      /* scratch is the library's own: callers are told what the lifeboat needs */
-    bool brought;   /* workspace is what the caller has brought: then no policy goes beyond it */
+    enum cs_staging staging;
+    int64_t huge; /* elements from whose span on a tensor leaves cuDNN no engine but the plain one:
+                     then tiles may choose their own; 0: leave such calls alone */
+    bool lent;    /* scratch is the library's own: callers are told what the lifeboat needs */
+    bool brought; /* workspace is what the caller has brought: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
@@ -26,6 +36,7 @@ struct cs_candidate {
     int64_t kinds;           /* different tiles: execution plans to build */
     int64_t workspace;       /* bytes on all lanes */
     int64_t halo;            /* bytes of x and y read again */
+    int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t wanted;          /* bytes that the untiled call wants */
     double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
                                 predict or the device is not known */

@@ -165,8 +165,8 @@ static void fill_row(struct row *row, const struct cs_site_facts *facts)
         if (facts->tiling.lanes > 1)
             snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
         if (facts->tiling.axis[0] != CS_AXIS_NONE)
-            snprintf(tiling, sizeof tiling, "%s x %lld%s", cs_tiling_name(&facts->tiling),
-                     (long long)facts->tiles, lanes);
+            snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_tiling_name(&facts->tiling),
+                     (long long)facts->tiles, facts->tiling.staged ? " packed" : "", lanes);
         snprintf(row->tiles, sizeof row->tiles, possible ? "(%s possible)" : "%s", tiling);
     } else {
         snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
@@ -378,9 +378,9 @@ static void append_workspace(struct text *text, const struct cs_account *account
     int64_t wanted_max = account->wanted_max, told_max = account->told_max;
     cs_size_text(wanted, wanted_max);
     cs_size_text(told, told_max);
-    cs_size_text(saved, wanted_max - told_max);
+    cs_size_text(saved, wanted_max > told_max ? wanted_max - told_max : 0);
     cs_size_text(most, limit);
-    if (wanted_max == 0)
+    if (wanted_max == 0 && told_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",

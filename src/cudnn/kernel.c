@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 enum {
+    PLAIN = 0,    /* the engine that takes everything */
     RESULTS = 12, /* of the heuristics, looked at where the client's engine does not take a tile */
     FALLBACKS = 3 /* looked at for a lifeboat: those behind engine 0 may have to be compiled */
 };
@@ -135,6 +136,44 @@ static enum cs_status build_near(const struct cs_maker *maker, const struct cs_p
     return status;
 }
 
+/* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nobody tells
+ * whether the client allows that. */
+static bool may_stand_in(const struct cs_maker *maker, cudnnBackendDescriptor_t configuration)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_notes notes = cs_parts_notes(&bench, configuration);
+    int64_t index = cs_parts_index(&bench, configuration);
+    unsigned exact =
+        maker->problem.tensor[CS_X].dtype == CS_F32 ? 0 : 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    unsigned native =
+        maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    cs_bench_clear(&bench);
+    return bench.status == CUDNN_STATUS_SUCCESS && index != PLAIN &&
+           (notes.numerical & ~(maker->notes.numerical | exact)) == 0 &&
+           (notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) == 0 &&
+           (notes.behaviour & native) == native;
+}
+
+/* The heuristics' first choice for the tile that may stand in for the plain engine. */
+static enum cs_status build_own(const struct cs_maker *maker, const struct cs_problem *problem,
+                                void **kernel_p, int64_t *workspace_p)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[RESULTS];
+    enum cs_status status = CS_REFUSED;
+    if (maker->engine.index != PLAIN)
+        return CS_REFUSED;
+    int results = cs_parts_heuristics(&bench, &maker->target, problem, CUDNN_HEUR_MODE_A,
+                                      configuration, RESULTS);
+    for (int i = 0; i < results && status == CS_REFUSED; i++) {
+        struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        if (may_stand_in(maker, configuration[i]))
+            status = finish(&own, &maker->target, configuration[i], kernel_p, workspace_p);
+    }
+    cs_bench_clear(&bench);
+    return status;
+}
+
 static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
                             void **kernel_p, int64_t *workspace_p)
 {
@@ -145,6 +184,8 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs
         return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
     case CS_ENGINE_ALIKE:
         return build_least(maker, problem, kernel_p, workspace_p);
+    case CS_TILES_OWN:
+        return build_own(maker, problem, kernel_p, workspace_p);
     default:
         return build_near(maker, problem, kernel_p, workspace_p);
     }
@@ -184,7 +225,7 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
                                      int64_t *workspace_p)
 {
     const struct cs_maker *maker = ctx;
-    static const struct cs_engine engine = {.index = 0};
+    static const struct cs_engine engine = {.index = PLAIN};
     void *kernel;
     int64_t workspace;
     enum cs_status status =

@@ -264,6 +264,16 @@ int cs_parts_heuristics(struct cs_bench *bench, const struct cs_target *target,
     return results < capacity ? (int)results : capacity;
 }
 
+int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configuration)
+{
+    int64_t index = -1;
+    cudnnBackendDescriptor_t engine = cs_bench_make(bench, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cs_bench_get(bench, configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                 1, &engine);
+    cs_bench_get(bench, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+    return index;
+}
+
 struct cs_notes cs_parts_notes(struct cs_bench *bench, cudnnBackendDescriptor_t configuration)
 {
     cudnnBackendNumericalNote_t numerical[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];

@@ -38,6 +38,9 @@ cudnnBackendDescriptor_t cs_parts_plan(struct cs_bench *bench, const struct cs_t
 /* The workspace that a finalized plan asks for, in bytes. */
 int64_t cs_parts_workspace(struct cs_bench *bench, cudnnBackendDescriptor_t plan);
 
+/* The global index of a configuration's engine. */
+int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configuration);
+
 /* The notes of a configuration's engine, a bit each. */
 struct cs_notes {
     unsigned numerical; /* 1 << cudnnBackendNumericalNote_t */

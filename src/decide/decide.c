@@ -3,13 +3,15 @@
 #include "base/checked.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
+#include "decide/stage.h"
 
 enum {
     LIFEBOAT_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
     COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - LIFEBOAT_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
+                LIFEBOAT_ASKS
 };
 
 static int64_t threshold_of(const struct cs_limits *limits)
@@ -112,6 +114,32 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     return cs_search_probe(search, &whole, &probed, &bytes);
 }
 
+/* Staged tilings, with what the client chose. */
+static enum cs_status list_staged(struct cs_search *search)
+{
+    if (search->vendor->compiles)
+        return CS_OK;
+    search->latitude = CS_CLIENTS_KNOBS;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left += CS_STAGED_ASKS;
+    search->asks_kept = 1;
+    return list_tilings(search, 0);
+}
+
+/* Huge tensors: whatever engine the tiles choose, packed. */
+static enum cs_status list_huge(struct cs_search *search)
+{
+    if (search->vendor->rigid)
+        return CS_OK;
+    search->latitude = CS_TILES_OWN;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left = MOST_ASKS;
+    search->asks_kept = PRODUCT_ASKS;
+    return list_tilings(search, 0);
+}
+
 static enum cs_reason reason_untiled(const struct cs_search *search,
                                      const struct cs_candidate *best, int64_t wanted,
                                      const struct cs_limits *limits)
@@ -206,6 +234,19 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     return list_tilings(search, tiles);
 }
 
+/* Everything that is looked for until one tiling is found. */
+static enum cs_status list_all(struct cs_search *search, int64_t tiles,
+                               const struct cs_limits *limits)
+{
+    enum cs_status status = list_lanes(search, tiles, limits);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0)
+        status = list_elsewhere(search);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0 &&
+        limits->staging == CS_STAGING_AUTO)
+        status = list_staged(search);
+    return status;
+}
+
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
  * device where a tile alone does not. They are worth a look where each has not more than a quarter
  * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
@@ -248,6 +289,21 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
+/* Packed copies beside the views that were picked, where views look wasteful. */
+static enum cs_status look_at_staged(struct cs_search *search, const struct cs_policy *policy,
+                                     const struct cs_limits *limits,
+                                     const struct cs_candidate **best_p)
+{
+    const struct cs_candidate *best = *best_p;
+    if (!best || limits->staging != CS_STAGING_AUTO || !cs_stage_may_gain(search, best))
+        return CS_OK;
+    const struct cs_candidate views = *best;
+    enum cs_status status = cs_stage_list(search, &views);
+    *best_p = best = cs_explore_best(search, policy, limits);
+    search->staged = best->tiling.staged;
+    return status;
+}
+
 /* Picks, and looks beyond the fewest tiles where the policy or its pick asks for it. */
 static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
@@ -255,9 +311,12 @@ static enum cs_status pick(struct cs_search *search, const struct cs_policy *pol
     const struct cs_candidate *best = cs_explore_best(search, policy, limits);
     int listed = search->candidates;
     enum cs_status status = CS_OK;
-    if (policy->predicts && tiles == 0 && !search->vendor->compiles) {
+    if (tiles == 0)
+        status = look_at_staged(search, policy, limits, &best);
+    if (status == CS_OK && policy->predicts && tiles == 0 && !search->vendor->compiles) {
         status = cs_explore(search, policy, limits);
-    } else if (!policy->predicts && best && may_gain(search, best, tiles, limits)) {
+    } else if (status == CS_OK && !policy->predicts && best &&
+               may_gain(search, best, tiles, limits)) {
         const struct cs_candidate alone = *best;
         status = list_beside(search, &alone);
     }
@@ -271,7 +330,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
                                     const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
-    if (within_threshold(wanted, tiles, limits))
+    bool huge = tiles == 0 && cs_stage_is_huge(problem, limits->huge);
+    if (!huge && within_threshold(wanted, tiles, limits))
         return leave(CS_REASON_SMALL, wanted, 0);
 
     struct cs_search search = {
@@ -279,13 +339,12 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
         .vendor = vendor,
         .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
-        .limit = most_scratch(tiles, wanted, limits),
+        .limit = huge ? limits->workspace : most_scratch(tiles, wanted, limits),
+        .staged = limits->staging == CS_STAGING_ALWAYS,
         .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
-    list_untiled(&search, wanted);
-    enum cs_status status = list_lanes(&search, tiles, limits);
-    if (status == CS_OK && search.candidates == 1 && tiles == 0)
-        status = list_elsewhere(&search);
+    list_untiled(&search, huge ? INT64_MAX : wanted);
+    enum cs_status status = huge ? list_huge(&search) : list_all(&search, tiles, limits);
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 

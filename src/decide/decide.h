@@ -27,11 +27,13 @@ struct cs_decision {
  * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
  * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
- * `wanted` is ever taken. */
+ * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
+ * told as much as limits->workspace. */
 enum {
-    CS_MAX_ASKS = 108,
+    CS_MAX_ASKS = 132,
     CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
     CS_LANE_ASKS = 24,     /* for another number of lanes */
+    CS_STAGED_ASKS = 24,   /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12   /* for policies that explore */
 };
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,

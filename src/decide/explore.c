@@ -137,7 +137,8 @@ static bool even_cut(const struct cs_search *search, enum cs_axis axis, int64_t 
     *tiling = (struct cs_tiling){.axis = {axis},
                                  .step = {cs_ceil_div(units, tiles) * unit, 1},
                                  .lanes = search->lanes,
-                                 .latitude = search->latitude};
+                                 .latitude = search->latitude,
+                                 .staged = search->staged};
     return true;
 }
 
@@ -235,8 +236,11 @@ static void propose_division(struct exploration *exploration, enum cs_axis axis,
     int64_t units = units_of(exploration->search, axis);
     int64_t grain = cs_ceil_div(units, CS_MAX_UNITS);
     int shares = list_shares(exploration, axis, grain, from, share);
-    struct cs_tiling tiling = {
-        .axis = {axis}, .step = {1, 1}, .lanes = 1, .latitude = exploration->search->latitude};
+    struct cs_tiling tiling = {.axis = {axis},
+                               .step = {1, 1},
+                               .lanes = 1,
+                               .latitude = exploration->search->latitude,
+                               .staged = exploration->search->staged};
     if (cs_divide(cs_ceil_div(units, grain), share, shares, count) == CS_OK &&
         runs_of(share, count, shares, grain * cs_axis_unit(exploration->search->problem, axis),
                 &tiling))
@@ -355,6 +359,8 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
     int lanes = search->lanes;
     if (!known || !draw_line(search, known, &exploration.line))
         return CS_OK;
+    search->staged = known->tiling.staged;
+    search->latitude = known->tiling.latitude;
     search->asks_left = CS_EXPLORE_ASKS;
     search->asks_kept = 0;
     propose_all(&exploration, known);

@@ -21,6 +21,7 @@ struct cs_search {
     enum cs_latitude latitude; /* of the asks */
     int lanes;                 /* of the tilings that are looked for; 0 is 1 */
     bool thorough;             /* lists also what others listed beat in tiles */
+    bool staged;               /* the tilings that are looked for */
     bool overflowed;           /* some cut left 64 bits */
     /* To predict for; NULL: nothing is predicted. */
     const struct cs_profile *profile;

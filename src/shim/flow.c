@@ -187,6 +187,8 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
 
 bool cs_flow_small(const struct cs *cs, int64_t wanted)
 {
+    if (cs->limits.huge > 0)
+        return false;
     if (wanted > cs_decide_ignored(&cs->limits))
         return false;
     for (int i = 0; i < cs->rules.count; i++) {

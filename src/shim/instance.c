@@ -184,6 +184,8 @@ static void configure(struct cs *cs)
                            .tiles = cs->config.tiles,
                            .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
+                           .staging = (enum cs_staging)cs->config.staged,
+                           .huge = cs->config.huge,
                            .lent = cs->config.backing == CS_BACKING_OWN};
 }
 

@@ -201,7 +201,8 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, min_saving, tiles, lanes, backing, arena, interleave, log, "    \
+    "workspace, threshold, policy, min_saving, tiles, lanes, staged, huge, backing, arena, "       \
+    "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
     "summary, interleave.budget, interleave.timeout, budget.total"
 
@@ -221,8 +222,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
          "workspace: \"64MiB # mine\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
         {"threshold=-1", "threshold: \"-1\" is not allowed, ignored; allowed: auto, or 0 to 1TiB"},
         {"tiles=4.5", "tiles: \"4.5\" is not allowed, ignored; allowed: 1 to 1024"},
-        {"policy=best",
-         "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
+        {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
         {"log=loud",
          "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
         {"summary=json:x", "summary: \"json:x\" is not allowed, ignored; allowed: off, text"},
