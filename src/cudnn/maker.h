@@ -11,6 +11,7 @@ struct cs_maker {
     struct cs_target target;   /* target.device is owned */
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
+    bool known;                /* engine and notes were read */
     enum cs_latitude latitude; /* how far plans may go from it */
 };
 
