@@ -98,7 +98,7 @@ struct cs_plan {
     int lanes;         /* tile i may run beside those of other lanes, on lane i % lanes; 1 where
                           tiles add up */
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
-    bool stages;       /* the tiling asked for staged tensors */
+    bool stages;       /* the tiling asked for staged tensors, and there are some */
     bool is_staged[CS_MAX_TENSORS];    /* if not `stages`: the filter alone, of which the vendor
                                           takes no view, in backward-filter cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple

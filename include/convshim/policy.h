@@ -23,8 +23,8 @@ struct cs_limits {
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
     int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;
-    int64_t huge; /* elements from whose span on a tensor leaves cuDNN no engine but the plain one:
-                     then tiles may choose their own; 0: leave such calls alone */
+    int64_t huge; /* tiles of calls that want nothing may choose their own engine if an operand
+                     spans so many elements; 0: such calls are left alone */
     bool lent;    /* scratch is the library's own: callers are told what the lifeboat needs */
     bool brought; /* workspace is what the caller has brought: then no policy goes beyond it */
 };

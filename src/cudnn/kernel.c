@@ -161,7 +161,7 @@ static enum cs_status build_own(const struct cs_maker *maker, const struct cs_pr
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
-    if (maker->engine.index != PLAIN)
+    if (!maker->known || maker->engine.index != PLAIN)
         return CS_REFUSED;
     int results = cs_parts_heuristics(&bench, &maker->target, problem, CUDNN_HEUR_MODE_A,
                                       configuration, RESULTS);

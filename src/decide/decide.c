@@ -330,7 +330,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
                                     const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
-    bool huge = tiles == 0 && cs_stage_is_huge(problem, limits->huge);
+    /* Where cuDNN has another engine than the plain one, that wants a workspace. */
+    bool huge = tiles == 0 && wanted == 0 && cs_stage_is_huge(problem, limits->huge);
     if (!huge && within_threshold(wanted, tiles, limits))
         return leave(CS_REASON_SMALL, wanted, 0);
 

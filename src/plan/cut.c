@@ -369,6 +369,7 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
     if (status != CS_OK)
         return status;
     plan->tiling.lanes = plan->lanes = lanes_of(plan, tiling->lanes);
+    plan->tiling.staged = plan->stages;
     cs_plan_settle(plan);
     return CS_OK;
 }

@@ -44,6 +44,8 @@ static void choose(struct cs_plan *plan, bool wanted)
         }
     }
     memcpy(plan->is_staged, chosen, sizeof chosen);
+    for (int i = 0; i < plan->problem.tensors; i++)
+        plan->stages |= chosen[i] && !must_be_staged(plan, i);
 }
 
 /* What a tile has of the client's tensor: the packed one's extents with the client's strides. */
@@ -102,7 +104,6 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
 
 enum cs_status cs_plan_stage(struct cs_plan *plan, bool wanted)
 {
-    plan->stages = wanted;
     choose(plan, wanted);
     for (int i = 0; i < plan->problem.tensors; i++) {
         enum cs_status status = plan->is_staged[i] ? lay_out(plan, i) : CS_OK;

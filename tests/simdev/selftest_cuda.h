@@ -53,6 +53,10 @@
     C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
+    C(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, CUstream))                                       \
+    C(cuGraphAddMemcpyNode,                                                                        \
+      (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D *, CUcontext))     \
+    C(cuGraphMemcpyNodeSetParams, (CUgraphNode, const CUDA_MEMCPY3D *))                            \
     C(cuUserObjectCreate, (CUuserObject *, void *, CUhostFn, unsigned, unsigned))                  \
     C(cuUserObjectRelease, (CUuserObject, unsigned))                                               \
     C(cuGraphRetainUserObject, (CUgraph, CUuserObject, unsigned, unsigned))

@@ -21,6 +21,7 @@ declare -A calls=() rewritten=() refused=() elements=() different=()
 # The share of calls, in percent, that must be rewritten: if everything is to be, and under 8 KiB. What cannot be: one
 # row of one channel; 16-bit filter gradients of grouped convolutions.
 readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
+readonly LEAST_STAGED=8
 # What a card of another generation than the H200 is asked for.
 readonly -A FORM_CARD=([filter]=ampere)
 
@@ -108,6 +109,9 @@ directions() {
             tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
                 "${problems[@]}"
         done
+        # Small tiles with their copies often want more than the whole did: those calls are left alone.
+        [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \
+            "$LEAST_STAGED" --exact "${problems[@]}"
     done
 }
 
@@ -135,6 +139,7 @@ fused() {
     ran=$(sed -nE '$s/.*: ([0-9]+) problems, ([0-9]+) refused.*/\1 - \2/p' "$work/fused-$form.log")
     verdict $((${ran:-0} < $4)) "fused-$form: $((${ran:-0})) problems that cuDNN takes, at least $4"
     tiled fused "fused-$form" "$card" "$EVERYTHING" 70 --exact "${problems[@]}"
+    [ "$form" = legacy ] || tiled fused "fused-$form" "$card" "$EVERYTHING;staged=always" "$LEAST_STAGED" --exact "${problems[@]}"
 }
 
 backward=$((count < 2000 ? (count + 2) / 3 : count))

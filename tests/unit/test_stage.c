@@ -149,7 +149,8 @@ static void check_plan(const struct cs_problem *problem, struct cs_tiling tiling
     CHECK(status == CS_OK || status == CS_ILLEGAL);
     if (status != CS_OK)
         return;
-    CHECK(plan.tiling.staged && !views.tiling.staged);
+    CHECK(!views.tiling.staged);
+    CHECK_INT(plan.tiling.staged, plan.staged > views.staged);
     CHECK_INT(plan.halo, views.halo);
     CHECK_INT(cs_plan_validate(&plan, plan.staged), CS_OK);
     check_pieces(&plan);
