@@ -36,12 +36,12 @@ static bool is_refused(const struct viewer *v, const struct cs_problem *problem)
     return v->refuses_views && in_pieces(problem);
 }
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, void **kernel_p,
-                            int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
+                            void **kernel_p, int64_t *workspace_p)
 {
     struct viewer *v = ctx;
-    enum cs_status status = fake_build(&v->fake, problem, kernel_p, workspace_p);
-    v->own += v->fake.latitude == CS_TILES_OWN;
+    enum cs_status status = fake_build(&v->fake, problem, latitude, kernel_p, workspace_p);
+    v->own += latitude == CS_TILES_OWN;
     if (status == CS_OK && is_refused(v, problem)) {
         fake_destroy(*kernel_p);
         return CS_REFUSED;
@@ -54,13 +54,9 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, void **
 static struct cs_decision decide_on(const struct cs_problem *problem, int64_t wanted,
                                     const struct cs_limits *limits)
 {
-    const struct cs_vendor vendor = {.ctx = &viewer,
-                                     .build = build,
-                                     .lifeboat = fake_lifeboat,
-                                     .destroy = fake_destroy,
-                                     .allow = fake_allow};
+    const struct cs_vendor vendor = {
+        .ctx = &viewer, .build = build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
     viewer.fake.calls = viewer.own = 0;
-    viewer.fake.latitude = CS_CLIENTS_KNOBS;
     struct cs_decision decision =
         cs_decide(problem, wanted, cs_policy_find("fit"), limits, &vendor);
     CHECK_INT(viewer.fake.live, 0);
@@ -109,7 +105,7 @@ static void where_views_are_refused(void)
     struct cs_decision decision = decide_on(&problem, wanted, &limits);
     check_staged(&problem, &decision);
     CHECK_INT(decision.tiling.axis[0], CS_AXIS_H);
-    CHECK_INT(decision.latitude, CS_CLIENTS_KNOBS);
+    CHECK_INT(decision.tiling.latitude, CS_CLIENTS_KNOBS);
     CHECK(decision.scratch <= 64 * MIB && decision.tiles < 25);
     limits.staging = CS_STAGING_NEVER;
     CHECK_INT(decide_on(&problem, wanted, &limits).reason, CS_REASON_NO_TILING);
@@ -164,7 +160,7 @@ static void huge_tensors(void)
     limits.huge = span;
     struct cs_decision decision = decide_on(&problem, 0, &limits);
     check_staged(&problem, &decision);
-    CHECK_INT(decision.latitude, CS_TILES_OWN);
+    CHECK_INT(decision.tiling.latitude, CS_TILES_OWN);
     CHECK_INT(decision.wanted, 0);
     CHECK(decision.told == decision.scratch && decision.told <= 64 * MIB);
     CHECK_INT(viewer.own, viewer.fake.calls - 1); /* but the lifeboat */
@@ -186,7 +182,7 @@ static void huge_tensors_with_engines(void)
     viewer = (struct viewer){.fake = vae_vendor()};
     struct cs_decision decision = decide_on(&problem, formula(&viewer.fake, &problem), &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
-    CHECK_INT(decision.latitude, CS_CLIENTS_KNOBS);
+    CHECK_INT(decision.tiling.latitude, CS_CLIENTS_KNOBS);
     CHECK(!decision.tiling.staged);
     CHECK_INT(viewer.own, 0);
 }
