@@ -295,7 +295,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     }
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_BROUGHT;
-    cs_flow_pass(cs, entry ? entry->verdict.site : NULL, found.reason);
+    cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
     return false;
 }
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "decide/memo.h"
 #include <stdlib.h>
+#include <time.h>
 
 /* The limits of the options, or of a rule where there is one. */
 static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
@@ -209,6 +210,30 @@ static int64_t reported(const struct cs_request *request, const struct cs_decisi
     return reason == CS_REASON_REPORT_ONLY ? decision->scratch : told_of(request, decision, reason);
 }
 
+/* What a call takes while it runs, as far as is known. */
+static int64_t footprint(const struct cs_site_facts *facts)
+{
+    int64_t sum = facts->told, bytes;
+    for (int i = 0; i < facts->problem.tensors; i++) {
+        const struct cs_tensor *tensor = &facts->problem.tensor[i];
+        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
+            continue;
+        if (!cs_add(sum, bytes, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+static void announce(const struct cs *cs, const struct cs_site_facts *facts)
+{
+    char text[512];
+    if (cs->config.log < CS_LOG_INFO)
+        return;
+    cs_site_text(facts, text, sizeof text);
+    const struct cs_rule *rule = rule_at(cs, facts->rule);
+    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
+}
+
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
@@ -224,19 +249,11 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .wanted = request->wanted,
                                   .told = used,
                                   .rule = decision->rule};
+    announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .told = told_of(request, decision, reason),
-                               .site = cs_account_site(&cs->account, &facts)};
-}
-
-static void announce(const struct cs *cs, const struct cs_verdict *verdict)
-{
-    char text[512];
-    if (cs->config.log < CS_LOG_INFO)
-        return;
-    cs_site_text(&verdict->site->facts, text, sizeof text);
-    const struct cs_rule *rule = rule_at(cs, verdict->site->facts.rule);
-    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
+                               .site = cs_account_site(&cs->account, &facts, ""),
+                               .footprint = footprint(&facts)};
 }
 
 /* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
@@ -265,10 +282,18 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     return reason;
 }
 
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
     struct cs_key key;
+    int64_t begin = now();
     struct cs_decision decision = decide(cs, request, vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
@@ -281,7 +306,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     verdict.rewrite = rewrite;
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
-    announce(cs, &verdict);
+    cs_account_prepared(&cs->account, &verdict.site, now() - begin);
     return verdict;
 }
 
@@ -290,26 +315,12 @@ bool cs_flow_lends(const struct cs *cs, int64_t brought)
     return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
 }
 
-/* What a call of this site takes while it runs, as far as is known. */
-static int64_t footprint(const struct cs_site_facts *facts)
-{
-    int64_t sum = facts->told, bytes;
-    for (int i = 0; i < facts->problem.tensors; i++) {
-        const struct cs_tensor *tensor = &facts->problem.tensor[i];
-        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
-            continue;
-        if (!cs_add(sum, bytes, &sum))
-            return INT64_MAX;
-    }
-    return sum;
-}
-
-static void take_turn(struct cs *cs, const struct cs_site *site)
+static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
 {
     const struct cs_device *device = cs->exec.device;
-    if (cs->config.interleave == CS_INTERLEAVE_STAGE && site && device)
-        cs_turns_pass(&cs->turns, device->context(device->ctx), (uint64_t)(uintptr_t)site,
-                      footprint(&site->facts));
+    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place && device)
+        cs_turns_pass(&cs->turns, device->context(device->ctx), verdict->site.hash,
+                      verdict->footprint);
 }
 
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
@@ -322,24 +333,24 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
-    take_turn(cs, verdict->site);
+    take_turn(cs, verdict);
     struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
-        cs_account_tiled(&cs->account, verdict->site, outcome.launches, outcome.lanes);
+        cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
         break;
     case CS_RAN_LIFEBOAT:
-        cs_account_lifeboat(&cs->account, verdict->site);
+        cs_account_lifeboat(&cs->account, &verdict->site);
         break;
     case CS_RAN_NOTHING:
-        cs_account_failed(&cs->account, verdict->site);
+        cs_account_failed(&cs->account, &verdict->site);
         break;
     }
     return outcome.vendor;
 }
 
-void cs_flow_pass(struct cs *cs, struct cs_site *site, enum cs_reason reason)
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
 {
-    take_turn(cs, site);
-    cs_account_passed(&cs->account, site, reason);
+    take_turn(cs, verdict);
+    cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
 }

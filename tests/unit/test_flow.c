@@ -122,14 +122,15 @@ static struct cs_request ordinary(void)
 }
 
 /* What every verdict has in common, whatever went wrong. */
-static void check_verdict(const struct cs *cs, const struct cs_request *request,
+static void check_verdict(struct cs *cs, const struct cs_request *request,
                           const struct cs_verdict *verdict)
 {
     int64_t limit = request->limit > 0 ? request->limit : cs->limits.workspace;
     const struct cs_rewrite *rewrite = verdict->rewrite;
-    CHECK(verdict->site != NULL);
-    CHECK_INT(verdict->site->facts.reason, verdict->reason);
-    CHECK_INT(verdict->site->facts.wanted, request->wanted);
+    struct cs_site_facts facts;
+    CHECK(cs_account_facts(&cs->account, &verdict->site, &facts));
+    CHECK_INT(facts.reason, verdict->reason);
+    CHECK_INT(facts.wanted, request->wanted);
     CHECK_INT(rewrite != NULL, verdict->reason == CS_REASON_NONE);
     if (!rewrite) {
         CHECK_INT(verdict->told, request->wanted);
@@ -137,7 +138,7 @@ static void check_verdict(const struct cs *cs, const struct cs_request *request,
         return;
     }
     CHECK(verdict->told <= limit && verdict->told < request->wanted);
-    CHECK_INT(verdict->site->facts.told, verdict->told);
+    CHECK_INT(facts.told, verdict->told);
     if (rewrite->plan.tiles == 0) {
         CHECK(rewrite->lifeboat != NULL);
         CHECK_INT(kernels, 1);
@@ -390,9 +391,11 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     CHECK_INT(fake.lifeboats, 0);
     CHECK_INT(told(cs, &request), request.wanted);
     /* The report is to say what could be saved. */
-    CHECK(verdict.site->facts.tiles > 1);
-    CHECK(verdict.site->facts.told <= LIMIT);
-    CHECK_INT(verdict.site->facts.wanted, request.wanted);
+    struct cs_site_facts facts;
+    CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+    CHECK(facts.tiles > 1);
+    CHECK(facts.told <= LIMIT);
+    CHECK_INT(facts.wanted, request.wanted);
     free(cs);
 }
 
@@ -470,7 +473,7 @@ static void runs_are_counted_by_how_they_ended(void)
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), RUN_FAILED);
     CHECK_INT(cs->account.failed, 2);
     CHECK_INT(cs->account.calls, 4);
-    CHECK_INT(verdict.site->calls, 4);
+    CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
     CHECK_INT(cs->account.told_max, verdict.told);
 
     cs_flow_discard(verdict.rewrite);
