@@ -1,5 +1,6 @@
 #include "account/account.h"
 
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
@@ -54,11 +55,12 @@ static bool has_key(const struct cs_site_facts *facts, const struct key *key)
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
 }
 
-uint64_t cs_problem_hash(const struct cs_problem *problem)
+char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
 {
     struct key key;
     key.words = cs_problem_words(problem, key.word);
-    return hash_of(&key);
+    snprintf(id, CS_SITE_ID, "%016llx", (unsigned long long)hash_of(&key));
+    return id;
 }
 
 static void raise_to(_Atomic int64_t *most, int64_t value)
@@ -320,6 +322,15 @@ void cs_account_reset(struct cs_account *account)
     for (int i = 0; i < CS_ORDER; i++)
         account->order[i] = 0;
     account->folds = account->folded_host = 0;
+}
+
+int64_t cs_account_rule(const struct cs_account *account, int rule)
+{
+    int64_t calls = 0;
+    for (int i = 0; i < account->sites; i++)
+        if (account->facts[i].rule == rule)
+            calls += cs_site_count(&account->site[i], CS_COUNT_CALLS);
+    return calls;
 }
 
 const char *cs_reason_text(enum cs_reason reason)

@@ -126,8 +126,15 @@ int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter);
 /* The site of call `number`, [1, CS_ORDER], as an index; -1: of none that is still there. */
 int cs_account_order(const struct cs_account *account, int64_t number);
 
-/* A hash of the problem alone: the same in every run of one version. */
-uint64_t cs_problem_hash(const struct cs_problem *problem);
+/* How many calls followed a rule, by its number from 1; folded ones aside. */
+int64_t cs_account_rule(const struct cs_account *account, int rule);
+
+/* What a problem is called, 16 hexadecimal digits, the same in every run of one version; returns
+ * `id`. */
+enum {
+    CS_SITE_ID = 17
+};
+char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
 
 /* A problem as people write it: "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", behind it "dgrad" or
  * "wgrad" if it is not forward, "fused" if there are other operations with it. Like snprintf. */

@@ -260,14 +260,10 @@ static void append_rules(struct text *text, const struct cs_account *account,
     size_t length = 0;
     if (!rules || !*rules)
         return;
-    for (int i = 0; rules[i] && length < sizeof line; i++) {
-        long long calls = 0;
-        for (int j = 0; j < account->sites; j++)
-            if (account->facts[j].rule == i + 1)
-                calls += cs_site_count(&account->site[j], CS_COUNT_CALLS);
-        length += (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s",
-                                   i > 0 ? ", " : "", calls, rules[i]);
-    }
+    for (int i = 0; rules[i] && length < sizeof line; i++)
+        length +=
+            (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s", i > 0 ? ", " : "",
+                             (long long)cs_account_rule(account, i + 1), rules[i]);
     clip(line, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "followed rules", line);
 }

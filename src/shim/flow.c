@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "decide/memo.h"
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* The limits of the options, or of a rule where there is one. */
@@ -289,6 +290,16 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
+/* Once, for the summary that names it. */
+static void name_device(struct cs *cs, const struct cs_vendor *vendor)
+{
+    if (!cs_describes_all(cs) || !vendor->profile || atomic_exchange(&cs->device_named, true))
+        return;
+    const struct cs_profile *profile = vendor->profile(vendor->ctx);
+    if (profile)
+        memcpy(cs->device, profile->name, sizeof cs->device);
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
@@ -304,6 +315,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    name_device(cs, vendor);
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
     cs_account_prepared(&cs->account, &verdict.site, now() - begin);

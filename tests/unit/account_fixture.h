@@ -9,13 +9,6 @@
 
 static const int64_t mib = 1 << 20;
 
-static const struct cs_summary_head head = {.version = "0.1.0",
-                                            .vendor = "cuDNN 9.19.0",
-                                            .policy = "fit",
-                                            .config = "",
-                                            .bypass = "",
-                                            .workspace = 64 << 20};
-
 static struct cs_account *new_account(void)
 {
     struct cs_account *account = calloc(1, sizeof *account);
