@@ -136,7 +136,7 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
-$(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
+$(B)/unit/test_flow: $(addprefix $(B)/obj/src/shim/,flow.o traced.o)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(if $(filter test_json,$(@F)),-lcjson)
 
@@ -232,7 +232,7 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) src/shim/flow.c
+described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) src/shim/flow.c src/shim/traced.c
 
 $(B)/fuzz/fuzz_describe: fuzzed := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c

@@ -3,9 +3,9 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "decide/memo.h"
+#include "shim/traced.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The limits of the options, or of a rule where there is one. */
 static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
@@ -283,13 +283,6 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     return reason;
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
 /* Once, for the summary that names it. */
 static void name_device(struct cs *cs, const struct cs_vendor *vendor)
 {
@@ -304,7 +297,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
                                   const struct cs_vendor *vendor)
 {
     struct cs_key key;
-    int64_t begin = now();
+    int64_t begin = cs_trace_now();
     struct cs_decision decision = decide(cs, request, vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
@@ -318,7 +311,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     name_device(cs, vendor);
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
-    cs_account_prepared(&cs->account, &verdict.site, now() - begin);
+    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
     return verdict;
 }
 
@@ -335,34 +328,60 @@ static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
                       verdict->footprint);
 }
 
-struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
-                              const struct cs_gpu *gpu, const struct cs_call *call)
+static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
+                             const struct cs_gpu *gpu, const struct cs_call *call)
 {
     return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
                 : cs_exec_lifeboat(gpu);
 }
 
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    struct cs_traced traced;
+    if (!cs_trace_on(&cs->trace))
+        return try(cs, verdict, gpu, call);
+    return try(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
+}
+
+/* For whoever traces the call. */
+static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
+{
+    *cs_trace_noted() = (struct cs_trace_note){.number = number, .outcome = outcome};
+    if (verdict)
+        cs_trace_noted()->site = verdict->site;
+}
+
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
+    int64_t number = 0;
+    const char *ran = "";
     take_turn(cs, verdict);
     struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
-        cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
+        number = cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
+        ran = "tiles";
         break;
     case CS_RAN_LIFEBOAT:
-        cs_account_lifeboat(&cs->account, &verdict->site);
+        number = cs_account_lifeboat(&cs->account, &verdict->site);
+        ran = "lifeboat";
         break;
     case CS_RAN_NOTHING:
-        cs_account_failed(&cs->account, &verdict->site);
+        number = cs_account_failed(&cs->account, &verdict->site);
+        ran = "failed";
         break;
     }
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, ran);
     return outcome.vendor;
 }
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
 {
     take_turn(cs, verdict);
-    cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
+    int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, cs_reason_id(reason));
 }

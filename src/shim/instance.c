@@ -38,6 +38,7 @@ int64_t cs_now_ms(void)
 static void summary_at_exit(void)
 {
     cs_summary_write(instance);
+    cs_trace_flush(&instance->trace);
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
@@ -49,10 +50,12 @@ static void before_fork(void)
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
+    cs_trace_fork(&instance->trace, true, false);
 }
 
 static void after_fork(bool child)
 {
+    cs_trace_fork(&instance->trace, false, child);
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
@@ -125,6 +128,7 @@ static void configure(struct cs *cs)
     cs_config_load(&cs->config, cs->program, names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_config_load(&cs->config, cs->program, names, note, NULL);
+    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
     cs_place_set(&cs->summary, cs->config.summary.path);
     cs->policy = cs_policy_find(cs->config.policy.text);
     pick_rules(cs);
