@@ -123,6 +123,18 @@ const char *cs_config_variable(const char *option)
     return NULL;
 }
 
+int64_t cs_config_rank(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = variable(names[i]);
+        size_t digits = value ? strspn(value, "0123456789") : 0;
+        if (digits > 0 && digits < 10 && !value[digits])
+            return strtol(value, NULL, 10);
+    }
+    return -1;
+}
+
 static void load_environment(struct cs_load *load)
 {
     const char *items = variable("CONVSHIM_CONFIG");

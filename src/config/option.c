@@ -177,6 +177,28 @@ static bool parse_PATH(const struct cs_option *option, const char *text,
     return true;
 }
 
+static bool parse_FORM(const struct cs_option *option, const char *text,
+                       const char *const *policies, void *out)
+{
+    static const char *const words[] = {[CS_SUMMARY_OFF] = "off", [CS_SUMMARY_TEXT] = "text"};
+    static const char json[] = "json:";
+    cs_option_FORM *form = out;
+    cs_option_PATH path;
+    (void)option;
+    for (int i = 0; i <= CS_SUMMARY_TEXT; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *form = (cs_option_FORM){.form = (enum cs_summary_form)i};
+            return true;
+        }
+    }
+    if (strncmp(text, json, strlen(json)) != 0 || !text[strlen(json)] ||
+        !parse_PATH(option, text + strlen(json), policies, &path))
+        return false;
+    form->form = CS_SUMMARY_JSON;
+    memcpy(form->path, path.text, sizeof form->path);
+    return true;
+}
+
 const struct cs_option cs_options[CS_OPTIONS] = {
 #define CS_OPTION(name, type, value, allowed, help)                                                \
     {#name, value, allowed, parse_##type, offsetof(struct cs_config, name)},

@@ -3,16 +3,15 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "config/program.h"
-#include "shim/bypass.h"
+#include "shim/summary.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
     MAX_POLICIES = 32,
-    SUMMARY_BYTES = 8192,
-    BYPASS_BYTES = 200,
     BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
-    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
+    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -31,46 +30,17 @@ static void note(void *ctx, const char *line)
     cs_log(CS_LOG_WARN, "%s", line);
 }
 
-/* Names of the rules in force, for the summary. */
-static const char *const *rule_names(const struct cs_rules *rules)
+int64_t cs_now_ms(void)
 {
-    static const char *names[CS_MAX_RULES + 1];
-    for (int i = 0; i < rules->count; i++)
-        names[i] = rules->rule[i].name;
-    return names;
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
 }
 
 static void summary_at_exit(void)
 {
-    static char text[SUMMARY_BYTES];
-    char vendor[64], bypass[BYPASS_BYTES] = "";
-    if (instance->config.summary == CS_SUMMARY_OFF)
-        return;
-    if (instance->account.calls > 0)
-        cs_bypass_find(bypass, sizeof bypass);
-    cs_vendor_version(vendor, sizeof vendor);
-    const struct cs_arena_facts own = cs_arena_facts(&instance->exec.arena);
-    const struct cs_turns_facts turns = cs_turns_facts(&instance->turns);
-    struct cs_summary_head head = {.version = CS_VERSION,
-                                   .vendor = vendor,
-                                   .policy = instance->policy->name,
-                                   .config = instance->config.source,
-                                   .bypass = bypass,
-                                   .workspace = instance->limits.workspace,
-                                   .rules = rule_names(&instance->rules),
-                                   .own = {.limit = own.limit,
-                                           .peak = own.peak,
-                                           .allocations = own.allocations,
-                                           .captured = own.captured,
-                                           .lost = own.lost,
-                                           .handed_over = own.waits,
-                                           .refused = own.refused},
-                                   .turns = {.waits = turns.waits,
-                                             .vain = turns.vain,
-                                             .nanoseconds = turns.waited,
-                                             .given_up = turns.given_up}};
-    if (cs_summary_text(&instance->account, &head, text, sizeof text) > 0)
-        cs_log_text(text);
+    cs_summary_write(instance);
+    cs_trace_flush(&instance->trace);
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
@@ -84,10 +54,12 @@ static void before_fork(void)
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
+    cs_trace_fork(&instance->trace, true, false);
 }
 
 static void after_fork(bool child)
 {
+    cs_trace_fork(&instance->trace, false, child);
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
@@ -108,6 +80,7 @@ static void after_fork_in_child(void)
 {
     after_fork(true);
     cs_account_reset(&instance->account);
+    instance->start_ms = cs_now_ms();
 }
 
 /* Rules for other programs are never looked at. */
@@ -172,10 +145,13 @@ static void configure(struct cs *cs)
     for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
         names[i] = cs_policies[i]->name;
     cs->program = program_invocation_short_name;
+    cs->start_ms = cs_now_ms();
     /* Twice: what to say about the options goes where the options say. */
     cs_config_load(&cs->config, cs->program, names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_config_load(&cs->config, cs->program, names, note, NULL);
+    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
+    cs_place_set(&cs->summary, cs->config.summary.path);
     cs->policy = cs_policy_find(cs->config.policy.text);
     pick_rules(cs);
     cs->limits =

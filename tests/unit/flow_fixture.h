@@ -127,14 +127,15 @@ static inline struct cs_request ordinary(void)
 }
 
 /* What every verdict has in common, whatever went wrong. */
-static inline void check_verdict(const struct cs *cs, const struct cs_request *request,
+static inline void check_verdict(struct cs *cs, const struct cs_request *request,
                                  const struct cs_verdict *verdict)
 {
     int64_t limit = request->limit > 0 ? request->limit : cs->limits.workspace;
     const struct cs_rewrite *rewrite = verdict->rewrite;
-    CHECK(verdict->site != NULL);
-    CHECK_INT(verdict->site->facts.reason, verdict->reason);
-    CHECK_INT(verdict->site->facts.wanted, request->wanted);
+    struct cs_site_facts facts;
+    CHECK(cs_account_facts(&cs->account, &verdict->site, &facts));
+    CHECK_INT(facts.reason, verdict->reason);
+    CHECK_INT(facts.wanted, request->wanted);
     CHECK_INT(rewrite != NULL, verdict->reason == CS_REASON_NONE);
     if (!rewrite) {
         CHECK_INT(verdict->told, request->wanted);
@@ -142,7 +143,7 @@ static inline void check_verdict(const struct cs *cs, const struct cs_request *r
         return;
     }
     CHECK(verdict->told <= limit && verdict->told < request->wanted);
-    CHECK_INT(verdict->site->facts.told, verdict->told);
+    CHECK_INT(facts.told, verdict->told);
     if (rewrite->plan.tiles == 0) {
         CHECK(rewrite->lifeboat != NULL);
         CHECK_INT(kernels, 1);

@@ -193,9 +193,11 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     CHECK_INT(fake.lifeboats, 0);
     CHECK_INT(told(cs, &request), request.wanted);
     /* The report is to say what could be saved. */
-    CHECK(verdict.site->facts.tiles > 1);
-    CHECK(verdict.site->facts.told <= LIMIT);
-    CHECK_INT(verdict.site->facts.wanted, request.wanted);
+    struct cs_site_facts facts;
+    CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+    CHECK(facts.tiles > 1);
+    CHECK(facts.told <= LIMIT);
+    CHECK_INT(facts.wanted, request.wanted);
     free(cs);
 }
 
@@ -274,7 +276,7 @@ static void runs_are_counted_by_how_they_ended(void)
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), RUN_FAILED);
     CHECK_INT(cs->account.failed, 2);
     CHECK_INT(cs->account.calls, 4);
-    CHECK_INT(verdict.site->calls, 4);
+    CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
     CHECK_INT(cs->account.told_max, verdict.told);
 
     cs_flow_discard(verdict.rewrite);

@@ -66,7 +66,9 @@ static void a_rule_names_a_policy(void)
     for (int i = 0; i < 2; i++) {
         struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
         CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
-        CHECK_INT(verdict.site->facts.rule, 2); /* also when it is only remembered */
+        struct cs_site_facts facts;
+        CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+        CHECK_INT(facts.rule, 2); /* also when it is only remembered */
         CHECK(verdict.rewrite == NULL);
     }
     request.problem.tensor[CS_X].dims[CS_N] = request.problem.tensor[CS_Y].dims[CS_N] = 3;
