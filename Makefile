@@ -138,7 +138,7 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_flow: $(addprefix $(B)/obj/src/shim/,flow.o traced.o)
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(if $(filter test_json,$(@F)),-lcjson)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(if $(filter test_json test_trace,$(@F)),-lcjson)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
