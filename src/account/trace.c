@@ -52,9 +52,10 @@ static bool write_chunk(const struct cs_trace *trace)
 {
     struct cs_signals guard;
     /* What was there before is not of this run. */
+    bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
     int fd = open(trace->path,
                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-                      (trace->position == 0 ? O_TRUNC : 0),
+                      (anew ? O_TRUNC : 0),
                   0644);
     if (fd < 0)
         return false;

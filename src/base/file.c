@@ -48,11 +48,10 @@ bool cs_write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* True if there is something that renaming a file over it would take away. */
-static bool is_special(const char *path)
+bool cs_path_replaceable(const char *path)
 {
     struct stat there;
-    return stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+    return lstat(path, &there) != 0 || S_ISREG(there.st_mode);
 }
 
 bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
@@ -61,7 +60,7 @@ bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
     file->part[0] = '\0';
     if (!cs_place_path(place, file->path))
         return false;
-    if (is_special(file->path)) {
+    if (!cs_path_replaceable(file->path)) {
         file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         return file->fd >= 0;
     }

@@ -23,8 +23,11 @@ bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
 /* Writes everything; false with errno if that fails. */
 bool cs_write_all(int fd, const char *bytes, size_t size);
 
-/* A file that appears whole or not at all. Where its place is no regular file (a pipe, a
- * terminal), it is written as it comes. */
+/* False if there is something that must be neither replaced nor emptied: a device, a pipe, a link
+ * (/dev/stderr is one, and may lead to a file that is somebody's log). */
+bool cs_path_replaceable(const char *path);
+
+/* A file that appears whole or not at all. What is not replaceable is appended to as it comes. */
 struct cs_new_file {
     int fd;
     bool failed;

@@ -88,7 +88,7 @@ static void run(struct cs_account *account, const struct cs_site_facts *facts, i
 }
 
 /* An image decoder with some layers of every outcome. */
-static struct cs_account *decoder(enum cs_reason reason)
+static inline struct cs_account *decoder(enum cs_reason reason)
 {
     struct cs_account *account = new_account();
     struct cs_problem wide = problem_of(2, 512, 512, 512, CS_F16);

@@ -177,6 +177,67 @@ static void the_smallest_are_folded(void)
     free(account);
 }
 
+/* Nothing is allocated, so that the bound is the struct's size. */
+static void a_million_shapes_stay_inside_the_bound(void)
+{
+    enum {
+        MILLION = 1000000
+    };
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 0, 0, 2);
+    CHECK(sizeof *account <= 8 << 20);
+    for (int64_t i = 0; i < MILLION; i++) {
+        facts.wanted = 1 + i * 611953 % MILLION; /* each once */
+        run(account, &facts, 1);
+    }
+    CHECK_INT(account->calls, MILLION);
+    CHECK_INT(account->folds, MILLION - CS_MAX_SITES);
+    CHECK_INT(sum_of(account, CS_COUNT_CALLS), MILLION);
+    int64_t least = MILLION;
+    for (int i = 0; i < CS_MAX_SITES; i++)
+        least = account->facts[i].wanted < least ? account->facts[i].wanted : least;
+    CHECK_INT(least, MILLION - CS_MAX_SITES + 1);
+    free(account);
+}
+
+/* Threads that still count by references to sites that another one folds. */
+static void *fold_in_thread(void *argument)
+{
+    struct cs_account *account = argument;
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    for (int64_t i = 0; i < 20000; i++) {
+        struct cs_site_facts facts = facts_of(&problem, 2000 + i, 50, 3);
+        run(account, &facts, 1);
+    }
+    return NULL;
+}
+
+static void folding_loses_no_call(void)
+{
+    enum {
+        CALLS = 400000
+    };
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    struct cs_site_ref site[8];
+    pthread_t thread;
+    for (int i = 0; i < 8; i++) {
+        struct cs_site_facts facts = facts_of(&problem, 1000 + i, 50, 3);
+        site[i] = site_with(account, &facts);
+    }
+    pthread_create(&thread, NULL, fold_in_thread, account);
+    for (int i = 0; i < CALLS; i++)
+        cs_account_tiled(account, &site[i % 8], 3, 1);
+    pthread_join(thread, NULL);
+    CHECK_INT(account->calls, CALLS + 20000);
+    CHECK_INT(sum_of(account, CS_COUNT_CALLS), account->calls);
+    CHECK_INT(sum_of(account, CS_COUNT_LAUNCHES), account->launches);
+    for (int i = 0; i < account->sites; i++)
+        CHECK(cs_site_count(&account->site[i], CS_COUNT_CALLS) <= 1);
+    free(account);
+}
+
 enum {
     THREADS = 8,
     SHAPES = 40,
@@ -571,6 +632,8 @@ int main(void)
     TEST(every_outcome_is_counted_once);
     TEST(only_what_ran_counts_for_the_largest);
     TEST(the_smallest_are_folded);
+    TEST(a_million_shapes_stay_inside_the_bound);
+    TEST(folding_loses_no_call);
     TEST(threads_count_exactly);
     TEST(threads_share_sites);
     TEST(a_site_tells_what_it_is);
