@@ -289,37 +289,68 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
-/* Packed copies beside the views that were picked, where views look wasteful. */
-static enum cs_status look_at_staged(struct cs_search *search, const struct cs_policy *policy,
-                                     const struct cs_limits *limits,
-                                     const struct cs_candidate **best_p)
+/* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds; NULL if there
+ * is none. */
+static const struct cs_candidate *fewest(const struct cs_search *search)
 {
-    const struct cs_candidate *best = *best_p;
-    if (!best || limits->staging != CS_STAGING_AUTO || !cs_stage_may_gain(search, best))
+    const struct cs_candidate *least = NULL;
+    for (int i = 1; i < search->candidates; i++) {
+        const struct cs_candidate *tiling = &search->candidate[i];
+        if (!least || tiling->tiles < least->tiles ||
+            (tiling->tiles == least->tiles &&
+             (tiling->halo < least->halo ||
+              (tiling->halo == least->halo && tiling->kinds < least->kinds))))
+            least = tiling;
+    }
+    return least;
+}
+
+/* Packed copies beside the fewest views, where those look wasteful. */
+static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits)
+{
+    const struct cs_candidate *known = fewest(search);
+    if (!known || limits->staging != CS_STAGING_AUTO || !cs_stage_may_gain(search, known))
         return CS_OK;
-    const struct cs_candidate views = *best;
+    const struct cs_candidate views = *known;
     enum cs_status status = cs_stage_list(search, &views);
-    *best_p = best = cs_explore_best(search, policy, limits);
-    search->staged = best->tiling.staged;
+    search->staged = fewest(search)->tiling.staged;
     return status;
 }
 
-/* Picks, and looks beyond the fewest tiles where the policy or its pick asks for it. */
+static enum cs_status look_at_lanes(struct cs_search *search, int64_t tiles,
+                                    const struct cs_limits *limits)
+{
+    const struct cs_candidate *known = fewest(search);
+    if (!known || !may_gain(search, known, tiles, limits))
+        return CS_OK;
+    const struct cs_candidate alone = *known;
+    return list_beside(search, &alone);
+}
+
+/* Beyond the fewest tiles on one lane. Every policy is shown the same, and those that predict more,
+ * so that none of them foretells more time than another's choice takes. */
+static enum cs_status look_further(struct cs_search *search, const struct cs_policy *policy,
+                                   int64_t tiles, const struct cs_limits *limits)
+{
+    enum cs_status status = look_at_staged(search, limits);
+    if (status == CS_OK)
+        status = look_at_lanes(search, tiles, limits);
+    if (status == CS_OK && policy->predicts && !search->vendor->compiles)
+        status = cs_explore(search, policy, limits);
+    return status;
+}
+
+/* A policy that vetoes everything, or likes the untiled call best, is not asked again but where it
+ * predicts. */
 static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
 {
     const struct cs_candidate *best = cs_explore_best(search, policy, limits);
+    bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
     int listed = search->candidates;
     enum cs_status status = CS_OK;
-    if (tiles == 0)
-        status = look_at_staged(search, policy, limits, &best);
-    if (status == CS_OK && policy->predicts && tiles == 0 && !search->vendor->compiles) {
-        status = cs_explore(search, policy, limits);
-    } else if (status == CS_OK && !policy->predicts && best &&
-               may_gain(search, best, tiles, limits)) {
-        const struct cs_candidate alone = *best;
-        status = list_beside(search, &alone);
-    }
+    if (tiles == 0 && (policy->predicts || !content))
+        status = look_further(search, policy, tiles, limits);
     *best_p = search->candidates == listed ? best : cs_explore_best(search, policy, limits);
     return status;
 }
