@@ -91,7 +91,7 @@ $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies
 
 $(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
-	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
+	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; InitializeInjectionNvtx2; local: *; };'; } > $@
 
 conf: conf/convshim.ini
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
@@ -176,7 +176,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle plans partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so bypass bypass_static)
@@ -205,7 +205,7 @@ $(B)/clients/plans: tests/clients/plans.c tests/clients/plans_graph.c $(clientba
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(B)/clients/hostile: tests/clients/hostile.c $(clientdep)
+$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/libinterposer.so: tests/clients/interposer.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl

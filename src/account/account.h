@@ -182,7 +182,7 @@ struct cs_summary_head {
     struct cs_summary_turns turns;
 };
 
-/* Writes the summary into `text` like snprintf: at most 41 lines of at most 100 columns, aligned,
+/* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,
  * sizes in binary units; returns the length it needs. Empty (0) if no convolution was seen. */
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size);

@@ -1,5 +1,6 @@
 #include "account/account.h"
 
+#include "account/advice.h"
 #include "account/outcome.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SPIKES = 10,
-    PASSED = 15, /* reasons */
+    PASSED = 14, /* reasons */
     REASON = 26  /* columns that long shapes leave to a reason */
 };
 
 /* Head, calls, rules, two of what bypasses, workspace, launches, five of own scratch, turns,
- * heading and rest of the spikes. */
-_Static_assert(PASSED + SPIKES + 15 <= LINES, "the reasons no longer fit the summary");
+ * heading and rest of the spikes, advice. */
+_Static_assert(PASSED + SPIKES + 16 <= LINES, "the reasons no longer fit the summary");
 
 struct text {
     char *to;
@@ -351,6 +352,16 @@ static void append_turns(struct text *text, const struct cs_summary_turns *turns
                turns->given_up ? ", given up" : "");
 }
 
+static void append_advice(struct text *text, const struct cs_account *account,
+                          const struct cs_summary_head *head)
+{
+    char advice[CS_ADVICE_TEXT];
+    if (cs_advice_text(account, head, advice, sizeof advice) <= 0)
+        return;
+    clip(advice, COLUMNS - LABEL);
+    append(text, "%-*s%s", LABEL, "advice", advice);
+}
+
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size)
 {
@@ -375,5 +386,6 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     collect(account, &spikes);
     measure(&spikes, other_calls);
     append_spikes(&out, &spikes, other_calls);
+    append_advice(&out, account, head);
     return out.length;
 }

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/range.h"
 #include "decide/memo.h"
 #include "shim/measure.h"
 #include "shim/traced.h"
@@ -262,7 +263,7 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .told = told_of(request, decision, reason),
-                               .site = cs_account_site(&cs->account, &facts, ""),
+                               .site = cs_account_site(&cs->account, &facts, cs_range_name()),
                                .footprint = footprint(&facts)};
 }
 

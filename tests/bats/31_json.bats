@@ -205,3 +205,15 @@ decoder()
     expect_true "folded" "$(value 's["folded"]["calls"]') > $calls / 2"
     expect_equal "the largest has a site" "$(value 'max(site["wanted"] for site in s["sites"]) == s["totals"]["wanted_max"]')" True
 }
+
+@test "sites have the name of the NVTX range around them, with the injection alone" {
+    CONVSHIM_SUMMARY=json:summary.json NVTX_INJECTION64_PATH=$LIBRARY shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.out ' levels 0 1 1$'
+    expect_equal "names" "$(value '[site["name"] for site in s["sites"] if site["calls"]]')" "['decoder \"up\" 3', 'step']"
+    CONVSHIM_SUMMARY=json:summary.json shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_equal "names" "$(value '[site["name"] for site in s["sites"] if site["calls"]]')" "['', '']"
+    CONVSHIM=0 NVTX_INJECTION64_PATH=$LIBRARY shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_line shimmed.out ' levels -2 -2 -2$'
+}

@@ -443,6 +443,77 @@ static void the_summary_names_what_bypasses(void)
     free(account);
 }
 
+/* Layers of one kind, called so often. */
+static struct cs_account *layers(bool channels_last, int64_t wanted, enum cs_reason reason)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
+    for (int i = 0; i < CS_OPERANDS && channels_last; i++) {
+        struct cs_tensor *tensor = &problem.tensor[i];
+        tensor->strides[CS_C] = 1;
+        tensor->strides[CS_W] = tensor->dims[CS_C];
+        tensor->strides[CS_H] = tensor->strides[CS_W] * tensor->dims[CS_W];
+    }
+    struct cs_site_facts facts = left_alone(&problem, wanted, reason);
+    run(account, &facts, 3);
+    return account;
+}
+
+static void advice_is_given_where_there_is_some(void)
+{
+    const struct {
+        bool channels_last;
+        int64_t wanted;
+        enum cs_reason reason;
+        const char *advice;
+    } cases[] = {
+        {false, 5 << 20, CS_REASON_SMALL,
+         "no convolution wants more than the limit; the largest wants 5 MiB"},
+        {true, 0, CS_REASON_SMALL, "channels last: cuDNN wants no workspace, nothing is to save"},
+        {false, 0, CS_REASON_SMALL,
+         "nothing to save, or all within the limit: convshim is not needed"},
+        {false, 1 << 30, CS_REASON_NO_TILING,
+         "no tiling comes under 64 MiB: try a larger workspace"},
+        {false, 1 << 30, CS_REASON_NO_GAIN,
+         "nothing was tiled; mostly: policy finds no tiling worth it"},
+        {false, 1 << 30, CS_REASON_BROUGHT,
+         "the program brings the whole workspace whatever it is told"},
+        {false, 1 << 30, CS_REASON_VENDOR,
+         "nothing was tiled; mostly: cuDNN refused the tile plans"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[200];
+        struct cs_account *account =
+            layers(cases[i].channels_last, cases[i].wanted, cases[i].reason);
+        summarise(account, &head);
+        snprintf(want, sizeof want, "\nadvice            %s\n", cases[i].advice);
+        CHECK(strstr(text, want) != NULL);
+        check_form();
+        free(account);
+    }
+}
+
+static void advice_is_not_given_where_all_is_well(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    summarise(account, &head);
+    CHECK(!strstr(text, "advice"));
+    struct cs_summary_head bypassed = head;
+    bypassed.bypass = "libdeep.so";
+    summarise(account, &bypassed);
+    CHECK(strstr(text, "\nadvice            convshim doctor tells what can be done about") != NULL);
+    struct cs_problem problem = problem_of(2, 512, 512, 4096, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 30000 * mib, 64 * mib, 130);
+    site_with(account, &facts);
+    summarise(account, &head);
+    CHECK(!strstr(text, "advice")); /* it was not called */
+    run(account, &facts, 1);
+    summarise(account, &head);
+    CHECK(strstr(text, "130 tiles a call cost time: workspace = 256 MiB needs about 33\n") != NULL);
+    check_form();
+    free(account);
+}
+
 /* The decoder with layers on two lanes, and scratch of the library's own. */
 static void the_summary_of_own_scratch(void)
 {
@@ -641,6 +712,8 @@ int main(void)
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
     TEST(the_summary_names_what_bypasses);
+    TEST(advice_is_given_where_there_is_some);
+    TEST(advice_is_not_given_where_all_is_well);
     TEST(the_summary_of_own_scratch);
     TEST(the_summary_is_silent_about_what_was_not);
     TEST(the_summary_of_rules);
