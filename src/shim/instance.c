@@ -11,7 +11,7 @@
 enum {
     MAX_POLICIES = 32,
     BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
-    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
+    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
 };
 
 enum state {

@@ -36,7 +36,7 @@ static void like_every_way(void)
         int shares = (int)rng_between(&rng, 1, 6), kinds = 0;
         for (int s = 0; s < shares; s++)
             share[s] = (struct cs_portion){rng_between(&rng, 1, MOST_TOTAL),
-                                         (double)rng_between(&rng, 1, 1000)};
+                                           (double)rng_between(&rng, 1, 1000)};
         double least = exhaustive(total, share, shares, 0), seconds = 0;
         enum cs_status status = cs_divide(total, share, shares, count);
         CHECK_INT(status, isinf(least) ? CS_ILLEGAL : CS_OK);

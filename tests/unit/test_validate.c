@@ -242,7 +242,7 @@ static void every_wrong_box_is_seen(void)
 {
     struct cs_tensor whole = {.dims = {2, 4, 1, 64, 12}, .strides = {3072, 768, 0, 12, 1}};
     struct cs_tensor packed = {.dims = {2, 4, 1, 8, 5}, .strides = {160, 40, 0, 5, 1}};
-    struct cs_copy good, bad;
+    struct cs_copy good, bad = {0};
     struct cs_tensor view = packed;
     memcpy(view.strides, whole.strides, sizeof view.strides);
     CHECK_INT(cs_copy_between(&view, &packed, &good), CS_OK);
