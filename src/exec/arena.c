@@ -182,7 +182,7 @@ static void cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
     int64_t surplus = run->bytes - bytes;
-    if (surplus == 0 || !rest)
+    if (surplus == 0 || !rest || !last)
         return;
     run->slab->spare = rest->next;
     *rest = *last;
@@ -197,9 +197,9 @@ static void cut(struct run *run, int64_t bytes)
 
 static void set_use(const struct run *run, enum cs_use use)
 {
-    for (struct cs_block *block = run->first; block != run->last; block = block->next)
+    struct cs_block *end = run->last ? run->last->next : NULL;
+    for (struct cs_block *block = run->first; block && block != end; block = block->next)
         block->use = use;
-    run->last->use = use;
 }
 
 /* One behind the other without gap: then no two leases overlap. */
