@@ -82,8 +82,8 @@ void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *
     if (facts->tiling.lanes > 1)
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
-        snprintf(tiling, sizeof tiling, "%s x %lld%s", cs_tiling_name(&facts->tiling),
-                 (long long)facts->tiles, lanes);
+        snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_tiling_name(&facts->tiling),
+                 (long long)facts->tiles, facts->tiling.staged ? " packed" : "", lanes);
     snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s", tiling);
 }
 

@@ -287,9 +287,9 @@ static void append_workspace(struct text *text, const struct cs_account *account
     int64_t wanted_max = account->wanted_max, told_max = account->told_max;
     cs_size_text(wanted, wanted_max);
     cs_size_text(told, told_max);
-    cs_size_text(saved, wanted_max - told_max);
+    cs_size_text(saved, wanted_max > told_max ? wanted_max - told_max : 0);
     cs_size_text(most, limit);
-    if (wanted_max == 0)
+    if (wanted_max == 0 && told_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",

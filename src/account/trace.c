@@ -1,5 +1,7 @@
 #include "account/trace.h"
 
+#include "base/signals.h"
+
 #include "account/outcome.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -48,7 +50,7 @@ void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, cons
 
 static bool write_chunk(const struct cs_trace *trace)
 {
-    struct cs_write_guard guard;
+    struct cs_signals guard;
     /* What was there before is not of this run. */
     bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
     int fd = open(trace->path,
@@ -57,10 +59,10 @@ static bool write_chunk(const struct cs_trace *trace)
                   0644);
     if (fd < 0)
         return false;
-    cs_write_begin(&guard);
+    cs_signals_hold(&guard);
     bool whole = cs_write_all(fd, trace->buffer, trace->used);
     int error = errno;
-    cs_write_end(&guard);
+    cs_signals_release(&guard);
     close(fd);
     errno = error;
     return whole;

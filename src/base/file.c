@@ -1,12 +1,12 @@
 #include "base/file.h"
 
 #include "base/log.h"
+#include "base/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 void cs_place_set(struct cs_place *place, const char *path)
@@ -32,28 +32,6 @@ bool cs_place_path(const struct cs_place *place, char path[PATH_MAX])
         return true;
     errno = ENAMETOOLONG;
     return false;
-}
-
-void cs_write_begin(struct cs_write_guard *guard)
-{
-    sigemptyset(&guard->deadly);
-    sigaddset(&guard->deadly, SIGPIPE);
-    sigaddset(&guard->deadly, SIGXFSZ);
-    sigpending(&guard->pending);
-    pthread_sigmask(SIG_BLOCK, &guard->deadly, &guard->before);
-}
-
-void cs_write_end(struct cs_write_guard *guard)
-{
-    /* One that was pending before is not ours to take. */
-    if (sigismember(&guard->pending, SIGPIPE))
-        sigdelset(&guard->deadly, SIGPIPE);
-    if (sigismember(&guard->pending, SIGXFSZ))
-        sigdelset(&guard->deadly, SIGXFSZ);
-    const struct timespec at_once = {0};
-    while (sigtimedwait(&guard->deadly, NULL, &at_once) > 0 || errno == EINTR)
-        continue;
-    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
 bool cs_write_all(int fd, const char *bytes, size_t size)
@@ -101,13 +79,13 @@ bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
 void cs_new_file_write(void *ctx, const char *bytes, size_t size)
 {
     struct cs_new_file *file = ctx;
-    struct cs_write_guard guard;
+    struct cs_signals guard;
     if (file->failed)
         return;
-    cs_write_begin(&guard);
+    cs_signals_hold(&guard);
     file->failed = !cs_write_all(file->fd, bytes, size);
     int error = errno;
-    cs_write_end(&guard);
+    cs_signals_release(&guard);
     errno = error;
 }
 

@@ -4,7 +4,6 @@
 #define CS_BASE_FILE_H
 
 #include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,14 +19,6 @@ void cs_place_set(struct cs_place *place, const char *path);
 
 /* The path of now, each %p become the process id. False, errno ENAMETOOLONG, if it is too long. */
 bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
-
-/* Around what writes: SIGPIPE and SIGXFSZ, whose default is to end the process that we are a guest
- * in, are held back, and those that writing raised are dropped. */
-struct cs_write_guard {
-    sigset_t deadly, before, pending;
-};
-void cs_write_begin(struct cs_write_guard *guard);
-void cs_write_end(struct cs_write_guard *guard);
 
 /* Writes everything; false with errno if that fails. */
 bool cs_write_all(int fd, const char *bytes, size_t size);

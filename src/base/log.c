@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/file.h"
+#include "base/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -79,8 +80,8 @@ static struct target open_target(void)
 static void emit(const char *text, bool every_line)
 {
     int error = errno;
-    struct cs_write_guard guard;
-    cs_write_begin(&guard);
+    struct cs_signals guard;
+    cs_signals_hold(&guard);
     struct target target = open_target();
     if (!every_line)
         write_line(target.fd, text, strlen(text));
@@ -91,7 +92,7 @@ static void emit(const char *text, bool every_line)
     }
     if (target.owned)
         close(target.fd);
-    cs_write_end(&guard);
+    cs_signals_release(&guard);
     errno = error;
 }
 

@@ -82,10 +82,11 @@ static const char *text_of(const struct cs_column *column, const struct cs_value
 {
     if (column->cell == CS_CELL_TEXT)
         return value->text ? value->text : people ? "-" : "";
-    if (column->cell == CS_CELL_RATIO)
-        snprintf(buffer, NUMBER_TEXT, "%.2f", value->ratio);
-    else if (value->number < 0)
+    bool ratio = column->cell == CS_CELL_RATIO;
+    if (ratio ? value->ratio <= 0 : value->number < 0)
         snprintf(buffer, NUMBER_TEXT, "%s", people ? "-" : "");
+    else if (ratio)
+        snprintf(buffer, NUMBER_TEXT, "%.2f", value->ratio);
     else if (people && column->cell == CS_CELL_BYTES)
         cs_bytes_text(buffer, value->number);
     else
@@ -130,7 +131,8 @@ static void add_value(cJSON *object, const struct cs_column *column, const struc
     char buffer[NUMBER_TEXT];
     if (column->cell == CS_CELL_TEXT && value->text)
         cJSON_AddStringToObject(object, column->name, value->text);
-    else if (column->cell == CS_CELL_RATIO || (column->cell != CS_CELL_TEXT && value->number >= 0))
+    else if (column->cell == CS_CELL_RATIO ? value->ratio > 0
+                                           : column->cell != CS_CELL_TEXT && value->number >= 0)
         cJSON_AddRawToObject(object, column->name, text_of(column, value, false, buffer));
 }
 

@@ -137,7 +137,8 @@ static bool even_cut(const struct cs_search *search, enum cs_axis axis, int64_t 
     *tiling = (struct cs_tiling){.axis = {axis},
                                  .step = {cs_ceil_div(units, tiles) * unit, 1},
                                  .lanes = search->lanes,
-                                 .latitude = search->latitude};
+                                 .latitude = search->latitude,
+                                 .staged = search->staged};
     return true;
 }
 
@@ -175,12 +176,12 @@ static void propose_even(struct exploration *exploration, enum cs_axis axis, int
 /* The sizes that tiles along an axis may have, in grains of so many units, and what one of each
  * costs. */
 static int list_shares(const struct exploration *exploration, enum cs_axis axis, int64_t grain,
-                       int64_t from, struct cs_share *share)
+                       int64_t from, struct cs_portion *share)
 {
     struct cs_search *search = exploration->search;
     int64_t units = units_of(search, axis), last = 0;
     int shares = 0;
-    for (int64_t tiles = from; shares < CS_MAX_SHARES && tiles <= FINEST * from; tiles++) {
+    for (int64_t tiles = from; shares < CS_MAX_PORTIONS && tiles <= FINEST * from; tiles++) {
         static const struct cs_tiling uncut = {.step = {1, 1}};
         struct cs_tiling tiling;
         struct cs_candidate candidate;
@@ -201,13 +202,13 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
             continue;
         search->plan.kind[0].workspace = bytes;
         cs_plan_settle(&search->plan);
-        share[shares++] = (struct cs_share){extent, cs_search_seconds(search)};
+        share[shares++] = (struct cs_portion){extent, cs_search_seconds(search)};
     }
     return shares;
 }
 
 /* The largest tiles first; false if they are of more sizes than a tiling holds. */
-static bool runs_of(const struct cs_share *share, const int64_t *count, int shares, int64_t unit,
+static bool runs_of(const struct cs_portion *share, const int64_t *count, int shares, int64_t unit,
                     struct cs_tiling *tiling)
 {
     tiling->runs = -1;
@@ -230,13 +231,16 @@ static bool runs_of(const struct cs_share *share, const int64_t *count, int shar
 /* Tiles of several sizes: full waves for most of them, the rest as it comes. */
 static void propose_division(struct exploration *exploration, enum cs_axis axis, int64_t from)
 {
-    struct cs_share share[CS_MAX_SHARES];
-    int64_t count[CS_MAX_SHARES];
+    struct cs_portion share[CS_MAX_PORTIONS];
+    int64_t count[CS_MAX_PORTIONS];
     int64_t units = units_of(exploration->search, axis);
     int64_t grain = cs_ceil_div(units, CS_MAX_UNITS);
     int shares = list_shares(exploration, axis, grain, from, share);
-    struct cs_tiling tiling = {
-        .axis = {axis}, .step = {1, 1}, .lanes = 1, .latitude = exploration->search->latitude};
+    struct cs_tiling tiling = {.axis = {axis},
+                               .step = {1, 1},
+                               .lanes = 1,
+                               .latitude = exploration->search->latitude,
+                               .staged = exploration->search->staged};
     if (cs_divide(cs_ceil_div(units, grain), share, shares, count) == CS_OK &&
         runs_of(share, count, shares, grain * cs_axis_unit(exploration->search->problem, axis),
                 &tiling))
@@ -355,6 +359,8 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
     int lanes = search->lanes;
     if (!known || !draw_line(search, known, &exploration.line))
         return CS_OK;
+    search->staged = known->tiling.staged;
+    search->latitude = known->tiling.latitude;
     search->asks_left = CS_EXPLORE_ASKS;
     search->asks_kept = 0;
     propose_all(&exploration, known);

@@ -351,11 +351,9 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
     struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes)};
     uint64_t context =
         bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
-    if (context == 0)
-        return false;
-    taker.id = device->stream_id(device->ctx, stream);
+    taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     pthread_mutex_lock(&arena->lock);
-    taker.pool = cs_pool_enter(arena, context);
+    taker.pool = context ? cs_pool_enter(arena, context) : NULL;
     bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
     if (taken)
         count_taken(arena, lease->block->bytes);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/range.h"
 #include "decide/memo.h"
+#include "shim/measure.h"
 #include "shim/traced.h"
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static bool skips(const struct cs_rule *rule)
     return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
 }
 
-static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule *rule,
+static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
                                        const struct cs_request *request,
                                        const struct cs_vendor *vendor)
 {
@@ -57,8 +58,14 @@ static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule
         return cs_decide_leave(CS_REASON_RULE, request->wanted);
     if (rule && cs_rule_has(rule, CS_RULE_policy))
         policy = cs_policy_find(rule->policy.text);
-    return cs_decide(&request->problem, request->wanted, policy ? policy : cs->policy, &limits,
-                     vendor);
+    if (!policy)
+        policy = cs->policy;
+    if (policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
@@ -74,7 +81,7 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
     decision.rule = rule;
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_put(&cs->memo, key, &decision);
+        cs_memo_add(&cs->memo, key, &decision);
     return decision;
 }
 
@@ -183,6 +190,8 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
 
 bool cs_flow_small(const struct cs *cs, int64_t wanted)
 {
+    if (cs->limits.huge > 0)
+        return false;
     if (wanted > cs_decide_ignored(&cs->limits))
         return false;
     for (int i = 0; i < cs->rules.count; i++) {

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "config/program.h"
 #include "shim/summary.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 enum {
     MAX_POLICIES = 32,
-    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
+    BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
+    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -47,6 +49,8 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
     cs_vendor_fork(true);
     pthread_mutex_lock(&instance->memo.lock);
+    pthread_mutex_lock(&instance->budget.lock);
+    pthread_mutex_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
@@ -59,6 +63,8 @@ static void after_fork(bool child)
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
+    pthread_mutex_unlock(&instance->store.lock);
+    pthread_mutex_unlock(&instance->budget.lock);
     pthread_mutex_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
     pthread_mutex_unlock(&lock);
@@ -117,6 +123,22 @@ static int64_t workspace_limit(const struct cs *cs)
     return bounded && arena < workspace ? arena : workspace;
 }
 
+/* What all convolutions together may be told to bring. */
+static int64_t budget_total(const struct cs_config *config)
+{
+    int64_t total = config->budget_total;
+    if (total == CS_CONFIG_AUTO && !cs_mul(config->workspace, BUDGET_WORKSPACES, &total))
+        total = INT64_MAX;
+    return total;
+}
+
+/* Auto is negative; of a total every call site that wants anything takes its part. */
+static int64_t threshold_of(const struct cs *cs)
+{
+    bool divides = cs->policy && cs->policy->divides;
+    return cs->config.threshold < 0 && divides ? 0 : cs->config.threshold;
+}
+
 static void configure(struct cs *cs)
 {
     const char *names[MAX_POLICIES + 1] = {NULL};
@@ -134,15 +156,29 @@ static void configure(struct cs *cs)
     pick_rules(cs);
     cs->limits =
         (struct cs_limits){.workspace = workspace_limit(cs),
-                           .threshold = cs->config.threshold, /* auto is negative */
+                           .threshold = threshold_of(cs),
                            .tiles = cs->config.tiles,
                            .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
+                           .staging = (enum cs_staging)cs->config.staged,
+                           .huge = cs->config.huge,
                            .lent = cs->config.backing == CS_BACKING_OWN};
+}
+
+/* The program under these options: under others its sites ask for other sizes. */
+static uint64_t budget_program(const struct cs *cs)
+{
+    const int64_t words[] = {(int64_t)cs_program_number(), cs->limits.workspace,
+                             cs->limits.threshold, cs->limits.lanes, cs->limits.lent};
+    return cs_store_key(words, sizeof words / sizeof *words).part[0];
 }
 
 static void provide(struct cs *cs)
 {
+    char place[CS_STORE_PATH];
+    cs_store_place(place);
+    cs_store_init(&cs->store, place);
+    cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(cs));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

@@ -7,11 +7,13 @@
 #include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/store.h"
 #include "convshim/policy.h"
 #include "convshim/profile.h"
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/turns.h"
+#include "shim/budget.h"
 
 #define CS_VERSION "0.1.0"
 
@@ -22,6 +24,8 @@ struct cs {
     const struct cs_policy *policy; /* where no rule says another */
     struct cs_limits limits;        /* likewise */
     struct cs_memo memo;
+    struct cs_store store; /* what earlier runs have measured */
+    struct cs_budget budget;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_turns turns;

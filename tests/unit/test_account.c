@@ -574,6 +574,39 @@ static void the_summary_is_silent_about_what_was_not(void)
     free(account);
 }
 
+/* Calls by rule; a rule that none followed is told, since it may be a mistake. */
+static void the_summary_of_rules(void)
+{
+    static const char *const none[] = {NULL}, *const two[] = {"vae", "old", NULL};
+    static const char *const long_names[] = {"a-rule-of-a-long-name-01", "a-rule-of-a-long-name-02",
+                                             "a-rule-of-a-long-name-03", "a-rule-of-a-long-name-04",
+                                             "a-rule-of-a-long-name-05", NULL};
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 128, 128, 64, CS_F16);
+    struct cs_site_facts facts = left_alone(&problem, mib, CS_REASON_RULE), other = facts;
+    struct cs_summary_head ruled = head;
+    facts.rule = 1;
+    const struct cs_site_ref first = site_with(account, &other),
+                             second = site_with(account, &facts);
+    cs_account_passed(account, &first, CS_REASON_SMALL);
+    CHECK(first.place != second.place);
+    for (int i = 0; i < 3; i++)
+        cs_account_passed(account, &second, CS_REASON_RULE);
+    ruled.rules = two;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "\nfollowed rules    3 vae, 0 old\n") != NULL);
+    CHECK(strstr(text, " 3 left alone by a rule\n") != NULL);
+    check_form();
+    ruled.rules = none;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "followed rules") == NULL);
+    ruled.rules = long_names;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "\nfollowed rules    3 a-rule-of-a-long-name-01, 0 ") != NULL);
+    check_form();
+    free(account);
+}
+
 /* More of everything than fits. */
 static void the_summary_of_a_large_program(void)
 {
@@ -604,6 +637,7 @@ static void the_summary_of_a_large_program(void)
     account->lanes = 8;
     long_head.own = (struct cs_summary_own){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                             INT64_MAX, INT64_MAX, INT64_MAX};
+    long_head.rules = (const char *const[]){"a-rule", NULL};
     long_head.turns = (struct cs_summary_turns){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
@@ -682,6 +716,7 @@ int main(void)
     TEST(advice_is_not_given_where_all_is_well);
     TEST(the_summary_of_own_scratch);
     TEST(the_summary_is_silent_about_what_was_not);
+    TEST(the_summary_of_rules);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
     TEST(any_counters_keep_the_form);

@@ -21,6 +21,7 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.summary.form, CS_SUMMARY_TEXT);
     CHECK_INT(config.interleave_budget, 0);
     CHECK_INT(config.interleave_timeout, 1000);
+    CHECK_INT(config.budget_total, CS_CONFIG_AUTO);
     for (int i = 0; i < CS_OPTIONS; i++)
         CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
 }
@@ -187,6 +188,11 @@ static void bounds_are_those_that_are_told(void)
         {"interleave.timeout", "60001", false},
         {"interleave.timeout", "auto", false},
         {"interleave.timeout", "1s", false},
+        {"budget.total", "auto", true},
+        {"budget.total", "1KiB", true},
+        {"budget.total", "1023", false},
+        {"budget.total", "1TiB", true},
+        {"budget.total", "off", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int index = cs_option_find(rows[i].name);
@@ -198,9 +204,10 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, min_saving, tiles, lanes, backing, arena, interleave, log, "    \
+    "workspace, threshold, policy, min_saving, tiles, lanes, staged, huge, backing, arena, "       \
+    "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
-    "summary, trace, trace_limit, interleave.budget, interleave.timeout"
+    "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
@@ -458,9 +465,10 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(text, size);
     CHECK_INT(note_count, 0);
     check_defaults();
-    int options = 0;
+    CHECK_INT(config.rules.count, 0);
     const char *rules = strstr(text, "\n;[rule ");
     CHECK(rules != NULL);
+    int options = 0;
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
         options += starts && text + i < rules;
@@ -471,6 +479,7 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(active, used);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 1);
 }
 
 static void check_valid_values(void)
