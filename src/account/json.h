@@ -21,7 +21,7 @@ struct cs_summary_process {
     void *ctx;
 };
 
-/* Writes the object and a line's end, but not cs_json_end. Not while another thread prepares. */
+/* Writes the object and a line's end, but not cs_json_end. The account's lock is held. */
 void cs_summary_json(struct cs_json *json, const struct cs_account *account,
                      const struct cs_summary_head *head, const struct cs_summary_process *process);
 
