@@ -429,6 +429,8 @@ static int64_t copied_from(const struct cs_copy *copy, int64_t at)
     };
     wide from = 0;
     for (int i = 3; i >= 0; i--) {
+        if (count[i] > 1 && step[i][CS_COPY_PACKED] < 1)
+            return -1;
         int64_t index = count[i] > 1 ? at / step[i][CS_COPY_PACKED] : 0;
         if (index >= count[i])
             return -1;
