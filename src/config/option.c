@@ -278,8 +278,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance, capitals equal; both shorter than CS_CONFIG_NAME. */
-static size_t edit_distance(const char *a, const char *b)
+size_t cs_name_distance(const char *a, const char *b)
 {
     size_t row[CS_CONFIG_NAME], width = strlen(b);
     for (size_t j = 0; j <= width; j++)
@@ -311,7 +310,7 @@ const char *cs_option_nearest(const char *name)
     for (int i = 0; i < CS_OPTIONS; i++) {
         /* In the wrong section the name may be right all the same. */
         bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
-        size_t distance = misplaced ? 0 : edit_distance(name, cs_options[i].name);
+        size_t distance = misplaced ? 0 : cs_name_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;
             nearest = cs_options[i].name;
@@ -326,9 +325,9 @@ bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
     size_t length = strlen(text), best = too_far(length);
     bool found = false;
     for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
-        if (!section_of(&cs_options[i], known) || edit_distance(text, known) >= best)
+        if (!section_of(&cs_options[i], known) || cs_name_distance(text, known) >= best)
             continue;
-        best = edit_distance(text, known);
+        best = cs_name_distance(text, known);
         memcpy(section, known, sizeof known);
         found = true;
     }
