@@ -43,8 +43,8 @@ static CUDA_MEMCPY3D outwards(void)
 
 static size_t place(int i)
 {
-    int row = i / WIDTH % ROWS, plane = i / WIDTH / ROWS;
-    return (size_t)((plane * SLICE_ROWS + row) * PITCH + i % WIDTH);
+    const size_t at = (size_t)i, row = at / WIDTH % ROWS, plane = at / WIDTH / ROWS;
+    return (plane * SLICE_ROWS + row) * PITCH + at % WIDTH;
 }
 
 static bool is_packed(int add)

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "check.h"
 #include "plan_terms.h"
 #include "random_problem.h"
@@ -522,7 +523,7 @@ static bool begins_at(const struct cs_tiling *tiling, int64_t unit, int64_t firs
 {
     int64_t begin = 0;
     for (int i = 0; i < tiling->runs; i++) {
-        int64_t step = (tiling->run[i].step + unit - 1) / unit * unit;
+        int64_t step = cs_ceil_div(tiling->run[i].step, unit) * unit;
         int64_t end = begin + step * tiling->run[i].tiles;
         *latitude_p = tiling->run[i].latitude;
         if (first < end)
@@ -530,7 +531,7 @@ static bool begins_at(const struct cs_tiling *tiling, int64_t unit, int64_t firs
         begin = end;
     }
     *latitude_p = tiling->latitude;
-    return (first - begin) % ((tiling->step[0] + unit - 1) / unit * unit) == 0;
+    return (first - begin) % (cs_ceil_div(tiling->step[0], unit) * unit) == 0;
 }
 
 /* Runs of other sizes before the step. */

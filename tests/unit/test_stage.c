@@ -160,7 +160,9 @@ static void check_plan(const struct cs_problem *problem, struct cs_tiling tiling
         struct cs_tile a, b;
         cs_plan_tile(&plan, i, &a);
         cs_plan_tile(&views, i, &b);
-        CHECK(memcmp(&a, &b, sizeof a) == 0);
+        CHECK_INT(a.kind, b.kind);
+        CHECK(memcmp(a.range, b.range, sizeof a.range) == 0);
+        CHECK(memcmp(a.offset, b.offset, sizeof a.offset) == 0);
         check_tile(&plan, i, tally);
     }
 }
