@@ -522,6 +522,8 @@ static bool begins_at(const struct cs_tiling *tiling, int64_t unit, int64_t firs
                       enum cs_latitude *latitude_p)
 {
     int64_t begin = 0;
+    if (unit < 1)
+        return false;
     for (int i = 0; i < tiling->runs; i++) {
         int64_t step = cs_ceil_div(tiling->run[i].step, unit) * unit;
         int64_t end = begin + step * tiling->run[i].tiles;
