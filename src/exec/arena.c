@@ -129,7 +129,7 @@ static bool look_from(const struct taker *taker, struct cs_slab *slab, struct cs
         run->bytes += block->bytes;
         run->last = block;
     }
-    return run->bytes >= taker->bytes;
+    return run->last && run->bytes >= taker->bytes;
 }
 
 static bool better(const struct run *a, const struct run *b)
@@ -147,9 +147,9 @@ static bool look(const struct taker *taker, bool behind, struct run *best)
     *best = (struct run){.first = NULL};
     for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
         for (struct cs_block *block = slab->first; block; block = block->next)
-            if (look_from(taker, slab, block, behind, &run) && (!best->first || better(&run, best)))
+            if (look_from(taker, slab, block, behind, &run) && (!best->last || better(&run, best)))
                 *best = run;
-    return best->first != NULL;
+    return best->last != NULL;
 }
 
 static void forget_done(const struct taker *taker)
@@ -182,7 +182,7 @@ static void cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
     int64_t surplus = run->bytes - bytes;
-    if (surplus == 0 || !rest || !last)
+    if (surplus == 0 || !rest)
         return;
     run->slab->spare = rest->next;
     *rest = *last;
@@ -197,9 +197,9 @@ static void cut(struct run *run, int64_t bytes)
 
 static void set_use(const struct run *run, enum cs_use use)
 {
-    struct cs_block *end = run->last ? run->last->next : NULL;
-    for (struct cs_block *block = run->first; block && block != end; block = block->next)
+    for (struct cs_block *block = run->first; block != run->last; block = block->next)
         block->use = use;
+    run->last->use = use;
 }
 
 /* One behind the other without gap: then no two leases overlap. */

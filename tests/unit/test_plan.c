@@ -556,7 +556,7 @@ static void check_runs(struct rng *rng, const struct cs_problem *problem,
     check_plan(&plan, axes, tally);
     for (int64_t t = 0; t < plan.tiles; t++) {
         struct cs_tile tile;
-        enum cs_latitude latitude;
+        enum cs_latitude latitude = CS_LATITUDES;
         cs_plan_tile(&plan, t, &tile);
         CHECK(begins_at(&tiling, axes[0].unit, tile.range[0].first, &latitude));
         if (t > 0) /* the first may hold tiles that lie in the padding */
