@@ -137,6 +137,7 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
+$(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 
