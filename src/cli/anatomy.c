@@ -197,11 +197,18 @@ static void weigh(struct builder *builder, int64_t optimizer)
     }
 }
 
+/* Only what a backward call uses is held. */
+static bool keeps(const struct cs_anatomy_layer *layer)
+{
+    return layer->calls[CS_PASS_DGRAD] + layer->calls[CS_PASS_WGRAD] > 0;
+}
+
 /* Bytes that a call reads or makes and that are held neither before nor after. */
-static int64_t passing(struct builder *builder, const struct cs_anatomy_site *site)
+static int64_t passing(struct builder *builder, const struct cs_anatomy_layer *layer,
+                       const struct cs_anatomy_site *site)
 {
     int64_t bytes = 0;
-    if (site->pass == CS_PASS_FORWARD && builder->anatomy->training)
+    if (site->pass == CS_PASS_FORWARD && keeps(layer))
         return 0;
     grow(builder, &bytes, 1, site->y_bytes);
     if (site->pass != CS_PASS_WGRAD)
@@ -213,7 +220,7 @@ static int64_t passing(struct builder *builder, const struct cs_anatomy_site *si
 static void begin_call(struct builder *builder, struct cs_anatomy_layer *layer,
                        const struct cs_anatomy_site *site)
 {
-    if (site->pass == CS_PASS_FORWARD && builder->anatomy->training) {
+    if (site->pass == CS_PASS_FORWARD && keeps(layer)) {
         layer->held++;
         grow(builder, &builder->live, 1, site->y_bytes);
     } else if (site->pass == CS_PASS_WGRAD) {
@@ -239,7 +246,7 @@ static void add_moment(struct builder *builder, size_t index)
     struct cs_anatomy_layer *layer = layer_of(builder, index);
     begin_call(builder, layer, site);
     int64_t before = builder->live;
-    grow(builder, &before, 1, passing(builder, site));
+    grow(builder, &before, 1, passing(builder, layer, site));
     int64_t after = before;
     grow(builder, &before, 1, site->wanted);
     grow(builder, &after, 1, site->told);
@@ -309,9 +316,9 @@ size_t cs_anatomy_checkpoints(const struct cs_anatomy *anatomy, struct cs_anatom
 {
     size_t count = 0;
     int64_t bytes = 0, flops = 0;
-    for (size_t i = 0; i < anatomy->layers && anatomy->training; i++) {
+    for (size_t i = 0; i < anatomy->layers; i++) {
         const struct cs_anatomy_layer *layer = &anatomy->layer[i];
-        if (layer->outputs > 0 && layer->flops > 0)
+        if (keeps(layer) && layer->outputs > 0 && layer->flops > 0)
             list[count++] = (struct cs_anatomy_checkpoint){
                 .layer = i, .saved = layer->outputs, .flops = layer->flops};
     }

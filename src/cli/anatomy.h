@@ -46,7 +46,7 @@ struct cs_anatomy_layer {
 };
 
 /* What is held while a call of the step runs: filters and optimizer state, the gradients of filters
- * made so far, outputs not yet used by their backward calls (in inference only those of the call),
+ * made so far, outputs that wait for the backward calls of their layer (none if it has none),
  * what the call reads or makes besides them, and its workspace. */
 struct cs_anatomy_moment {
     size_t site;

@@ -154,6 +154,20 @@ static void inference(void)
     cs_anatomy_fini(&anatomy);
 }
 
+/* A frozen first layer: its output is not held. f1 44 + x 16 + y 32 = 92, f2 44 + 48 = 92. */
+static void frozen(void)
+{
+    struct cs_anatomy_checkpoint list[3];
+    tiny_calls(1, true);
+    calls--;
+    struct cs_anatomy anatomy = anatomy_of(0);
+    CHECK_INT(anatomy.total.gradients, 36);
+    CHECK_INT(anatomy.moment[0].after, 92 + 10);
+    CHECK_INT(anatomy.moment[1].after, 92 + 10);
+    CHECK_INT(cs_anatomy_checkpoints(&anatomy, list), 2);
+    cs_anatomy_fini(&anatomy);
+}
+
 /* The thirteen convolutions of VGG-16, N = 1, 224x224, f32, without biases. Filter elements, 9 C K:
  *   1728 + 36864 + 73728 + 147456 + 294912 + 2*589824 + 1179648 + 5*2359296 = 14710464
  *   times 4 = 58841856 bytes
@@ -268,6 +282,7 @@ int main(void)
     TEST(tiny_checkpoints);
     TEST(one_step_of_many);
     TEST(inference);
+    TEST(frozen);
     TEST(vgg);
     TEST(unet);
     TEST(nothing_and_too_much);
