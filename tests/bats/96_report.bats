@@ -39,14 +39,14 @@ ranks()
 }
 
 @test "golden: text, JSON, CSV, Markdown, the page" {
-    cd "$ROOT/tests/data"
+    cp "$SUMMARY" .
     local form
     for form in text json csv markdown; do
-        "$COMMAND" report --optimizer adam --format "$form" summary_training.json >"$BATS_TEST_TMPDIR/$form.out"
-        golden "report_training.$form" "$BATS_TEST_TMPDIR/$form.out"
+        "$COMMAND" report --optimizer adam --format "$form" summary_training.json >"$form.out"
+        golden "report_training.$form" "$form.out"
     done
-    "$COMMAND" report --optimizer adam --html "$BATS_TEST_TMPDIR/page.out" summary_training.json
-    golden report_training.html "$BATS_TEST_TMPDIR/page.out"
+    "$COMMAND" report --optimizer adam --html page.out summary_training.json
+    golden report_training.html page.out
 }
 
 @test "golden: two runs compared" {
