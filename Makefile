@@ -167,6 +167,7 @@ $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_measure: $(B)/obj/src/shim/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/shim/budget.o
 $(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o measure.o traced.o)
+$(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    NUMBER_TEXT = 32,
     GAP = 2 /* blanks between columns */
 };
 
@@ -76,21 +75,20 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row)
     }
 }
 
-/* A value as text for people or for CSV; `buffer` holds it where it is no text anyway. */
-static const char *text_of(const struct cs_column *column, const struct cs_value *value,
-                           bool people, char buffer[NUMBER_TEXT])
+const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
+                          char buffer[CS_CELL_TEXT_BYTES])
 {
     if (column->cell == CS_CELL_TEXT)
         return value->text ? value->text : people ? "-" : "";
     bool ratio = column->cell == CS_CELL_RATIO;
     if (ratio ? value->ratio <= 0 : value->number < 0)
-        snprintf(buffer, NUMBER_TEXT, "%s", people ? "-" : "");
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%s", people ? "-" : "");
     else if (ratio)
-        snprintf(buffer, NUMBER_TEXT, "%.2f", value->ratio);
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
     else if (people && column->cell == CS_CELL_BYTES)
         cs_bytes_text(buffer, value->number);
     else
-        snprintf(buffer, NUMBER_TEXT, "%" PRId64, value->number);
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%" PRId64, value->number);
     return buffer;
 }
 
@@ -111,7 +109,7 @@ static void print_quoted(const char *text, FILE *out)
 
 static void print_csv(const struct cs_table *table, FILE *out)
 {
-    char buffer[NUMBER_TEXT];
+    char buffer[CS_CELL_TEXT_BYTES];
     for (int i = 0; i < table->columns; i++)
         fprintf(out, "%s%s", i > 0 ? "," : "", table->column[i].name);
     fputc('\n', out);
@@ -120,7 +118,7 @@ static void print_csv(const struct cs_table *table, FILE *out)
         for (int i = 0; i < table->columns; i++) {
             if (i > 0)
                 fputc(',', out);
-            print_quoted(text_of(&table->column[i], &value[i], false, buffer), out);
+            print_quoted(cs_table_text(&table->column[i], &value[i], false, buffer), out);
         }
         fputc('\n', out);
     }
@@ -128,12 +126,12 @@ static void print_csv(const struct cs_table *table, FILE *out)
 
 static void add_value(cJSON *object, const struct cs_column *column, const struct cs_value *value)
 {
-    char buffer[NUMBER_TEXT];
+    char buffer[CS_CELL_TEXT_BYTES];
     if (column->cell == CS_CELL_TEXT && value->text)
         cJSON_AddStringToObject(object, column->name, value->text);
     else if (column->cell == CS_CELL_RATIO ? value->ratio > 0
                                            : column->cell != CS_CELL_TEXT && value->number >= 0)
-        cJSON_AddRawToObject(object, column->name, text_of(column, value, false, buffer));
+        cJSON_AddRawToObject(object, column->name, cs_table_text(column, value, false, buffer));
 }
 
 struct cJSON *cs_table_json(const struct cs_table *table)
@@ -163,11 +161,11 @@ static bool print_json(const struct cs_table *table, FILE *out)
 
 static int width_of(const struct cs_table *table, int column)
 {
-    char buffer[NUMBER_TEXT];
+    char buffer[CS_CELL_TEXT_BYTES];
     size_t width = strlen(table->column[column].title);
     for (size_t row = 0; row < table->rows; row++) {
         const struct cs_value *value = &table->value[row * (size_t)table->columns + (size_t)column];
-        size_t length = strlen(text_of(&table->column[column], value, true, buffer));
+        size_t length = strlen(cs_table_text(&table->column[column], value, true, buffer));
         width = length > width ? length : width;
     }
     return (int)width;
@@ -177,13 +175,13 @@ static int width_of(const struct cs_table *table, int column)
 static void print_line(const struct cs_table *table, const int *width, const struct cs_value *row,
                        FILE *out)
 {
-    char buffer[NUMBER_TEXT];
+    char buffer[CS_CELL_TEXT_BYTES];
     int owed = 0;
     for (int i = 0; i < table->columns; i++) {
         const struct cs_column *column = &table->column[i];
         if (!column->title)
             continue;
-        const char *text = row ? text_of(column, &row[i], true, buffer) : column->title;
+        const char *text = row ? cs_table_text(column, &row[i], true, buffer) : column->title;
         int length = (int)strlen(text);
         bool left = column->cell == CS_CELL_TEXT;
         int before = left ? 0 : width[i] - length;

@@ -22,6 +22,10 @@ char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 /* "text", "json", "csv". */
 bool cs_format_parse(const char *text, enum cs_format *format_p);
 
+enum {
+    CS_CELL_TEXT_BYTES = 32
+};
+
 enum cs_cell {
     CS_CELL_TEXT,
     CS_CELL_COUNT, /* a whole number; for people "-" where it is negative: there is none */
@@ -61,6 +65,19 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row);
 /* CSV begins with the columns' names and quotes what has to be quoted; JSON is cs_table_json.
  * False if memory ran out. */
 bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
+
+/* A table of GitHub's Markdown, for people. Nothing in a text is markup. */
+void cs_table_markdown(const struct cs_table *table, FILE *out);
+
+/* A table of HTML, for people, whose cells have what they are sorted by as data-v. */
+void cs_table_html(const struct cs_table *table, FILE *out);
+
+/* Text as HTML, also inside of quoted attributes. */
+void cs_html_text(const char *text, FILE *out);
+
+/* How people see a value; `buffer` holds it where it is no text anyway. */
+const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
+                          char buffer[CS_CELL_TEXT_BYTES]);
 
 /* The rows as an array of objects, without what is absent; the caller deletes it. NULL if memory
  * ran out. */
