@@ -42,12 +42,14 @@ pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src
 vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
 doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
 cli      := $(wildcard src/cli/*.c)
 alone    := $(wildcard src/cudnn/alone/*.c)
 cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c)
+man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 simcudart := $(wildcard tests/simdev/cudart_*.c)
@@ -59,10 +61,11 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib cli test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
 all: lib cli $(simdev) $(apps)
 lib: $(B)/libconvshim.so
-cli: $(B)/convshim
+cli: $(B)/convshim man
+man: $(man)
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
@@ -79,9 +82,16 @@ $(B)/flags: FORCE
 $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) > $@
 
+# What --help and the manual page call allowed.
+$(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
+	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
+
+$(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
+	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
+
 $(B)/gen/convshim.map: src/cudnn/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
-	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; local: *; };'; } > $@
+	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; InitializeInjectionNvtx2; local: *; };'; } > $@
 
 conf: conf/convshim.ini
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
@@ -92,12 +102,30 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
-$(B)/convshim: $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+$(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 
-$(call objects,$(pure) $(cli)): INCLUDES := $(PURE)
+# The library with the policies of tests/policies beside its own: an example and nonsense.
+withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
+$(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
+	$(filter %.o,$^) -l:libinih.a -Wl,--exclude-libs,ALL -ldl -lm
+
+# The manual pages come from the tables of the commands, so that they are linked in.
+$(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
+$(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+$(man): $(B)/gen-man
+	$(call say,GEN)mkdir -p $(@D); $(B)/gen-man $(basename $(@F)) > $@
+
+$(call objects,$(pure)): INCLUDES := $(PURE)
+$(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
+$(call objects,src/cli/run.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
-$(B)/obj/gen/policies.o: INCLUDES := $(PURE)
+$(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
+$(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
 
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
@@ -136,13 +164,20 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
-$(B)/unit/test_flow: $(B)/obj/src/shim/flow.o
 $(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+$(B)/unit/test_measure: $(B)/obj/src/shim/measure.o
+$(B)/unit/test_budget: $(B)/obj/src/shim/budget.o
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o measure.o traced.o)
+$(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+cliunit := $(addprefix $(B)/unit/test_,shape layers table)
+$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c option.c record.c shape.c table.c))
+$(cliunit) $(addprefix $(B)/unit/test_,json trace): UNITLIBS := -lcjson
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile idle plans partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle plans partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so bypass bypass_static)
@@ -171,7 +206,7 @@ $(B)/clients/plans: tests/clients/plans.c tests/clients/plans_graph.c $(clientba
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(B)/clients/hostile: tests/clients/hostile.c $(clientdep)
+$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/libinterposer.so: tests/clients/interposer.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
@@ -198,6 +233,12 @@ gpushare := $(call objects,$(filter-out $(patsubst %,tests/gpu/%.c,$(gpumain)),$
 $(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
+
+# What the cost model predicts, without a card.
+gpu += $(B)/gpu/predict
+$(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
+$(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 
 .PHONY: gpu
 gpu: lib $(simdev) $(gpu)
@@ -233,7 +274,7 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) src/shim/flow.c
+described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) $(addprefix src/shim/,flow.c budget.c measure.c traced.c)
 
 $(B)/fuzz/fuzz_describe: fuzzed := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
@@ -263,13 +304,13 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' \
+            caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' foretold='tests/suites/foretold.py $(B)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='tests/gpu/test_compare.py' \
+            gpu_compare='tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
+test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) tsan
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.
@@ -294,6 +335,8 @@ fmt:
 install: lib cli
 	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
 	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
+	install -D -m 644 $(B)/man/convshim.1 $(DESTDIR)$(PREFIX)/share/man/man1/convshim.1
+	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
 	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini

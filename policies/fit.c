@@ -1,7 +1,7 @@
-/* As few rounds of tiles as the limit allows, then as little of the input read twice, then as few
- * plans to build. A round is as many tiles as there are lanes. Lanes overlap what their tiles do
- * (layout conversions of one, arithmetic of another), so a round of several counts four fifths,
- * rounded up. */
+/* As few rounds of tiles as the limit allows, then as little of the input read twice or copied,
+ * then as few plans to build. A round is as many tiles as there are lanes. Lanes overlap what their
+ * tiles do (layout conversions of one, arithmetic of another), so a round of several counts four
+ * fifths, rounded up. */
 #include "convshim/policy.h"
 #include <math.h>
 
@@ -25,7 +25,7 @@ static int64_t rounds_of(const struct cs_candidate *candidate)
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     const int64_t kinds = 32, halos = INT64_C(1) << 37;
-    int64_t halo = candidate->halo / 1024;
+    int64_t halo = candidate->halo / 1024 + candidate->copied / 1024;
     if (candidate->workspace > limits->workspace)
         return INFINITY;
     if (halo >= halos)

@@ -13,7 +13,7 @@ static double fixed_cost(const struct cs_candidate *candidate, const struct cs_l
     (void)limits;
     if (candidate->tiling.axis[0] == CS_AXIS_NONE)
         return INFINITY;
-    double halo = (double)candidate->halo;
+    double halo = (double)candidate->halo + (double)candidate->copied;
     return (double)candidate->workspace + halo / (halo + 1073741824.0); /* a fraction of one byte */
 }
 

@@ -8,12 +8,11 @@
 #ifndef CONVSHIM_GPU_H
 #define CONVSHIM_GPU_H
 
-#include "convshim/problem.h"
+#include "convshim/copy.h"
 
 /* Device addresses for one launch. */
 struct cs_addresses {
     void *tensor[CS_MAX_TENSORS]; /* of virtual tensors: NULL; of those by value: host addresses */
-    void *staged; /* for a packed copy of the filter; NULL where the plan has none */
     void *workspace;
 };
 
@@ -38,6 +37,10 @@ struct cs_gpu {
     /* Chooses the stream for what is started from now on. NULL if launches do not go to streams but
      * become nodes of a graph: then a plan runs on one lane, in the client's scratch. */
     int (*choose)(void *ctx, void *stream);
+
+    /* Starts a copy between a view in the client's memory and a packed tensor in the scratch, in
+     * the order of launches: into the scratch (`in`) or out of it. NULL: nothing can be copied. */
+    int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
 };
 
 /* A stream capture that is under way. */

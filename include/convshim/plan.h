@@ -6,10 +6,15 @@
  * has beta 1. What a tile reads along a spatial axis follows from stride, dilation and padding and
  * overlaps its neighbours' by the halo. Tiles that are the same problem on other addresses are of
  * one kind: one execution plan of the vendor serves them all. A plan is a value of fixed size: no
- * pointers, no ownership. */
+ * pointers, no ownership.
+ *
+ * A tile's tensors are views, parts of the client's. Where the vendor takes no view, or takes
+ * packed tensors better, a tensor is staged: the tile has it packed in the scratch. What the tile
+ * reads of it is copied in before the launch, what it writes is copied out behind it. */
 #ifndef CONVSHIM_PLAN_H
 #define CONVSHIM_PLAN_H
 
+#include "convshim/copy.h"
 #include "convshim/problem.h"
 #include <stddef.h>
 
@@ -30,7 +35,7 @@ enum {
     CS_MAX_KINDS = 16,
     CS_MAX_TILES = 1024,
     CS_MAX_LANES = 8,
-    CS_STAGED_ALIGNMENT = 16,  /* that a staged filter needs of the scratch, bytes */
+    CS_STAGED_ALIGNMENT = 16,  /* that staged tensors need of the scratch, bytes */
     CS_SCRATCH_ALIGNMENT = 256 /* of the parts of a plan's scratch, bytes */
 };
 
@@ -49,7 +54,9 @@ struct cs_tiling {
     int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
     int lanes;                 /* tiles that may run at once; 0 is 1 */
     enum cs_latitude latitude; /* of the tiles' engine, but in runs */
-    int runs;                  /* mostly 0 */
+    bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
+                    staged */
+    int runs;    /* mostly 0 */
     struct cs_run run[CS_MAX_RUNS - 1];
 };
 
@@ -91,10 +98,15 @@ struct cs_plan {
     int lanes;         /* tile i may run beside those of other lanes, on lane i % lanes; 1 where
                           tiles add up */
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
-    int64_t staged;    /* bytes, a multiple of CS_SCRATCH_ALIGNMENT, for a packed copy of the tile's
-                          part of the filter, where the vendor takes no view of it (backward-filter
-                          cut along C); else 0 */
-    int64_t halo;      /* bytes of x and y read more than once, summed over tiles */
+    bool stages;       /* the tiling asked for staged tensors, and there are some */
+    bool is_staged[CS_MAX_TENSORS];    /* if not `stages`: the filter alone, of which the vendor
+                                          takes no view, in backward-filter cut along C */
+    int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
+                                          of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
+    int64_t staged;                    /* bytes of all of a tile's staged tensors, a multiple of
+                                          CS_SCRATCH_ALIGNMENT; all are in use during a launch */
+    int64_t copied;                    /* bytes copied in and out, summed over tiles */
+    int64_t halo;                      /* bytes of x and y read more than once, summed over tiles */
     struct cs_kind
         kind[CS_MAX_KINDS]; /* slice of cut 0 times slices of cut 1 plus slice of cut 1 */
 };
@@ -136,14 +148,26 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 /* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
  * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
  * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
- * tiles or CS_MAX_KINDS kinds, if an axis cannot be cut or is given twice, or if some cut would
- * give less than two tiles; CS_OVERFLOW. *plan holds nothing of use unless CS_OK. */
+ * tiles or CS_MAX_KINDS kinds, if an axis cannot be cut or is given twice, if some cut would
+ * give less than two tiles, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan
+ * holds nothing of use unless CS_OK. */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
-/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the client's strides (but for a
- * staged filter), true alignments. */
+/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the client's strides, true
+ * alignments; staged tensors packed in the order of the client's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem);
+
+/* One staged tensor of a kind. */
+struct cs_stage {
+    int tensor;
+    bool in, out; /* the view is read before, written behind the launch */
+    struct cs_copy copy;
+};
+
+/* The staged tensors of a kind, in the order of their numbers. Returns how many. Of plans that
+ * cs_plan_cut did not make, those that cannot be copied are left out. */
+int cs_plan_stages(const struct cs_plan *plan, int64_t kind, struct cs_stage stage[CS_MAX_TENSORS]);
 
 /* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan of a checked
  * problem and axes that can be cut, with heads, steps and tiles of at least 1, a tile that is none
@@ -167,8 +191,9 @@ void cs_plan_settle(struct cs_plan *plan);
 
 /* Proves the invariants from the plan alone: the result covered exactly once and in order, or
  * summed exactly once; every tile's window equal to the whole problem's, halos inside the padded
- * input, every tile inside its tensors, alignments true, scratch at most `limit` bytes. Independent
- * of cs_plan_cut's arithmetic. CS_INVALID if one is broken. */
+ * input, every tile inside its tensors, alignments true, staged tensors apart and copied element by
+ * element, scratch at most `limit` bytes. Independent of cs_plan_cut's arithmetic. CS_INVALID if
+ * one is broken. */
 CS_MUST_CHECK enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit);
 
 /* The plan as stable text, one line a tile after a head line; like snprintf, returns the length it

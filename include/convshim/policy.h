@@ -7,6 +7,13 @@
 
 #include "convshim/plan.h"
 
+/* Whether tiles may have packed copies of what cuts leave in pieces; see plan.h. */
+enum cs_staging {
+    CS_STAGING_AUTO, /* where nothing else fits, or where it takes far fewer tiles */
+    CS_STAGING_NEVER,
+    CS_STAGING_ALWAYS
+};
+
 /* What the user allows. */
 struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use */
@@ -15,8 +22,11 @@ struct cs_limits {
     int64_t
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
     int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
-    bool lent;      /* scratch is the library's own: callers are told what the lifeboat needs */
-    bool brought;   /* workspace is what the caller has brought: then no policy goes beyond it */
+    enum cs_staging staging;
+    int64_t huge; /* tiles of calls that want nothing may choose their own engine if an operand
+                     spans so many elements; 0: such calls are left alone */
+    bool lent;    /* scratch is the library's own: callers are told what the lifeboat needs */
+    bool brought; /* workspace is what the caller has brought: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
@@ -26,6 +36,7 @@ struct cs_candidate {
     int64_t kinds;           /* different tiles: execution plans to build */
     int64_t workspace;       /* bytes on all lanes */
     int64_t halo;            /* bytes of x and y read again */
+    int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t wanted;          /* bytes that the untiled call wants */
     double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
                                 predict or the device is not known */
@@ -41,6 +52,12 @@ struct cs_policy {
     /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
      * tilings for which `cost` foretells less: of other sizes, on other axes, on more lanes. */
     bool predicts;
+    /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
+     * which of them is taken is measured on the device, where that is possible. */
+    int contenders;
+
+    /* limits->workspace is each call site's share of a total for the program. */
+    bool divides;
 
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */

@@ -106,6 +106,10 @@ enum cs_latitude {
     CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
     CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
     CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
+    CS_TILES_OWN, /* where the client was left with the plain engine that takes everything: of what
+                     the heuristics offer for the tile the first other one that computes nothing
+                     that the client's types would not: no reduced precision, no transforms, no
+                     order of sums that changes, and nothing that has to be compiled */
     CS_LATITUDES
 };
 

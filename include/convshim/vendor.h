@@ -2,11 +2,11 @@
  * client chose.
  *
  * A kernel is the vendor's plan for one problem, opaque here. Functions may be called from any
- * thread, each vendor value from one at a time. Nothing here touches the device. */
+ * thread, each vendor value from one at a time. Nothing here but `time` touches the device. */
 #ifndef CONVSHIM_VENDOR_H
 #define CONVSHIM_VENDOR_H
 
-#include "convshim/problem.h"
+#include "convshim/plan.h"
 #include "convshim/profile.h"
 
 struct cs_vendor {
@@ -31,6 +31,16 @@ struct cs_vendor {
      * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
      */
     const struct cs_profile *(*profile)(void *ctx);
+
+    /* Runs a plan's kinds of tiles on scratch data, one after the other, and waits for them: the
+     * seconds that all tiles take on one lane. Holds up to `limit` bytes of device memory
+     * meanwhile. CS_REFUSED where that cannot be: the client's stream is being captured, memory is
+     * short, plans are not made for the device that is there. NULL: never can. */
+    enum cs_status (*time)(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p);
+
+    /* A number for the model of the device and the version of the vendor's library, the same in
+     * every process; 0: not known. NULL: never is. */
+    int64_t (*model)(void *ctx);
 };
 
 #endif

@@ -1,8 +1,14 @@
 #include "account/account.h"
 
+#include <stdio.h>
 #include <string.h>
 
+_Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
+
 enum {
+    COUNT_BITS = 44,
+    TENANTS = 1 << (64 - COUNT_BITS),
+    PLACE_BITS = 12, /* of what a call's order is kept in; the tenant has the rest */
     KEY_WORDS = CS_PROBLEM_WORDS + 8 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
@@ -41,23 +47,20 @@ static uint64_t hash_of(const struct key *key)
     return hash;
 }
 
-static bool has_key(const struct cs_site *site, const struct key *key)
+static bool has_key(const struct cs_site_facts *facts, const struct key *key)
 {
     struct key other;
-    make_key(&site->facts, &other);
+    make_key(facts, &other);
     return other.words == key->words &&
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
 }
 
-static struct cs_site *find(struct cs_account *account, const struct key *key, uint64_t hash)
+char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
 {
-    int sites = atomic_load_explicit(&account->sites, memory_order_acquire);
-    for (int i = 0; i < sites; i++) {
-        struct cs_site *site = &account->site[i];
-        if (site->hash == hash && has_key(site, key))
-            return site;
-    }
-    return NULL;
+    struct key key;
+    key.words = cs_problem_words(problem, key.word);
+    snprintf(id, CS_SITE_ID, "%016llx", (unsigned long long)hash_of(&key));
+    return id;
 }
 
 static void raise_to(_Atomic int64_t *most, int64_t value)
@@ -68,27 +71,36 @@ static void raise_to(_Atomic int64_t *most, int64_t value)
         continue;
 }
 
-static void add_to(_Atomic int64_t *counter, int64_t amount)
+static int64_t add_to(_Atomic int64_t *counter, int64_t amount)
 {
-    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+    return atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-/* Called with the lock held. */
-static struct cs_site *add(struct cs_account *account, const struct cs_site_facts *facts,
-                           uint64_t hash)
+static uint64_t tag_of(uint32_t tenant)
 {
-    int sites = atomic_load_explicit(&account->sites, memory_order_relaxed);
-    struct cs_site *site = &account->site[sites];
-    if (sites == CS_MAX_SITES) {
-        /* The one that collects the rest does not know these facts when it is executed. */
-        raise_to(&account->wanted_max, facts->wanted);
-        raise_to(&account->told_max, facts->told);
-        return site;
-    }
-    site->facts = *facts;
-    site->hash = hash;
-    atomic_store_explicit(&account->sites, sites + 1, memory_order_release);
-    return site;
+    return (uint64_t)tenant << COUNT_BITS;
+}
+
+static int64_t count_of(uint64_t tagged)
+{
+    return (int64_t)(tagged & (tag_of(1) - 1));
+}
+
+/* False, and nothing is counted, if the site has another tenant by now. */
+static bool add_tagged(cs_tagged *counter, uint32_t tenant, int64_t amount)
+{
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    do {
+        if (before >> COUNT_BITS != tenant)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(counter, &before, before + (uint64_t)amount,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter)
+{
+    return count_of(atomic_load_explicit(&site->counter[counter], memory_order_relaxed));
 }
 
 void cs_account_init(struct cs_account *account)
@@ -96,67 +108,205 @@ void cs_account_init(struct cs_account *account)
     pthread_mutex_init(&account->lock, NULL);
 }
 
-struct cs_site *cs_account_site(struct cs_account *account, const struct cs_site_facts *facts)
+static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
+{
+    return a->saved != b->saved ? a->saved < b->saved : a->wanted < b->wanted;
+}
+
+/* Called with the lock held, as all that follows up to cs_account_site. */
+static void find_smallest(struct cs_account *account)
+{
+    account->smallest = 0;
+    for (int i = 1; i < CS_MAX_SITES; i++)
+        if (is_smaller(&account->site[i], &account->site[account->smallest]))
+            account->smallest = i;
+}
+
+/* Nothing counted; calls by references to the tenant before count as folded from now on. */
+static void empty(struct cs_account *account, struct cs_site *site, uint32_t tenant)
+{
+    site->tenant = tenant;
+    for (int i = 0; i < CS_COUNTERS; i++) {
+        uint64_t before = atomic_exchange(&site->counter[i], tag_of(tenant));
+        add_to(&account->folded[i], count_of(before));
+    }
+    site->first = site->last = tag_of(tenant);
+    account->folded_host += site->host;
+    site->host = site->prepared = 0;
+}
+
+static void settle(struct cs_account *account, int index, const struct cs_site *measures,
+                   const struct cs_site_facts *facts, uint64_t hash)
+{
+    struct cs_site *site = &account->site[index];
+    site->wanted = measures->wanted;
+    site->saved = measures->saved;
+    memcpy(site->name, measures->name, sizeof site->name);
+    account->hash[index] = hash;
+    account->facts[index] = *facts;
+}
+
+/* The index of a new site; CS_MAX_SITES if there is no room. */
+static int add(struct cs_account *account, const struct cs_site_facts *facts, uint64_t hash,
+               const char *name)
+{
+    int index = atomic_load_explicit(&account->sites, memory_order_relaxed);
+    struct cs_site measures = {.wanted = facts->wanted, .saved = facts->wanted - facts->told};
+    strncat(measures.name, name, sizeof measures.name - 1);
+    if (index < CS_MAX_SITES) {
+        settle(account, index, &measures, facts, hash);
+        atomic_store_explicit(&account->sites, index + 1, memory_order_release);
+        if (index + 1 == CS_MAX_SITES)
+            find_smallest(account);
+        return index;
+    }
+    add_to(&account->folds, 1);
+    index = account->smallest;
+    struct cs_site *site = &account->site[index];
+    if (!is_smaller(site, &measures))
+        return CS_MAX_SITES;
+    empty(account, site, (site->tenant + 1) % TENANTS);
+    settle(account, index, &measures, facts, hash);
+    find_smallest(account);
+    return index;
+}
+
+static int find(const struct cs_account *account, const struct key *key, uint64_t hash)
+{
+    for (int i = 0; i < account->sites; i++)
+        if (account->hash[i] == hash && has_key(&account->facts[i], key))
+            return i;
+    return -1;
+}
+
+struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_site_facts *facts,
+                                   const char *name)
 {
     struct key key;
     make_key(facts, &key);
-    uint64_t hash = hash_of(&key);
-    struct cs_site *site = find(account, &key, hash);
-    if (site)
-        return site;
+    struct cs_site_ref site = {.hash = hash_of(&key), .wanted = facts->wanted, .told = facts->told};
     pthread_mutex_lock(&account->lock);
-    site = find(account, &key, hash);
-    if (!site)
-        site = add(account, facts, hash);
+    int index = find(account, &key, site.hash);
+    if (index < 0)
+        index = add(account, facts, site.hash, name);
+    if (index < CS_MAX_SITES)
+        site.tenant = account->site[index].tenant;
     pthread_mutex_unlock(&account->lock);
+    site.place = (uint32_t)index + 1;
     return site;
 }
 
-/* One execution, whatever became of it. `told` is what it had to run with. */
-static void count_call(struct cs_account *account, struct cs_site *site, int64_t told)
+/* The site of a reference, NULL if it has none (any more). */
+static struct cs_site *site_of(struct cs_account *account, const struct cs_site_ref *site)
 {
-    add_to(&account->calls, 1);
-    if (!site)
-        return;
-    add_to(&site->calls, 1);
-    raise_to(&account->wanted_max, site->facts.wanted);
-    raise_to(&account->told_max, told);
+    if (!site || site->place == 0 || site->place > CS_MAX_SITES)
+        return NULL;
+    return &account->site[site->place - 1];
 }
 
-void cs_account_passed(struct cs_account *account, struct cs_site *site, enum cs_reason reason)
+void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *ref,
+                         int64_t nanoseconds)
+{
+    pthread_mutex_lock(&account->lock);
+    struct cs_site *site = site_of(account, ref);
+    if (site && site->tenant == ref->tenant) {
+        site->prepared++;
+        site->host += nanoseconds;
+    } else {
+        account->folded_host += nanoseconds;
+    }
+    pthread_mutex_unlock(&account->lock);
+}
+
+bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *ref,
+                      struct cs_site_facts *facts)
+{
+    pthread_mutex_lock(&account->lock);
+    const struct cs_site *site = site_of(account, ref);
+    bool known = site && site->tenant == ref->tenant;
+    if (known)
+        *facts = account->facts[ref->place - 1];
+    pthread_mutex_unlock(&account->lock);
+    return known;
+}
+
+static void count(struct cs_account *account, const struct cs_site_ref *ref,
+                  enum cs_counter counter, int64_t amount)
+{
+    struct cs_site *site = site_of(account, ref);
+    if (ref && ref->place && !(site && add_tagged(&site->counter[counter], ref->tenant, amount)))
+        add_to(&account->folded[counter], amount);
+}
+
+static void note_order(struct cs_account *account, const struct cs_site_ref *ref, int64_t number)
+{
+    struct cs_site *site = site_of(account, ref);
+    if (!site)
+        return;
+    uint64_t tagged = tag_of(ref->tenant) | (uint64_t)number;
+    uint64_t first = atomic_load_explicit(&site->first, memory_order_relaxed);
+    if (first == tag_of(ref->tenant))
+        atomic_store_explicit(&site->first, tagged, memory_order_relaxed);
+    if (first >> COUNT_BITS == ref->tenant)
+        atomic_store_explicit(&site->last, tagged, memory_order_relaxed);
+    if (number <= CS_ORDER)
+        atomic_store_explicit(&account->order[number - 1], ref->tenant << PLACE_BITS | ref->place,
+                              memory_order_relaxed);
+}
+
+int cs_account_order(const struct cs_account *account, int64_t number)
+{
+    uint32_t noted = atomic_load_explicit(&account->order[number - 1], memory_order_relaxed);
+    int index = (int)(noted & ((1U << PLACE_BITS) - 1)) - 1;
+    return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
+}
+
+/* One execution, whatever became of it. `told` is what it had to run with. */
+static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site, int64_t told)
+{
+    int64_t number = add_to(&account->calls, 1) + 1;
+    if (!site || site->place == 0)
+        return number;
+    count(account, site, CS_COUNT_CALLS, 1);
+    note_order(account, site, number);
+    raise_to(&account->wanted_max, site->wanted);
+    raise_to(&account->told_max, told);
+    return number;
+}
+
+int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
+                          enum cs_reason reason)
 {
     int64_t told = 0;
     if (site)
-        told = reason == CS_REASON_REPORT_ONLY ? site->facts.told : site->facts.wanted;
-    count_call(account, site, told);
+        told = reason == CS_REASON_REPORT_ONLY ? site->told : site->wanted;
     add_to(&account->passed[reason], 1);
+    return count_call(account, site, told);
 }
 
-void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches, int lanes)
+int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
+                         int64_t launches, int lanes)
 {
     raise_to(&account->lanes, lanes);
-    count_call(account, site, site->facts.told);
     add_to(&account->rewritten, 1);
     add_to(&account->launches, launches);
-    add_to(&site->launches, launches);
+    count(account, site, CS_COUNT_TILED, 1);
+    count(account, site, CS_COUNT_LAUNCHES, launches);
+    return count_call(account, site, site->told);
 }
 
-void cs_account_lifeboat(struct cs_account *account, struct cs_site *site)
+int64_t cs_account_lifeboat(struct cs_account *account, const struct cs_site_ref *site)
 {
-    count_call(account, site, site->facts.told);
     add_to(&account->lifeboats, 1);
-    add_to(&site->lifeboats, 1);
+    count(account, site, CS_COUNT_LIFEBOATS, 1);
+    return count_call(account, site, site->told);
 }
 
-void cs_account_failed(struct cs_account *account, struct cs_site *site)
+int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
-    count_call(account, site, site->facts.told);
     add_to(&account->failed, 1);
-}
-
-static void reset_site(struct cs_site *site)
-{
-    site->calls = site->launches = site->lifeboats = 0;
+    count(account, site, CS_COUNT_FAILED, 1);
+    return count_call(account, site, site->told);
 }
 
 void cs_account_reset(struct cs_account *account)
@@ -166,8 +316,21 @@ void cs_account_reset(struct cs_account *account)
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)
-        reset_site(&account->site[i]);
-    reset_site(&account->site[CS_MAX_SITES]);
+        empty(account, &account->site[i], account->site[i].tenant);
+    for (int i = 0; i < CS_COUNTERS; i++)
+        account->folded[i] = 0;
+    for (int i = 0; i < CS_ORDER; i++)
+        account->order[i] = 0;
+    account->folds = account->folded_host = 0;
+}
+
+int64_t cs_account_rule(const struct cs_account *account, int rule)
+{
+    int64_t calls = 0;
+    for (int i = 0; i < account->sites; i++)
+        if (account->facts[i].rule == rule)
+            calls += cs_site_count(&account->site[i], CS_COUNT_CALLS);
+    return calls;
 }
 
 const char *cs_reason_text(enum cs_reason reason)
@@ -179,4 +342,15 @@ const char *cs_reason_text(enum cs_reason reason)
 #undef CS_REASON
     };
     return (unsigned)reason < CS_REASONS ? texts[reason] : "";
+}
+
+const char *cs_reason_id(enum cs_reason reason)
+{
+    static const char *const ids[CS_REASONS] = {
+        "",
+#define CS_REASON(id, text) #id,
+#include "convshim/reasons.def"
+#undef CS_REASON
+    };
+    return (unsigned)reason < CS_REASONS ? ids[reason] : "";
 }

@@ -1,6 +1,7 @@
-/* Counters of what was seen and done, and the summary made of them. Knows numbers and reasons, not
- * what produced them. Counting is lock-free but for the first call of a site; memory is bounded
- * whatever the number of sites. */
+/* Counters of what was seen and done, and the summaries made of them. Knows numbers and reasons,
+ * not what produced them. Counting is lock-free; making a site takes a lock. Memory is bounded
+ * whatever the number of sites: where there is no room for another, the one with the smallest spike
+ * is folded into a line of all such. */
 #ifndef CS_ACCOUNT_ACCOUNT_H
 #define CS_ACCOUNT_ACCOUNT_H
 
@@ -9,7 +10,9 @@
 #include <stdatomic.h>
 
 enum {
-    CS_MAX_SITES = 1024
+    CS_MAX_SITES = 1900,
+    CS_SITE_NAME = 48, /* bytes, its end included */
+    CS_ORDER = 4096    /* first calls whose sites are kept */
 };
 
 /* What is known of one convolution, however often it is called. */
@@ -24,12 +27,35 @@ struct cs_site_facts {
     int rule;       /* 1 + the index of the rule that it follows; 0: none */
 };
 
+/* Whoever runs a convolution holds this and counts by it. Zeros: no site. */
+struct cs_site_ref {
+    uint64_t hash;   /* of all facts */
+    uint32_t place;  /* 1 + the index of the site; CS_MAX_SITES + 1: folded from the start */
+    uint32_t tenant; /* that the site had; another one now: folded since */
+    int64_t wanted, told;
+};
+
+/* The low 44 bits count, those above are the site's tenant: what is counted by an older reference
+ * goes to the folded ones, also if it comes at the moment of folding. */
+typedef _Atomic uint64_t cs_tagged;
+
+enum cs_counter {
+    CS_COUNT_CALLS,
+    CS_COUNT_TILED,
+    CS_COUNT_LIFEBOATS,
+    CS_COUNT_FAILED,
+    CS_COUNT_LAUNCHES,
+    CS_COUNTERS
+};
+
 struct cs_site {
-    struct cs_site_facts facts; /* constant once the site is published */
-    uint64_t hash;
-    _Atomic int64_t calls;
-    _Atomic int64_t launches;
-    _Atomic int64_t lifeboats;
+    cs_tagged counter[CS_COUNTERS];
+    cs_tagged first, last; /* numbers of calls of the process, from 1 */
+    uint32_t tenant;       /* what follows is guarded by the account's lock */
+    int64_t wanted, saved; /* which one is folded first */
+    int64_t prepared;      /* times */
+    int64_t host;          /* nanoseconds of preparing */
+    char name[CS_SITE_NAME];
 };
 
 struct cs_account {
@@ -46,42 +72,85 @@ struct cs_account {
     _Atomic int64_t wanted_max;
     _Atomic int64_t told_max;
 
-    pthread_mutex_t lock; /* sites being added */
+    pthread_mutex_t lock; /* making and folding sites */
     _Atomic int sites;
-    struct cs_site site[CS_MAX_SITES + 1]; /* the last one collects what did not fit */
+    int smallest; /* the site to be folded next; valid if all places are taken */
+    uint64_t hash[CS_MAX_SITES];
+    struct cs_site site[CS_MAX_SITES];
+    struct cs_site_facts facts[CS_MAX_SITES];
+
+    /* Sites that were folded, or found no room: how many, and what they counted. */
+    _Atomic int64_t folds;
+    _Atomic int64_t folded[CS_COUNTERS];
+    int64_t folded_host;
+
+    _Atomic uint32_t order[CS_ORDER]; /* of the first calls, as cs_account_order reads it */
 };
+
+_Static_assert(sizeof(struct cs_account) <= 8 << 20, "counting takes more than 8 MiB");
 
 /* In place, on zeroed memory. */
 void cs_account_init(struct cs_account *account);
 
-/* The site with these facts, found or added; never NULL: after CS_MAX_SITES of them the one that
- * collects the rest. The pointer stays valid and may be used from any thread. */
-struct cs_site *cs_account_site(struct cs_account *account, const struct cs_site_facts *facts);
+/* The site with these facts, found or added; one that is added gets that name, cut where it is
+ * longer. The reference may be used from any thread for good. If there is no room, either this
+ * site or the one with the smallest spike (least wanted - told, then least wanted) is folded. */
+struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_site_facts *facts,
+                                   const char *name);
 
-/* One execution passed on unchanged. `site` may be NULL where no problem could be described. */
-void cs_account_passed(struct cs_account *account, struct cs_site *site, enum cs_reason reason);
+/* A site was prepared in so many nanoseconds. */
+void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *site,
+                         int64_t nanoseconds);
+
+/* Copies a site's facts; false if it is folded or none. */
+bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *site,
+                      struct cs_site_facts *facts);
+
+/* One execution passed on unchanged. `site` NULL or zeros: no problem could be described. Each of
+ * these returns the call's number, from 1. */
+int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
+                          enum cs_reason reason);
 
 /* One execution run as `launches` tiles on so many lanes. */
-void cs_account_tiled(struct cs_account *account, struct cs_site *site, int64_t launches,
-                      int lanes);
+int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
+                         int64_t launches, int lanes);
 
 /* One execution run on the lifeboat, and one that ended with a vendor error after its first launch.
  */
-void cs_account_lifeboat(struct cs_account *account, struct cs_site *site);
-void cs_account_failed(struct cs_account *account, struct cs_site *site);
+int64_t cs_account_lifeboat(struct cs_account *account, const struct cs_site_ref *site);
+int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
-/* One line about a convolution for the log, like snprintf: "1x512x512x512 -> 512 k3x3 s1 p1 f16
- * nchw, engine 62: 516.5 MiB wanted, 61.5 MiB told, H x 9 on 2"; behind the layout "dgrad" or
- * "wgrad" if it is not forward, "fused" if there are other operations with it; "on" so many lanes
- * if more than one. */
+/* What a site has counted. */
+int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter);
+
+/* The site of call `number`, [1, CS_ORDER], as an index; -1: of none that is still there. */
+int cs_account_order(const struct cs_account *account, int64_t number);
+
+/* How many calls followed a rule, by its number from 1; folded ones aside. */
+int64_t cs_account_rule(const struct cs_account *account, int rule);
+
+/* What a problem is called, 16 hexadecimal digits, the same in every run of one version; returns
+ * `id`. */
+enum {
+    CS_SITE_ID = 17
+};
+char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
+
+/* A problem as people write it: "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", behind it "dgrad" or
+ * "wgrad" if it is not forward, "fused" if there are other operations with it. Like snprintf. */
+int cs_problem_text(const struct cs_problem *problem, char *text, size_t size);
+
+/* One line about a convolution for the log, like snprintf: the problem's text and ", engine 62:
+ * 516.5 MiB wanted, 61.5 MiB told, H x 9 on 2"; "on" so many lanes if more than one. */
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 
 /* Forgets everything counted (a forked child starts at zero). Sites stay valid. Not while another
  * thread counts. */
 void cs_account_reset(struct cs_account *account);
 
-/* The text of a reason; "" outside the list and for CS_REASON_NONE. */
+/* The text of a reason, and its id ("SMALL"); "" outside the list and for CS_REASON_NONE. */
 const char *cs_reason_text(enum cs_reason reason);
+const char *cs_reason_id(enum cs_reason reason);
 
 /* Scratch of the library's own; zeros if it had none. */
 struct cs_summary_own {
@@ -113,7 +182,7 @@ struct cs_summary_head {
     struct cs_summary_turns turns;
 };
 
-/* Writes the summary into `text` like snprintf: at most 41 lines of at most 100 columns, aligned,
+/* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,
  * sizes in binary units; returns the length it needs. Empty (0) if no convolution was seen. */
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size);

@@ -1,6 +1,7 @@
 #include "account/account.h"
 
-#include "base/log.h"
+#include "account/advice.h"
+#include "account/outcome.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +11,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SPIKES = 10,
-    PASSED = 15, /* reasons */
+    PASSED = 14, /* reasons */
     REASON = 26  /* columns that long shapes leave to a reason */
 };
 
 /* Head, calls, rules, two of what bypasses, workspace, launches, five of own scratch, turns,
- * heading and rest of the spikes. */
-_Static_assert(PASSED + SPIKES + 15 <= LINES, "the reasons no longer fit the summary");
+ * heading and rest of the spikes, advice. */
+_Static_assert(PASSED + SPIKES + 16 <= LINES, "the reasons no longer fit the summary");
 
 struct text {
     char *to;
@@ -69,12 +70,11 @@ static void clip(char *text, size_t width)
 
 /* One line of the table of spikes. */
 struct row {
-    const struct cs_site *site;
-    char shape[512];
+    int site;
+    char shape[CS_PROBLEM_TEXT];
     char engine[CS_SIZE_TEXT];
     char wanted[CS_SIZE_TEXT];
-    char told[CS_SIZE_TEXT]; /* "" if a reason stands here instead */
-    char tiles[64];          /* or the reason */
+    struct cs_outcome_text outcome;
     char calls[CS_SIZE_TEXT];
 };
 
@@ -88,116 +88,32 @@ struct spikes {
     struct widths widths;
 };
 
-/* "3x3" of the last `count` numbers of D, H, W. */
-static void extents_text(char *text, size_t size, const int64_t numbers[CS_SPATIAL], int count)
+static void fill_row(struct row *row, const struct cs_account *account)
 {
-    int length = 0;
-    text[0] = '\0';
-    for (int i = CS_SPATIAL - count; i < CS_SPATIAL; i++)
-        length += snprintf(text + length, size - (size_t)length, "%s%lld", length ? "x" : "",
-                           (long long)numbers[i]);
-}
-
-static bool all_equal(const int64_t numbers[CS_SPATIAL], int count)
-{
-    for (int i = CS_SPATIAL - count; i < CS_SPATIAL; i++) {
-        if (numbers[i] != numbers[CS_SPATIAL - 1])
-            return false;
-    }
-    return true;
-}
-
-/* "s1" if it is the same everywhere, else "s2x1". */
-static void setting_text(char *text, size_t size, const char *name, const int64_t *numbers,
-                         int count)
-{
-    char extents[CS_SPATIAL * 22];
-    extents_text(extents, sizeof extents, numbers, all_equal(numbers, count) ? 1 : count);
-    snprintf(text, size, " %s%s", name, extents);
-}
-
-static void padding_text(char *text, size_t size, const struct cs_problem *problem)
-{
-    int count = problem->spatial;
-    char pre[CS_SPATIAL * 22], post[CS_SPATIAL * 22];
-    setting_text(pre, sizeof pre, "p", problem->pre, count);
-    setting_text(post, sizeof post, "", problem->post, count);
-    if (memcmp(problem->pre + CS_SPATIAL - count, problem->post + CS_SPATIAL - count,
-               (size_t)count * sizeof problem->pre[0]) == 0)
-        post[0] = '\0';
-    else
-        post[0] = ':';
-    snprintf(text, size, "%s%s", pre, post);
-}
-
-/* "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", "... dgrad", "... fused". */
-static void shape_text(char *text, size_t size, const struct cs_problem *problem)
-{
-    const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
-    int count = problem->spatial;
-    char image[72], kernel[72], stride[72], padding[144], dilation[72] = "", groups[24] = "";
-    extents_text(image, sizeof image, x->dims + CS_D, count);
-    extents_text(kernel, sizeof kernel, filter->dims + CS_D, count);
-    setting_text(stride, sizeof stride, "s", problem->stride, count);
-    padding_text(padding, sizeof padding, problem);
-    if (!all_equal(problem->dilation, count) || problem->dilation[CS_SPATIAL - 1] != 1)
-        setting_text(dilation, sizeof dilation, "d", problem->dilation, count);
-    if (problem->groups != 1)
-        snprintf(groups, sizeof groups, " g%lld", (long long)problem->groups);
-    bool forward = problem->direction == CS_FORWARD;
-    snprintf(text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s%s%s%s", (long long)x->dims[CS_N],
-             (long long)x->dims[CS_C], image, (long long)filter->dims[CS_N], kernel, stride,
-             padding, dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem),
-             forward ? "" : " ", forward ? "" : cs_direction_name(problem->direction),
-             problem->steps > 0 ? " fused" : "");
-}
-
-static void fill_row(struct row *row, const struct cs_site_facts *facts)
-{
-    bool possible = facts->reason == CS_REASON_REPORT_ONLY;
-    shape_text(row->shape, sizeof row->shape, &facts->problem);
+    const struct cs_site_facts *facts = &account->facts[row->site];
+    cs_problem_text(&facts->problem, row->shape, sizeof row->shape);
     snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
     cs_size_text(row->wanted, facts->wanted);
-    row->told[0] = '\0';
-    if (facts->reason == CS_REASON_NONE || possible) {
-        cs_size_text(row->told, facts->told);
-        char tiling[48] = "other engine", lanes[16] = "";
-        if (facts->tiling.lanes > 1)
-            snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
-        if (facts->tiling.axis[0] != CS_AXIS_NONE)
-            snprintf(tiling, sizeof tiling, "%s x %lld%s", cs_tiling_name(&facts->tiling),
-                     (long long)facts->tiles, lanes);
-        snprintf(row->tiles, sizeof row->tiles, possible ? "(%s possible)" : "%s", tiling);
-    } else {
-        snprintf(row->tiles, sizeof row->tiles, "%s", cs_reason_text(facts->reason));
-    }
-}
-
-int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)
-{
-    struct row row;
-    fill_row(&row, facts);
-    return snprintf(text, size, "%s, engine %s: %s wanted, %s%s%s", row.shape, row.engine,
-                    row.wanted, row.told, row.told[0] ? " told, " : "", row.tiles);
+    cs_outcome_text(facts, &row->outcome);
+    snprintf(row->calls, sizeof row->calls, "%lld",
+             (long long)cs_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }
 
 static bool is_larger(const struct cs_site *a, const struct cs_site *b)
 {
-    int64_t saved_a = a->facts.wanted - a->facts.told, saved_b = b->facts.wanted - b->facts.told;
-    return saved_a != saved_b ? saved_a > saved_b : a->facts.wanted > b->facts.wanted;
+    return a->saved != b->saved ? a->saved > b->saved : a->wanted > b->wanted;
 }
 
 /* The largest sites that were executed, in order. */
 static void collect(const struct cs_account *account, struct spikes *spikes)
 {
-    int sites = atomic_load_explicit(&account->sites, memory_order_acquire);
     spikes->rows = 0;
-    for (int i = 0; i < sites; i++) {
+    for (int i = 0; i < account->sites; i++) {
         const struct cs_site *site = &account->site[i];
-        if (site->calls == 0 || site->facts.wanted == 0)
+        if (cs_site_count(site, CS_COUNT_CALLS) == 0 || site->wanted == 0)
             continue;
         int at = spikes->rows;
-        while (at > 0 && is_larger(site, spikes->row[at - 1].site))
+        while (at > 0 && is_larger(site, &account->site[spikes->row[at - 1].site]))
             at--;
         if (at == SPIKES)
             continue;
@@ -205,13 +121,10 @@ static void collect(const struct cs_account *account, struct spikes *spikes)
             spikes->rows++;
         for (int j = spikes->rows - 1; j > at; j--)
             spikes->row[j].site = spikes->row[j - 1].site;
-        spikes->row[at].site = site;
+        spikes->row[at].site = i;
     }
-    for (int i = 0; i < spikes->rows; i++) {
-        struct row *row = &spikes->row[i];
-        fill_row(row, &row->site->facts);
-        snprintf(row->calls, sizeof row->calls, "%lld", (long long)row->site->calls);
-    }
+    for (int i = 0; i < spikes->rows; i++)
+        fill_row(&spikes->row[i], account);
 }
 
 /* As wide as the cells; long reasons, then long shapes, give way if a line would be too long. */
@@ -228,12 +141,12 @@ static void measure(struct spikes *spikes, int64_t other_calls)
         widths.shape = larger(widths.shape, columns(row->shape));
         widths.engine = larger(widths.engine, columns(row->engine));
         widths.wanted = larger(widths.wanted, columns(row->wanted));
-        widths.told = larger(widths.told, columns(row->told));
+        widths.told = larger(widths.told, columns(row->outcome.told));
         widths.calls = larger(widths.calls, columns(row->calls));
-        if (row->told[0])
-            widths.tiles = larger(widths.tiles, columns(row->tiles));
+        if (row->outcome.told[0])
+            widths.tiles = larger(widths.tiles, columns(row->outcome.tiles));
         else
-            reason = larger(reason, columns(row->tiles));
+            reason = larger(reason, columns(row->outcome.tiles));
     }
     int gaps = 2 + 2 + 2 + 2 + 2;
     int room = COLUMNS - gaps - widths.engine - widths.wanted - widths.calls;
@@ -251,10 +164,11 @@ static void append_row(struct text *text, struct row *row, const struct widths *
 {
     char outcome[COLUMNS + 1];
     clip(row->shape, (size_t)widths->shape);
-    if (row->told[0])
-        snprintf(outcome, sizeof outcome, "%*s  %s", widths->told, row->told, row->tiles);
+    if (row->outcome.told[0])
+        snprintf(outcome, sizeof outcome, "%*s  %s", widths->told, row->outcome.told,
+                 row->outcome.tiles);
     else
-        snprintf(outcome, sizeof outcome, "%s", row->tiles);
+        snprintf(outcome, sizeof outcome, "%s", row->outcome.tiles);
     clip(outcome, (size_t)widths->outcome);
     append(text, "  %-*s  %*s  %*s  %-*s  %*s", widths->shape, row->shape, widths->engine,
            row->engine, widths->wanted, row->wanted, widths->outcome, outcome, widths->calls,
@@ -345,17 +259,12 @@ static void append_rules(struct text *text, const struct cs_account *account,
 {
     char line[COLUMNS * 2] = "";
     size_t length = 0;
-    int sites = atomic_load_explicit(&account->sites, memory_order_acquire);
     if (!rules || !*rules)
         return;
-    for (int i = 0; rules[i] && length < sizeof line; i++) {
-        long long calls = 0;
-        for (int j = 0; j < sites; j++)
-            if (account->site[j].facts.rule == i + 1)
-                calls += account->site[j].calls;
-        length += (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s",
-                                   i > 0 ? ", " : "", calls, rules[i]);
-    }
+    for (int i = 0; rules[i] && length < sizeof line; i++)
+        length +=
+            (size_t)snprintf(line + length, sizeof line - length, "%s%lld %s", i > 0 ? ", " : "",
+                             (long long)cs_account_rule(account, i + 1), rules[i]);
     clip(line, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "followed rules", line);
 }
@@ -378,9 +287,9 @@ static void append_workspace(struct text *text, const struct cs_account *account
     int64_t wanted_max = account->wanted_max, told_max = account->told_max;
     cs_size_text(wanted, wanted_max);
     cs_size_text(told, told_max);
-    cs_size_text(saved, wanted_max - told_max);
+    cs_size_text(saved, wanted_max > told_max ? wanted_max - told_max : 0);
     cs_size_text(most, limit);
-    if (wanted_max == 0)
+    if (wanted_max == 0 && told_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",
@@ -443,13 +352,23 @@ static void append_turns(struct text *text, const struct cs_summary_turns *turns
                turns->given_up ? ", given up" : "");
 }
 
+static void append_advice(struct text *text, const struct cs_account *account,
+                          const struct cs_summary_head *head)
+{
+    char advice[CS_ADVICE_TEXT];
+    if (cs_advice_text(account, head, advice, sizeof advice) <= 0)
+        return;
+    clip(advice, COLUMNS - LABEL);
+    append(text, "%-*s%s", LABEL, "advice", advice);
+}
+
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size)
 {
     struct text out = {.to = text, .size = size};
     struct spikes spikes;
     int64_t extra = account->launches - account->rewritten;
-    int64_t other_calls = account->site[CS_MAX_SITES].calls;
+    int64_t other_calls = account->folded[CS_COUNT_CALLS];
     if (size > 0)
         text[0] = '\0';
     if (account->calls == 0)
@@ -467,5 +386,6 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     collect(account, &spikes);
     measure(&spikes, other_calls);
     append_spikes(&out, &spikes, other_calls);
+    append_advice(&out, account, head);
     return out.length;
 }

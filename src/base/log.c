@@ -1,16 +1,13 @@
 #include "base/log.h"
 
+#include "base/file.h"
+#include "base/signals.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -26,57 +23,13 @@ static const char last_mark[] = " (the last line of its kind)";
 static _Atomic(enum cs_level) log_level = CS_LOG_WARN;
 static atomic_bool complained;
 
-/* The log file: a folder's name, for relative paths, then the path with its %p; "" for standard
- * error. */
-static char log_path[PATH_MAX];
-static size_t log_folder; /* bytes */
-static bool log_path_fits;
+/* The log file; "" for standard error. */
+static struct cs_place log_place;
 
 struct target {
     int fd;
     bool owned;
 };
-
-/* Writing may raise SIGPIPE or SIGXFSZ, whose default is to end the process that we are a guest in.
- */
-struct signal_guard {
-    sigset_t deadly, before, pending;
-};
-
-static void guard_signals(struct signal_guard *guard)
-{
-    sigemptyset(&guard->deadly);
-    sigaddset(&guard->deadly, SIGPIPE);
-    sigaddset(&guard->deadly, SIGXFSZ);
-    sigpending(&guard->pending);
-    pthread_sigmask(SIG_BLOCK, &guard->deadly, &guard->before);
-}
-
-static void release_signals(struct signal_guard *guard)
-{
-    /* One that was pending before is not ours to take. */
-    if (sigismember(&guard->pending, SIGPIPE))
-        sigdelset(&guard->deadly, SIGPIPE);
-    if (sigismember(&guard->pending, SIGXFSZ))
-        sigdelset(&guard->deadly, SIGXFSZ);
-    const struct timespec at_once = {0};
-    while (sigtimedwait(&guard->deadly, NULL, &at_once) > 0 || errno == EINTR)
-        continue;
-    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
-}
-
-static void write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return;
-        bytes += written;
-        size -= (size_t)written;
-    }
-}
 
 static void write_line(int fd, const char *text, size_t length)
 {
@@ -94,7 +47,7 @@ static void write_line(int fd, const char *text, size_t length)
         at += strlen(cut_mark);
     }
     line[at++] = '\n';
-    write_all(fd, line, at);
+    (void)cs_write_all(fd, line, at);
 }
 
 static void complain(const char *path, int error)
@@ -113,25 +66,22 @@ static struct target open_target(void)
 {
     char path[PATH_MAX];
     int fd = -1;
-    if (!log_path[0])
+    if (!log_place.path[0])
         return (struct target){STDERR_FILENO, false};
-    memcpy(path, log_path, log_folder);
-    errno = ENAMETOOLONG;
     /* O_NONBLOCK: a pipe without a reader must not hold the program. */
-    if (log_path_fits &&
-        cs_path_expand(path + log_folder, sizeof path - log_folder, log_path + log_folder))
+    if (cs_place_path(&log_place, path))
         fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
     if (fd >= 0)
         return (struct target){fd, true};
-    complain(log_path, errno);
+    complain(log_place.path, errno);
     return (struct target){STDERR_FILENO, false};
 }
 
 static void emit(const char *text, bool every_line)
 {
     int error = errno;
-    struct signal_guard guard;
-    guard_signals(&guard);
+    struct cs_signals guard;
+    cs_signals_hold(&guard);
     struct target target = open_target();
     if (!every_line)
         write_line(target.fd, text, strlen(text));
@@ -142,7 +92,7 @@ static void emit(const char *text, bool every_line)
     }
     if (target.owned)
         close(target.fd);
-    release_signals(&guard);
+    cs_signals_release(&guard);
     errno = error;
 }
 
@@ -153,19 +103,9 @@ static bool wanted(enum cs_level level)
 
 void cs_log_open(enum cs_level level, const char *path)
 {
-    int error = errno;
-    if (!path)
-        path = "";
-    log_folder = 0;
-    if (path[0] && path[0] != '/' && getcwd(log_path, sizeof log_path - 1)) {
-        log_folder = strlen(log_path);
-        log_path[log_folder++] = '/';
-    }
-    size_t room = sizeof log_path - log_folder;
-    log_path_fits = (size_t)snprintf(log_path + log_folder, room, "%s", path) < room;
+    cs_place_set(&log_place, path);
     atomic_store(&complained, false);
     atomic_store(&log_level, level);
-    errno = error;
 }
 
 static void format_text(char text[TEXT_BUFFER], const char *format, va_list arguments)

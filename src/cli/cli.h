@@ -42,6 +42,11 @@ struct cs_cli_command {
     bool stops; /* what stands behind the first operand is not looked at */
 };
 
+/* Every command, for the manual page: cs_cli_command_NAME. */
+#define CS_COMMAND(name, summary) extern const struct cs_cli_command *const cs_cli_command_##name;
+#include "cli/commands.def"
+#undef CS_COMMAND
+
 /* One option that was given; `value` NULL where it takes none. False: not to be had like that, and
  * a line has said so (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);

@@ -1,10 +1,12 @@
 /* `convshim config`: the options in force, and what is wrong with how they are written. */
 #include "cli/cli.h"
+#include "cli/config_explain.h"
 #include "cli/option_text.h"
 #include "cli/table.h"
 #include "config/option.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -24,14 +26,17 @@ static const struct cs_cli_command command = {
     .name = "config",
     .usage = "convshim config [options]",
     .about = "Shows every option with its value, its default and where the value comes from: the\n"
-             "built-in default, a line of a file, an item of CONVSHIM_CONFIG or a variable.\n\n"
+             "built-in default, a line of a file, an item of CONVSHIM_CONFIG or a variable; then, "
+             "but for\n"
+             "CSV and JSON, the rules in the order in which they are tried.\n\n"
              "Status: 0; 1 if something is to be mended, with a line for each on standard error.",
     .option = options,
     .options = OPTIONS,
 };
+const struct cs_cli_command *const cs_cli_command_config = &command;
 
 struct request {
-    const char *program, *check;
+    const char *program, *check, *explain;
     enum cs_format format;
 };
 
@@ -47,6 +52,8 @@ static bool take(void *to, int option, const char *value)
         request->program = value;
     else if (option == OPTION_CHECK)
         request->check = value;
+    else if (option == OPTION_EXPLAIN)
+        request->explain = value;
     else if (!cs_format_parse(value, &request->format)) {
         cs_cli_refuse(command.name, "--format: \"%s\" is not allowed; allowed: text, json, csv",
                       value);
@@ -84,6 +91,21 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
                                                   {.text = source}});
 }
 
+/* Rules as an ini file would have them: the same text makes the same rules. */
+static bool print_rules(const struct cs_rules *rules)
+{
+    for (int i = 0; i < rules->count; i++) {
+        int length = cs_rule_write(&rules->rule[i], NULL, 0);
+        char *text = malloc((size_t)length + 1);
+        if (!text)
+            return false;
+        cs_rule_write(&rules->rule[i], text, (size_t)length + 1);
+        printf("\n%s", text);
+        free(text);
+    }
+    return true;
+}
+
 static int show(const struct request *request)
 {
     static struct cs_config config;
@@ -92,11 +114,15 @@ static int show(const struct request *request)
     cs_config_load(&config, request->program, cs_policy_names(), note, &notes);
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
+    if (request->explain)
+        return cs_config_explain(&config, request->program, request->explain);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < CS_OPTIONS; i++)
         add_row(&table, &config, i);
     bool printed = cs_table_print(&table, request->format, stdout);
     cs_table_fini(&table);
+    if (request->format == CS_FORMAT_TEXT)
+        printed = printed && print_rules(&config.rules);
     if (!printed)
         cs_cli_complain("out of memory");
     return notes > 0 || !printed ? CS_CLI_NO : CS_CLI_OK;

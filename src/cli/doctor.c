@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 #define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
@@ -33,6 +34,7 @@ static const struct cs_cli_command command = {
     .options = OPTIONS,
     .stops = true,
 };
+const struct cs_cli_command *const cs_cli_command_doctor = &command;
 
 static const struct check {
     const char *name, *advice;
@@ -72,17 +74,19 @@ void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity sev
              const char *subject, const char *format, ...)
 {
     struct cs_finding *grown = reallocarray(doctor->finding, doctor->findings + 1, sizeof *grown);
-    char *text = NULL, *about = NULL;
-    va_list list;
-    va_start(list, format);
-    bool made = vasprintf(&text, format, list) >= 0 && asprintf(&about, "%s", subject) >= 0;
-    va_end(list);
-    doctor->finding = grown ? grown : doctor->finding;
-    if (!grown || !made) {
+    if (!grown) {
         doctor->broken = true;
         return;
     }
-    grown[doctor->findings++] = (struct cs_finding){check, severity, about, text};
+    doctor->finding = grown;
+    struct cs_finding *finding = &grown[doctor->findings++];
+    *finding = (struct cs_finding){check, severity, strdup(subject), NULL};
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&finding->text, format, list) < 0)
+        finding->text = NULL;
+    va_end(list);
+    doctor->broken = doctor->broken || !finding->subject || !finding->text;
 }
 
 static const char *advice_of(const struct cs_finding *finding)
@@ -148,13 +152,14 @@ static void forget(struct cs_doctor *doctor)
 
 static int answer(struct cs_doctor *doctor, enum cs_format format)
 {
-    static const int status[] = {CS_CLI_OK, CS_CLI_OK, 1, 2};
+    static const int status[] = {
+        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
     for (int i = 0; i < CS_CHECKS; i++)
         checks[i].run(doctor);
-    if (format == CS_FORMAT_TEXT)
+    if (!doctor->broken && format == CS_FORMAT_TEXT)
         print_text(doctor);
-    else
-        doctor->broken = !print_table(doctor, format) || doctor->broken;
+    else if (!doctor->broken)
+        doctor->broken = !print_table(doctor, format);
     if (doctor->broken) {
         cs_cli_complain("out of memory: not all was checked");
         return status[CS_FATAL];

@@ -69,5 +69,6 @@ void cs_check_cache(struct cs_doctor *doctor)
                     "%s is empty so far: use it with convshim only, or without it only", path);
     }
     if (!found)
-        cs_find(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches", "none is set in the environment");
+        cs_find(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches",
+                "none is set in the environment; a program can set its own");
 }

@@ -62,7 +62,8 @@ static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
     }
 }
 
-/* A library looked up is searched for as by the file that looks. */
+/* What is not linked is searched for as by the file that looks it up. One that calls functions of
+ * cuDNN and names no library has them from a stand-in beside it, which looks them up. */
 static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
                        struct cs_client *client)
 {
@@ -72,10 +73,11 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
              client->path);
     if (client->linkage == CS_LINKAGE_LINKED)
         cs_loader_list(client->path, NULL, take_cudnn, &wanted, complaint, sizeof complaint);
-    else if (!cs_loader_find("libcudnn.so.9", origin, elf->rpath, elf->runpath, client->cudnn,
-                             sizeof client->cudnn) &&
-             !cs_loader_find("libcudnn.so.8", origin, elf->rpath, elf->runpath, client->cudnn,
-                             sizeof client->cudnn))
+    if (!*client->cudnn &&
+        !cs_loader_find("libcudnn.so.9", origin, elf->rpath, elf->runpath, client->cudnn,
+                        sizeof client->cudnn) &&
+        !cs_loader_find("libcudnn.so.8", origin, elf->rpath, elf->runpath, client->cudnn,
+                        sizeof client->cudnn))
         client->cudnn[0] = '\0';
     if (!*client->cudnn)
         find_packaged(doctor, client->cudnn);

@@ -174,8 +174,9 @@ void cs_check_python(struct cs_doctor *doctor)
 {
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {
-        cs_find(doctor, CS_CHECK_python, CS_FINE, "Python",
-                "%s is none: Python's frameworks were not looked for", doctor->command[0]);
+        cs_find(doctor, CS_CHECK_python, CS_NOTE, "Python",
+                "%s is none: frameworks of one that it starts were not looked for",
+                doctor->command[0]);
         return;
     }
     if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {

@@ -7,13 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+#if defined __x86_64__
+    THIS_MACHINE = EM_X86_64
+#elif defined __aarch64__
+    THIS_MACHINE = EM_AARCH64
+#else
+    THIS_MACHINE = EM_NONE
+#endif
+};
+
 int cs_elf_this_machine(void)
 {
-#if defined __x86_64__
-    return EM_X86_64;
-#elif defined __aarch64__
-    return EM_AARCH64;
-#endif
+    return THIS_MACHINE;
 }
 
 /* A part of the file; NULL if it is not all there. */

@@ -37,10 +37,20 @@ static bool is_channels_last(const struct cs_tensor *tensor)
     return tensor->dims[CS_C] == 1 || tensor->strides[CS_C] == 1;
 }
 
-/* The same convolution with channels last, and of that many channels; false if there is none. */
-static bool change(const struct cs_problem *problem, int64_t unit, struct cs_problem *changed)
+/* The same convolution on other tensors. */
+struct change {
+    bool last;    /* with channels last, else first */
+    int64_t unit; /* of so many channels or a multiple */
+};
+
+/* False if there is none. */
+static bool apply(const struct cs_problem *problem, struct change change,
+                  struct cs_problem *changed)
 {
-    static const enum cs_dim order[CS_DIMS] = {CS_C, CS_W, CS_H, CS_D, CS_N};
+    static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},
+                                                  {CS_C, CS_W, CS_H, CS_D, CS_N}};
+    const enum cs_dim *order = orders[change.last];
+    int64_t unit = change.unit;
     *changed = *problem;
     for (int i = 0; i < CS_OPERANDS; i++) {
         struct cs_tensor *tensor = &changed->tensor[i];
@@ -125,7 +135,11 @@ static void compare_operands(const struct cs_problem *problem,
     put(line, "as much as a copy of ");
     for (int i = 0; i < CS_OPERANDS; i++)
         if (found.set >> i & 1)
-            put(line, "%s%s", found.set & ((1 << i) - 1) ? " and " : "", names[i]);
+            put(line, "%s%s",
+                (found.set & ((1 << i) - 1)) == 0 ? ""
+                : found.set >> (i + 1)            ? ", "
+                                                  : " and ",
+                names[i]);
     if (found.padded)
         put(line, ", channels padded to a multiple of %d", CHANNELS);
 }
@@ -173,11 +187,11 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
 /* A share of what is left if the change makes a difference. Returns what is wanted then, -1 if that
  * is not known. */
 static int64_t put_change(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                          struct cs_asker *asker, int64_t unit, const char *what, int64_t *left_p,
-                          struct line *line)
+                          struct cs_asker *asker, struct change change, const char *what,
+                          int64_t *left_p, struct line *line)
 {
     struct cs_problem changed;
-    int64_t now = change(problem, unit, &changed) ? ask(asker, prediction, &changed) : -1;
+    int64_t now = apply(problem, change, &changed) ? ask(asker, prediction, &changed) : -1;
     if (now >= 0 && *left_p - now > prediction->offer.workspace / NEAR) {
         put_share(line, *left_p - now, now, what);
         *left_p = now;
@@ -193,12 +207,14 @@ static void ask_again(const struct cs_problem *problem, const struct cs_predicti
     bool first =
         !is_channels_last(&problem->tensor[CS_X]) || !is_channels_last(&problem->tensor[CS_Y]);
     if (first)
-        last = put_change(problem, prediction, asker, 1, "the conversion to channels-last", &left,
-                          line);
+        last = put_change(problem, prediction, asker, (struct change){true, 1},
+                          "the conversion to channels-last", &left, line);
     bool odd = x[CS_C] % CHANNELS != 0 || y[CS_C] % CHANNELS != 0;
+    /* An engine that wants more for channels-last tensors is asked with channels first. */
+    const struct change padded = {!first || last <= left, CHANNELS};
     if (odd && problem->groups == 1 && left > workspace / NEAR)
-        put_change(problem, prediction, asker, CHANNELS,
-                   first && left == workspace
+        put_change(problem, prediction, asker, padded,
+                   first && padded.last && left == workspace
                        ? "the conversion to channels-last with channels padded to a multiple of 8"
                        : "padding channels to a multiple of 8",
                    &left, line);

@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-#include "config/config.h"
+#include "config/option.h"
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -36,25 +36,6 @@ int cs_cli_refuse(const char *command, const char *format, ...)
     return CS_CLI_USAGE;
 }
 
-/* Levenshtein's distance; `b` shorter than CS_CONFIG_NAME. */
-static size_t distance_of(const char *a, const char *b)
-{
-    size_t row[CS_CONFIG_NAME], width = strlen(b);
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= width; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = change < row[j] ? change : row[j];
-        }
-    }
-    return row[width];
-}
-
 const char *cs_cli_nearest(const char *word, const char *const *words)
 {
     size_t least = 1 + (strlen(word) + 1) / 3;
@@ -62,7 +43,7 @@ const char *cs_cli_nearest(const char *word, const char *const *words)
     for (; *words; words++) {
         if (strlen(*words) >= CS_CONFIG_NAME)
             continue;
-        size_t distance = distance_of(word, *words);
+        size_t distance = cs_name_distance(word, *words);
         if (distance < least) {
             least = distance;
             nearest = *words;

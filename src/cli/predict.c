@@ -155,21 +155,43 @@ static int find_vendor(struct cs_predict_options *options, struct cs_predict_res
 
 static void show_progress(void *ctx, size_t done, size_t of)
 {
+    enum {
+        SOME = 16 /* fewer are answered before anybody has read a line */
+    };
     (void)ctx;
-    fprintf(stderr, done == of ? "\r\033[K" : "\r%zu of %zu convolutions", done, of);
+    if (of > SOME && done == of)
+        fputs("\r\033[K", stderr);
+    else if (of > SOME && done % SOME == 0)
+        fprintf(stderr, "\r%zu of %zu convolutions", done, of);
+}
+
+/* Policies that know more when a program runs than can be known before. */
+static void warn_of(const struct cs_policy *policy)
+{
+    if (policy->divides)
+        cs_cli_complain(
+            "predict: policy %s divides a total among all calls of a program; here every "
+            "convolution has workspace to itself",
+            policy->name);
+    if (policy->contenders > 1)
+        cs_cli_complain(
+            "predict: policy %s may choose another way to cut when it has timed some on "
+            "the card",
+            policy->name);
 }
 
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,
-                                        const struct cs_card *profile)
+                                        const struct cs_card *card)
 {
     const struct cs_config *config = &options->config;
     return (struct cs_predictor){
-        .profile = profile->text,
+        .profile = card->text,
         .mode = options->mode,
         .policy = cs_policy_find(config->policy.text),
         .limits = {.workspace = config->workspace,
-                   .threshold = config->workspace,
+                   .threshold = config->threshold,
                    .tiles = config->tiles,
+                   .min_saving = config->min_saving,
                    .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes},
         .estimate = options->estimate,
         .threads = options->threads,
@@ -180,23 +202,15 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
 static int print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     const struct cs_predict_options *options = results->options;
-    struct cs_asker *asker = NULL;
-    char error[ERROR_BYTES];
     if (!options->engines && options->format != CS_FORMAT_TEXT)
         return cs_predict_print(results, fit) ? CS_CLI_OK : CS_CLI_NO;
-    if (!options->estimate &&
-        !cs_asker_create(results->profile->text, &asker, error, sizeof error)) {
-        cs_cli_complain("predict: %s", error);
-        return CS_CLI_NO;
-    }
     bool good = true;
     if (options->engines)
-        good = cs_predict_print_engines(results, asker);
+        good = cs_predict_print_engines(results);
     else
-        cs_predict_print_one(results, asker);
+        cs_predict_print_one(results);
     if (fit && !options->engines)
         cs_predict_print_fit(results, fit, stdout);
-    cs_asker_destroy(asker);
     return good && results->prediction->status == CS_OK ? CS_CLI_OK : CS_CLI_NO;
 }
 
@@ -220,9 +234,10 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
                   const struct cs_problem **problem)
 {
     const struct cs_predict_options *options = results->options;
-    struct cs_predictor predictor = predictor_of(options, results->profile);
+    struct cs_predictor predictor = predictor_of(options, results->card);
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
+    warn_of(predictor.policy);
     for (size_t i = 0; i < results->layers->count; i++)
         problem[i] = &results->layers->layer[i].problem;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
@@ -233,11 +248,24 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     return print(results, options->fits > 0 ? &fit : NULL);
 }
 
+/* A profile of somebody's own may lack what cuDNN wants to know. */
+static bool find_device(struct cs_predict_results *results)
+{
+    char error[ERROR_BYTES];
+    if (results->options->estimate ||
+        cs_asker_create(results->card->text, &results->asker, error, sizeof error))
+        return true;
+    cs_cli_complain("predict: %s: %s", results->card->name, error);
+    return false;
+}
+
 static int predict(struct cs_predict_options *options, struct cs_predict_results *results)
 {
     int status = find_vendor(options, results);
     if (status >= 0)
         return status;
+    if (!find_device(results))
+        return CS_CLI_USAGE;
     size_t count = results->layers->count;
     struct cs_prediction *prediction = calloc(count, sizeof *prediction);
     const struct cs_problem **problem = calloc(count, sizeof *problem);
@@ -264,16 +292,17 @@ static int list_devices(const struct cs_predict_options *options)
 static int run(struct cs_predict_options *options)
 {
     char error[CS_CARD_ERROR];
-    struct cs_card profile;
+    struct cs_card card;
     struct cs_layers layers = {NULL, 0, 0};
-    struct cs_predict_results results = {options, &profile, &layers, NULL, ""};
-    if (!cs_card_load(options->device, options->devices, &profile, error)) {
+    struct cs_predict_results results = {.options = options, .card = &card, .layers = &layers};
+    if (!cs_card_load(options->device, options->devices, &card, error)) {
         cs_cli_complain("predict: %s", error);
         return CS_CLI_USAGE;
     }
     int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
+    cs_asker_destroy(results.asker);
     cs_layers_fini(&layers);
-    cs_card_fini(&profile);
+    cs_card_fini(&card);
     return status;
 }
 

@@ -19,7 +19,7 @@ struct cs_predict_options {
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
     bool estimate;
-    struct cs_config config; /* of it: workspace, policy, tiles, lanes */
+    struct cs_config config; /* of it: workspace, threshold, policy, min_saving, tiles, lanes */
     int64_t fits;            /* bytes; 0: not asked */
     bool engines;
     enum cs_format format;
@@ -33,9 +33,10 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
 /* Everything that was found out. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
-    const struct cs_card *profile;
+    const struct cs_card *card;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
+    struct cs_asker *asker;                 /* for further questions; NULL: by the rule of thumb */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
 };
 
@@ -71,11 +72,11 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
-/* One convolution for people. `asker` NULL: by the rule of thumb. */
-void cs_predict_print_one(const struct cs_predict_results *results, struct cs_asker *asker);
+/* One convolution for people. */
+void cs_predict_print_one(const struct cs_predict_results *results);
 
 /* Every engine offered for one convolution. False if memory ran out. */
-bool cs_predict_print_engines(const struct cs_predict_results *results, struct cs_asker *asker);
+bool cs_predict_print_engines(const struct cs_predict_results *results);
 
 /* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */
 enum {

@@ -19,7 +19,7 @@ static void print_head(const struct cs_predict_results *results)
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
     printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
-           results->profile->title, results->vendor);
+           results->card->title, results->vendor);
     if (results->prediction->status == CS_OK && !results->options->estimate)
         printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index, modes[offer->mode],
                offer->tensor_cores ? ", tensor cores" : "");
@@ -86,7 +86,15 @@ static void print_driverless(const struct cs_predict_results *results)
              "run time.");
 }
 
-void cs_predict_print_one(const struct cs_predict_results *results, struct cs_asker *asker)
+static void print_time(const struct cs_prediction *prediction)
+{
+    if (prediction->time_ratio > 0)
+        printf(
+            "\nForetold time of the tiles: %.2f times that of the whole (a model, not measured).\n",
+            prediction->time_ratio);
+}
+
+void cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
     char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
@@ -97,8 +105,9 @@ void cs_predict_print_one(const struct cs_predict_results *results, struct cs_as
         return;
     }
     print_numbers(results);
-    if (asker && prediction->offer.workspace > 0) {
-        cs_explain(&results->layers->layer->problem, prediction, asker, first, second);
+    print_time(prediction);
+    if (results->asker && prediction->offer.workspace > 0) {
+        cs_explain(&results->layers->layer->problem, prediction, results->asker, first, second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
     }
 }
@@ -133,11 +142,11 @@ static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_o
 }
 
 static void add_offers(struct cs_table *table, const struct cs_predict_results *results,
-                       struct cs_asker *asker, enum cs_ask_mode mode)
+                       enum cs_ask_mode mode)
 {
     struct cs_offer offer[CS_MAX_OFFERS];
     char notes[ENGINE_TEXT];
-    int offers = cs_ask_offers(asker, &results->layers->layer->problem, mode, offer);
+    int offers = cs_ask_offers(results->asker, &results->layers->layer->problem, mode, offer);
     for (int i = 0; i < offers; i++)
         cs_table_add(table, (struct cs_value[]){{.text = modes[mode]},
                                                 {.number = i + 1},
@@ -147,7 +156,7 @@ static void add_offers(struct cs_table *table, const struct cs_predict_results *
                                                 {.text = notes_of(&offer[i], notes)}});
 }
 
-bool cs_predict_print_engines(const struct cs_predict_results *results, struct cs_asker *asker)
+bool cs_predict_print_engines(const struct cs_predict_results *results)
 {
     static const struct cs_column columns[] = {
         {"mode", "mode", CS_CELL_TEXT},        {"place", "place", CS_CELL_COUNT},
@@ -156,9 +165,9 @@ bool cs_predict_print_engines(const struct cs_predict_results *results, struct c
     enum cs_ask_mode mode = results->options->mode;
     struct cs_table table;
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    add_offers(&table, results, asker, mode);
+    add_offers(&table, results, mode);
     if (mode != CS_ASK_FALLBACK)
-        add_offers(&table, results, asker, CS_ASK_FALLBACK);
+        add_offers(&table, results, CS_ASK_FALLBACK);
     if (results->options->format == CS_FORMAT_TEXT)
         print_head(results);
     bool good = cs_table_print(&table, results->options->format, stdout);

@@ -35,6 +35,7 @@ static const struct cs_cli_command command = {
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
+const struct cs_cli_command *const cs_cli_command_predict = &command;
 
 static bool refuse_value(enum option option, const char *value, const char *allowed)
 {
@@ -48,7 +49,8 @@ static bool take_config(struct cs_predict_options *options, enum option option, 
     const char *names[MAX_POLICIES + 1] = {NULL};
     for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
         names[i] = cs_policies[i]->name;
-    int index = cs_option_find(rows[option].name);
+    const char *name = option == OPTION_MIN_SAVING ? "min_saving" : rows[option].name;
+    int index = cs_option_find(name);
     if (index >= 0 && cs_option_set(&options->config, index, value, names))
         return true;
     if (option != OPTION_POLICY)
@@ -151,7 +153,9 @@ static bool take(void *to, int row, const char *value)
         return cs_format_parse(value, &options->format) ||
                refuse_value(option, value, "text, json or csv");
     case OPTION_WORKSPACE:
+    case OPTION_THRESHOLD:
     case OPTION_POLICY:
+    case OPTION_MIN_SAVING:
     case OPTION_TILES:
     case OPTION_LANES:
         return take_config(options, option, value);

@@ -7,27 +7,40 @@
 #include <string.h>
 
 /* The columns of the CSV form are a contract with scripts: append, never change. */
-static const struct cs_column columns[] = {
-    {"model", "model", CS_CELL_TEXT},
-    {"layer", "layer", CS_CELL_TEXT},
-    {"dir", "dir", CS_CELL_TEXT},
-    {"device", NULL, CS_CELL_TEXT},
-    {"engine", "engine", CS_CELL_TEXT},
-    {"input_bytes", NULL, CS_CELL_BYTES},
-    {"filter_bytes", NULL, CS_CELL_BYTES},
-    {"output_bytes", NULL, CS_CELL_BYTES},
-    {"workspace_bytes", "workspace", CS_CELL_BYTES},
-    {"peak_bytes", "peak", CS_CELL_BYTES},
-    {"tiled_axis", "axis", CS_CELL_TEXT},
-    {"tiles", "tiles", CS_CELL_COUNT},
-    {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
-    {"tiled_peak_bytes", "peak", CS_CELL_BYTES},
-    {"reason", "left alone because", CS_CELL_TEXT},
-    {"fits", "fits", CS_CELL_TEXT}, /* only where it is asked */
+enum show {
+    ALWAYS,
+    ASKED,  /* with --fits */
+    NOT_CSV /* younger than the contract */
+};
+
+static const struct {
+    struct cs_column column;
+    enum show show;
+} shown[] = {
+    {{"model", "model", CS_CELL_TEXT}, ALWAYS},
+    {{"layer", "layer", CS_CELL_TEXT}, ALWAYS},
+    {{"dir", "dir", CS_CELL_TEXT}, ALWAYS},
+    {{"device", NULL, CS_CELL_TEXT}, ALWAYS},
+    {{"engine", "engine", CS_CELL_TEXT}, ALWAYS},
+    {{"input_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"filter_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"output_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"workspace_bytes", "workspace", CS_CELL_BYTES}, ALWAYS},
+    {{"peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
+    {{"tiled_axis", "axis", CS_CELL_TEXT}, ALWAYS},
+    {{"tiles", "tiles", CS_CELL_COUNT}, ALWAYS},
+    {{"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES}, ALWAYS},
+    {{"tiled_peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
+    {{"halo_bytes", NULL, CS_CELL_BYTES}, NOT_CSV},
+    {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
+    {{"reason", "left alone because", CS_CELL_TEXT}, ALWAYS},
+    {{"fits", "fits", CS_CELL_TEXT}, ASKED},
 };
 
 enum {
-    COLUMNS = sizeof columns / sizeof *columns,
+    COLUMNS = sizeof shown / sizeof *shown,
+    ANSWER = 8, /* where begins what depends on an engine */
+    REASON = 16,
     ENGINE_TEXT = 24
 };
 
@@ -63,47 +76,73 @@ static void fill_answer(const struct cs_predict_options *options,
 {
     const struct cs_decision *decision = &prediction->decision;
     bool tiled = decision->reason == CS_REASON_NONE;
-    row[8].number = prediction->offer.workspace;
-    row[9].number = prediction->peak;
-    row[10].text = tiled ? cs_tiling_name(&decision->tiling) : "-";
-    row[11].number = tiled ? decision->tiles : 1;
-    row[12].number = decision->told;
-    row[13].number = prediction->tiled_peak;
-    row[14].text = cs_reason_text(decision->reason);
-    row[15].text = fits_text(options, prediction);
+    const struct cs_value values[] = {
+        {.number = prediction->offer.workspace},
+        {.number = prediction->peak},
+        {.text = tiled ? cs_tiling_name(&decision->tiling) : "-"},
+        {.number = tiled ? decision->tiles : 1},
+        {.number = decision->told},
+        {.number = prediction->tiled_peak},
+        {.number = prediction->halo},
+        {.ratio = prediction->time_ratio},
+        {.text = cs_reason_text(decision->reason)},
+        {.text = fits_text(options, prediction)},
+    };
+    memcpy(row + ANSWER, values, sizeof values);
 }
 
-static void add_row(struct cs_table *table, const struct cs_predict_results *results, size_t i)
+static void fill_row(const struct cs_predict_results *results, size_t i, char engine[ENGINE_TEXT],
+                     struct cs_value row[COLUMNS])
 {
     const struct cs_layer *layer = &results->layers->layer[i];
     const struct cs_prediction *prediction = &results->prediction[i];
-    char engine[ENGINE_TEXT];
-    struct cs_value row[COLUMNS] = {
+    const struct cs_value values[ANSWER] = {
         {.text = layer->model},
         {.text = layer->name},
         {.text = cs_shape_direction_name(layer->problem.direction)},
-        {.text = results->profile->name},
+        {.text = results->card->name},
         {.text = NULL},
         {.number = prediction->bytes[CS_X]},
         {.number = prediction->bytes[CS_FILTER]},
         {.number = prediction->bytes[CS_Y]},
     };
-    for (int k = 8; k < COLUMNS; k++)
-        row[k].number = -1;
-    if (prediction->status == CS_OK) {
-        row[4].text = engine_text(results->options, prediction, engine);
-        fill_answer(results->options, prediction, row);
-    } else {
-        row[14].text = "no engine";
-    }
-    cs_table_add(table, row);
+    memcpy(row, values, sizeof values);
+    for (int k = ANSWER; k < COLUMNS; k++)
+        row[k] = (struct cs_value){.number = -1};
+    row[REASON].text = "no engine";
+    if (prediction->status != CS_OK)
+        return;
+    row[4].text = engine_text(results->options, prediction, engine);
+    fill_answer(results->options, prediction, row);
 }
 
-static void fill_layers(struct cs_table *table, const struct cs_predict_results *results)
+/* What the format shows of a list of columns or of a row. */
+static bool is_shown(const struct cs_predict_options *options, int column)
 {
-    cs_table_init(table, columns, results->options->fits > 0 ? COLUMNS : COLUMNS - 1);
-    for (size_t i = 0; i < results->layers->count; i++)
-        add_row(table, results, i);
+    enum show show = shown[column].show;
+    return show == ALWAYS || (show == ASKED && options->fits > 0) ||
+           (show == NOT_CSV && options->format != CS_FORMAT_CSV);
+}
+
+/* `column` is filled for the table and must outlive it. */
+static void fill_layers(struct cs_table *table, const struct cs_predict_results *results,
+                        struct cs_column column[COLUMNS])
+{
+    int columns = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        if (is_shown(results->options, i))
+            column[columns++] = shown[i].column;
+    cs_table_init(table, column, columns);
+    for (size_t i = 0; i < results->layers->count; i++) {
+        struct cs_value row[COLUMNS], part[COLUMNS];
+        char engine[ENGINE_TEXT];
+        int values = 0;
+        fill_row(results, i, engine, row);
+        for (int k = 0; k < COLUMNS; k++)
+            if (is_shown(results->options, k))
+                part[values++] = row[k];
+        cs_table_add(table, part);
+    }
 }
 
 static bool fill_models(struct cs_table *table, const struct cs_predict_results *results)
@@ -169,7 +208,7 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     char size[CS_BYTES_TEXT];
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
-    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->profile->title,
+    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->card->title,
             results->vendor, cs_bytes_text(size, options->config.workspace),
             options->config.policy.text);
 }
@@ -205,8 +244,8 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
 {
     const struct cs_predict_options *options = results->options;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "device", results->profile->name);
-    cJSON_AddStringToObject(root, "device_name", results->profile->title);
+    cJSON_AddStringToObject(root, "device", results->card->name);
+    cJSON_AddStringToObject(root, "device_name", results->card->title);
     cJSON_AddStringToObject(root, "planned_by", results->vendor);
     cJSON_AddBoolToObject(root, "estimate", options->estimate);
     cJSON_AddNumberToObject(root, "workspace_bytes", (double)options->config.workspace);
@@ -225,8 +264,9 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
 
 bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
+    struct cs_column column[COLUMNS];
     struct cs_table layers, models;
-    fill_layers(&layers, results);
+    fill_layers(&layers, results, column);
     bool good = fill_models(&models, results) && !layers.broken && !models.broken;
     if (good && results->options->format == CS_FORMAT_CSV)
         good = cs_table_print(&layers, CS_FORMAT_CSV, stdout);

@@ -156,7 +156,7 @@ static int put_model(FILE *out, int y, const struct cs_predict_results *results,
         if (of_model(results, i, sum->model) && results->prediction[i].floor > most)
             most = results->prediction[i].floor;
     fprintf(out, "<text class=\"text model\" x=\"16\" y=\"%d\">", y + 16);
-    put_text(out, *sum->model ? sum->model : results->profile->title, WIDTH);
+    put_text(out, *sum->model ? sum->model : results->card->title, WIDTH);
     if (sum->unanswered < sum->layers)
         fprintf(out, ": largest peak %s, with convshim %s", cs_bytes_text(before, sum->peak),
                 cs_bytes_text(after, sum->tiled_peak));
@@ -182,7 +182,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
                 {"before", "workspace saved", 430}};
     char size[CS_BYTES_TEXT];
     fputs("<text class=\"text big\" x=\"16\" y=\"28\">Memory while each convolution runs, ", out);
-    put_text(out, results->profile->title, CS_CARD_NAME);
+    put_text(out, results->card->title, CS_CARD_NAME);
     fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
     if (results->options->estimate)
         fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);

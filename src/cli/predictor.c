@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "cli/thumb.h"
+#include "decide/cost.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -31,12 +32,47 @@ static void weigh(const struct cs_problem *problem, struct cs_prediction *predic
     }
 }
 
-static int64_t halo_of(const struct cs_problem *problem, const struct cs_tiling *tiling)
+/* The kinds' workspaces, which the decision did not keep. */
+static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
-    struct cs_plan plan;
-    if (tiling->axis[0] == CS_AXIS_NONE || cs_plan_cut(problem, tiling, &plan) != CS_OK)
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        struct cs_problem kind;
+        void *kernel;
+        cs_plan_problem(plan, i, &kind);
+        if (vendor->build(vendor->ctx, &kind, plan->kind[i].latitude, &kernel,
+                          &plan->kind[i].workspace) != CS_OK)
+            return false;
+        vendor->destroy(kernel);
+    }
+    cs_plan_settle(plan);
+    return true;
+}
+
+static double seconds_of(const struct cs_problem *problem, const struct cs_tiling *tiling,
+                         const struct cs_vendor *vendor, const struct cs_profile *profile,
+                         struct cs_plan *plan)
+{
+    if (cs_plan_cut(problem, tiling, plan) != CS_OK)
         return 0;
-    return plan.halo;
+    return settle(plan, vendor) ? cs_cost_of(plan, profile).seconds : 0;
+}
+
+/* What tiles cost: memory read again, and time as the library's own model foretells it. */
+static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor *vendor,
+                        struct cs_prediction *prediction)
+{
+    static const struct cs_tiling whole = {.step = {1, 1}};
+    const struct cs_tiling *tiling = &prediction->decision.tiling;
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    struct cs_plan plan;
+    if (prediction->decision.reason != CS_REASON_NONE ||
+        cs_plan_cut(problem, tiling, &plan) != CS_OK)
+        return;
+    prediction->halo = plan.halo;
+    double before = profile ? seconds_of(problem, &whole, vendor, profile, &plan) : 0;
+    double after = profile ? seconds_of(problem, tiling, vendor, profile, &plan) : 0;
+    if (before > 0 && after > 0)
+        prediction->time_ratio = after / before;
 }
 
 static void decide(const struct cs_predictor *predictor, const struct cs_problem *problem,
@@ -47,7 +83,7 @@ static void decide(const struct cs_predictor *predictor, const struct cs_problem
                           &predictor->limits, vendor);
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
     prediction->tiled_peak = sum_of(prediction->floor, decision->told);
-    prediction->halo = halo_of(problem, &decision->tiling);
+    weigh_tiles(problem, vendor, prediction);
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
 }
 
@@ -84,9 +120,10 @@ struct work {
     struct place **place;             /* of problems that differ */
     struct cs_prediction *prediction; /* by index */
     size_t count;
-    atomic_size_t next, done;
+    atomic_size_t next;
     atomic_bool failed;
-    pthread_mutex_t lock; /* of progress and error */
+    pthread_mutex_t lock; /* of what follows, and of progress */
+    size_t done;
     char error[ERROR_BYTES];
 };
 
@@ -101,11 +138,10 @@ static void fail(struct work *work, const char *error)
 static void report_progress(struct work *work)
 {
     const struct cs_predictor *predictor = work->predictor;
-    size_t done = atomic_fetch_add(&work->done, 1) + 1;
     if (!predictor->progress)
         return;
     pthread_mutex_lock(&work->lock);
-    predictor->progress(predictor->ctx, done, work->count);
+    predictor->progress(predictor->ctx, ++work->done, work->count);
     pthread_mutex_unlock(&work->lock);
 }
 

@@ -17,8 +17,8 @@ struct cs_predictor {
     bool estimate; /* by the rule of thumb (cli/thumb.h) instead of cuDNN */
     int threads;   /* 0: as many as there are cores, 8 at most */
 
-    /* Called now and then while problems are being asked; may be NULL. From one thread at a time,
-     * not always the same. */
+    /* Called after every problem that was asked; may be NULL. From one thread at a time, not always
+     * the same. */
     void (*progress)(void *ctx, size_t done, size_t of);
     void *ctx;
 };
@@ -33,6 +33,8 @@ struct cs_prediction {
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim tells */
     int64_t halo;       /* bytes of x and y that tiles read again */
+    double time_ratio;  /* of a rewritten call to the call as it is, by decide/cost.h; 0: not known,
+                           or  not rewritten */
 };
 
 /* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,

@@ -90,18 +90,17 @@ static bool is_sanitizer(const char *path, size_t length)
 
 char *cs_preload_list(const char *library, const char *now)
 {
-    const char *rest = now ? now : "", *file;
+    const char *before = now ? now : "", *rest = before, *file;
     char *list = NULL;
     size_t length, first = 0;
     while ((file = cs_preload_next(&rest, &length))) {
         if (length == strlen(library) && memcmp(file, library, length) == 0)
-            return strdup(now);
+            return strdup(before);
         if (is_sanitizer(file, length))
-            first = (size_t)(rest - now);
+            first = (size_t)(rest - before);
     }
-    now = now ? now : "";
-    const char *tail = now + first + strspn(now + first, separators);
-    if (asprintf(&list, "%.*s%s%s%s%s", (int)first, now, first ? ":" : "", library,
+    const char *tail = before + first + strspn(before + first, separators);
+    if (asprintf(&list, "%.*s%s%s%s%s", (int)first, before, first ? ":" : "", library,
                  *tail ? ":" : "", tail) < 0)
         return NULL;
     return list;

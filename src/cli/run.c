@@ -5,6 +5,7 @@
 #include "cli/preload.h"
 #include "cli/variable.h"
 #include "config/option.h"
+#include "policy_names.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,14 +28,17 @@ enum {
 };
 
 #define GROUP "Options of the library, over those of files and of CONVSHIM_CONFIG"
+/* Policies are allowed as they are there. */
+#define HELP(help, allowed)                                                                        \
+    sizeof allowed > 1 ? help " Allowed: " allowed "." : help " Allowed: " CS_POLICY_NAMES "."
+
 static const struct cs_cli_option options[] = {
 #define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
 #include "cli/run_options.def"
 #undef CS_CLI_OPTION
-#define CS_OPTION(name, type, value, allowed, help)                                                \
-    {#name, "VALUE", GROUP, help " Allowed: " allowed "."},
+#define CS_OPTION(name, type, value, allowed, help) {#name, "VALUE", GROUP, HELP(help, allowed)},
 #define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section "." #name, "VALUE", GROUP, help " Allowed: " allowed "."},
+    {#section "." #name, "VALUE", GROUP, HELP(help, allowed)},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
@@ -50,6 +54,7 @@ static const struct cs_cli_command command = {
     .options = sizeof options / sizeof *options,
     .stops = true,
 };
+const struct cs_cli_command *const cs_cli_command_run = &command;
 
 /* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
  * option would win over it, so they are removed where that option was given. */
@@ -62,8 +67,9 @@ struct request {
 
 static bool refuse_value(const struct cs_option *option, const char *value)
 {
+    char allowed[CS_OPTION_TEXT];
     cs_cli_refuse(command.name, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
-                  option->allowed);
+                  cs_option_allowed(option, cs_policy_names(), allowed));
     return false;
 }
 

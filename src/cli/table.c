@@ -80,10 +80,11 @@ const char *cs_table_text(const struct cs_column *column, const struct cs_value 
 {
     if (column->cell == CS_CELL_TEXT)
         return value->text ? value->text : people ? "-" : "";
-    if (column->cell == CS_CELL_RATIO)
-        snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
-    else if (value->number < 0)
+    bool ratio = column->cell == CS_CELL_RATIO;
+    if (ratio ? value->ratio <= 0 : value->number < 0)
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%s", people ? "-" : "");
+    else if (ratio)
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
     else if (people && column->cell == CS_CELL_BYTES)
         cs_bytes_text(buffer, value->number);
     else
@@ -128,7 +129,8 @@ static void add_value(cJSON *object, const struct cs_column *column, const struc
     char buffer[CS_CELL_TEXT_BYTES];
     if (column->cell == CS_CELL_TEXT && value->text)
         cJSON_AddStringToObject(object, column->name, value->text);
-    else if (column->cell == CS_CELL_RATIO || (column->cell != CS_CELL_TEXT && value->number >= 0))
+    else if (column->cell == CS_CELL_RATIO ? value->ratio > 0
+                                           : column->cell != CS_CELL_TEXT && value->number >= 0)
         cJSON_AddRawToObject(object, column->name, cs_table_text(column, value, false, buffer));
 }
 

@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include "config/ini.h"
+#include "config/store.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,16 +57,25 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
     return true;
 }
 
-/* The folder of the user's own files, up to convshim/. */
-static bool user_folder(char *path, size_t size)
+/* A folder of the user's own files, up to convshim/: below the one that `name` tells, else below
+ * the home. */
+static bool user_folder(const char *name, const char *below_home, char *path, size_t size)
 {
-    const char *base = variable("XDG_CONFIG_HOME"), *below = "";
+    const char *base = variable(name), *below = "";
     if (!base || base[0] != '/') {
         base = variable("HOME");
-        below = "/.config";
+        below = below_home;
     }
     return base && base[0] == '/' &&
            (size_t)snprintf(path, size, "%s%s/convshim/", base, below) < size;
+}
+
+void cs_store_place(char path[CS_STORE_PATH])
+{
+    char folder[CS_STORE_PATH];
+    if (!user_folder("XDG_CACHE_HOME", "/.cache", folder, sizeof folder) ||
+        (size_t)snprintf(path, CS_STORE_PATH, "%splans-1", folder) >= CS_STORE_PATH)
+        path[0] = '\0';
 }
 
 static bool try_user_file(struct cs_load *load, const char *folder, const char *program)
@@ -83,7 +93,7 @@ static void load_file(struct cs_load *load, const char *program)
         try_file(load, named, true);
         return;
     }
-    if (user_folder(folder, sizeof folder)) {
+    if (user_folder("XDG_CONFIG_HOME", "/.config", folder, sizeof folder)) {
         if (program && *program && !strchr(program, '/') && try_user_file(load, folder, program))
             return;
         if (try_user_file(load, folder, "convshim"))
@@ -111,6 +121,18 @@ const char *cs_config_variable(const char *option)
         if (strcmp(overrides[i].option, option) == 0)
             return overrides[i].variable;
     return NULL;
+}
+
+int64_t cs_config_rank(void)
+{
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = variable(names[i]);
+        size_t digits = value ? strspn(value, "0123456789") : 0;
+        if (digits > 0 && digits < 10 && !value[digits])
+            return strtol(value, NULL, 10);
+    }
+    return -1;
 }
 
 static void load_environment(struct cs_load *load)

@@ -27,6 +27,12 @@ enum {
     CS_CONFIG_AUTO = -1 /* a SIZE or COUNT written as auto; off is 0 */
 };
 
+enum cs_summary_form {
+    CS_SUMMARY_OFF,
+    CS_SUMMARY_TEXT,
+    CS_SUMMARY_JSON
+};
+
 /* How each type of options.def is stored. */
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
@@ -38,13 +44,12 @@ typedef struct {
 typedef struct {
     char text[CS_CONFIG_TEXT];
 } cs_option_PATH;
+typedef struct {
+    enum cs_summary_form form;
+    char path[CS_CONFIG_TEXT]; /* of CS_SUMMARY_JSON */
+} cs_option_FORM;
 
 /* The words of each CHOICE. */
-enum cs_summary_form {
-    CS_SUMMARY_OFF,
-    CS_SUMMARY_TEXT
-};
-
 enum cs_interleave {
     CS_INTERLEAVE_OFF,
     CS_INTERLEAVE_STAGE
@@ -102,6 +107,10 @@ bool cs_config_load_file(struct cs_config *config, const char *path, const char 
 
 /* The environment variable that stands for the option of that name alone, or NULL. */
 const char *cs_config_variable(const char *option);
+
+/* The number of this process in a job of many, as the program that started the job tells it in the
+ * environment; -1 if there is none. */
+int64_t cs_config_rank(void);
 
 /* True if CONVSHIM=0 is set: asked before anything else, reads nothing but that variable. */
 bool cs_config_disabled(void);

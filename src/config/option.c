@@ -177,6 +177,28 @@ static bool parse_PATH(const struct cs_option *option, const char *text,
     return true;
 }
 
+static bool parse_FORM(const struct cs_option *option, const char *text,
+                       const char *const *policies, void *out)
+{
+    static const char *const words[] = {[CS_SUMMARY_OFF] = "off", [CS_SUMMARY_TEXT] = "text"};
+    static const char json[] = "json:";
+    cs_option_FORM *form = out;
+    cs_option_PATH path;
+    (void)option;
+    for (int i = 0; i <= CS_SUMMARY_TEXT; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *form = (cs_option_FORM){.form = (enum cs_summary_form)i};
+            return true;
+        }
+    }
+    if (strncmp(text, json, strlen(json)) != 0 || !text[strlen(json)] ||
+        !parse_PATH(option, text + strlen(json), policies, &path))
+        return false;
+    form->form = CS_SUMMARY_JSON;
+    memcpy(form->path, path.text, sizeof form->path);
+    return true;
+}
+
 const struct cs_option cs_options[CS_OPTIONS] = {
 #define CS_OPTION(name, type, value, allowed, help)                                                \
     {#name, value, allowed, parse_##type, offsetof(struct cs_config, name)},
@@ -256,8 +278,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Levenshtein's distance, capitals equal; both shorter than CS_CONFIG_NAME. */
-static size_t edit_distance(const char *a, const char *b)
+size_t cs_name_distance(const char *a, const char *b)
 {
     size_t row[CS_CONFIG_NAME], width = strlen(b);
     for (size_t j = 0; j <= width; j++)
@@ -289,7 +310,7 @@ const char *cs_option_nearest(const char *name)
     for (int i = 0; i < CS_OPTIONS; i++) {
         /* In the wrong section the name may be right all the same. */
         bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
-        size_t distance = misplaced ? 0 : edit_distance(name, cs_options[i].name);
+        size_t distance = misplaced ? 0 : cs_name_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;
             nearest = cs_options[i].name;
@@ -304,9 +325,9 @@ bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
     size_t length = strlen(text), best = too_far(length);
     bool found = false;
     for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
-        if (!section_of(&cs_options[i], known) || edit_distance(text, known) >= best)
+        if (!section_of(&cs_options[i], known) || cs_name_distance(text, known) >= best)
             continue;
-        best = edit_distance(text, known);
+        best = cs_name_distance(text, known);
         memcpy(section, known, sizeof known);
         found = true;
     }

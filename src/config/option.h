@@ -38,6 +38,9 @@ bool cs_option_section(const char *section);
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
                               char text[CS_OPTION_TEXT]);
 
+/* Levenshtein's distance of two names, capitals equal; `b` is shorter than CS_CONFIG_NAME. */
+size_t cs_name_distance(const char *a, const char *b);
+
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);
 

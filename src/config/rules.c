@@ -145,7 +145,12 @@ static bool parse_GLOB(enum cs_rule_key key, const char *text, void *out)
 {
     (void)key;
     cs_rule_GLOB *glob = out;
-    if (!*text || strlen(text) >= sizeof glob->text)
+    size_t length = strlen(text);
+    /* A semicolon would begin a comment where the rule is written down. */
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~' || text[i] == ';')
+            return false;
+    if (length == 0 || length >= sizeof glob->text)
         return false;
     snprintf(glob->text, sizeof glob->text, "%s", text);
     return true;
@@ -161,12 +166,10 @@ static bool parse_SWITCH(enum cs_rule_key key, const char *text, void *out)
 
 typedef bool parse_fn(enum cs_rule_key key, const char *text, void *out);
 
-/* Null pointers: such a key is read as the option of its name is. */
-enum {
-    parse_POLICY,
-    parse_SIZE = parse_POLICY,
-    parse_COUNT = parse_POLICY
-};
+/* Such a key is read as the option of its name is. */
+#define parse_POLICY NULL
+#define parse_SIZE NULL
+#define parse_COUNT NULL
 
 static const struct {
     const char *allowed;

@@ -308,7 +308,6 @@ bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *gra
         if (!is_virtual && !addresses->tensor[i])
             return false;
     }
-    addresses->staged = NULL;
     addresses->workspace = pack->workspace;
     return true;
 }

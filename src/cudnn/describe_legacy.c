@@ -240,7 +240,6 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_p
     problem->steps = problem->steps_before = 0;
     problem->alpha = scale_of(call->alpha, 1);
     problem->beta = scale_of(call->beta, 0);
-    addresses->staged = NULL;
     addresses->workspace = call->workspace;
     enum cs_reason reason = describe_operands(call, problem, addresses);
     if (reason == CS_REASON_NONE && call->fused)

@@ -250,7 +250,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
         return execute_replay(call);
     if (plan->plan.verdict.rewrite)
         return cs_rewrite_run(cs, plan, a->handle, a->pack);
-    cs_flow_pass(cs, plan->plan.verdict.site, plan->plan.verdict.reason);
+    cs_flow_pass(cs, &plan->plan.verdict, plan->plan.verdict.reason);
     return execute_replay(call);
 }
 
@@ -288,7 +288,7 @@ static int populate_handle(struct cs *cs, struct cs_entry_call *call)
     if (plan && plan->plan.verdict.rewrite)
         return cs_populate(cs, plan, a->handle, a->pack, a->graph);
     if (plan)
-        cs_account_passed(&cs->account, plan->plan.verdict.site, plan->plan.verdict.reason);
+        cs_account_passed(&cs->account, &plan->plan.verdict.site, plan->plan.verdict.reason);
     return populate_replay(call);
 }
 

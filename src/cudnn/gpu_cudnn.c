@@ -1,14 +1,8 @@
 #include "cudnn/gpu_cudnn.h"
 
 #include "cudnn/backend.h"
+#include "cudnn/copy_cuda.h"
 #include "cudnn/kernel.h"
-#include <stdlib.h>
-
-/* A tile ready to be launched. */
-struct launch {
-    cudnnBackendDescriptor_t pack;
-    void *packed, *view; /* where the filter is staged, and its place in the client's; or NULL */
-};
 
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p)
@@ -36,55 +30,27 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)bench.status;
 }
 
-static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
 {
-    const struct cs_launcher *launcher = ctx;
-    const struct cs_kernel *kernel = launcher->rewrite->kernel[kind];
-    struct launch *launch = malloc(sizeof *launch);
-    if (!launch)
-        return CUDNN_STATUS_ALLOC_FAILED;
-    *launch = (struct launch){.packed = kernel->packed ? addresses->staged : NULL,
-                              .view = addresses->tensor[CS_FILTER]};
-    struct cs_addresses own = *addresses;
-    if (kernel->packed)
-        own.tensor[CS_FILTER] = own.staged;
-    int status = cs_launcher_pack(launcher, &own, &launch->pack);
-    if (status != CUDNN_STATUS_SUCCESS) {
-        free(launch);
-        return status;
-    }
-    *launch_p = launch;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-static cudnnStatus_t copy(const struct cs_launcher *launcher, cudnnTensorDescriptor_t from_as,
-                          const void *from, cudnnTensorDescriptor_t to_as, void *to)
-{
-    static const float one = 1, zero = 0;
-    return CS_REAL(cudnnTransformTensor, launcher->handle, &one, from_as, from, &zero, to_as, to);
-}
-
-static int launch(void *ctx, int kind, void *opaque)
-{
-    const struct cs_launcher *launcher = ctx;
-    const struct cs_kernel *kernel = launcher->rewrite->kernel[kind];
-    const struct launch *launch = opaque;
-    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-    if (kernel->packed && kernel->adds)
-        status = copy(launcher, kernel->view, launch->view, kernel->packed, launch->packed);
+    cudnnBackendDescriptor_t pack;
+    (void)kind;
+    int status = cs_launcher_pack(ctx, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, launch->pack);
-    if (status == CUDNN_STATUS_SUCCESS && kernel->packed)
-        status = copy(launcher, kernel->packed, launch->packed, kernel->view, launch->view);
-    return (int)status;
+        *pack_p = pack;
+    return status;
 }
 
-static void release(void *ctx, void *opaque)
+static int launch(void *ctx, int kind, void *pack)
 {
-    struct launch *launch = opaque;
+    const struct cs_launcher *launcher = ctx;
+    const struct cs_kernel *kernel = launcher->rewrite->kernel[kind];
+    return (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, pack);
+}
+
+static void release(void *ctx, void *pack)
+{
     (void)ctx;
-    (void)CS_REAL(cudnnBackendDestroyDescriptor, launch->pack);
-    free(launch);
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
 static int lifeboat(void *ctx)
@@ -104,16 +70,28 @@ static int lifeboat(void *ctx)
 
 static int choose(void *ctx, void *stream)
 {
+    struct cs_launcher *launcher = ctx;
+    int status = (int)CS_REAL(cudnnSetStream, launcher->handle, stream);
+    if (status == CUDNN_STATUS_SUCCESS)
+        launcher->stream = stream;
+    return status;
+}
+
+static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed, bool in)
+{
     const struct cs_launcher *launcher = ctx;
-    return (int)CS_REAL(cudnnSetStream, launcher->handle, stream);
+    return cs_copy_start(what, view, packed, in, launcher->stream);
 }
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
 {
-    struct cs_gpu gpu = {launcher, bind, launch, release, lifeboat, choose};
+    struct cs_gpu gpu = {launcher, bind, launch, release, lifeboat, choose, copy};
     cudaStream_t stream = NULL;
-    if (CS_REAL(cudnnGetStream, launcher->handle, &stream) != CUDNN_STATUS_SUCCESS)
+    bool known = CS_REAL(cudnnGetStream, launcher->handle, &stream) == CUDNN_STATUS_SUCCESS;
+    if (!known)
         gpu.choose = NULL;
-    *stream_p = stream;
+    if (!known || !cs_copy_possible())
+        gpu.copy = NULL;
+    *stream_p = launcher->stream = stream;
     return gpu;
 }

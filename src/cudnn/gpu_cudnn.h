@@ -15,6 +15,7 @@ struct cs_launcher {
     const int64_t *uid;               /* of the problem's tensors */
     cudnnBackendDescriptor_t pack; /* the client's variant pack for the whole problem, or NULL: */
     struct cs_addresses whole;     /* what it would hold */
+    void *stream;                  /* that launches go to; see cs_launcher_gpu */
 };
 
 /* *stream_p becomes the client's stream. Where cuDNN does not tell it, launches go to that one

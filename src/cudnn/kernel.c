@@ -1,10 +1,10 @@
 #include "cudnn/kernel.h"
 
-#include <limits.h>
+#include "cudnn/timing.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum {
+    PLAIN = 0,    /* the engine that takes everything */
     RESULTS = 12, /* of the heuristics, looked at where the client's engine does not take a tile */
     FALLBACKS = 3 /* looked at for a lifeboat: those behind engine 0 may have to be compiled */
 };
@@ -26,10 +26,6 @@ static void destroy(void *opaque)
     struct cs_kernel *kernel = opaque;
     if (!kernel)
         return;
-    if (kernel->packed)
-        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->packed);
-    if (kernel->view)
-        (void)CS_REAL(cudnnDestroyTensorDescriptor, kernel->view);
     if (kernel->plan)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, kernel->plan);
     free(kernel);
@@ -140,57 +136,41 @@ static enum cs_status build_near(const struct cs_maker *maker, const struct cs_p
     return status;
 }
 
-static enum cs_status build_plan(const struct cs_maker *maker, const struct cs_problem *problem,
-                                 enum cs_latitude latitude, void **kernel_p, int64_t *workspace_p)
+/* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nobody tells
+ * whether the client allows that. */
+static bool may_stand_in(const struct cs_maker *maker, cudnnBackendDescriptor_t configuration)
 {
-    const struct cs_engine plain = {.index = maker->engine.index};
-    switch (latitude) {
-    case CS_ENGINE_DEFAULTS:
-        return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
-    case CS_ENGINE_ALIKE:
-        return build_least(maker, problem, kernel_p, workspace_p);
-    default:
-        return build_near(maker, problem, kernel_p, workspace_p);
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_notes notes = cs_parts_notes(&bench, configuration);
+    int64_t index = cs_parts_index(&bench, configuration);
+    unsigned exact =
+        maker->problem.tensor[CS_X].dtype == CS_F32 ? 0 : 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    unsigned native =
+        maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
+    cs_bench_clear(&bench);
+    return bench.status == CUDNN_STATUS_SUCCESS && index != PLAIN &&
+           (notes.numerical & ~(maker->notes.numerical | exact)) == 0 &&
+           (notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) == 0 &&
+           (notes.behaviour & native) == native;
+}
+
+/* The heuristics' first choice for the tile that may stand in for the plain engine. */
+static enum cs_status build_own(const struct cs_maker *maker, const struct cs_problem *problem,
+                                void **kernel_p, int64_t *workspace_p)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[RESULTS];
+    enum cs_status status = CS_REFUSED;
+    if (!maker->known || maker->engine.index != PLAIN)
+        return CS_REFUSED;
+    int results = cs_parts_heuristics(&bench, &maker->target, problem, CUDNN_HEUR_MODE_A,
+                                      configuration, RESULTS);
+    for (int i = 0; i < results && status == CS_REFUSED; i++) {
+        struct cs_bench own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        if (may_stand_in(maker, configuration[i]))
+            status = finish(&own, &maker->target, configuration[i], kernel_p, workspace_p);
     }
-}
-
-/* A legacy descriptor of a filter's elements, as the copies take it. */
-static enum cs_status describe_filter(const struct cs_tensor *filter, int spatial,
-                                      cudnnTensorDescriptor_t *descriptor_p)
-{
-    cudnnDataType_t type = cs_parts_dtype(filter->dtype);
-    int dims[CS_DIMS], strides[CS_DIMS], count = 0;
-    for (int i = 0; i < CS_DIMS; i++) {
-        if (i >= CS_D && i < CS_DIMS - spatial)
-            continue;
-        if (filter->dims[i] > INT_MAX || filter->strides[i] > INT_MAX)
-            return CS_REFUSED;
-        dims[count] = (int)filter->dims[i];
-        strides[count++] = (int)filter->strides[i];
-    }
-    cudnnStatus_t status = CS_REAL(cudnnCreateTensorDescriptor, descriptor_p);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = CS_REAL(cudnnSetTensorNdDescriptor, *descriptor_p, type, count, dims, strides);
-    return status_of(status);
-}
-
-static bool is_staged(const struct cs_maker *maker, const struct cs_problem *problem)
-{
-    const struct cs_tensor *whole = &maker->problem.tensor[CS_FILTER];
-    return problem->direction == CS_BACKWARD_FILTER &&
-           memcmp(whole->strides, problem->tensor[CS_FILTER].strides, sizeof whole->strides) != 0;
-}
-
-static enum cs_status add_stage(const struct cs_maker *maker, const struct cs_problem *problem,
-                                struct cs_kernel *kernel)
-{
-    struct cs_tensor view = problem->tensor[CS_FILTER];
-    memcpy(view.strides, maker->problem.tensor[CS_FILTER].strides, sizeof view.strides);
-    kernel->adds = problem->beta != 0;
-    enum cs_status status =
-        describe_filter(&problem->tensor[CS_FILTER], problem->spatial, &kernel->packed);
-    if (status == CS_OK)
-        status = describe_filter(&view, problem->spatial, &kernel->view);
+    cs_bench_clear(&bench);
     return status;
 }
 
@@ -198,20 +178,17 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs
                             void **kernel_p, int64_t *workspace_p)
 {
     const struct cs_maker *maker = ctx;
-    void *kernel;
-    int64_t workspace;
-    enum cs_status status = build_plan(maker, problem, latitude, &kernel, &workspace);
-    if (status != CS_OK)
-        return status;
-    if (is_staged(maker, problem))
-        status = add_stage(maker, problem, kernel);
-    if (status != CS_OK) {
-        destroy(kernel);
-        return status;
+    const struct cs_engine plain = {.index = maker->engine.index};
+    switch (latitude) {
+    case CS_ENGINE_DEFAULTS:
+        return build_engine(&maker->target, problem, &plain, kernel_p, workspace_p);
+    case CS_ENGINE_ALIKE:
+        return build_least(maker, problem, kernel_p, workspace_p);
+    case CS_TILES_OWN:
+        return build_own(maker, problem, kernel_p, workspace_p);
+    default:
+        return build_near(maker, problem, kernel_p, workspace_p);
     }
-    *kernel_p = kernel;
-    *workspace_p = workspace;
-    return CS_OK;
 }
 
 /* Keeps a kernel only if it stays within the limit. */
@@ -248,7 +225,7 @@ static enum cs_status build_lifeboat(void *ctx, int64_t limit, void **kernel_p,
                                      int64_t *workspace_p)
 {
     const struct cs_maker *maker = ctx;
-    static const struct cs_engine engine = {.index = 0};
+    static const struct cs_engine engine = {.index = PLAIN};
     void *kernel;
     int64_t workspace;
     enum cs_status status =
@@ -269,6 +246,18 @@ static const struct cs_profile *profile(void *ctx)
     return cs_profile_of(&maker->target, &maker->profile) ? &maker->profile : NULL;
 }
 
+static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
+{
+    struct cs_vendor vendor = cs_kernel_vendor(ctx);
+    return cs_timing_plan(ctx, &vendor, plan, limit, seconds_p);
+}
+
+static int64_t model(void *ctx)
+{
+    return cs_timing_model(ctx);
+}
+
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
@@ -277,5 +266,7 @@ struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
                               .build = build,
                               .lifeboat = build_lifeboat,
                               .destroy = destroy,
-                              .profile = profile};
+                              .profile = profile,
+                              .time = time_plan,
+                              .model = model};
 }

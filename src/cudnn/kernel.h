@@ -9,10 +9,6 @@
 /* What struct cs_vendor calls a kernel. Immutable once it is built. */
 struct cs_kernel {
     cudnnBackendDescriptor_t plan; /* finalized */
-    /* Where the filter gradient is written to a packed copy first: that, and its place in the
-     * client's. NULL otherwise. */
-    cudnnTensorDescriptor_t packed, view;
-    bool adds; /* to what the client's place holds already: beta is not 0 */
 };
 
 /* The vendor's side of planning; `maker` must outlive its use. */

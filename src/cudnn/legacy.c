@@ -281,7 +281,8 @@ static bool brought_all(const struct cs_legacy_call *call, const struct entry *e
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
-    bool counts = cs->config.interleave != CS_INTERLEAVE_OFF; /* small calls make stages too */
+    /* Small calls make stages too. */
+    bool counts = cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs);
     if (!counts && !atomic_load_explicit(&oversized, memory_order_acquire)) {
         cs_flow_pass(cs, NULL, CS_REASON_SMALL);
         return false;
@@ -295,7 +296,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     }
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_BROUGHT;
-    cs_flow_pass(cs, entry ? entry->verdict.site : NULL, found.reason);
+    cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
     return false;
 }
 

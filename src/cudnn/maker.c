@@ -78,6 +78,7 @@ static void read_configuration(struct cs_bench *bench, struct cs_maker *maker,
     if (!maker->target.handle)
         read_device(bench, maker, engine);
     maker->notes = cs_parts_notes(bench, configuration);
+    maker->known = bench->status == CUDNN_STATUS_SUCCESS;
 }
 
 bool cs_maker_read(struct cs_maker *maker, cudnnBackendDescriptor_t configuration)

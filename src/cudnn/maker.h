@@ -12,6 +12,7 @@ struct cs_maker {
     struct cs_engine engine;   /* the client's */
     struct cs_notes notes;     /* of that engine */
     struct cs_profile profile; /* of the target, where one was asked for */
+    bool known;                /* engine and notes were read */
 };
 
 /* Begins with a described graph; plans are for its handle or, without one, for the device of what

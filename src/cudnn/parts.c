@@ -6,11 +6,6 @@
 static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
 
-cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype)
-{
-    return vendor_dtype[dtype];
-}
-
 /* Our five dimensions back in the client's count. */
 static int gather(const int64_t values[CS_DIMS], int spatial, int64_t out[CS_DIMS])
 {
@@ -267,6 +262,16 @@ int cs_parts_heuristics(struct cs_bench *bench, const struct cs_target *target,
     int64_t results = cs_bench_get(bench, made, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, capacity, configuration);
     return results < capacity ? (int)results : capacity;
+}
+
+int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configuration)
+{
+    int64_t index = -1;
+    cudnnBackendDescriptor_t engine = cs_bench_make(bench, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cs_bench_get(bench, configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                 1, &engine);
+    cs_bench_get(bench, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+    return index;
 }
 
 struct cs_notes cs_parts_notes(struct cs_bench *bench, cudnnBackendDescriptor_t configuration)

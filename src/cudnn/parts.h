@@ -15,9 +15,6 @@ struct cs_target {
     bool no_clusters;
 };
 
-/* Our types as cuDNN's. */
-cudnnDataType_t cs_parts_dtype(enum cs_dtype dtype);
-
 /* A finalized operation graph of the convolution and its steps. */
 cudnnBackendDescriptor_t cs_parts_graph(struct cs_bench *bench, const struct cs_target *target,
                                         const struct cs_problem *problem);
@@ -40,6 +37,9 @@ cudnnBackendDescriptor_t cs_parts_plan(struct cs_bench *bench, const struct cs_t
 
 /* The workspace that a finalized plan asks for, in bytes. */
 int64_t cs_parts_workspace(struct cs_bench *bench, cudnnBackendDescriptor_t plan);
+
+/* The global index of a configuration's engine. */
+int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configuration);
 
 /* The notes of a configuration's engine, a bit each. */
 struct cs_notes {

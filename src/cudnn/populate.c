@@ -1,5 +1,6 @@
 #include "cudnn/populate.h"
 
+#include "cudnn/copy_cuda.h"
 #include "cudnn/kernel.h"
 #include "cudnn/rewrite_graph.h"
 
@@ -20,13 +21,11 @@ static const struct cs_kernel *kernel_of(const struct walk *walk, int kind)
     return walk->launcher.rewrite->kernel[kind];
 }
 
-/* Copies of a staged filter are no nodes: such a plan runs on its lifeboat. */
 static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
 {
     const struct walk *walk = ctx;
     cudnnBackendDescriptor_t pack;
-    if (kernel_of(walk, kind)->packed)
-        return CUDNN_STATUS_NOT_SUPPORTED;
+    (void)kind;
     int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
@@ -69,6 +68,17 @@ static int add_tile(void *ctx, int kind, void *pack)
     (void)CS_CUDA(cudaGraphDestroy, tile);
     if (status == CUDNN_STATUS_SUCCESS)
         walk->last = node;
+    return status;
+}
+
+static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct walk *walk = ctx;
+    int status = CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
+        const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
+        status = cs_copy_add_node(&box, walk->all, &walk->last);
+    }
     return status;
 }
 
@@ -116,6 +126,20 @@ static int change_tile(void *ctx, int kind, void *pack)
     return status;
 }
 
+static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct walk *walk = ctx;
+    int status = CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
+        const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
+        if (!walk->last)
+            return CUDNN_STATUS_BAD_PARAM;
+        status = cs_copy_change_node(&box, walk->last);
+        walk->last = next_node(walk->last);
+    }
+    return status;
+}
+
 static int change_lifeboat(void *ctx)
 {
     struct walk *walk = ctx;
@@ -128,7 +152,8 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {&walk, bind, add_tile, release, add_lifeboat, NULL};
+    struct cs_gpu gpu = {
+        &walk, bind, add_tile, release, add_lifeboat, NULL, cs_copy_possible() ? add_copy : NULL};
     cudaGraphNode_t node;
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
         return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
@@ -143,34 +168,48 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
     return status;
 }
 
-/* The only root of a graph, if it is a child graph itself: its graph. */
-static cudaGraph_t child_of(cudaGraph_t graph, cudaGraphNode_t *root_p)
+static cudaGraphNode_t only_root(cudaGraph_t graph)
+{
+    cudaGraphNode_t root = NULL;
+    size_t count = 1;
+    cudaError_t error = CS_CUDA(cudaGraphGetRootNodes, graph, &root, &count);
+    return error == cudaSuccess && count == 1 ? root : NULL;
+}
+
+static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType wanted)
 {
     enum cudaGraphNodeType type;
-    cudaGraph_t child = NULL;
-    size_t count = 1;
-    *root_p = NULL;
-    if (CS_CUDA(cudaGraphGetRootNodes, graph, root_p, &count) != cudaSuccess || count != 1 ||
-        CS_CUDA(cudaGraphNodeGetType, *root_p, &type) != cudaSuccess ||
-        type != cudaGraphNodeTypeGraph ||
-        CS_CUDA(cudaGraphChildGraphNodeGetGraph, *root_p, &child) != cudaSuccess)
-        return NULL;
-    return child;
+    return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == wanted;
+}
+
+/* True if the graph is a chain of tiles, each perhaps behind copies: a lifeboat's has no child
+ * graphs. */
+static bool holds_tiles(cudaGraph_t graph)
+{
+    cudaGraphNode_t node = only_root(graph);
+    while (is_of_type(node, cudaGraphNodeTypeMemcpy))
+        node = next_node(node);
+    return is_of_type(node, cudaGraphNodeTypeGraph);
 }
 
 int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {&walk, bind, change_tile, release, change_lifeboat, NULL};
-    cudaGraphNode_t root;
-    walk.all = child_of(graph, &root);
-    if (!walk.all) {
+    struct cs_gpu gpu = {&walk,
+                         bind,
+                         change_tile,
+                         release,
+                         change_lifeboat,
+                         NULL,
+                         cs_copy_possible() ? change_copy : NULL};
+    cudaGraphNode_t root = only_root(graph);
+    if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
+        CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
         walk.all = graph;
+    if (walk.all == graph || !holds_tiles(walk.all))
         return change_lifeboat(&walk);
-    }
-    if (!child_of(walk.all, &walk.last))
-        return change_lifeboat(&walk);
+    walk.last = only_root(walk.all);
     struct cs_call call;
     bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
     return cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;

@@ -19,9 +19,8 @@ size_t cs_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON
 void cs_profile_parse(const char *json, struct cs_profile *profile);
 
 /* The profile of a target's device; a handle's is the one whose context is current. False, and an
- * empty profile, if nothing tells it. Thread-safe. The driver is asked once for each device: it
- * takes about a millisecond to tell a clock (NVIDIA, CUDA Pro Tip: The Fast Way to Query Device
- * Properties). */
+ * empty profile, if nothing tells it. Thread-safe. The driver is asked once for each device: a
+ * clock may take it long to tell. */
 bool cs_profile_of(const struct cs_target *target, struct cs_profile *profile);
 
 #endif

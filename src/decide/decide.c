@@ -1,14 +1,17 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
+#include "decide/contest.h"
 #include "decide/explore.h"
+#include "decide/stage.h"
 
 enum {
     LIFEBOAT_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
     COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - LIFEBOAT_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
+                LIFEBOAT_ASKS
 };
 
 static int64_t threshold_of(const struct cs_limits *limits)
@@ -111,6 +114,32 @@ static enum cs_status list_elsewhere(struct cs_search *search)
     return cs_search_probe(search, &whole, &probed, &bytes);
 }
 
+/* Staged tilings, with what the client chose. */
+static enum cs_status list_staged(struct cs_search *search)
+{
+    if (search->vendor->compiles)
+        return CS_OK;
+    search->latitude = CS_CLIENTS_KNOBS;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left += CS_STAGED_ASKS;
+    search->asks_kept = 1;
+    return list_tilings(search, 0);
+}
+
+/* Huge tensors: whatever engine the tiles choose, packed. */
+static enum cs_status list_huge(struct cs_search *search)
+{
+    if (search->vendor->rigid)
+        return CS_OK;
+    search->latitude = CS_TILES_OWN;
+    search->lanes = 1;
+    search->staged = true;
+    search->asks_left = MOST_ASKS;
+    search->asks_kept = PRODUCT_ASKS;
+    return list_tilings(search, 0);
+}
+
 static enum cs_reason reason_untiled(const struct cs_search *search,
                                      const struct cs_candidate *best, int64_t wanted,
                                      const struct cs_limits *limits)
@@ -205,6 +234,19 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     return list_tilings(search, tiles);
 }
 
+/* Everything that is looked for until one tiling is found. */
+static enum cs_status list_all(struct cs_search *search, int64_t tiles,
+                               const struct cs_limits *limits)
+{
+    enum cs_status status = list_lanes(search, tiles, limits);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0)
+        status = list_elsewhere(search);
+    if (status == CS_OK && search->candidates == 1 && tiles == 0 &&
+        limits->staging == CS_STAGING_AUTO)
+        status = list_staged(search);
+    return status;
+}
+
 /* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
  * device where a tile alone does not. They are worth a look where each has not more than a quarter
  * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
@@ -247,29 +289,81 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
-/* Picks, and looks beyond the fewest tiles where the policy or its pick asks for it. */
+/* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds; NULL if there
+ * is none. */
+static const struct cs_candidate *fewest(const struct cs_search *search)
+{
+    const struct cs_candidate *least = NULL;
+    for (int i = 1; i < search->candidates; i++) {
+        const struct cs_candidate *tiling = &search->candidate[i];
+        if (!least || tiling->tiles < least->tiles ||
+            (tiling->tiles == least->tiles &&
+             (tiling->halo < least->halo ||
+              (tiling->halo == least->halo && tiling->kinds < least->kinds))))
+            least = tiling;
+    }
+    return least;
+}
+
+/* Packed copies beside the fewest views, where those look wasteful. */
+static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits)
+{
+    const struct cs_candidate *known = fewest(search);
+    if (!known || limits->staging != CS_STAGING_AUTO || !cs_stage_may_gain(search, known))
+        return CS_OK;
+    const struct cs_candidate views = *known;
+    enum cs_status status = cs_stage_list(search, &views);
+    search->staged = fewest(search)->tiling.staged;
+    return status;
+}
+
+static enum cs_status look_at_lanes(struct cs_search *search, int64_t tiles,
+                                    const struct cs_limits *limits)
+{
+    const struct cs_candidate *known = fewest(search);
+    if (!known || !may_gain(search, known, tiles, limits))
+        return CS_OK;
+    const struct cs_candidate alone = *known;
+    return list_beside(search, &alone);
+}
+
+/* Beyond the fewest tiles on one lane. Every policy is shown the same, and those that predict more,
+ * so that none of them foretells more time than another's choice takes. */
+static enum cs_status look_further(struct cs_search *search, const struct cs_policy *policy,
+                                   int64_t tiles, const struct cs_limits *limits)
+{
+    enum cs_status status = look_at_staged(search, limits);
+    if (status == CS_OK)
+        status = look_at_lanes(search, tiles, limits);
+    if (status == CS_OK && policy->predicts && !search->vendor->compiles)
+        status = cs_explore(search, policy, limits);
+    return status;
+}
+
+/* A policy that vetoes everything, or likes the untiled call best, is not asked again but where it
+ * predicts. */
 static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
 {
     const struct cs_candidate *best = cs_explore_best(search, policy, limits);
+    bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
     int listed = search->candidates;
     enum cs_status status = CS_OK;
-    if (policy->predicts && tiles == 0 && !search->vendor->compiles) {
-        status = cs_explore(search, policy, limits);
-    } else if (!policy->predicts && best && may_gain(search, best, tiles, limits)) {
-        const struct cs_candidate alone = *best;
-        status = list_beside(search, &alone);
-    }
+    if (tiles == 0 && (policy->predicts || !content))
+        status = look_further(search, policy, tiles, limits);
     *best_p = search->candidates == listed ? best : cs_explore_best(search, policy, limits);
     return status;
 }
 
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
-                             const struct cs_policy *policy, const struct cs_limits *limits,
-                             const struct cs_vendor *vendor)
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
-    if (within_threshold(wanted, tiles, limits))
+    /* Where cuDNN has another engine than the plain one, that wants a workspace. */
+    bool huge = tiles == 0 && wanted == 0 && cs_stage_is_huge(problem, limits->huge);
+    if (!huge && within_threshold(wanted, tiles, limits))
         return leave(CS_REASON_SMALL, wanted, 0);
 
     struct cs_search search = {
@@ -277,18 +371,19 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
         .vendor = vendor,
         .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .wanted = wanted,
-        .limit = most_scratch(tiles, wanted, limits),
+        .limit = huge ? limits->workspace : most_scratch(tiles, wanted, limits),
+        .staged = limits->staging == CS_STAGING_ALWAYS,
+        .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
-    list_untiled(&search, wanted);
-    enum cs_status status = list_lanes(&search, tiles, limits);
-    if (status == CS_OK && search.candidates == 1 && tiles == 0)
-        status = list_elsewhere(&search);
+    list_untiled(&search, huge ? INT64_MAX : wanted);
+    enum cs_status status = huge ? list_huge(&search) : list_all(&search, tiles, limits);
     if (status != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
 
     const struct cs_candidate *best;
     if (pick(&search, policy, tiles, limits, &best) != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+    best = cs_contest(&search, policy, limits, referee, best);
     if (!best || best == &search.candidate[0])
         return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
 
@@ -307,4 +402,11 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
     }
     decision.asked = search.asked;
     return decision;
+}
+
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+                             const struct cs_policy *policy, const struct cs_limits *limits,
+                             const struct cs_vendor *vendor)
+{
+    return cs_decide_judged(problem, wanted, policy, limits, vendor, NULL);
 }

@@ -27,16 +27,25 @@ struct cs_decision {
  * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
  * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
- * `wanted` is ever taken. */
+ * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
+ * told as much as limits->workspace. */
 enum {
-    CS_MAX_ASKS = 108,
+    CS_MAX_ASKS = 132,
     CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
     CS_LANE_ASKS = 24,     /* for another number of lanes */
+    CS_STAGED_ASKS = 24,   /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12   /* for policies that explore */
 };
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
+
+/* The same with somebody who compares the best few, for policies that want that; NULL: nobody. */
+struct cs_referee;
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+                                    const struct cs_policy *policy, const struct cs_limits *limits,
+                                    const struct cs_vendor *vendor,
+                                    const struct cs_referee *referee);
 
 /* The most bytes that a call can want and be left alone by cs_decide whatever it is and whatever
  * the policy; < 0: none are. */

@@ -16,7 +16,7 @@ static bool better(const struct sum *a, const struct sum *b)
            (a->seconds <= b->seconds && a->tiles < b->tiles);
 }
 
-static void extend(struct sum *sum, int64_t units, const struct cs_share *share, int number)
+static void extend(struct sum *sum, int64_t units, const struct cs_portion *share, int number)
 {
     if (share->extent < 1 || share->extent > units)
         return;
@@ -26,10 +26,10 @@ static void extend(struct sum *sum, int64_t units, const struct cs_share *share,
         sum[units] = longer;
 }
 
-enum cs_status cs_divide(int64_t total, const struct cs_share *share, int shares, int64_t *count)
+enum cs_status cs_divide(int64_t total, const struct cs_portion *share, int shares, int64_t *count)
 {
     struct sum sum[CS_MAX_UNITS + 1];
-    if (total < 1 || total > CS_MAX_UNITS || shares < 1 || shares > CS_MAX_SHARES)
+    if (total < 1 || total > CS_MAX_UNITS || shares < 1 || shares > CS_MAX_PORTIONS)
         return CS_ILLEGAL;
     memset(sum, 0, (size_t)(total + 1) * sizeof *sum);
     memset(count, 0, (size_t)shares * sizeof *count);

@@ -7,22 +7,22 @@
 
 enum {
     CS_MAX_UNITS = 1024, /* that an extent may have */
-    CS_MAX_SHARES = 48
+    CS_MAX_PORTIONS = 48
 };
 
 /* A size that tiles may have. */
-struct cs_share {
+struct cs_portion {
     int64_t extent; /* units, at least 1 */
     double seconds; /* what one tile of it costs; finite */
 };
 
 /* How many tiles of each share to take so that their extents add up to `total` units, [1,
  * CS_MAX_UNITS], and their seconds are the least possible; among equals the fewest tiles. `shares`
- * is at most CS_MAX_SHARES. CS_ILLEGAL if no sum of extents is the total, or on arguments out of
+ * is at most CS_MAX_PORTIONS. CS_ILLEGAL if no sum of extents is the total, or on arguments out of
  * bounds. The dynamic program of Oyama et al., "Accelerating Deep Learning Frameworks with
  * Micro-batches" (2018), workspace reuse: what fits the workspace is known beforehand, so that each
  * tile's cost is its own. */
-CS_MUST_CHECK enum cs_status cs_divide(int64_t total, const struct cs_share *share, int shares,
+CS_MUST_CHECK enum cs_status cs_divide(int64_t total, const struct cs_portion *share, int shares,
                                        int64_t *count);
 
 #endif

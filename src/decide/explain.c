@@ -60,7 +60,7 @@ static void rule_WORDS(struct text *text, enum cs_rule_key key, const cs_rule_WO
 static void append_span(struct text *text, const struct cs_span *span,
                         void (*write)(struct text *text, int64_t value))
 {
-    if (span->least > 0 || span->most == 0)
+    if (span->least > 0 || span->most == 0 || span->most == INT64_MAX)
         write(text, span->least);
     if (span->least == span->most)
         return;
@@ -138,7 +138,10 @@ static void subject_WORDS(struct text *text, enum cs_rule_key key, const cs_subj
 static void subject_RANGE(struct text *text, enum cs_rule_key key, const cs_subject_RANGE *number)
 {
     (void)key;
-    append_number(text, *number);
+    if (*number < 0)
+        append(text, "unknown");
+    else
+        append_number(text, *number);
 }
 
 static void subject_BYTES(struct text *text, enum cs_rule_key key, const cs_subject_BYTES *bytes)
@@ -160,54 +163,100 @@ static void subject_GLOB(struct text *text, enum cs_rule_key key, const cs_subje
     append(text, "%s", *name);
 }
 
-static void append_miss(struct text *text, const struct cs_rule *rule,
-                        const struct cs_subject *subject, enum cs_rule_key key)
+static void append_rule_value(struct text *text, const struct cs_rule *rule, enum cs_rule_key key)
 {
-    append(text, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
+    switch (key) {
+#define CS_RULE(name, type, allowed, help)                                                         \
+    case CS_RULE_##name:                                                                           \
+        rule_##type(text, key, &rule->name);                                                       \
+        break;
+#include "convshim/rules.def"
+#undef CS_RULE
+    case CS_RULE_KEYS:
+        break;
+    }
+}
+
+/* Of keys that match. */
+static void append_subject_value(struct text *text, const struct cs_subject *subject,
+                                 enum cs_rule_key key)
+{
     switch (key) {
 #define CS_RULE_WHEN(name, type, allowed, help)                                                    \
     case CS_RULE_##name:                                                                           \
         subject_##type(text, key, &subject->name);                                                 \
-        append(text, ", asked for ");                                                              \
-        rule_##type(text, key, &rule->name);                                                       \
         break;
 #define CS_RULE_SET(name, type, allowed, help) case CS_RULE_##name:
 #include "convshim/rules.def"
     case CS_RULE_KEYS:
         break;
     }
+}
+
+static void append_miss(struct text *text, const struct cs_rule *rule,
+                        const struct cs_subject *subject, enum cs_rule_key key)
+{
+    append(text, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
+    append_subject_value(text, subject, key);
+    append(text, ", asked for ");
+    append_rule_value(text, rule, key);
     append(text, "\n");
 }
 
-static void append_settings(struct text *text, const struct cs_rule *rule)
+static void append_match(struct text *text, const struct cs_rule *rule,
+                         const struct cs_subject *subject)
 {
-    const char *comma = "";
-    append(text, "rule %s: applies: ", rule->name);
-#define CS_RULE_WHEN(name, type, allowed, help)
-#define CS_RULE_SET(name, type, allowed, help)                                                     \
-    if (cs_rule_has(rule, CS_RULE_##name)) {                                                       \
-        append(text, "%s" #name " ", comma);                                                       \
-        rule_##type(text, CS_RULE_##name, &rule->name);                                            \
-        comma = ", ";                                                                              \
+    const char *before = "; sets ";
+    append(text, "rule %s: applies", rule->name);
+    for (int i = 0; i < CS_RULE_KEYS; i++) {
+        enum cs_rule_key key = (enum cs_rule_key)i;
+        if (!cs_rule_has(rule, key))
+            continue;
+        bool sets = cs_rule_key_sets(key);
+        append(text, "%s%s %s", sets ? before : ", ", cs_rule_key_name(key), sets ? "" : "is ");
+        if (sets)
+            append_rule_value(text, rule, key);
+        else
+            append_subject_value(text, subject, key);
+        before = sets ? ", " : before;
     }
-#include "convshim/rules.def"
     append(text, "\n");
+}
+
+static struct text start(char *text, size_t size)
+{
+    if (size > 0)
+        text[0] = '\0';
+    return (struct text){.to = text, .size = size};
 }
 
 int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size)
 {
-    struct text out = {.to = text, .size = size};
-    if (size > 0)
-        text[0] = '\0';
+    struct text out = start(text, size);
     for (int i = 0; i < rules->count; i++) {
         enum cs_rule_key key = cs_rule_miss(&rules->rule[i], subject);
         if (key == CS_RULE_KEYS) {
-            append_settings(&out, &rules->rule[i]);
+            append_match(&out, &rules->rule[i], subject);
             return out.length;
         }
         append_miss(&out, &rules->rule[i], subject, key);
     }
     append(&out, "no rule applies\n");
+    return out.length;
+}
+
+int cs_rule_write(const struct cs_rule *rule, char *text, size_t size)
+{
+    struct text out = start(text, size);
+    append(&out, "[rule %s]\n", rule->name);
+    for (int i = 0; i < CS_RULE_KEYS; i++) {
+        enum cs_rule_key key = (enum cs_rule_key)i;
+        if (!cs_rule_has(rule, key))
+            continue;
+        append(&out, "%s = ", cs_rule_key_name(key));
+        append_rule_value(&out, rule, key);
+        append(&out, "\n");
+    }
     return out.length;
 }

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "decide/division.h"
+#include <string.h>
 
 static const double MUCH_LONGER = 1.25;
 
@@ -57,7 +58,8 @@ static bool draw_line(struct cs_search *search, const struct cs_candidate *known
     if (cs_plan_cut(search->problem, &known->tiling, plan) != CS_OK)
         return false;
     line->size = kind_size(plan, cs_search_largest(plan, 0));
-    line->bytes = (double)(known->workspace / lanes - plan->staged);
+    int64_t each = known->workspace / lanes - plan->staged;
+    line->bytes = (double)each;
     line->slope = ((double)search->wanted - line->bytes) / (whole - line->size);
     return whole > line->size && line->slope >= 0;
 }
@@ -127,18 +129,25 @@ static int64_t units_of(const struct cs_search *search, enum cs_axis axis)
     return cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
 }
 
+/* A cut into tiles of so many units; false if that leaves 64 bits. */
+static bool cut_by(const struct cs_search *search, enum cs_axis axis, int64_t units,
+                   struct cs_tiling *tiling)
+{
+    *tiling = (struct cs_tiling){.axis = {axis},
+                                 .step = {1, 1},
+                                 .lanes = search->lanes,
+                                 .latitude = search->latitude,
+                                 .staged = search->staged};
+    return cs_mul(units, cs_axis_unit(search->problem, axis), &tiling->step[0]);
+}
+
 /* An even cut into about so many tiles; false if that is none. */
 static bool even_cut(const struct cs_search *search, enum cs_axis axis, int64_t tiles,
                      struct cs_tiling *tiling)
 {
-    int64_t units = units_of(search, axis), unit = cs_axis_unit(search->problem, axis);
-    if (tiles < 2 || tiles > units || tiles > CS_MAX_TILES)
-        return false;
-    *tiling = (struct cs_tiling){.axis = {axis},
-                                 .step = {cs_ceil_div(units, tiles) * unit, 1},
-                                 .lanes = search->lanes,
-                                 .latitude = search->latitude};
-    return true;
+    int64_t units = units_of(search, axis);
+    return tiles >= 2 && tiles <= units && tiles <= CS_MAX_TILES &&
+           cut_by(search, axis, cs_ceil_div(units, tiles), tiling);
 }
 
 /* The fewest tiles along an axis that are foretold to come under the limit on so many lanes; 0 if
@@ -175,12 +184,12 @@ static void propose_even(struct exploration *exploration, enum cs_axis axis, int
 /* The sizes that tiles along an axis may have, in grains of so many units, and what one of each
  * costs. */
 static int list_shares(const struct exploration *exploration, enum cs_axis axis, int64_t grain,
-                       int64_t from, struct cs_share *share)
+                       int64_t from, struct cs_portion *share)
 {
     struct cs_search *search = exploration->search;
     int64_t units = units_of(search, axis), last = 0;
     int shares = 0;
-    for (int64_t tiles = from; shares < CS_MAX_SHARES && tiles <= FINEST * from; tiles++) {
+    for (int64_t tiles = from; shares < CS_MAX_PORTIONS && tiles <= FINEST * from; tiles++) {
         static const struct cs_tiling uncut = {.step = {1, 1}};
         struct cs_tiling tiling;
         struct cs_candidate candidate;
@@ -189,10 +198,8 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
         if (extent < 1 || extent == last)
             continue;
         last = extent;
-        if (!even_cut(search, axis, cs_ceil_div(units, extent * grain), &tiling))
-            continue;
-        tiling.step[0] = extent * grain * cs_axis_unit(search->problem, axis);
-        if (!imagine(exploration, &tiling, &candidate))
+        if (!cut_by(search, axis, extent * grain, &tiling) ||
+            !imagine(exploration, &tiling, &candidate))
             continue;
         int64_t largest = cs_search_largest(&search->plan, 0);
         int64_t bytes = search->plan.kind[largest].workspace;
@@ -201,45 +208,44 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
             continue;
         search->plan.kind[0].workspace = bytes;
         cs_plan_settle(&search->plan);
-        share[shares++] = (struct cs_share){extent, cs_search_seconds(search)};
+        share[shares++] = (struct cs_portion){extent, cs_search_seconds(search)};
     }
     return shares;
 }
 
 /* The largest tiles first; false if they are of more sizes than a tiling holds. */
-static bool runs_of(const struct cs_share *share, const int64_t *count, int shares, int64_t unit,
+static bool runs_of(const struct exploration *exploration, enum cs_axis axis, int64_t grain,
+                    const struct cs_portion *share, const int64_t *count, int shares,
                     struct cs_tiling *tiling)
 {
-    tiling->runs = -1;
+    struct cs_tiling next;
+    int sizes = 0;
     for (int i = 0; i < shares; i++) {
         if (count[i] == 0)
             continue;
-        if (tiling->runs >= 0)
-            tiling->run[tiling->runs].step = tiling->step[0];
-        if (++tiling->runs == CS_MAX_RUNS)
+        if (sizes == CS_MAX_RUNS ||
+            !cut_by(exploration->search, axis, share[i].extent * grain, &next))
             return false;
-        tiling->step[0] = share[i].extent * unit;
-        if (tiling->runs < CS_MAX_RUNS - 1)
-            tiling->run[tiling->runs].tiles = count[i];
+        memcpy(next.run, tiling->run, sizeof next.run);
+        if (sizes < CS_MAX_RUNS - 1)
+            next.run[sizes] = (struct cs_run){next.step[0], count[i], next.latitude};
+        next.runs = sizes++; /* the last size is the step */
+        *tiling = next;
     }
-    for (int i = 0; i < tiling->runs; i++)
-        tiling->run[i].latitude = tiling->latitude;
-    return tiling->runs >= 0;
+    return sizes > 0;
 }
 
 /* Tiles of several sizes: full waves for most of them, the rest as it comes. */
 static void propose_division(struct exploration *exploration, enum cs_axis axis, int64_t from)
 {
-    struct cs_share share[CS_MAX_SHARES];
-    int64_t count[CS_MAX_SHARES];
+    struct cs_portion share[CS_MAX_PORTIONS];
+    int64_t count[CS_MAX_PORTIONS];
     int64_t units = units_of(exploration->search, axis);
     int64_t grain = cs_ceil_div(units, CS_MAX_UNITS);
     int shares = list_shares(exploration, axis, grain, from, share);
-    struct cs_tiling tiling = {
-        .axis = {axis}, .step = {1, 1}, .lanes = 1, .latitude = exploration->search->latitude};
+    struct cs_tiling tiling = {.step = {1, 1}};
     if (cs_divide(cs_ceil_div(units, grain), share, shares, count) == CS_OK &&
-        runs_of(share, count, shares, grain * cs_axis_unit(exploration->search->problem, axis),
-                &tiling))
+        runs_of(exploration, axis, grain, share, count, shares, &tiling))
         propose(exploration, &tiling);
 }
 
@@ -355,6 +361,8 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
     int lanes = search->lanes;
     if (!known || !draw_line(search, known, &exploration.line))
         return CS_OK;
+    search->staged = known->tiling.staged;
+    search->latitude = known->tiling.latitude;
     search->asks_left = CS_EXPLORE_ASKS;
     search->asks_kept = 0;
     propose_all(&exploration, known);

@@ -86,17 +86,37 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     return entry != NULL;
 }
 
+/* Called with the lock held. */
+static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key)
+{
+    struct cs_memo_entry *entry = oldest(memo, key);
+    entry->key.words = key->words;
+    entry->key.hash = key->hash;
+    memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
+    return entry;
+}
+
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
 {
     pthread_mutex_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
-    if (!entry) {
-        entry = oldest(memo, key);
-        entry->key.words = key->words;
-        entry->key.hash = key->hash;
-        memcpy(entry->key.word, key->word, (size_t)key->words * sizeof *key->word);
-    }
+    if (!entry)
+        entry = make(memo, key);
     entry->age = ++memo->clock;
     entry->decision = *decision;
+    pthread_mutex_unlock(&memo->lock);
+}
+
+void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
+{
+    pthread_mutex_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    if (entry) {
+        *decision = entry->decision;
+    } else {
+        entry = make(memo, key);
+        entry->decision = *decision;
+    }
+    entry->age = ++memo->clock;
     pthread_mutex_unlock(&memo->lock);
 }

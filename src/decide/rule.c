@@ -4,10 +4,11 @@
 
 static const struct {
     const char *name, *allowed;
+    bool sets;
 } keys[CS_RULE_KEYS] = {
-#define CS_RULE(name, type, allowed, help) {#name, allowed},
+#define CS_RULE_WHEN(name, type, allowed, help) {#name, allowed, false},
+#define CS_RULE_SET(name, type, allowed, help) {#name, allowed, true},
 #include "convshim/rules.def"
-#undef CS_RULE
 };
 
 _Static_assert(CS_RULE_KEYS <= 32, "cs_rule.given has no bit for every key");
@@ -39,13 +40,17 @@ bool cs_rule_has(const struct cs_rule *rule, enum cs_rule_key key)
     return rule->given >> key & 1;
 }
 
+bool cs_rule_key_sets(enum cs_rule_key key)
+{
+    return keys[key].sets;
+}
+
 bool cs_rule_sets(const struct cs_rule *rule)
 {
-    return false
-#define CS_RULE_WHEN(name, type, allowed, help)
-#define CS_RULE_SET(name, type, allowed, help) || cs_rule_has(rule, CS_RULE_##name)
-#include "convshim/rules.def"
-        ;
+    for (int i = 0; i < CS_RULE_KEYS; i++)
+        if (keys[i].sets && cs_rule_has(rule, (enum cs_rule_key)i))
+            return true;
+    return false;
 }
 
 /* The last * takes one more character whenever what follows it does not fit. */

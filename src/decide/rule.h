@@ -85,6 +85,9 @@ struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted
 /* The name of a key. */
 const char *cs_rule_key_name(enum cs_rule_key key);
 
+/* True of keys that set, false of those that match. */
+bool cs_rule_key_sets(enum cs_rule_key key);
+
 /* Word `place` of a key of type WORDS; its length goes to *length_p, 0 behind the last one. */
 const char *cs_rule_word(enum cs_rule_key key, int place, int *length_p);
 
@@ -112,12 +115,16 @@ struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limi
  * rule up to the first that matches, which ends the text,
  *
  *   rule vae: layout is strided, asked for nchw, nhwc
- *   rule large: applies: workspace 16MiB, lanes 2
+ *   rule large: applies, direction is fwd, wanted is 512MiB; sets workspace 16MiB, lanes 2
  *
  * or, if there is none, a last line
  *
  *   no rule applies */
 int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size);
+
+/* The rule as a section of the ini file, of which every reader makes the same rule; like snprintf,
+ * returns the length it needs. */
+int cs_rule_write(const struct cs_rule *rule, char *text, size_t size);
 
 #endif

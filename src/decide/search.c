@@ -82,7 +82,7 @@ int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
 int64_t cs_search_most(const struct cs_search *search)
 {
     int64_t most = INT64_MAX;
-    for (int i = 1; i < search->candidates; i++) {
+    for (int i = 1; !search->thorough && i < search->candidates; i++) {
         const struct cs_candidate *candidate = &search->candidate[i];
         int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
         if (beaten_by < most)
@@ -107,6 +107,7 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
         .halo = plan->halo,
         .wanted = search->wanted,
         .seconds = cs_search_seconds(search),
+        .copied = plan->copied,
     };
 }
 
@@ -119,6 +120,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
     struct cs_tiling beside = *tiling;
     beside.lanes = search->lanes;
     beside.latitude = search->latitude;
+    beside.staged = search->staged;
     enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
     *probed_p = CS_HOLE;
     if (status != CS_OK) {
@@ -149,7 +151,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
 static struct cs_tiling along(const struct cs_search *search, enum cs_axis axis, int64_t step)
 {
     int64_t unit = cs_axis_unit(search->problem, axis);
-    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}};
+    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}, .staged = search->staged};
     if (!cs_mul(step, unit, &tiling.step[0]))
         tiling.step[0] = INT64_MAX;
     return tiling;

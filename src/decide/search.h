@@ -20,6 +20,8 @@ struct cs_search {
     int64_t answered;          /* those that were not refused */
     enum cs_latitude latitude; /* of the asks */
     int lanes;                 /* of the tilings that are looked for; 0 is 1 */
+    bool thorough;             /* lists also what others listed beat in tiles */
+    bool staged;               /* the tilings that are looked for */
     bool overflowed;           /* some cut left 64 bits */
     /* To predict for; NULL: nothing is predicted. */
     const struct cs_profile *profile;
@@ -64,7 +66,7 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search);
 int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped);
 
 /* No tiling with more tiles than this can beat what is listed: fewer tiles, or as many with less
- * halo. */
+ * halo. INT64_MAX in a thorough search. */
 int64_t cs_search_most(const struct cs_search *search);
 
 #endif

@@ -182,7 +182,7 @@ static void cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
     int64_t surplus = run->bytes - bytes;
-    if (surplus == 0 || !rest)
+    if (surplus == 0 || !rest || !last)
         return;
     run->slab->spare = rest->next;
     *rest = *last;
@@ -197,9 +197,9 @@ static void cut(struct run *run, int64_t bytes)
 
 static void set_use(const struct run *run, enum cs_use use)
 {
-    for (struct cs_block *block = run->first; block != run->last; block = block->next)
+    struct cs_block *end = run->last ? run->last->next : NULL;
+    for (struct cs_block *block = run->first; block && block != end; block = block->next)
         block->use = use;
-    run->last->use = use;
 }
 
 /* One behind the other without gap: then no two leases overlap. */
@@ -351,11 +351,9 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
     struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes)};
     uint64_t context =
         bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
-    if (context == 0)
-        return false;
-    taker.id = device->stream_id(device->ctx, stream);
+    taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     pthread_mutex_lock(&arena->lock);
-    taker.pool = cs_pool_enter(arena, context);
+    taker.pool = context ? cs_pool_enter(arena, context) : NULL;
     bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
     if (taken)
         count_taken(arena, lease->block->bytes);

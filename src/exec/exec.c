@@ -69,6 +69,14 @@ static void shift(const struct cs_problem *problem, const struct cs_addresses *b
     }
 }
 
+/* Puts the staged tensors' packed places in that of their views. */
+static void place_staged(const struct cs_plan *plan, char *staged, struct cs_addresses *out)
+{
+    for (int i = 0; i < plan->problem.tensors; i++)
+        if (plan->is_staged[i])
+            out->tensor[i] = staged + plan->staged_at[i];
+}
+
 struct bound {
     void *launch;
     int kind;
@@ -217,7 +225,8 @@ static bool bind_all(struct walk *walk)
         const struct cs_lane *lane = &walk->lane[i % walk->lanes.lanes];
         cs_plan_tile(plan, i, &tile);
         shift(&plan->problem, &walk->call->base, &tile, &addresses);
-        addresses.staged = plan->staged > 0 ? at(walk->scratch, lane->staged) : NULL;
+        if (plan->staged > 0)
+            place_staged(plan, walk->scratch + lane->staged, &addresses);
         addresses.workspace = at(walk->scratch, lane->workspace);
         walk->tile[i].kind = tile.kind;
         if (walk->gpu->bind(walk->gpu->ctx, tile.kind, &addresses, &walk->tile[i].launch) != 0)
@@ -227,9 +236,20 @@ static bool bind_all(struct walk *walk)
     return true;
 }
 
+static bool can_copy(const struct walk *walk)
+{
+    const struct cs_plan *plan = walk->plan;
+    for (int i = 0; i < plan->problem.tensors; i++)
+        if (plan->is_staged[i] &&
+            (!walk->gpu->copy || !has_address(&plan->problem, &walk->call->base, i)))
+            return false;
+    return true;
+}
+
 static bool prepare(struct walk *walk)
 {
-    return take_lanes(walk) && take_scratch(walk) && is_apart(walk) && bind_all(walk);
+    return can_copy(walk) && take_lanes(walk) && take_scratch(walk) && is_apart(walk) &&
+           bind_all(walk);
 }
 
 /* Gives back what is held. `settled`: what was started is behind the client's stream. */
@@ -257,6 +277,44 @@ struct start {
     bool on_clients; /* the client's stream is chosen again, and behind all that was started */
 };
 
+/* Staged tensors are a lane's own: the tile that it runs next waits for this one's copies. */
+static int copy_all(const struct walk *walk, int64_t index, const struct cs_stage *stage,
+                    int stages, bool in)
+{
+    const struct cs_plan *plan = walk->plan;
+    char *staged = walk->scratch + walk->lane[index % walk->lanes.lanes].staged;
+    struct cs_tile tile;
+    int status = 0;
+    cs_plan_tile(plan, index, &tile);
+    for (int i = 0; i < stages && status == 0; i++) {
+        int tensor = stage[i].tensor;
+        char *view = (char *)walk->call->base.tensor[tensor] + tile.offset[tensor];
+        if (in ? stage[i].in : stage[i].out)
+            status = walk->gpu->copy(walk->gpu->ctx, &stage[i].copy, view,
+                                     staged + plan->staged_at[tensor], in);
+    }
+    return status;
+}
+
+/* Copies in, launches and copies out. */
+static int launch_staged(const struct walk *walk, int64_t index)
+{
+    const struct bound *tile = &walk->tile[index];
+    struct cs_stage stage[CS_MAX_TENSORS];
+    int stages = cs_plan_stages(walk->plan, tile->kind, stage);
+    int status = copy_all(walk, index, stage, stages, true);
+    if (status == 0)
+        status = walk->gpu->launch(walk->gpu->ctx, tile->kind, tile->launch);
+    return status == 0 ? copy_all(walk, index, stage, stages, false) : status;
+}
+
+static int launch_tile(const struct walk *walk, int64_t index)
+{
+    const struct bound *tile = &walk->tile[index];
+    return walk->plan->staged > 0 ? launch_staged(walk, index)
+                                  : walk->gpu->launch(walk->gpu->ctx, tile->kind, tile->launch);
+}
+
 static int launch_all(const struct walk *walk, struct start *start, int64_t *launches_p)
 {
     int status = 0, lane = 0;
@@ -267,7 +325,7 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
             break;
         lane = next;
         start->attempted = true;
-        status = walk->gpu->launch(walk->gpu->ctx, walk->tile[i].kind, walk->tile[i].launch);
+        status = launch_tile(walk, i);
         *launches_p += status == 0;
     }
     int restored = choose(walk, lane, 0);

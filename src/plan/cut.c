@@ -1,6 +1,7 @@
 #include "base/checked.h"
 #include "plan/layout.h"
 #include "plan/line.h"
+#include "plan/stage.h"
 #include <string.h>
 
 /* How often the range that follows is read: elements of all tiles together, and those of them that
@@ -323,28 +324,6 @@ static enum cs_status add_halo(const struct reading *following, struct cs_plan *
     return CS_OK;
 }
 
-static bool stages(const struct cs_plan *plan)
-{
-    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++)
-        if (plan->cut[c].axis == CS_AXIS_C)
-            return true;
-    return false;
-}
-
-static enum cs_status add_staged(struct cs_plan *plan)
-{
-    for (int64_t i = 0; stages(plan) && i < plan->kinds; i++) {
-        struct cs_problem kind;
-        int64_t bytes;
-        cs_plan_problem(plan, i, &kind);
-        if (cs_tensor_bytes(&kind.tensor[CS_FILTER], &bytes) != CS_OK ||
-            !cs_mul(cs_ceil_div(bytes, CS_SCRATCH_ALIGNMENT), CS_SCRATCH_ALIGNMENT, &bytes))
-            return CS_OVERFLOW;
-        plan->staged = bytes > plan->staged ? bytes : plan->staged;
-    }
-    return CS_OK;
-}
-
 /* Tiles that add up come one behind the other. */
 static int lanes_of(const struct cs_plan *plan, int wanted)
 {
@@ -386,10 +365,11 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
     if (status == CS_OK)
         status = add_halo(following, plan);
     if (status == CS_OK)
-        status = add_staged(plan);
+        status = cs_plan_stage(plan, tiling->staged);
     if (status != CS_OK)
         return status;
     plan->tiling.lanes = plan->lanes = lanes_of(plan, tiling->lanes);
+    plan->tiling.staged = plan->stages;
     cs_plan_settle(plan);
     return CS_OK;
 }
@@ -401,7 +381,8 @@ static bool same_run(const struct cs_run *a, const struct cs_run *b)
 
 bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
 {
-    bool equal = a->lanes == b->lanes && a->latitude == b->latitude && a->runs == b->runs;
+    bool equal = a->lanes == b->lanes && a->latitude == b->latitude && a->runs == b->runs &&
+                 a->staged == b->staged;
     for (int c = 0; c < CS_MAX_CUTS; c++)
         equal = equal && a->axis[c] == b->axis[c] && a->step[c] == b->step[c];
     for (int i = 0; equal && i < a->runs; i++)

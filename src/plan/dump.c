@@ -45,9 +45,9 @@ static void put_head(struct text *text, const struct cs_plan *plan)
         cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
     for (int c = 0; c < plan->cuts; c++)
         put_runs(text, &plan->cut[c]);
-    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld halo %lld\n",
+    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld copied %lld halo %lld\n",
         (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
-        (long long)plan->staged, (long long)plan->halo);
+        (long long)plan->staged, (long long)plan->copied, (long long)plan->halo);
 }
 
 static void put_range(struct text *text, enum cs_axis axis, const struct cs_range *range)
@@ -57,6 +57,19 @@ static void put_range(struct text *text, enum cs_axis axis, const struct cs_rang
     if (axis >= CS_AXIS_D && axis <= CS_AXIS_W)
         put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
             (long long)range->in_count, (long long)range->pre, (long long)range->post);
+}
+
+static void put_stages(struct text *text, const struct cs_plan *plan, int kind)
+{
+    struct cs_stage stage[CS_MAX_TENSORS];
+    int stages = cs_plan_stages(plan, kind, stage);
+    for (int i = 0; i < stages; i++) {
+        const struct cs_copy *copy = &stage[i].copy;
+        put(text, " stage %d at %lld %s%s %lldx%lldx%lldx%lld", stage[i].tensor,
+            (long long)plan->staged_at[stage[i].tensor], stage[i].in ? "in" : "",
+            stage[i].out ? "out" : "", (long long)copy->times, (long long)copy->depth,
+            (long long)copy->height, (long long)copy->width);
+    }
 }
 
 static void put_tile(struct text *text, const struct cs_plan *plan, int64_t index)
@@ -74,6 +87,7 @@ static void put_tile(struct text *text, const struct cs_plan *plan, int64_t inde
     put(text, " align");
     for (int i = 0; i < kind.tensors; i++)
         put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
+    put_stages(text, plan, tile.kind);
     put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
 }
 

@@ -45,17 +45,17 @@ static void pack(const struct cs_tensor *whole, int spatial, struct cs_tensor *p
 
 void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
 {
-    bool staged = false;
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
     *problem = plan->problem;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];
         take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
-        staged |= cut->axis == CS_AXIS_C;
     }
-    if (staged) {
-        pack(&plan->problem.tensor[CS_FILTER], problem->spatial, &problem->tensor[CS_FILTER]);
-        problem->tensor[CS_FILTER].alignment = CS_STAGED_ALIGNMENT;
+    for (int i = 0; i < problem->tensors; i++) {
+        if (!plan->is_staged[i])
+            continue;
+        pack(&plan->problem.tensor[i], problem->spatial, &problem->tensor[i]);
+        problem->tensor[i].alignment = CS_STAGED_ALIGNMENT;
     }
 }

@@ -100,12 +100,21 @@ static bool part_of(const struct cs_problem *whole, const struct way *way, int i
     return true;
 }
 
-static bool is_staged(const struct cs_plan *plan, int index)
+/* The filter must be staged where channels are cut; else only what has an address and is cut may
+ * be.
+ */
+static bool may_be_staged(const struct cs_plan *plan, const struct way *ways, int index)
 {
-    bool channels = false;
-    for (int c = 0; c < plan->cuts; c++)
-        channels |= plan->cut[c].axis == CS_AXIS_C;
-    return channels && index == CS_FILTER;
+    const struct cs_tensor *tensor = &plan->problem.tensor[index];
+    bool cut = false;
+    for (int c = 0; c < plan->cuts; c++) {
+        enum cs_dim dim = ways[c].dim[tensor->side];
+        if (index == CS_FILTER && plan->cut[c].axis == CS_AXIS_C)
+            return plan->is_staged[index];
+        cut |= dim != CS_DIMS && tensor->dims[dim] == plan->problem.tensor[tensor->side].dims[dim];
+    }
+    return !plan->is_staged[index] ||
+           (plan->stages && cut && !tensor->is_virtual && !tensor->by_value);
 }
 
 /* A packed tensor with the dimensions in the same order. */
@@ -144,11 +153,11 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
         cs_tensor_span(whole, &span) != CS_OK || cs_tensor_span(&view, &view_span) != CS_OK ||
         !cs_add(offset, view_span, &end) || end > span)
         return false;
-    return is_staged(plan, index) ? packed_alike(whole, part) : offset % part->alignment == 0;
+    return plan->is_staged[index] ? packed_alike(whole, part) : offset % part->alignment == 0;
 }
 
 /* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
- * where it adds, and in the strides of a staged filter. */
+ * where it adds, and in the strides of staged tensors. */
 static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
                          const struct cs_tile *tile, const struct cs_problem *kind, bool adds)
 {
@@ -157,11 +166,11 @@ static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
     if (kind->tensors != whole->tensors || cs_problem_check(kind) != CS_OK)
         return false;
     for (int i = 0; i < kind->tensors; i++) {
-        if (kind->tensor[i].alignment > whole->tensor[i].alignment && !is_staged(plan, i))
+        if (kind->tensor[i].alignment > whole->tensor[i].alignment && !plan->is_staged[i])
             return false;
         restored.tensor[i].alignment = whole->tensor[i].alignment;
         memcpy(restored.tensor[i].dims, whole->tensor[i].dims, sizeof whole->tensor[i].dims);
-        if (is_staged(plan, i))
+        if (plan->is_staged[i])
             memcpy(restored.tensor[i].strides, whole->tensor[i].strides,
                    sizeof whole->tensor[i].strides);
     }
@@ -293,6 +302,9 @@ static bool tiles_valid(const struct cs_plan *plan)
         if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]) ||
             (ways[c].sums && plan->lanes > 1)) /* beside each other they would add to one element */
             return false;
+    for (int i = 0; i < plan->problem.tensors; i++)
+        if (!may_be_staged(plan, ways, i))
+            return false;
     for (int64_t row = 0; row < plan->cut[0].tiles; row++)
         if (!row_valid(plan, ways, row, &outer, &readings))
             return false;
@@ -405,28 +417,104 @@ static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
     return true;
 }
 
+/* Where byte `at` of the packed tensor lies in the view; -1 if the copy leaves it out. */
+static int64_t copied_from(const struct cs_copy *copy, int64_t at)
+{
+    const int64_t count[] = {copy->width, copy->height, copy->depth, copy->times};
+    const int64_t step[][CS_COPY_SIDES] = {
+        {1, 1},
+        {copy->pitch[CS_COPY_VIEW], copy->pitch[CS_COPY_PACKED]},
+        {copy->slice[CS_COPY_VIEW], copy->slice[CS_COPY_PACKED]},
+        {copy->step[CS_COPY_VIEW], copy->step[CS_COPY_PACKED]},
+    };
+    wide from = 0;
+    for (int i = 3; i >= 0; i--) {
+        if (count[i] > 1 && step[i][CS_COPY_PACKED] < 1)
+            return -1;
+        int64_t index = count[i] > 1 ? at / step[i][CS_COPY_PACKED] : 0;
+        if (index >= count[i])
+            return -1;
+        at -= index * step[i][CS_COPY_PACKED];
+        from += (wide)index * step[i][CS_COPY_VIEW];
+    }
+    return at == 0 && from <= INT64_MAX ? (int64_t)from : -1;
+}
+
+/* The copy moves as many bytes as the tensor has, and every corner of it and every neighbour of the
+ * first element from its place to its place. */
+static bool copy_valid(const struct cs_tensor *whole, const struct cs_tensor *packed,
+                       const struct cs_copy *copy)
+{
+    int64_t size = cs_dtype_size(packed->dtype);
+    wide bytes = (wide)copy->width * copy->height * copy->depth * copy->times, all = size;
+    for (int dim = 0; dim < CS_DIMS; dim++)
+        all *= packed->dims[dim];
+    for (int corner = 0; corner < 1 << (CS_DIMS + 1); corner++) {
+        wide from = 0, to = 0;
+        for (int dim = 0; dim < CS_DIMS; dim++) {
+            int64_t last = packed->dims[dim] - 1;
+            int64_t at = corner & 1 ? last : last < 1 ? last : 1;
+            at = corner >> (dim + 1) & 1 ? at : 0;
+            from += (wide)at * whole->strides[dim] * size;
+            to += (wide)at * packed->strides[dim] * size;
+        }
+        if (from != copied_from(copy, (int64_t)to))
+            return false;
+    }
+    return bytes == all && copy->width >= size;
+}
+
+/* Staged tensors one behind the other, each with room for every kind's, all of them copied. */
+static bool stages_valid(const struct cs_plan *plan)
+{
+    int64_t room[CS_MAX_TENSORS] = {0};
+    wide copied = 0, end = 0;
+    for (int64_t k = 0; k < plan->kinds; k++) {
+        struct cs_stage stage[CS_MAX_TENSORS];
+        struct cs_problem kind;
+        int stages = cs_plan_stages(plan, k, stage), next = 0;
+        cs_plan_problem(plan, k, &kind);
+        for (int i = 0; i < kind.tensors; i++) {
+            const struct cs_tensor *packed = &kind.tensor[i];
+            bool adds = kind.beta != 0 && i == (int)cs_result(kind.direction);
+            int64_t bytes;
+            if (!plan->is_staged[i])
+                continue;
+            if (next == stages || stage[next].tensor != i ||
+                stage[next].in != (adds || !packed->written) ||
+                stage[next].out != packed->written ||
+                !copy_valid(&plan->problem.tensor[i], packed, &stage[next].copy) ||
+                cs_tensor_bytes(packed, &bytes) != CS_OK)
+                return false;
+            copied += (wide)bytes * (stage[next].in + stage[next].out) * plan->kind[k].tiles;
+            room[i] = bytes > room[i] ? bytes : room[i];
+            next++;
+        }
+    }
+    for (int i = 0; i < plan->problem.tensors; i++) {
+        if (plan->staged_at[i] != (plan->is_staged[i] ? end : 0))
+            return false;
+        end += (wide)cs_ceil_div(room[i], CS_SCRATCH_ALIGNMENT) * CS_SCRATCH_ALIGNMENT;
+    }
+    return plan->staged == end && plan->copied == copied;
+}
+
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 {
-    int64_t largest = 0, staged = 0;
+    int64_t largest = 0;
     for (int64_t i = 0; i < plan->kinds; i++) {
-        struct cs_problem kind;
-        int64_t bytes;
-        cs_plan_problem(plan, i, &kind);
-        if (plan->kind[i].workspace < 0 ||
-            cs_tensor_bytes(&kind.tensor[CS_FILTER], &bytes) != CS_OK)
+        if (plan->kind[i].workspace < 0)
             return false;
         largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
-        staged = is_staged(plan, CS_FILTER) && bytes > staged ? bytes : staged;
     }
-    return plan->staged >= staged && plan->staged - staged < CS_SCRATCH_ALIGNMENT &&
-           plan->staged % CS_SCRATCH_ALIGNMENT == 0 && plan->workspace <= limit &&
-           lanes_apart(plan, largest);
+    return plan->workspace <= limit && lanes_apart(plan, largest) &&
+           (plan->cuts > 0 || plan->staged == 0);
 }
 
 enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit)
 {
     bool valid = cs_problem_check(&plan->problem) == CS_OK && cuts_valid(plan) &&
                  kinds_valid(plan) && scratch_valid(plan, limit) &&
-                 (plan->cuts == 0 ? plan->halo == 0 : tiles_valid(plan));
+                 (plan->cuts == 0 ? plan->halo == 0 : tiles_valid(plan)) && stages_valid(plan);
     return valid ? CS_OK : CS_INVALID;
 }

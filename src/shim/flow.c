@@ -2,8 +2,12 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/range.h"
 #include "decide/memo.h"
+#include "shim/measure.h"
+#include "shim/traced.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* The limits of the options, or of a rule where there is one. */
 static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
@@ -44,7 +48,7 @@ static bool skips(const struct cs_rule *rule)
     return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
 }
 
-static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule *rule,
+static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
                                        const struct cs_request *request,
                                        const struct cs_vendor *vendor)
 {
@@ -54,8 +58,14 @@ static struct cs_decision decide_under(const struct cs *cs, const struct cs_rule
         return cs_decide_leave(CS_REASON_RULE, request->wanted);
     if (rule && cs_rule_has(rule, CS_RULE_policy))
         policy = cs_policy_find(rule->policy.text);
-    return cs_decide(&request->problem, request->wanted, policy ? policy : cs->policy, &limits,
-                     vendor);
+    if (!policy)
+        policy = cs->policy;
+    if (policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
@@ -71,7 +81,7 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
     decision.rule = rule;
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_put(&cs->memo, key, &decision);
+        cs_memo_add(&cs->memo, key, &decision);
     return decision;
 }
 
@@ -180,6 +190,8 @@ static int64_t told_of(const struct cs_request *request, const struct cs_decisio
 
 bool cs_flow_small(const struct cs *cs, int64_t wanted)
 {
+    if (cs->limits.huge > 0)
+        return false;
     if (wanted > cs_decide_ignored(&cs->limits))
         return false;
     for (int i = 0; i < cs->rules.count; i++) {
@@ -209,6 +221,30 @@ static int64_t reported(const struct cs_request *request, const struct cs_decisi
     return reason == CS_REASON_REPORT_ONLY ? decision->scratch : told_of(request, decision, reason);
 }
 
+/* What a call takes while it runs, as far as is known. */
+static int64_t footprint(const struct cs_site_facts *facts)
+{
+    int64_t sum = facts->told, bytes;
+    for (int i = 0; i < facts->problem.tensors; i++) {
+        const struct cs_tensor *tensor = &facts->problem.tensor[i];
+        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
+            continue;
+        if (!cs_add(sum, bytes, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+static void announce(const struct cs *cs, const struct cs_site_facts *facts)
+{
+    char text[512];
+    if (cs->config.log < CS_LOG_INFO)
+        return;
+    cs_site_text(facts, text, sizeof text);
+    const struct cs_rule *rule = rule_at(cs, facts->rule);
+    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
+}
+
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
@@ -224,19 +260,11 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .wanted = request->wanted,
                                   .told = used,
                                   .rule = decision->rule};
+    announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .told = told_of(request, decision, reason),
-                               .site = cs_account_site(&cs->account, &facts)};
-}
-
-static void announce(const struct cs *cs, const struct cs_verdict *verdict)
-{
-    char text[512];
-    if (cs->config.log < CS_LOG_INFO)
-        return;
-    cs_site_text(&verdict->site->facts, text, sizeof text);
-    const struct cs_rule *rule = rule_at(cs, verdict->site->facts.rule);
-    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
+                               .site = cs_account_site(&cs->account, &facts, cs_range_name()),
+                               .footprint = footprint(&facts)};
 }
 
 /* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
@@ -265,10 +293,21 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     return reason;
 }
 
+/* Once, for the summary that names it. */
+static void name_device(struct cs *cs, const struct cs_vendor *vendor)
+{
+    if (!cs_describes_all(cs) || !vendor->profile || atomic_exchange(&cs->device_named, true))
+        return;
+    const struct cs_profile *profile = vendor->profile(vendor->ctx);
+    if (profile)
+        memcpy(cs->device, profile->name, sizeof cs->device);
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
     struct cs_key key;
+    int64_t begin = cs_trace_now();
     struct cs_decision decision = decide(cs, request, vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
@@ -279,9 +318,10 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    name_device(cs, vendor);
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
-    announce(cs, &verdict);
+    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
     return verdict;
 }
 
@@ -290,56 +330,68 @@ bool cs_flow_lends(const struct cs *cs, int64_t brought)
     return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
 }
 
-/* What a call of this site takes while it runs, as far as is known. */
-static int64_t footprint(const struct cs_site_facts *facts)
-{
-    int64_t sum = facts->told, bytes;
-    for (int i = 0; i < facts->problem.tensors; i++) {
-        const struct cs_tensor *tensor = &facts->problem.tensor[i];
-        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
-            continue;
-        if (!cs_add(sum, bytes, &sum))
-            return INT64_MAX;
-    }
-    return sum;
-}
-
-static void take_turn(struct cs *cs, const struct cs_site *site)
+static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
 {
     const struct cs_device *device = cs->exec.device;
-    if (cs->config.interleave == CS_INTERLEAVE_STAGE && site && device)
-        cs_turns_pass(&cs->turns, device->context(device->ctx), (uint64_t)(uintptr_t)site,
-                      footprint(&site->facts));
+    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place && device)
+        cs_turns_pass(&cs->turns, device->context(device->ctx), verdict->site.hash,
+                      verdict->footprint);
 }
 
-struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
-                              const struct cs_gpu *gpu, const struct cs_call *call)
+static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
+                             const struct cs_gpu *gpu, const struct cs_call *call)
 {
     return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
                 : cs_exec_lifeboat(gpu);
 }
 
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    struct cs_traced traced;
+    if (!cs_trace_on(&cs->trace))
+        return try(cs, verdict, gpu, call);
+    return try(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
+}
+
+/* For whoever traces the call. */
+static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
+{
+    *cs_trace_noted() = (struct cs_trace_note){.number = number, .outcome = outcome};
+    if (verdict)
+        cs_trace_noted()->site = verdict->site;
+}
+
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
-    take_turn(cs, verdict->site);
+    int64_t number = 0;
+    const char *ran = "";
+    take_turn(cs, verdict);
     struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
-        cs_account_tiled(&cs->account, verdict->site, outcome.launches, outcome.lanes);
+        number = cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
+        ran = "tiles";
         break;
     case CS_RAN_LIFEBOAT:
-        cs_account_lifeboat(&cs->account, verdict->site);
+        number = cs_account_lifeboat(&cs->account, &verdict->site);
+        ran = "lifeboat";
         break;
     case CS_RAN_NOTHING:
-        cs_account_failed(&cs->account, verdict->site);
+        number = cs_account_failed(&cs->account, &verdict->site);
+        ran = "failed";
         break;
     }
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, ran);
     return outcome.vendor;
 }
 
-void cs_flow_pass(struct cs *cs, struct cs_site *site, enum cs_reason reason)
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
 {
-    take_turn(cs, site);
-    cs_account_passed(&cs->account, site, reason);
+    take_turn(cs, verdict);
+    int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, cs_reason_id(reason));
 }

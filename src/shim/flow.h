@@ -29,7 +29,8 @@ struct cs_rewrite {
 struct cs_verdict {
     enum cs_reason reason;      /* CS_REASON_NONE: rewritten */
     int64_t told;               /* workspace bytes to tell the client */
-    struct cs_site *site;       /* where its calls are counted */
+    struct cs_site_ref site;    /* where its calls are counted; zeros: nowhere */
+    int64_t footprint;          /* bytes that a call takes while it runs, as far as is known */
     struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not rewritten */
 };
 
@@ -61,8 +62,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* A call that is about to be run as it is; `site` may be NULL where no problem could be described.
- */
-void cs_flow_pass(struct cs *cs, struct cs_site *site, enum cs_reason reason);
+/* A call that is about to be run as it is. `verdict` NULL: nothing was asked about it. */
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason);
 
 #endif

@@ -2,15 +2,16 @@
 
 #include "base/checked.h"
 #include "base/log.h"
-#include "shim/bypass.h"
+#include "config/program.h"
+#include "shim/summary.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
     MAX_POLICIES = 32,
-    SUMMARY_BYTES = 8192,
-    BYPASS_BYTES = 200,
-    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
+    BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
+    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -29,46 +30,17 @@ static void note(void *ctx, const char *line)
     cs_log(CS_LOG_WARN, "%s", line);
 }
 
-/* Names of the rules in force, for the summary. */
-static const char *const *rule_names(const struct cs_rules *rules)
+int64_t cs_now_ms(void)
 {
-    static const char *names[CS_MAX_RULES + 1];
-    for (int i = 0; i < rules->count; i++)
-        names[i] = rules->rule[i].name;
-    return names;
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
 }
 
 static void summary_at_exit(void)
 {
-    static char text[SUMMARY_BYTES];
-    char vendor[64], bypass[BYPASS_BYTES] = "";
-    if (instance->config.summary == CS_SUMMARY_OFF)
-        return;
-    if (instance->account.calls > 0)
-        cs_bypass_find(bypass, sizeof bypass);
-    cs_vendor_version(vendor, sizeof vendor);
-    const struct cs_arena_facts own = cs_arena_facts(&instance->exec.arena);
-    const struct cs_turns_facts turns = cs_turns_facts(&instance->turns);
-    struct cs_summary_head head = {.version = CS_VERSION,
-                                   .vendor = vendor,
-                                   .policy = instance->policy->name,
-                                   .config = instance->config.source,
-                                   .bypass = bypass,
-                                   .workspace = instance->limits.workspace,
-                                   .rules = rule_names(&instance->rules),
-                                   .own = {.limit = own.limit,
-                                           .peak = own.peak,
-                                           .allocations = own.allocations,
-                                           .captured = own.captured,
-                                           .lost = own.lost,
-                                           .handed_over = own.waits,
-                                           .refused = own.refused},
-                                   .turns = {.waits = turns.waits,
-                                             .vain = turns.vain,
-                                             .nanoseconds = turns.waited,
-                                             .given_up = turns.given_up}};
-    if (cs_summary_text(&instance->account, &head, text, sizeof text) > 0)
-        cs_log_text(text);
+    cs_summary_write(instance);
+    cs_trace_flush(&instance->trace);
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
@@ -77,16 +49,22 @@ static void before_fork(void)
     pthread_mutex_lock(&lock);
     cs_vendor_fork(true);
     pthread_mutex_lock(&instance->memo.lock);
+    pthread_mutex_lock(&instance->budget.lock);
+    pthread_mutex_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_turns_fork(&instance->turns, true, false);
     pthread_mutex_lock(&instance->account.lock);
+    cs_trace_fork(&instance->trace, true, false);
 }
 
 static void after_fork(bool child)
 {
+    cs_trace_fork(&instance->trace, false, child);
     pthread_mutex_unlock(&instance->account.lock);
     cs_turns_fork(&instance->turns, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
+    pthread_mutex_unlock(&instance->store.lock);
+    pthread_mutex_unlock(&instance->budget.lock);
     pthread_mutex_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
     pthread_mutex_unlock(&lock);
@@ -102,6 +80,7 @@ static void after_fork_in_child(void)
 {
     after_fork(true);
     cs_account_reset(&instance->account);
+    instance->start_ms = cs_now_ms();
 }
 
 /* Rules for other programs are never looked at. */
@@ -144,29 +123,62 @@ static int64_t workspace_limit(const struct cs *cs)
     return bounded && arena < workspace ? arena : workspace;
 }
 
+/* What all convolutions together may be told to bring. */
+static int64_t budget_total(const struct cs_config *config)
+{
+    int64_t total = config->budget_total;
+    if (total == CS_CONFIG_AUTO && !cs_mul(config->workspace, BUDGET_WORKSPACES, &total))
+        total = INT64_MAX;
+    return total;
+}
+
+/* Auto is negative; of a total every call site that wants anything takes its part. */
+static int64_t threshold_of(const struct cs *cs)
+{
+    bool divides = cs->policy && cs->policy->divides;
+    return cs->config.threshold < 0 && divides ? 0 : cs->config.threshold;
+}
+
 static void configure(struct cs *cs)
 {
     const char *names[MAX_POLICIES + 1] = {NULL};
     for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
         names[i] = cs_policies[i]->name;
     cs->program = program_invocation_short_name;
+    cs->start_ms = cs_now_ms();
     /* Twice: what to say about the options goes where the options say. */
     cs_config_load(&cs->config, cs->program, names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_config_load(&cs->config, cs->program, names, note, NULL);
+    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
+    cs_place_set(&cs->summary, cs->config.summary.path);
     cs->policy = cs_policy_find(cs->config.policy.text);
     pick_rules(cs);
     cs->limits =
         (struct cs_limits){.workspace = workspace_limit(cs),
-                           .threshold = cs->config.threshold, /* auto is negative */
+                           .threshold = threshold_of(cs),
                            .tiles = cs->config.tiles,
                            .min_saving = cs->config.min_saving,
                            .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
+                           .staging = (enum cs_staging)cs->config.staged,
+                           .huge = cs->config.huge,
                            .lent = cs->config.backing == CS_BACKING_OWN};
+}
+
+/* The program under these options: under others its sites ask for other sizes. */
+static uint64_t budget_program(const struct cs *cs)
+{
+    const int64_t words[] = {(int64_t)cs_program_number(), cs->limits.workspace,
+                             cs->limits.threshold, cs->limits.lanes, cs->limits.lent};
+    return cs_store_key(words, sizeof words / sizeof *words).part[0];
 }
 
 static void provide(struct cs *cs)
 {
+    char place[CS_STORE_PATH];
+    cs_store_place(place);
+    cs_store_init(&cs->store, place);
+    cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(cs));
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

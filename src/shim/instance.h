@@ -4,11 +4,16 @@
 #define CS_SHIM_INSTANCE_H
 
 #include "account/account.h"
+#include "account/trace.h"
+#include "base/file.h"
 #include "config/config.h"
+#include "config/store.h"
 #include "convshim/policy.h"
+#include "convshim/profile.h"
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/turns.h"
+#include "shim/budget.h"
 
 #define CS_VERSION "0.1.0"
 
@@ -19,10 +24,27 @@ struct cs {
     const struct cs_policy *policy; /* where no rule says another */
     struct cs_limits limits;        /* likewise */
     struct cs_memo memo;
+    struct cs_store store; /* what earlier runs have measured */
+    struct cs_budget budget;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_turns turns;
+    struct cs_trace trace;
+    struct cs_place summary; /* for its form JSON */
+    int64_t start_ms;        /* since 1970 */
+    atomic_bool device_named;
+    char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary wants it;
+                                     else "" */
 };
+
+/* Milliseconds since 1970. */
+int64_t cs_now_ms(void);
+
+/* True if every convolution is to be described, also those that are small. */
+static inline bool cs_describes_all(const struct cs *cs)
+{
+    return cs->config.summary.form == CS_SUMMARY_JSON || cs_trace_on(&cs->trace);
+}
 
 /* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. Thread-safe; costs one
  * load after the first time. */

@@ -20,7 +20,7 @@ static struct route *turn(struct worker *worker, int call)
         if (!independent || (route->kind != ROUTE_LEGACY && !route_blocks(route)))
             chosen[count++] = route;
     }
-    return chosen[call % count];
+    return count > 0 ? chosen[call % count] : NULL;
 }
 
 /* What a call reads is written anew in front of it, and what it has written is read behind it, so

@@ -33,21 +33,40 @@ decode()
 }
 
 @test "another card, another profile" {
-    export SIMDEV_PROFILE=$ROOT/conf/devices/rtx4090.json
-    decode "policy=fast;workspace=12MiB;min_saving=0"
+    SIMDEV_PROFILE=$ROOT/conf/devices/rtx4090.json decode "policy=fast;workspace=12MiB;min_saving=0"
     expect_line shimmed.err ': predictions for NVIDIA GeForce RTX 4090: capability 890, 128 multiprocessors at .* memory of 384 bits'
 }
 
 @test "a device that is only described: predicted and told the same as with a handle" {
     local layers=layers.csv
     grep -E '^model,|^sd15-vae-512,mid' "$ROOT/tests/data/conv_layers.csv" >$layers
-    export SIMDEV_PROFILE=$ROOT/conf/devices/l4.json
     CONVSHIM_CONFIG="policy=fast;workspace=4MiB;min_saving=0" CONVSHIM_LOG=debug \
-        shimmed "$BUILD/gpu/gpu_facts" --csv $layers --dir fwd
+        SIMDEV_PROFILE=$ROOT/conf/devices/l4.json shimmed "$BUILD/gpu/gpu_facts" --csv $layers --dir fwd
     expect_status 0
     expect_equal "plans told otherwise" "$(grep -c '"equal": false' shimmed.out)" 0
     expect_true "plans" "$(grep -c '"equal": true' shimmed.out) > 3"
     grep ': predictions for NVIDIA L4:' shimmed.err >predictions.out || fail "nothing was predicted"
     expect_true "predictions" "$(wc -l <predictions.out) >= 2"
     expect_equal "different devices" "$(sort -u predictions.out | wc -l)" 1
+}
+
+random_problems()
+{
+    local program=("$APPS/conv_random" --api "$1" --count 80 --seed 36 --dtype all --data integers)
+    plain "${program[@]}" --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG="policy=fast;workspace=16KiB;min_saving=0;threshold=0" shimmed "${program[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_true "rewritten calls" "$(counted rewritten) > 5"
+}
+
+@test "random problems, graph API: equal to the bit" {
+    random_problems graph
+}
+
+@test "random problems, legacy API: equal to the bit" {
+    random_problems legacy
 }

@@ -19,7 +19,8 @@ run_command()
 # set_to NAME: what a dry run would give a program, read by a shell.
 set_to()
 {
-    (eval "$(<run.out)" && printenv "$1") || echo unset
+    # Of the shell's own: a program would have the library.
+    (eval "$(<run.out)" && echo "${!1-unset}")
 }
 
 @test "a program runs with the library and the option: the summary shows both" {
@@ -46,8 +47,9 @@ set_to()
     expect_equal "with others" "$(set_to LD_PRELOAD)" "$LIBRARY:/other.so /more.so"
     LD_PRELOAD=/lib/libasan.so.8:/other.so run_command 0 --dry-run
     expect_equal "with a sanitizer" "$(set_to LD_PRELOAD)" "/lib/libasan.so.8:$LIBRARY:/other.so"
-    LD_PRELOAD=/other.so:$LIBRARY run_command 0 --dry-run
-    expect_equal "already there" "$(set_to LD_PRELOAD)" "/other.so:$LIBRARY"
+    touch libconvshim.so
+    LD_PRELOAD=/other.so:$PWD/libconvshim.so run_command 0 --dry-run --library libconvshim.so
+    expect_equal "already there" "$(set_to LD_PRELOAD)" "/other.so:$PWD/libconvshim.so"
 }
 
 @test "every option of the library is one of run's, and is checked as the library would" {
@@ -59,7 +61,7 @@ set_to()
     done <options.csv
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
-    expect_line run.err '^convshim run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
+    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
     run_command 125 --policy=fastest -- touch ran
     run_command 125 --log_file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran
@@ -100,7 +102,7 @@ set_to()
     run_command 126 ./text
     expect_line run.err '^convshim: \./text: Permission denied$'
     run_command 125
-    expect_line run.err '^convshim run: which program\?$'
+    expect_line run.err '^convshim: run: which program\?$'
 }
 
 @test "the library: named, beside the command, in ../lib; a clear word where it is not" {

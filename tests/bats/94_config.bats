@@ -24,8 +24,8 @@ expect_option()
 
 @test "without options: every one of them, all built-in" {
     config 0 --format csv
-    sed -nE 's/^;([a-z_]+) =( (.*))?$/\1,\3/p' "$ROOT/conf/convshim.ini" | sed 's/^\(.*\),\(.*\)$/\1,\2,\2,built-in/' >wanted
-    sed 's/^interleave\.//' config.out | tail -n +2 | diff wanted - >difference.out || fail "not as conf/convshim.ini"
+    sed -nE 's/^;([a-z_]+) =( (.*))?$/\1,\3/p' <(sed '/^;\[rule/,$d' "$ROOT/conf/convshim.ini") | sed 's/^\(.*\),\(.*\)$/\1,\2,\2,built-in/' >wanted
+    sed -E 's/^[a-z_]+\.//' config.out | tail -n +2 | diff wanted - >difference.out || fail "not as conf/convshim.ini"
     expect_equal "header" "$(head -n 1 config.out)" "option,value,default,source"
     expect_empty config.err
 }
@@ -95,9 +95,82 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
     expect_line config.err '^convshim: missing\.ini: cannot be read: No such file or directory$'
 }
 
+# rules_file: CONVSHIM_CONFIGFILE with the rules that come in.
+rules_file()
+{
+    cat >rules.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/rules.ini
+}
+
+@test "rules: as they are tried, as text that makes the same rules" {
+    rules_file <<<$'tiles = 2\n[rule b]\nlayout = nhwc\nskip = yes\n[rule a]\nh = 64..\nworkspace = 2048K'
+    export CONVSHIM_CONFIG='rule.c.n=1;rule.c.lanes=2'
+    config 0
+    expect_equal "names" "$(sed -n 's/^\[rule \(.*\)\]$/\1/p' config.out | tr '\n' ' ')" "c b a "
+    sed -n '/^\[rule/,$p' config.out >again.ini
+    unset CONVSHIM_CONFIG
+    CONVSHIM_CONFIGFILE=again.ini config 0
+    sed -n '/^\[rule/,$p' config.out | diff again.ini - >difference.out || fail "other rules"
+    config 0 --format csv
+    ! grep -q '^\[rule' config.out || fail "rules in a table of options"
+}
+
+@test "--explain: which rule applies, why earlier ones do not, and to what kind of convolution" {
+    rules_file <<'END'
+[rule last]
+layout = nhwc
+skip = yes
+[rule strided]
+kernel = 3x3
+h = 64
+direction = dgrad
+program = train*
+lanes = 2
+[rule large]
+wanted = 100MiB..
+workspace = 16MiB
+[rule engine]
+engine = 57
+tiles = 3
+[rule deep]
+d = 5..
+dtype = bf16
+groups = 2
+policy = off
+END
+    config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1
+    expect_line config.out '^516\.5 MiB wanted, by a rule of thumb: wanted=SIZE says what cuDNN wants$'
+    expect_line config.out '^rule last: layout is nchw, asked for nhwc$'
+    expect_line config.out '^rule large: applies, .*; sets workspace 16MiB$'
+    ! grep -q 'rule engine' config.out || fail "a rule behind the one that applies"
+    config 0 --explain 1x64x64x64,64x64x3x3,nhwc
+    expect_line config.out '^rule last: applies, layout is nhwc; sets skip yes$'
+    config 0 --program train_all --explain 1x64x64x64,64x64x3x3,dgrad,wanted=1MiB
+    expect_line config.out '^1 MiB wanted$'
+    expect_line config.out '^rule strided: applies, .*direction is dgrad.*; sets lanes 2$'
+    config 0 --program other --explain 1x64x64x64,64x64x3x3,dgrad,wanted=1MiB
+    expect_line config.out '^rule strided: program is other, asked for train\*$'
+    expect_line config.out '^no rule applies$'
+    config 0 --explain 1x64x64,64x64x3,wanted=1MiB,engine=57
+    expect_line config.out '^rule engine: applies, engine is 57; sets tiles 3$'
+    config 0 --explain 1x64x5x64x64,64x32x3x3x3,bf16,groups=2,stride=1x2x2,pad=1,dilation=1,wanted=0
+    expect_line config.out '^rule deep: applies, .*; sets policy off$'
+}
+
+@test "--explain: what is no convolution has status 2 and one line" {
+    local shape
+    for shape in 1x2 1x64x8x8 1x64x8x8,64x64x3 1x64x8x8,64x32x3x3 1x64x8x8,64x32x3x3,groups=3 1x64x8x8,64x64x3x3,f12 \
+        1x64x8x8,64x64x3x3,pad=x 1x64x8x8,64x64x3x3,pad=1x1x1 1x64x8x8,64x64x99x3 1x64x8x8,64x64x3x3,wanted=much \
+        1x64x8x8,64x64x3x3,size=1 0x64x8x8,64x64x3x3 99999999999999999999x1x1x1,1x1x1x1 ''; do
+        config 2 --explain "$shape"
+        expect_line config.err '^convshim: config: --explain: '
+        expect_empty config.out
+    done
+}
+
 @test "how it is called: status 2 and one line" {
     config 2 --format xml
-    expect_line config.err '^convshim config: --format: "xml" is not allowed; allowed: text, json, csv$'
+    expect_line config.err '^convshim: config: --format: "xml" is not allowed; allowed: text, json, csv$'
     config 2 something
     config 2 --fromat json
     expect_line config.err "did you mean '--format'\\?\$"

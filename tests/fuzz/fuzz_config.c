@@ -27,13 +27,79 @@ static void take_note(void *ctx, const char *line)
         require(isprint((unsigned char)*line));
 }
 
+static bool is_policy(const char *name)
+{
+    for (size_t i = 0; policies[i]; i++)
+        if (strcmp(name, policies[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_span(const struct cs_rule *rule, enum cs_rule_key key, const struct cs_span *span)
+{
+    require(!cs_rule_has(rule, key) || (span->least >= 0 && span->least <= span->most));
+}
+
+static void check_words(const struct cs_rule *rule, enum cs_rule_key key, uint32_t words)
+{
+    require(!cs_rule_has(rule, key) || (words > 0 && words < 8)); /* three words each */
+}
+
+/* A rule keeps what is allowed, sets something and has a name of its own. */
+static void check_rule(const struct cs_rules *rules, int index)
+{
+    const int64_t kib = 1024, tib = kib * kib * kib * kib;
+    const struct cs_rule *rule = &rules->rule[index];
+    require(*rule->name && strlen(rule->name) < CS_RULE_NAME && cs_rule_sets(rule));
+    for (int i = 0; i < index; i++)
+        require(strcmp(rules->rule[i].name, rule->name) != 0);
+    check_words(rule, CS_RULE_direction, rule->direction);
+    check_words(rule, CS_RULE_dtype, rule->dtype);
+    check_words(rule, CS_RULE_layout, rule->layout);
+    check_span(rule, CS_RULE_n, &rule->n);
+    check_span(rule, CS_RULE_wanted, &rule->wanted);
+    check_span(rule, CS_RULE_engine, &rule->engine);
+    require(!cs_rule_has(rule, CS_RULE_program) ||
+            (*rule->program.text && strlen(rule->program.text) < CS_RULE_TEXT));
+    require(!cs_rule_has(rule, CS_RULE_policy) || is_policy(rule->policy.text));
+    require(!cs_rule_has(rule, CS_RULE_workspace) ||
+            (rule->workspace >= kib && rule->workspace <= tib));
+    require(!cs_rule_has(rule, CS_RULE_threshold) ||
+            (rule->threshold >= CS_CONFIG_AUTO && rule->threshold <= tib));
+    require(!cs_rule_has(rule, CS_RULE_tiles) || (rule->tiles >= 1 && rule->tiles <= 1024));
+    require(!cs_rule_has(rule, CS_RULE_lanes) ||
+            (rule->lanes >= CS_CONFIG_AUTO && rule->lanes != 0 && rule->lanes <= 8));
+}
+
+/* What is said of them ends with the one that applies, or with none, and is printable. */
+static void check_explanation(const struct cs_rules *rules)
+{
+    static char text[CS_MAX_RULES * 512];
+    const struct cs_subject subject = {.direction = 1,
+                                       .kernel = {{1, 3, 3}},
+                                       .n = 4,
+                                       .c = 64,
+                                       .wanted = 1 << 20,
+                                       .engine = -1,
+                                       .program = "fuzz"};
+    int match = cs_rules_match(rules, &subject);
+    int length = cs_rules_explain(rules, &subject, text, sizeof text), lines = 0;
+    require(length > 0 && (size_t)length < sizeof text && text[length - 1] == '\n');
+    for (const char *at = text; *at; at++) {
+        require(*at == '\n' || (unsigned char)*at >= ' ');
+        lines += *at == '\n';
+    }
+    require(lines == (match < 0 ? rules->count : match) + 1);
+}
+
 static void check(const struct cs_config *config)
 {
     const int64_t kib = 1024, tib = kib * kib * kib * kib;
-    bool known = false;
-    for (size_t i = 0; policies[i]; i++)
-        known |= strcmp(config->policy.text, policies[i]) == 0;
-    require(known);
+    require(is_policy(config->policy.text));
+    require(config->rules.count >= 0 && config->rules.count <= CS_MAX_RULES);
+    for (int i = 0; i < config->rules.count; i++)
+        check_rule(&config->rules, i);
+    check_explanation(&config->rules);
     require(config->workspace >= kib && config->workspace <= tib);
     require(config->threshold >= CS_CONFIG_AUTO && config->threshold <= tib);
     require(config->tiles >= 1 && config->tiles <= 1024);
@@ -45,7 +111,7 @@ static void check(const struct cs_config *config)
             (config->interleave_budget >= kib * kib && config->interleave_budget <= tib));
     require(config->interleave_timeout >= 1 && config->interleave_timeout <= 60000);
     require(memchr(config->log_file.text, '\0', sizeof config->log_file.text) != NULL);
-    require(config->summary == CS_SUMMARY_OFF || config->summary == CS_SUMMARY_TEXT);
+    require(config->summary.form >= CS_SUMMARY_OFF && config->summary.form <= CS_SUMMARY_JSON);
 }
 
 static void load_file(struct cs_load *load, const uint8_t *data, size_t size)
@@ -58,6 +124,31 @@ static void load_file(struct cs_load *load, const uint8_t *data, size_t size)
     close(fd);
 }
 
+static int write_rules(const struct cs_rules *rules, char *text, int size)
+{
+    int length = 0;
+    for (int i = 0; i < rules->count; i++)
+        length += cs_rule_write(&rules->rule[i], text + length, (size_t)(size - length));
+    require(length < size);
+    return length;
+}
+
+/* What is written is read as the same rules. */
+static void check_written(const struct cs_rules *rules)
+{
+    static struct cs_config config;
+    static char text[CS_MAX_RULES * 1024], again[sizeof text];
+    int notes = 0;
+    struct cs_load load = {
+        .config = &config, .policies = policies, .note = take_note, .ctx = &notes};
+    int length = write_rules(rules, text, sizeof text);
+    cs_config_default(&config);
+    load_file(&load, (const uint8_t *)text, (size_t)length);
+    require(notes == 0 && config.rules.count == rules->count);
+    require(write_rules(&config.rules, again, sizeof again) == length);
+    require(memcmp(text, again, (size_t)length) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct cs_config config;
@@ -67,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cs_config_default(&config);
     load_file(&load, data, size);
     check(&config);
+    check_written(&config.rules);
     char *items = malloc(size + 1);
     require(items != NULL);
     if (size > 0)

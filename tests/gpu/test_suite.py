@@ -252,6 +252,31 @@ def layers_and_capacity_run_on_the_simulated_device():
         tiled = [entry for entry in data["measurements"] if entry["name"] == "layers-f16-nchw-graph-8MiB"]
         assert tiled and tiled[0]["summary"]["rewritten"] > 0, f"no rewritten call was read: {tiled}"
         assert all(entry["command"] and entry["status"] in (0, 1) for entry in data["measurements"])
+        check_predictions(data, verdict)
+        fast = [entry for entry in data["measurements"] if entry["name"] == "layers-fast-f16-nchw-graph-8MiB"]
+        assert fast and fast[0]["summary"]["rewritten"] > 0, f"fast rewrote nothing: {fast}"
+        assert "policy=fast" in fast[0]["command"]
+        assert verdict["time of policy fast over policy fit, median"] in ("met", "missed")
+
+
+def check_predictions(data, verdict):
+    """Every layer that was measured is predicted, whole and cut; which order that gives says nothing about a card."""
+    points = data["predictions"]["points"]
+    axes = {point["axis"] for point in points}
+    assert "-" in axes and axes & set("NDHW"), f"tilings: {axes}"
+    assert all(point["us"] > 0 and point["predicted_us"] > 0 for point in points)
+    rank = data["predictions"]["rank"]
+    same(rank["points"], len(points))
+    assert -1 <= rank["times"] <= 1, rank
+    same(data["predictions"]["profile"]["memoryBusWidth"], 6144)
+    assert verdict["predicted against measured times, rank correlation"] in ("met", "missed")
+    whole = [point for point in points if point["axis"] == "-"]
+    same(len({prediction_key(point) for point in points}), len(points))
+    same(len(whole), len({(point["layer"], point["api"]) for point in whole}))
+
+
+def prediction_key(point):
+    return tuple(point[name] for name in ("model", "layer", "dtype", "layout", "api", "axis", "tiles", "workspace"))
 
 
 @test

@@ -1,5 +1,6 @@
 /* The driver's contexts. */
 #include "cuda_driver.h"
+#include <stdio.h>
 
 /* The versions that CUDA 13's header does not declare. */
 #undef cuCtxCreate

@@ -1,8 +1,10 @@
 /* The driver's streams, events, memory and captures. */
 #include "cuda_driver.h"
 
-/* The version that CUDA 13's header does not declare. */
+/* The versions that CUDA 13's header does not declare. */
 #undef cuStreamGetCaptureInfo
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end);
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **dependencies, size_t *count);
 
@@ -187,6 +189,11 @@ CUresult cuEventSynchronize(CUevent event)
     return CUDA_DRIVER_CALL(cudaEventSynchronize(event));
 }
 
+CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
+{
+    return CUDA_DRIVER_CALL(cudaEventElapsedTime(ms, start, end));
+}
+
 /* --- memory: unlike the runtime's, it does not take nothing for an amount or an address --- */
 
 static cudaError_t allocate(CUdeviceptr *out, size_t bytes)
@@ -212,4 +219,9 @@ static cudaError_t release(CUdeviceptr memory)
 CUresult cuMemFree_v2(CUdeviceptr memory)
 {
     return CUDA_DRIVER_CALL(release(memory));
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, size_t bytes, CUstream stream)
+{
+    return CUDA_DRIVER_CALL(cudaMemsetAsync((void *)(uintptr_t)memory, value, bytes, stream));
 }

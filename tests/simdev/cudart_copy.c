@@ -254,23 +254,30 @@ static struct side pitched(struct cudaPitchedPtr ptr, struct cudaPos pos)
     return side;
 }
 
+static cudaError_t describe_box(const char *function, const struct cudaMemcpy3DParms *p,
+                                struct box *box)
+{
+    if (!p || p->srcArray || p->dstArray)
+        return cudaErrorInvalidValue; /* no arrays here */
+    *box = (struct box){.to = pitched(p->dstPtr, p->dstPos),
+                        .from = pitched(p->srcPtr, p->srcPos),
+                        .width = p->extent.width,
+                        .height = p->extent.height,
+                        .depth = p->extent.depth,
+                        .function = function};
+    const bool rows_fit = box->depth <= 1 || (p->extent.height <= p->dstPtr.ysize &&
+                                              p->extent.height <= p->srcPtr.ysize);
+    return rows_fit ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 static cudaError_t copy_3d(const char *function, const struct cudaMemcpy3DParms *p,
                            cudaStream_t stream, bool async)
 {
+    struct box box;
     cudaError_t error = simdev_enter(function);
-    if (error == cudaSuccess && (!p || p->srcArray || p->dstArray))
-        error = cudaErrorInvalidValue; /* no arrays here */
-    if (error != cudaSuccess)
-        return simdev_leave(error);
-    const struct box box = {.to = pitched(p->dstPtr, p->dstPos),
-                            .from = pitched(p->srcPtr, p->srcPos),
-                            .width = p->extent.width,
-                            .height = p->extent.height,
-                            .depth = p->extent.depth,
-                            .function = function};
-    const bool rows_fit = box.depth <= 1 || (p->extent.height <= p->dstPtr.ysize &&
-                                             p->extent.height <= p->srcPtr.ysize);
-    return simdev_leave(rows_fit ? copy(&box, p->kind, stream, async) : cudaErrorInvalidValue);
+    if (error == cudaSuccess)
+        error = describe_box(function, p, &box);
+    return simdev_leave(error != cudaSuccess ? error : copy(&box, p->kind, stream, async));
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
@@ -361,6 +368,35 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const
     const struct box box = flat(__func__, to, from, bytes);
     if (error == cudaSuccess)
         error = check_copy_node(&box, kind);
+    if (error == cudaSuccess)
+        error = change_node(&box, node);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                   const cudaGraphNode_t *dependencies, size_t count,
+                                   const struct cudaMemcpy3DParms *params)
+{
+    struct box box;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = describe_box(__func__, params, &box);
+    if (error == cudaSuccess)
+        error = check_copy_node(&box, params->kind);
+    if (error == cudaSuccess)
+        error = add_node(&box, node, graph, dependencies, count);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
+                                         const struct cudaMemcpy3DParms *params)
+{
+    struct box box;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = describe_box(__func__, params, &box);
+    if (error == cudaSuccess)
+        error = check_copy_node(&box, params->kind);
     if (error == cudaSuccess)
         error = change_node(&box, node);
     return simdev_leave(error);

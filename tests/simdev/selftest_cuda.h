@@ -26,7 +26,6 @@
     C(cuCtxPopCurrent_v2, (CUcontext *))                                                           \
     C(cuCtxGetId, (CUcontext, unsigned long long *))                                               \
     C(cuCtxGetDevice, (CUdevice *))                                                                \
-    C(cuDeviceGetAttribute, (int *, CUdevice_attribute, CUdevice))                                 \
     C(cuDeviceGetName, (char *, int, CUdevice))                                                    \
     C(cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                   \
     C(cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                           \
@@ -50,8 +49,14 @@
     C(cuEventRecord, (CUevent, CUstream))                                                          \
     C(cuEventQuery, (CUevent))                                                                     \
     C(cuEventSynchronize, (CUevent))                                                               \
+    C(cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
+    C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
+    C(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, CUstream))                                       \
+    C(cuGraphAddMemcpyNode,                                                                        \
+      (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CUDA_MEMCPY3D *, CUcontext))     \
+    C(cuGraphMemcpyNodeSetParams, (CUgraphNode, const CUDA_MEMCPY3D *))                            \
     C(cuUserObjectCreate, (CUuserObject *, void *, CUhostFn, unsigned, unsigned))                  \
     C(cuUserObjectRelease, (CUuserObject, unsigned))                                               \
     C(cuGraphRetainUserObject, (CUgraph, CUuserObject, unsigned, unsigned))

@@ -2,6 +2,7 @@
 #include "selftest_cuda.h"
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- who has a context --- */
 
@@ -200,6 +201,69 @@ static void test_waits(void)
     check(simdev_counted(SIMDEV_DRIVER_WAITS) == driver + 2 &&
               simdev_counted(SIMDEV_WAITS) == own + 1,
           "apart from what the runtime waits for");
+}
+
+static void nap(void *milliseconds)
+{
+    usleep(1000u * *(unsigned *)milliseconds);
+}
+
+static void test_times(void)
+{
+    CUstream stream = NULL;
+    CUevent start = NULL, end = NULL, untimed = NULL;
+    unsigned milliseconds = 20;
+    float told = 0;
+    cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cu.cuEventCreate(&start, CU_EVENT_DEFAULT);
+    cu.cuEventCreate(&end, CU_EVENT_DEFAULT);
+    cu.cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING);
+    cu.cuEventRecord(start, stream);
+    enqueue(stream, nap, &milliseconds);
+    cu.cuEventRecord(end, stream);
+    cu.cuEventRecord(untimed, stream);
+    check(refused(cu.cuEventElapsedTime(&told, start, end), CUDA_ERROR_NOT_READY),
+          "no time before the end");
+    check(cu.cuEventSynchronize(end) == CUDA_SUCCESS &&
+              cu.cuEventElapsedTime(&told, start, end) == CUDA_SUCCESS && told >= 20 &&
+              told < 20000,
+          "the time between two events");
+    cu.cuStreamSynchronize(stream);
+    check(refused(cu.cuEventElapsedTime(&told, start, untimed), CUDA_ERROR_INVALID_HANDLE),
+          "not of an event without timing");
+    cu.cuEventDestroy_v2(start);
+    cu.cuEventDestroy_v2(end);
+    cu.cuEventDestroy_v2(untimed);
+    cu.cuStreamDestroy_v2(stream);
+}
+
+static void test_name(void)
+{
+    char name[64] = "", little[4] = "";
+    CUdevice device = -1;
+    struct cudaDeviceProp properties;
+    cudaGetDeviceProperties(&properties, 0);
+    check(cu.cuCtxGetDevice(&device) == CUDA_SUCCESS && device == 0 &&
+              cu.cuDeviceGetName(name, sizeof name, device) == CUDA_SUCCESS &&
+              strcmp(name, properties.name) == 0,
+          "the device of the context, by name");
+    check(cu.cuDeviceGetName(little, sizeof little, device) == CUDA_SUCCESS &&
+              strncmp(little, name, 3) == 0 && little[3] == '\0' &&
+              refused(cu.cuDeviceGetName(name, sizeof name, 99), CUDA_ERROR_INVALID_DEVICE),
+          "as much of it as fits");
+}
+
+static void test_set(void)
+{
+    CUdeviceptr block = 0;
+    unsigned char got[100] = {0};
+    cu.cuMemAlloc_v2(&block, sizeof got);
+    check(cu.cuMemsetD8Async(block, 0x3b, sizeof got, NULL) == CUDA_SUCCESS &&
+              cudaMemcpy(got, (void *)(uintptr_t)block, sizeof got, cudaMemcpyDeviceToHost) ==
+                  cudaSuccess &&
+              got[0] == 0x3b && got[sizeof got - 1] == 0x3b,
+          "memory is set");
+    cu.cuMemFree_v2(block);
 }
 
 static void test_memory(void)
@@ -439,6 +503,9 @@ int main(void)
         test_dropped();
         test_waits();
         test_memory();
+        test_set();
+        test_times();
+        test_name();
         test_capture_info();
         test_capture_join();
         test_capture_mode();

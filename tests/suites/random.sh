@@ -21,6 +21,7 @@ declare -A calls=() rewritten=() refused=() elements=() different=()
 # The share of calls, in percent, that must be rewritten: if everything is to be, and under 8 KiB. What cannot be: one
 # row of one channel; 16-bit filter gradients of grouped convolutions.
 readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
+readonly LEAST_STAGED=8
 # What a card of another generation than the H200 is asked for.
 readonly -A FORM_CARD=([filter]=ampere)
 
@@ -99,13 +100,18 @@ sum_up() {
 
 # DIRECTION COUNT
 directions() {
-    local direction=$1 api problems
+    local direction=$1 api problems policy
     for api in graph legacy; do
         problems=(--direction "$direction" --api "$api" --count "$2" --data integers --dtype all --seed "$SEED")
         untiled "$direction-$api" "" "${problems[@]}"
         tiled "$direction" "$direction-$api" "" "$EVERYTHING" "${LEAST_ALL[$direction]}" --exact "${problems[@]}"
-        tiled "$direction" "$direction-$api" "" "policy=fit;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
-            "${problems[@]}"
+        for policy in fit "fast;min_saving=0"; do
+            tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
+                "${problems[@]}"
+        done
+        # Small tiles with their copies often want more than the whole did: those calls are left alone.
+        [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \
+            "$LEAST_STAGED" --exact "${problems[@]}"
     done
 }
 
@@ -133,6 +139,7 @@ fused() {
     ran=$(sed -nE '$s/.*: ([0-9]+) problems, ([0-9]+) refused.*/\1 - \2/p' "$work/fused-$form.log")
     verdict $((${ran:-0} < $4)) "fused-$form: $((${ran:-0})) problems that cuDNN takes, at least $4"
     tiled fused "fused-$form" "$card" "$EVERYTHING" 70 --exact "${problems[@]}"
+    [ "$form" = legacy ] || tiled fused "fused-$form" "$card" "$EVERYTHING;staged=always" "$LEAST_STAGED" --exact "${problems[@]}"
 }
 
 backward=$((count < 2000 ? (count + 2) / 3 : count))

@@ -3,7 +3,7 @@
 #
 #   traffic.sh BUILD SEEDS OUT      SEEDS seeds in all, each with another traffic and another order; logs go to OUT
 #
-# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and fit under 16 KiB; below 1000 seeds
+# Every backing with 1, 2 and 4 lanes, one thread and three, tiles of everything and fit (or fast) under 16 KiB; below 1000 seeds
 # each of the former with one of the latter. The scratch of our own is scarce: it is handed from stream to stream, and
 # sometimes there is none.
 set -euo pipefail
@@ -13,7 +13,7 @@ export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1 SIMDEV_RACES=1
 unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE SIMDEV_DROP
 # The check tells no more than this many streams apart in one process, so a process goes through few seeds.
 readonly CHUNK=50
-readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="policy=fit;workspace=16KiB;arena=64KiB"
+readonly ALL="policy=fixed;tiles=6;threshold=0;arena=300KiB" FIT="workspace=16KiB;arena=64KiB;min_saving=0"
 readonly STEPS=30
 readonly COMBINATIONS=$((seeds < 1000 ? 18 : 36))
 mkdir -p "$out"
@@ -66,7 +66,7 @@ for backing in client own auto; do
         for threads in 1 3; do
             for kind in $(kinds "$lanes" "$threads"); do
                 config=$ALL
-                [ "$kind" = all ] || config=$FIT
+                [ "$kind" = all ] || config="$FIT;policy=$([ "$threads" = 1 ] && echo fit || echo fast)"
                 # As even as it gets, with the rest in the last ones.
                 count=$((seeds * (number + 1) / COMBINATIONS - seeds * number / COMBINATIONS))
                 number=$((number + 1))

@@ -1,11 +1,9 @@
 /* src/account: counters, sites, and the summary against texts in tests/golden. */
 #include "account/account.h"
 
-#include "base/checked.h"
+#include "account_fixture.h"
 #include "check.h"
 #include <pthread.h>
-
-static const int64_t mib = 1 << 20;
 
 static const struct cs_summary_head head = {.version = "0.1.0",
                                             .vendor = "cuDNN 9.19.0",
@@ -14,71 +12,20 @@ static const struct cs_summary_head head = {.version = "0.1.0",
                                             .bypass = "",
                                             .workspace = 64 << 20};
 
-static struct cs_account *new_account(void)
+static struct cs_site_ref site_with(struct cs_account *account, const struct cs_site_facts *facts)
 {
-    struct cs_account *account = calloc(1, sizeof *account);
-    if (!account)
-        exit(1);
-    cs_account_init(account);
-    return account;
+    return cs_account_site(account, facts, "");
 }
 
-static void set_tensor(struct cs_tensor *tensor, const int64_t dims[CS_DIMS], enum cs_dtype dtype)
+static bool same(struct cs_site_ref a, struct cs_site_ref b)
 {
-    int64_t stride = 1;
-    for (int i = CS_DIMS - 1; i >= 0; i--) {
-        tensor->dims[i] = dims[i];
-        tensor->strides[i] = stride;
-        if (!cs_mul(stride, dims[i], &stride))
-            stride = 1; /* of the absurd shapes below only the extents are looked at */
-    }
-    tensor->alignment = 16;
-    tensor->dtype = dtype;
+    return a.place == b.place && a.tenant == b.tenant && a.hash == b.hash;
 }
 
-/* A 3x3(x3) convolution with padding 1. */
-static struct cs_problem problem_of(int spatial, int64_t channels, int64_t filters, int64_t extent,
-                                    enum cs_dtype dtype)
+static int64_t counted(const struct cs_account *account, struct cs_site_ref site,
+                       enum cs_counter counter)
 {
-    struct cs_problem problem = {.direction = CS_FORWARD,
-                                 .compute = CS_F32,
-                                 .spatial = spatial,
-                                 .groups = 1,
-                                 .stride = {1, 1, 1},
-                                 .dilation = {1, 1, 1},
-                                 .alpha = 1,
-                                 .tensors = CS_OPERANDS};
-    int64_t x[CS_DIMS] = {1, channels, 1, 1, 1}, w[CS_DIMS] = {filters, channels, 1, 1, 1};
-    int64_t y[CS_DIMS] = {1, filters, 1, 1, 1};
-    for (int i = CS_SPATIAL - spatial; i < CS_SPATIAL; i++) {
-        x[CS_D + i] = y[CS_D + i] = extent;
-        w[CS_D + i] = 3;
-        problem.pre[i] = problem.post[i] = 1;
-    }
-    set_tensor(&problem.tensor[CS_X], x, dtype);
-    set_tensor(&problem.tensor[CS_FILTER], w, dtype);
-    set_tensor(&problem.tensor[CS_Y], y, dtype);
-    return problem;
-}
-
-static struct cs_site_facts facts_of(const struct cs_problem *problem, int64_t wanted, int64_t told,
-                                     int64_t tiles)
-{
-    return (struct cs_site_facts){.problem = *problem,
-                                  .engine = 62,
-                                  .tiling = {.axis = {CS_AXIS_H}, .step = {57, 1}},
-                                  .tiles = tiles,
-                                  .wanted = wanted,
-                                  .told = told};
-}
-
-static struct cs_site_facts left_alone(const struct cs_problem *problem, int64_t wanted,
-                                       enum cs_reason reason)
-{
-    struct cs_site_facts facts = facts_of(problem, wanted, wanted, 1);
-    facts.tiling = (struct cs_tiling){.step = {1, 1}};
-    facts.reason = reason;
-    return facts;
+    return cs_site_count(&account->site[site.place - 1], counter);
 }
 
 static void a_site_is_known_by_all_its_facts(void)
@@ -86,8 +33,8 @@ static void a_site_is_known_by_all_its_facts(void)
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 100, 50, 2), other;
-    struct cs_site *site = cs_account_site(account, &facts);
-    CHECK(cs_account_site(account, &facts) == site);
+    struct cs_site_ref site = site_with(account, &facts);
+    CHECK(same(site_with(account, &facts), site));
     CHECK_INT(account->sites, 1);
     struct cs_site_facts variants[13];
     for (int i = 0; i < 13; i++)
@@ -106,15 +53,15 @@ static void a_site_is_known_by_all_its_facts(void)
     variants[11].problem.direction = CS_BACKWARD_DATA;
     variants[12].tiling.lanes = 2;
     for (int i = 0; i < 13; i++) {
-        struct cs_site *found = cs_account_site(account, &variants[i]);
-        CHECK(found != site);
+        struct cs_site_ref found = site_with(account, &variants[i]);
+        CHECK(!same(found, site));
         CHECK_INT(account->sites, i + 2);
-        CHECK(cs_account_site(account, &variants[i]) == found);
-        other = found->facts;
+        CHECK(same(site_with(account, &variants[i]), found));
+        CHECK(cs_account_facts(account, &found, &other));
         CHECK_INT(other.wanted, variants[i].wanted);
     }
     facts.tiling.lanes = 1; /* as 0 */
-    CHECK(cs_account_site(account, &facts) == site);
+    CHECK(same(site_with(account, &facts), site));
     free(account);
 }
 
@@ -123,15 +70,15 @@ static void every_outcome_is_counted_once(void)
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 100, 50, 2);
-    struct cs_site *site = cs_account_site(account, &facts);
-    cs_account_tiled(account, site, 2, 3);
-    cs_account_tiled(account, site, 2, 1);
+    struct cs_site_ref site = site_with(account, &facts);
+    CHECK_INT(cs_account_tiled(account, &site, 2, 3), 1);
+    CHECK_INT(cs_account_tiled(account, &site, 2, 1), 2);
     CHECK_INT(account->told_max, 50);
     CHECK_INT(account->lanes, 3);
-    cs_account_lifeboat(account, site);
-    cs_account_failed(account, site);
+    CHECK_INT(cs_account_lifeboat(account, &site), 3);
+    CHECK_INT(cs_account_failed(account, &site), 4);
     CHECK_INT(account->told_max, 50);
-    cs_account_passed(account, site, CS_REASON_BROUGHT);
+    CHECK_INT(cs_account_passed(account, &site, CS_REASON_BROUGHT), 5);
     CHECK_INT(account->told_max, 100);
     cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
     cs_account_passed(account, NULL, CS_REASON_HOST_MEMORY);
@@ -144,16 +91,22 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(account->passed[CS_REASON_DYNAMIC], 1);
     CHECK_INT(account->passed[CS_REASON_HOST_MEMORY], 1);
     CHECK_INT(account->wanted_max, 100);
-    CHECK_INT(site->calls, 5);
-    CHECK_INT(site->launches, 4);
-    CHECK_INT(site->lifeboats, 1);
+    CHECK_INT(counted(account, site, CS_COUNT_CALLS), 5);
+    CHECK_INT(counted(account, site, CS_COUNT_TILED), 2);
+    CHECK_INT(counted(account, site, CS_COUNT_LAUNCHES), 4);
+    CHECK_INT(counted(account, site, CS_COUNT_LIFEBOATS), 1);
+    CHECK_INT(counted(account, site, CS_COUNT_FAILED), 1);
+    for (int64_t i = 1; i <= 7; i++)
+        CHECK_INT(cs_account_order(account, i), i <= 5 ? 0 : -1);
 
     cs_account_reset(account);
     CHECK_INT(account->calls + account->rewritten + account->lifeboats + account->failed, 0);
     CHECK_INT(account->launches + account->wanted_max + account->told_max + account->lanes, 0);
     CHECK_INT(account->passed[CS_REASON_BROUGHT] + account->passed[CS_REASON_HOST_MEMORY], 0);
-    CHECK_INT(site->calls + site->launches + site->lifeboats, 0);
-    CHECK(cs_account_site(account, &facts) == site);
+    for (int i = 0; i < CS_COUNTERS; i++)
+        CHECK_INT(counted(account, site, i) + account->folded[i], 0);
+    CHECK_INT(cs_account_order(account, 1), -1);
+    CHECK(same(site_with(account, &facts), site));
     free(account);
 }
 
@@ -162,35 +115,16 @@ static void only_what_ran_counts_for_the_largest(void)
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 1000, 50, 2);
-    cs_account_site(account, &facts);
+    site_with(account, &facts);
     CHECK_INT(account->wanted_max, 0);
     facts.wanted = 300;
-    cs_account_tiled(account, cs_account_site(account, &facts), 2, 1);
+    run(account, &facts, 1);
     CHECK_INT(account->wanted_max, 300);
     facts.reason = CS_REASON_REPORT_ONLY;
     facts.wanted = 400, facts.told = 60;
-    cs_account_passed(account, cs_account_site(account, &facts), CS_REASON_REPORT_ONLY);
+    run(account, &facts, 1);
     CHECK_INT(account->wanted_max, 400);
     CHECK_INT(account->told_max, 60);
-    free(account);
-}
-
-static void sites_are_bounded(void)
-{
-    struct cs_account *account = new_account();
-    struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
-    struct cs_site_facts facts = facts_of(&problem, 0, 0, 2);
-    for (int64_t i = 0; i < CS_MAX_SITES + 100; i++) {
-        facts.wanted = 1000 + i;
-        struct cs_site *site = cs_account_site(account, &facts);
-        CHECK(site == &account->site[i < CS_MAX_SITES ? i : CS_MAX_SITES]);
-        cs_account_tiled(account, site, 2, 1);
-    }
-    CHECK_INT(account->sites, CS_MAX_SITES);
-    CHECK_INT(account->site[CS_MAX_SITES].calls, 100);
-    CHECK_INT(account->wanted_max, 1000 + CS_MAX_SITES + 99);
-    facts.wanted = 1007;
-    CHECK(cs_account_site(account, &facts) == &account->site[7]);
     free(account);
 }
 
@@ -211,20 +145,20 @@ static void *count_in_thread(void *argument)
 {
     struct crew *crew = argument;
     struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
-    struct cs_site *site[SHAPES];
+    struct cs_site_ref site[SHAPES];
     pthread_barrier_wait(&crew->start);
     for (int i = 0; i < SHAPES; i++) {
         struct cs_site_facts facts = facts_of(&problem, 100 + i, 50, 3);
-        site[i] = cs_account_site(crew->account, &facts);
+        site[i] = site_with(crew->account, &facts);
     }
     pthread_barrier_wait(&crew->start);
     for (int i = 0; i < crew->rounds; i++) {
         if (i % 4 == 0)
-            cs_account_passed(crew->account, site[i % SHAPES], CS_REASON_SMALL);
+            cs_account_passed(crew->account, &site[i % SHAPES], CS_REASON_SMALL);
         else if (i % 4 == 1)
-            cs_account_lifeboat(crew->account, site[i % SHAPES]);
+            cs_account_lifeboat(crew->account, &site[i % SHAPES]);
         else
-            cs_account_tiled(crew->account, site[i % SHAPES], 3, 1);
+            cs_account_tiled(crew->account, &site[i % SHAPES], 3, 1);
     }
     return NULL;
 }
@@ -252,7 +186,7 @@ static void threads_count_exactly(void)
     CHECK_INT(account->passed[CS_REASON_SMALL], THREADS * ROUNDS / 4);
     CHECK_INT(account->wanted_max, 100 + SHAPES - 1);
     for (int i = 0; i < SHAPES; i++)
-        CHECK_INT(account->site[i].calls, THREADS * ROUNDS / SHAPES);
+        CHECK_INT(cs_site_count(&account->site[i], CS_COUNT_CALLS), THREADS * ROUNDS / SHAPES);
     free(account);
 }
 
@@ -347,49 +281,6 @@ static void check_golden(const char *name)
     check_form();
 }
 
-static void run(struct cs_account *account, const struct cs_site_facts *facts, int times)
-{
-    struct cs_site *site = cs_account_site(account, facts);
-    for (int i = 0; i < times; i++) {
-        if (facts->reason == CS_REASON_NONE)
-            cs_account_tiled(account, site, facts->tiles, 1);
-        else
-            cs_account_passed(account, site, facts->reason);
-    }
-}
-
-/* An image decoder with some layers of every outcome. */
-static struct cs_account *decoder(enum cs_reason reason)
-{
-    struct cs_account *account = new_account();
-    struct cs_problem wide = problem_of(2, 512, 512, 512, CS_F16);
-    struct cs_problem half = problem_of(2, 512, 256, 512, CS_F16);
-    struct cs_problem strided = problem_of(2, 256, 128, 1024, CS_BF16);
-    struct cs_problem small = problem_of(2, 128, 3, 256, CS_F32);
-    strided.stride[1] = 2;
-    strided.pre[2] = 0;
-    strided.groups = 4;
-    strided.dilation[1] = strided.dilation[2] = 2;
-    struct cs_site_facts facts = facts_of(&wide, 541589504, 64487424, 9);
-    facts.reason = reason;
-    run(account, &facts, 98);
-    facts = facts_of(&strided, 200 * mib, 49 * mib, 5);
-    facts.reason = reason;
-    run(account, &facts, 1);
-    facts = left_alone(&half, 257 * mib, CS_REASON_NO_TILING);
-    run(account, &facts, 3);
-    facts = left_alone(&wide, 90 * mib, CS_REASON_NO_LIFEBOAT);
-    facts.engine = 4;
-    run(account, &facts, 1);
-    facts = left_alone(&small, 12345, CS_REASON_SMALL);
-    run(account, &facts, 20);
-    facts = left_alone(&small, 0, CS_REASON_SMALL);
-    run(account, &facts, 1);
-    for (int i = 0; i < 5; i++)
-        cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
-    return account;
-}
-
 static void the_summary_of_a_decoder(void)
 {
     struct cs_account *account = decoder(CS_REASON_NONE);
@@ -442,6 +333,77 @@ static void the_summary_names_what_bypasses(void)
     free(account);
 }
 
+/* Layers of one kind, called so often. */
+static struct cs_account *layers(bool channels_last, int64_t wanted, enum cs_reason reason)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
+    for (int i = 0; i < CS_OPERANDS && channels_last; i++) {
+        struct cs_tensor *tensor = &problem.tensor[i];
+        tensor->strides[CS_C] = 1;
+        tensor->strides[CS_W] = tensor->dims[CS_C];
+        tensor->strides[CS_H] = tensor->strides[CS_W] * tensor->dims[CS_W];
+    }
+    struct cs_site_facts facts = left_alone(&problem, wanted, reason);
+    run(account, &facts, 3);
+    return account;
+}
+
+static void advice_is_given_where_there_is_some(void)
+{
+    const struct {
+        bool channels_last;
+        int64_t wanted;
+        enum cs_reason reason;
+        const char *advice;
+    } cases[] = {
+        {false, 5 << 20, CS_REASON_SMALL,
+         "no convolution wants more than the limit; the largest wants 5 MiB"},
+        {true, 0, CS_REASON_SMALL, "channels last: cuDNN wants no workspace, nothing is to save"},
+        {false, 0, CS_REASON_SMALL,
+         "nothing to save, or all within the limit: convshim is not needed"},
+        {false, 1 << 30, CS_REASON_NO_TILING,
+         "no tiling comes under 64 MiB: try a larger workspace"},
+        {false, 1 << 30, CS_REASON_NO_GAIN,
+         "nothing was tiled; mostly: policy finds no tiling worth it"},
+        {false, 1 << 30, CS_REASON_BROUGHT,
+         "the program brings the whole workspace whatever it is told"},
+        {false, 1 << 30, CS_REASON_VENDOR,
+         "nothing was tiled; mostly: cuDNN refused the tile plans"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[200];
+        struct cs_account *account =
+            layers(cases[i].channels_last, cases[i].wanted, cases[i].reason);
+        summarise(account, &head);
+        snprintf(want, sizeof want, "\nadvice            %s\n", cases[i].advice);
+        CHECK(strstr(text, want) != NULL);
+        check_form();
+        free(account);
+    }
+}
+
+static void advice_is_not_given_where_all_is_well(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    summarise(account, &head);
+    CHECK(!strstr(text, "advice"));
+    struct cs_summary_head bypassed = head;
+    bypassed.bypass = "libdeep.so";
+    summarise(account, &bypassed);
+    CHECK(strstr(text, "\nadvice            convshim doctor tells what can be done about") != NULL);
+    struct cs_problem problem = problem_of(2, 512, 512, 4096, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 30000 * mib, 64 * mib, 130);
+    site_with(account, &facts);
+    summarise(account, &head);
+    CHECK(!strstr(text, "advice")); /* it was not called */
+    run(account, &facts, 1);
+    summarise(account, &head);
+    CHECK(strstr(text, "130 tiles a call cost time: workspace = 256 MiB needs about 33\n") != NULL);
+    check_form();
+    free(account);
+}
+
 /* The decoder with layers on two lanes, and scratch of the library's own. */
 static void the_summary_of_own_scratch(void)
 {
@@ -449,9 +411,9 @@ static void the_summary_of_own_scratch(void)
     struct cs_problem problem = problem_of(2, 128, 256, 1024, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
     facts.tiling.lanes = 2;
-    struct cs_site *site = cs_account_site(account, &facts);
-    cs_account_tiled(account, site, 11, 2);
-    cs_account_tiled(account, site, 11, 1);
+    struct cs_site_ref site = site_with(account, &facts);
+    cs_account_tiled(account, &site, 11, 2);
+    cs_account_tiled(account, &site, 11, 1);
     struct cs_summary_head own = head;
     own.own = (struct cs_summary_own){.limit = 128 * mib,
                                       .peak = 124 * mib,
@@ -502,6 +464,39 @@ static void the_summary_is_silent_about_what_was_not(void)
     free(account);
 }
 
+/* Calls by rule; a rule that none followed is told, since it may be a mistake. */
+static void the_summary_of_rules(void)
+{
+    static const char *const none[] = {NULL}, *const two[] = {"vae", "old", NULL};
+    static const char *const long_names[] = {"a-rule-of-a-long-name-01", "a-rule-of-a-long-name-02",
+                                             "a-rule-of-a-long-name-03", "a-rule-of-a-long-name-04",
+                                             "a-rule-of-a-long-name-05", NULL};
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 128, 128, 64, CS_F16);
+    struct cs_site_facts facts = left_alone(&problem, mib, CS_REASON_RULE), other = facts;
+    struct cs_summary_head ruled = head;
+    facts.rule = 1;
+    const struct cs_site_ref first = site_with(account, &other),
+                             second = site_with(account, &facts);
+    cs_account_passed(account, &first, CS_REASON_SMALL);
+    CHECK(first.place != second.place);
+    for (int i = 0; i < 3; i++)
+        cs_account_passed(account, &second, CS_REASON_RULE);
+    ruled.rules = two;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "\nfollowed rules    3 vae, 0 old\n") != NULL);
+    CHECK(strstr(text, " 3 left alone by a rule\n") != NULL);
+    check_form();
+    ruled.rules = none;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "followed rules") == NULL);
+    ruled.rules = long_names;
+    summarise(account, &ruled);
+    CHECK(strstr(text, "\nfollowed rules    3 a-rule-of-a-long-name-01, 0 ") != NULL);
+    check_form();
+    free(account);
+}
+
 /* More of everything than fits. */
 static void the_summary_of_a_large_program(void)
 {
@@ -513,15 +508,15 @@ static void the_summary_of_a_large_program(void)
         facts.told = 63 * mib;
         facts.engine = i;
         facts.problem.stride[i % 3] = 1 + i % 2;
-        struct cs_site *site = cs_account_site(account, &facts);
-        cs_account_tiled(account, site, 1024, 1);
-        site->calls += i * 1000000;
+        run(account, &facts, 1);
+        site_with(account, &facts);
+        account->site[i % CS_MAX_SITES].counter[CS_COUNT_CALLS] += (uint64_t)i * 1000000;
     }
-    facts = left_alone(&problem, (int64_t)9 << 40, CS_REASON_NO_LIFEBOAT);
     for (int i = 1; i < CS_REASONS; i++)
         cs_account_passed(account, NULL, (enum cs_reason)i);
-    cs_account_lifeboat(account, &account->site[0]);
-    cs_account_failed(account, &account->site[0]);
+    struct cs_site_ref site = site_with(account, &facts);
+    cs_account_lifeboat(account, &site);
+    cs_account_failed(account, &site);
     struct cs_summary_head long_head = head;
     long_head.config = "/a/very/long/path/of/a/configuration/file/that/does/not/fit/into/the/line/"
                        "with/everything/else/convshim.ini";
@@ -532,6 +527,7 @@ static void the_summary_of_a_large_program(void)
     account->lanes = 8;
     long_head.own = (struct cs_summary_own){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                             INT64_MAX, INT64_MAX, INT64_MAX};
+    long_head.rules = (const char *const[]){"a-rule", NULL};
     long_head.turns = (struct cs_summary_turns){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
@@ -581,7 +577,9 @@ static void any_counters_keep_the_form(void)
             if (facts.reason == CS_REASON_REPORT_ONLY)
                 facts.tiling.axis[0] = CS_AXIS_D;
             run(account, &facts, 1 + (int)random_below(5));
-            cs_account_site(account, &facts)->calls += random_below(INT64_C(1) << random_below(60));
+            struct cs_site_ref one = site_with(account, &facts);
+            account->site[one.place - 1].counter[CS_COUNT_CALLS] +=
+                (uint64_t)random_below(INT64_C(1) << random_below(43));
         }
         CHECK(summarise(account, &head) < (int)sizeof text);
         check_form();
@@ -594,7 +592,6 @@ int main(void)
     TEST(a_site_is_known_by_all_its_facts);
     TEST(every_outcome_is_counted_once);
     TEST(only_what_ran_counts_for_the_largest);
-    TEST(sites_are_bounded);
     TEST(threads_count_exactly);
     TEST(threads_share_sites);
     TEST(a_site_tells_what_it_is);
@@ -602,8 +599,11 @@ int main(void)
     TEST(the_summary_of_a_decoder);
     TEST(the_summary_of_a_report);
     TEST(the_summary_names_what_bypasses);
+    TEST(advice_is_given_where_there_is_some);
+    TEST(advice_is_not_given_where_all_is_well);
     TEST(the_summary_of_own_scratch);
     TEST(the_summary_is_silent_about_what_was_not);
+    TEST(the_summary_of_rules);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
     TEST(any_counters_keep_the_form);

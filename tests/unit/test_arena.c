@@ -134,11 +134,13 @@ static void the_limit_is_that_of_all_contexts(void)
     CHECK_INT(cs_arena_facts(arena).refused, 1);
     fake_device.current = 0; /* no context at all */
     CHECK(!call(arena, there, 1, true));
+    CHECK_INT(cs_arena_facts(arena).refused, 2);
     check_sound();
     arena = new_arena(0);
     here = device_new_stream();
     CHECK(!call(arena, here, 1, true));
     CHECK_INT(fake_device.allocations, 0);
+    CHECK_INT(cs_arena_facts(arena).refused, 1);
 }
 
 static struct cs_capture begin_capture(void *stream)

@@ -18,9 +18,10 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.interleave, CS_INTERLEAVE_OFF);
     CHECK_INT(config.log, CS_LOG_WARN);
     CHECK_STR(config.log_file.text, "");
-    CHECK_INT(config.summary, CS_SUMMARY_TEXT);
+    CHECK_INT(config.summary.form, CS_SUMMARY_TEXT);
     CHECK_INT(config.interleave_budget, 0);
     CHECK_INT(config.interleave_timeout, 1000);
+    CHECK_INT(config.budget_total, CS_CONFIG_AUTO);
     for (int i = 0; i < CS_OPTIONS; i++)
         CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
 }
@@ -111,7 +112,7 @@ static void options_are_read(void)
     CHECK_INT(config.tiles, 16);
     CHECK_INT(config.log, CS_LOG_DEBUG);
     CHECK_STR(config.log_file.text, "a b;c#%p.log");
-    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+    CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
     CHECK_STR(config.source, path_of("test.ini"));
 }
 
@@ -156,7 +157,10 @@ static void bounds_are_those_that_are_told(void)
         {"log", "error", true},
         {"log", "verbose", false},
         {"summary", "off", true},
-        {"summary", "json:here", false},
+        {"summary", "json:here", true},
+        {"summary", "json:", false},
+        {"summary", "json", false},
+        {"summary", "JSON:here", false},
         {"lanes", "1", true},
         {"lanes", "8", true},
         {"lanes", "9", false},
@@ -184,6 +188,11 @@ static void bounds_are_those_that_are_told(void)
         {"interleave.timeout", "60001", false},
         {"interleave.timeout", "auto", false},
         {"interleave.timeout", "1s", false},
+        {"budget.total", "auto", true},
+        {"budget.total", "1KiB", true},
+        {"budget.total", "1023", false},
+        {"budget.total", "1TiB", true},
+        {"budget.total", "off", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int index = cs_option_find(rows[i].name);
@@ -195,9 +204,10 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, min_saving, tiles, lanes, backing, arena, interleave, log, "    \
+    "workspace, threshold, policy, min_saving, tiles, lanes, staged, huge, backing, arena, "       \
+    "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
-    "summary, interleave.budget, interleave.timeout"
+    "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
@@ -218,7 +228,8 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
         {"log=loud",
          "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
-        {"summary=json:x", "summary: \"json:x\" is not allowed, ignored; allowed: off, text"},
+        {"summary=json:",
+         "summary: \"json:\" is not allowed, ignored; allowed: off, text, json:PATH"},
         {"workspace=\x1b[31mred\x07",
          "workspace: \"?[31mred?\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
         {"tiles=1111111111222222222233333333334444444444555555555566666666667777",
@@ -454,9 +465,10 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(text, size);
     CHECK_INT(note_count, 0);
     check_defaults();
-    int options = 0;
+    CHECK_INT(config.rules.count, 0);
     const char *rules = strstr(text, "\n;[rule ");
     CHECK(rules != NULL);
+    int options = 0;
     for (size_t i = 0; i < size; i++) {
         bool starts = text[i] == ';' && (i == 0 || text[i - 1] == '\n');
         options += starts && text + i < rules;
@@ -467,6 +479,7 @@ static void the_shipped_file_holds_the_defaults(void)
     load_bytes(active, used);
     CHECK_INT(note_count, 0);
     check_defaults();
+    CHECK_INT(config.rules.count, 1);
 }
 
 static void check_valid_values(void)
@@ -485,7 +498,8 @@ static void check_valid_values(void)
     CHECK(config.interleave_budget == 0 || config.backing == CS_CONFIG_BACKING_OWN);
     CHECK(config.interleave_timeout >= 1 && config.interleave_timeout <= 60000);
     CHECK(config.log >= CS_LOG_OFF && config.log < CS_LEVELS);
-    CHECK(config.summary == CS_SUMMARY_OFF || config.summary == CS_SUMMARY_TEXT);
+    CHECK(config.summary.form >= CS_SUMMARY_OFF && config.summary.form <= CS_SUMMARY_JSON);
+    CHECK((config.summary.form == CS_SUMMARY_JSON) == (config.summary.path[0] != '\0'));
     CHECK(memchr(config.log_file.text, '\0', sizeof config.log_file.text) != NULL);
     const char *const *policy = policies;
     while (*policy && strcmp(*policy, config.policy.text) != 0)

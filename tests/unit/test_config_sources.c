@@ -139,7 +139,7 @@ static void the_environment_goes_over_the_file(void)
     CHECK_INT(config.workspace, 1 << 20);
     CHECK_INT(config.log, CS_LOG_ERROR);
     CHECK_STR(config.log_file.text, "b");
-    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+    CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
     char source[CS_CONFIG_TEXT];
     snprintf(source, sizeof source, "%s and CONVSHIM_CONFIG", path_of("test.ini"));
     CHECK_STR(config.source, source);
@@ -151,21 +151,20 @@ static void the_environment_goes_over_the_file(void)
     CHECK_INT(note_count, 0);
     CHECK_INT(config.log, CS_LOG_DEBUG);
     CHECK_STR(config.log_file.text, "c");
-    CHECK_INT(config.summary, CS_SUMMARY_TEXT);
+    CHECK_INT(config.summary.form, CS_SUMMARY_TEXT);
 
     setenv("CONVSHIM_LOG", "much", 1);
     setenv("CONVSHIM_LOG_FILE", "", 1);
-    setenv("CONVSHIM_SUMMARY", "json:out", 1);
+    setenv("CONVSHIM_SUMMARY", "json", 1);
     load();
     CHECK_INT(note_count, 2);
     CHECK_STR(note(0), "CONVSHIM_LOG: log: \"much\" is not allowed, ignored; allowed: off, error, "
                        "warn, info, debug");
-    CHECK_STR(
-        note(1),
-        "CONVSHIM_SUMMARY: summary: \"json:out\" is not allowed, ignored; allowed: off, text");
+    CHECK_STR(note(1), "CONVSHIM_SUMMARY: summary: \"json\" is not allowed, ignored; allowed: off, "
+                       "text, json:PATH");
     CHECK_INT(config.log, CS_LOG_ERROR);
     CHECK_STR(config.log_file.text, "b");
-    CHECK_INT(config.summary, CS_SUMMARY_OFF);
+    CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
 }
 
 static void check_origin(int option, const char *variable, int line)

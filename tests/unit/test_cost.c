@@ -248,8 +248,9 @@ static void monotone(void)
             plan.kind[k].workspace = rng_between(&rng, 0, 2) ? rng_magnitude(&rng, 30) : 0;
         struct cs_profile profile = random_profile(&rng), better = profile;
         double before = cs_cost_of(&plan, &profile).seconds;
-        int64_t *quantity[] = {&better.clock, &better.memory_clock, &better.bus_width, &better.l2};
-        int64_t *more = quantity[rng_between(&rng, 0, 3)];
+        int64_t *quantity[] = {&better.clock, &better.memory_clock, &better.bus_width, &better.l2,
+                               &better.multiprocessors};
+        int64_t *more = quantity[rng_between(&rng, 0, 4)];
         *more += rng_magnitude(&rng, 20);
         CHECK(cs_cost_of(&plan, &better).seconds <= before * (1 + 1e-12));
         plan.kind[rng_between(&rng, 0, plan.kinds - 1)].workspace += rng_magnitude(&rng, 28);

@@ -12,7 +12,7 @@ enum {
 
 /* The least cost of making up `total` from the shares at `from` and behind, taken any number of
  * times each; INFINITY if there is no way. */
-static double exhaustive(int64_t total, const struct cs_share *share, int shares, int from)
+static double exhaustive(int64_t total, const struct cs_portion *share, int shares, int from)
 {
     double least = INFINITY;
     if (total == 0)
@@ -31,12 +31,12 @@ static void like_every_way(void)
     struct rng rng = {SEED};
     int impossible = 0, mixed = 0;
     for (int i = 0; i < RANDOM_CASES; i++) {
-        struct cs_share share[6];
+        struct cs_portion share[6];
         int64_t count[6], total = rng_between(&rng, 1, MOST_TOTAL), made = 0;
         int shares = (int)rng_between(&rng, 1, 6), kinds = 0;
         for (int s = 0; s < shares; s++)
-            share[s] = (struct cs_share){rng_between(&rng, 1, MOST_TOTAL),
-                                         (double)rng_between(&rng, 1, 1000)};
+            share[s] = (struct cs_portion){rng_between(&rng, 1, MOST_TOTAL),
+                                           (double)rng_between(&rng, 1, 1000)};
         double least = exhaustive(total, share, shares, 0), seconds = 0;
         enum cs_status status = cs_divide(total, share, shares, count);
         CHECK_INT(status, isinf(least) ? CS_ILLEGAL : CS_OK);
@@ -60,7 +60,7 @@ static void like_every_way(void)
 /* Full waves of three images, and what is left over in one smaller tile. */
 static void full_waves_and_the_rest(void)
 {
-    const struct cs_share share[] = {{5, 2.5}, {4, 2.5}, {3, 1.0}, {2, 1.0}, {1, 1.0}};
+    const struct cs_portion share[] = {{5, 2.5}, {4, 2.5}, {3, 1.0}, {2, 1.0}, {1, 1.0}};
     int64_t count[5];
     CHECK_INT(cs_divide(32, share, 5, count), CS_OK);
     CHECK_INT(count[2] + count[3] + count[4] + count[0] + count[1], 11);
@@ -70,7 +70,7 @@ static void full_waves_and_the_rest(void)
 
 static void fewest_tiles_among_equals(void)
 {
-    const struct cs_share share[] = {{1, 1.0}, {2, 2.0}, {4, 4.0}};
+    const struct cs_portion share[] = {{1, 1.0}, {2, 2.0}, {4, 4.0}};
     int64_t count[3];
     CHECK_INT(cs_divide(12, share, 3, count), CS_OK);
     CHECK_INT(count[0], 0);
@@ -80,19 +80,19 @@ static void fewest_tiles_among_equals(void)
 
 static void bounds(void)
 {
-    struct cs_share share[CS_MAX_SHARES + 1];
-    int64_t count[CS_MAX_SHARES + 1];
-    for (int i = 0; i <= CS_MAX_SHARES; i++)
-        share[i] = (struct cs_share){1 + i, 1.0 + i};
+    struct cs_portion share[CS_MAX_PORTIONS + 1];
+    int64_t count[CS_MAX_PORTIONS + 1];
+    for (int i = 0; i <= CS_MAX_PORTIONS; i++)
+        share[i] = (struct cs_portion){1 + i, 1.0 + i};
     CHECK_INT(cs_divide(0, share, 1, count), CS_ILLEGAL);
     CHECK_INT(cs_divide(CS_MAX_UNITS + 1, share, 1, count), CS_ILLEGAL);
     CHECK_INT(cs_divide(4, share, 0, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(4, share, CS_MAX_SHARES + 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_divide(4, share, CS_MAX_PORTIONS + 1, count), CS_ILLEGAL);
     share[0].extent = 0;
     CHECK_INT(cs_divide(4, share, 1, count), CS_ILLEGAL);
     share[0].extent = 3;
     CHECK_INT(cs_divide(4, share, 1, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(CS_MAX_UNITS, share + 1, CS_MAX_SHARES, count), CS_OK);
+    CHECK_INT(cs_divide(CS_MAX_UNITS, share + 1, CS_MAX_PORTIONS, count), CS_OK);
 }
 
 int main(void)

@@ -8,20 +8,23 @@ enum {
     MOST_TILES = 24, /* every call of a plan fails once: the work grows with the square of this */
     BIND_FAILED = 4001,
     LAUNCH_FAILED = 4002,
-    LIFEBOAT_FAILED = 4003
+    LIFEBOAT_FAILED = 4003,
+    COPY_FAILED = 4004
 };
 
 struct record {
     int kind;
     struct cs_addresses at;
     int launched, released;
+    int in, out; /* tensors copied before and behind the launch */
 };
 
 static struct device {
     int fail_at; /* this call of bind or launch fails; 0: none */
     bool lifeboat_fails;
-    int calls, lifeboats;
-    int64_t tiles; /* of the plan being run */
+    int calls, lifeboats, copies;
+    int fail_copy_at; /* this call of copy fails; 0: none */
+    int64_t tiles;    /* of the plan being run */
     int64_t bound, launches, releases;
     struct record record[MOST_TILES];
 } device;
@@ -60,6 +63,20 @@ static int fake_launch(void *ctx, int kind, void *launch)
     return 0;
 }
 
+static int fake_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct device *d = ctx;
+    CHECK_INT(d->bound, d->tiles);
+    CHECK(copy->width > 0 && view && packed && view != packed);
+    if (++d->copies == d->fail_copy_at)
+        return COPY_FAILED;
+    struct record *record = &d->record[d->launches - !in];
+    CHECK_INT(record->launched, !in);
+    record->in += in;
+    record->out += !in;
+    return 0;
+}
+
 static void fake_release(void *ctx, void *launch)
 {
     struct device *d = ctx;
@@ -75,8 +92,8 @@ static int fake_lifeboat(void *ctx)
     return d->lifeboat_fails ? LIFEBOAT_FAILED : 0;
 }
 
-static const struct cs_gpu gpu = {&device,      fake_bind,     fake_launch,
-                                  fake_release, fake_lifeboat, NULL};
+static const struct cs_gpu gpu = {&device,       fake_bind, fake_launch, fake_release,
+                                  fake_lifeboat, NULL,      fake_copy};
 
 /* Addresses are compared, never followed. */
 static void *address(int64_t value)
@@ -191,7 +208,8 @@ static void for_plans(void (*check)(struct cs_plan *plan))
             enum cs_axis other = rng_between(&rng, 0, 2)
                                      ? CS_AXIS_NONE
                                      : (enum cs_axis)rng_between(&rng, CS_AXIS_N, CS_AXIS_C);
-            struct cs_tiling tiling = {.axis = {(enum cs_axis)axis, other}};
+            struct cs_tiling tiling = {.axis = {(enum cs_axis)axis, other},
+                                       .staged = rng_between(&rng, 0, 2) == 0};
             for (int c = 0; c < CS_MAX_CUTS; c++)
                 tiling.step[c] = rng_between(&rng, 1, cs_axis_extent(&problem, tiling.axis[c]));
             if (cs_plan_cut(&problem, &tiling, &plan) != CS_OK || plan.tiles > MOST_TILES)
@@ -216,6 +234,18 @@ static void every_failure_leaves_nothing_behind(void)
     for_plans(check_every_failure);
 }
 
+/* A staged tensor as the device was given it: in its place in the scratch. */
+static void check_packed(const struct cs_plan *plan, const struct cs_addresses *base, int tensor,
+                         const struct cs_tensor *part, uintptr_t at)
+{
+    struct cs_lane lane;
+    CHECK_INT(cs_plan_scratch(plan, 1, &lane), plan->workspace);
+    uintptr_t begin = (uintptr_t)base->workspace + (uintptr_t)lane.staged;
+    CHECK_INT(at, begin + (uintptr_t)plan->staged_at[tensor]);
+    CHECK(plan->staged_at[tensor] + span(part) <= plan->staged);
+    CHECK_INT(at % (uintptr_t)part->alignment, 0);
+}
+
 /* A tile's tensor, as the device was given it, inside the one that the client gave. */
 static void check_inside(const struct cs_plan *plan, const struct cs_addresses *base,
                          const struct record *record)
@@ -229,19 +259,35 @@ static void check_inside(const struct cs_plan *plan, const struct cs_addresses *
             CHECK(at == low);
             continue;
         }
+        if (plan->is_staged[i]) {
+            check_packed(plan, base, i, &part, at);
+            continue;
+        }
         uintptr_t high = low + (uintptr_t)span(&plan->problem.tensor[i]);
         memcpy(part.strides, plan->problem.tensor[i].strides, sizeof part.strides);
         CHECK(at >= low && at + (uintptr_t)span(&part) <= high);
-        if (plan->staged == 0 || i != CS_FILTER)
-            CHECK_INT(at % (uintptr_t)part.alignment, 0);
+        CHECK_INT(at % (uintptr_t)part.alignment, 0);
     }
     char *scratch = base->workspace;
     struct cs_lane lane;
     CHECK_INT(cs_plan_scratch(plan, 1, &lane), plan->workspace);
-    CHECK(record->at.staged == (plan->staged > 0 ? scratch + lane.staged : NULL));
     CHECK(record->at.workspace == scratch + lane.workspace);
-    CHECK(plan->staged == 0 || span(&kind.tensor[CS_FILTER]) <= plan->staged);
     CHECK(lane.workspace + plan->kind[record->kind].workspace <= plan->workspace);
+}
+
+/* What is read was copied in, what is written copied out, once. */
+static void check_copies(const struct cs_plan *plan, const struct record *record)
+{
+    static struct cs_problem kind;
+    int in = 0, out = 0;
+    cs_plan_problem(plan, record->kind, &kind);
+    for (int i = 0; i < kind.tensors; i++) {
+        bool adds = i == (int)cs_result(kind.direction) && kind.beta != 0;
+        in += plan->is_staged[i] && (adds || !kind.tensor[i].written);
+        out += plan->is_staged[i] && kind.tensor[i].written;
+    }
+    CHECK_INT(record->in, in);
+    CHECK_INT(record->out, out);
 }
 
 static void check_addresses(struct cs_plan *plan)
@@ -254,9 +300,10 @@ static void check_addresses(struct cs_plan *plan)
         const struct record *record = &device.record[i];
         CHECK_INT(record->kind, tile.kind);
         for (int j = 0; j < plan->problem.tensors; j++)
-            if (has_address(&plan->problem.tensor[j]))
+            if (has_address(&plan->problem.tensor[j]) && !plan->is_staged[j])
                 CHECK_INT((char *)record->at.tensor[j] - (char *)base.tensor[j], tile.offset[j]);
         check_inside(plan, &base, record);
+        check_copies(plan, record);
     }
 }
 
@@ -413,6 +460,41 @@ static void scratch_is_aligned(void)
     for_plans(check_scratch);
 }
 
+/* A copy that fails is a launch that fails; without copies at all nothing is begun. */
+static void check_failing_copy(struct cs_plan *plan)
+{
+    static struct cs_exec exec;
+    struct cs_addresses base = side_by_side(&plan->problem);
+    const struct cs_call call = {.base = base, .brought = plan->workspace};
+    struct cs_gpu copying = gpu;
+    CHECK_INT(run(plan, &base, 0, false).ran, CS_RAN_TILES);
+    int copies = device.copies;
+    cs_exec_init(&exec, NULL, CS_BACKING_AUTO, 0);
+    for (int n = 1; n <= copies; n += 1 + copies / 8) {
+        memset(&device, 0, sizeof device);
+        device.tiles = plan->tiles;
+        device.fail_copy_at = n;
+        struct cs_outcome got = cs_exec_run(&exec, plan, &copying, &call);
+        bool rerun = plan->problem.beta == 0;
+        CHECK(got.launches == device.launches || got.launches == device.launches - 1);
+        check_outcome(got, rerun ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING, rerun ? 0 : COPY_FAILED,
+                      got.launches);
+        CHECK_INT(device.copies, n);
+        check_nothing_held();
+    }
+    memset(&device, 0, sizeof device);
+    device.tiles = plan->tiles;
+    copying.copy = NULL;
+    CHECK_INT(cs_exec_run(&exec, plan, &copying, &call).ran,
+              copies > 0 ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
+    CHECK(copies == 0 || device.bound + device.launches == 0);
+}
+
+static void copies_fail_like_launches(void)
+{
+    for_plans(check_failing_copy);
+}
+
 static void lifeboat_alone(void)
 {
     memset(&device, 0, sizeof device);
@@ -427,7 +509,7 @@ static void lifeboat_alone(void)
 static void a_plan_without_tiles(void)
 {
     static struct cs_plan plan;
-    struct cs_addresses base = {{NULL}, NULL, NULL};
+    struct cs_addresses base = {{NULL}, NULL};
     check_outcome(run(&plan, &base, 0, false), CS_RAN_LIFEBOAT, 0, 0);
     CHECK_INT(device.lifeboats, 1);
 }
@@ -439,6 +521,7 @@ int main(void)
     TEST(an_output_over_an_input_is_not_tiled);
     TEST(a_sum_in_place);
     TEST(scratch_is_aligned);
+    TEST(copies_fail_like_launches);
     TEST(lifeboat_alone);
     TEST(a_plan_without_tiles);
     return REPORT();

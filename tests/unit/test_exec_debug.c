@@ -53,6 +53,12 @@ static void release(void *ctx, void *bound)
     (void)ctx, (void)bound;
 }
 
+static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed, bool in)
+{
+    (void)ctx, (void)what, (void)view, (void)packed, (void)in;
+    return 0;
+}
+
 static int lifeboat(void *ctx)
 {
     (void)ctx;
@@ -75,7 +81,7 @@ static struct cs_plan plan_of(const struct cs_problem *problem, struct cs_tiling
 static void check(const struct cs_plan *plan, uintptr_t scratch, int64_t staged, int64_t workspace,
                   bool apart)
 {
-    const struct cs_gpu gpu = {NULL, bind, launch, release, lifeboat, NULL};
+    const struct cs_gpu gpu = {NULL, bind, launch, release, lifeboat, NULL, copy};
     struct cs_call call = {.base = {.workspace = (void *)scratch}, .brought = plan->workspace};
     static struct cs_exec exec;
     debug_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);

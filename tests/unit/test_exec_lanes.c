@@ -82,8 +82,22 @@ static int gpu_choose(void *ctx, void *stream)
     return 0;
 }
 
-static const struct cs_gpu gpu = {&gpu_state,  gpu_bind,     gpu_launch,
-                                  gpu_release, gpu_lifeboat, gpu_choose};
+static int64_t bytes_of(const struct cs_copy *copy)
+{
+    return copy->width * copy->height * copy->depth * copy->times;
+}
+
+/* The view is another tile's neighbour in its gaps: only the packed side is looked at. */
+static int gpu_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct gpu *g = ctx;
+    (void)view;
+    device_touch(g->chosen, packed, bytes_of(copy), in);
+    return 0;
+}
+
+static const struct cs_gpu gpu = {&gpu_state,   gpu_bind,   gpu_launch, gpu_release,
+                                  gpu_lifeboat, gpu_choose, gpu_copy};
 
 /* One image of six tiles in height, one channel, so that the tiles' rows do not interleave. */
 static struct cs_plan plan_on(int lanes, double beta)
@@ -404,7 +418,7 @@ static int gpu_launch_staged(void *ctx, int kind, void *launch)
 {
     struct gpu *g = ctx;
     const struct cs_addresses *at = launch;
-    device_touch(g->chosen, at->staged, g->plan->staged, true);
+    device_touch(g->chosen, at->tensor[CS_FILTER], g->plan->staged, true);
     device_touch(g->chosen, at->workspace, g->plan->kind[kind].workspace, true);
     return 0;
 }
@@ -433,11 +447,12 @@ static void copies_are_apart(void)
         check_sound();
         const char *begin = call.base.workspace, *end = begin + call.brought;
         for (int i = 0; i < TILES; i++) {
-            const char *staged = gpu_state.at[i].staged, *workspace = gpu_state.at[i].workspace;
+            const char *staged = gpu_state.at[i].tensor[CS_FILTER],
+                       *workspace = gpu_state.at[i].workspace;
             CHECK(staged >= begin && staged + plan.staged <= end);
             CHECK(workspace >= begin && workspace + WORKSPACE <= end);
             for (int j = 0; j <= i; j++) {
-                const char *other = gpu_state.at[j].staged;
+                const char *other = gpu_state.at[j].tensor[CS_FILTER];
                 CHECK_INT(staged == other, i % lanes == j % lanes);
                 CHECK(other + plan.staged <= workspace || workspace + WORKSPACE <= other);
             }

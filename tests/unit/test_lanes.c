@@ -444,8 +444,8 @@ static void no_traffic_races(void)
 
 static void every_wait_is_needed(void)
 {
-    struct cs_lanes *lanes = new_lanes();
-    void *stream = device_new_stream();
+    struct cs_lanes *lanes;
+    void *stream;
     int n = 0;
     do {
         lanes = new_lanes();

@@ -72,6 +72,24 @@ static void remembers(void)
     free(memo);
 }
 
+static void what_is_added_later_is_not_taken(void)
+{
+    struct cs_memo *memo = memo_new();
+    struct cs_problem problem = numbered(1);
+    struct cs_decision first = {.told = 1}, later = {.told = 2}, found;
+    struct cs_key key;
+    cs_key_make(&problem, &plain, 10, 0, 0, &key);
+    cs_memo_add(memo, &key, &first);
+    CHECK_INT(first.told, 1);
+    cs_memo_add(memo, &key, &later);
+    CHECK_INT(later.told, 1);
+    later.told = 3;
+    cs_memo_put(memo, &key, &later);
+    CHECK(cs_memo_get(memo, &key, &found));
+    CHECK_INT(found.told, 3);
+    free(memo);
+}
+
 static void every_part_is_in_the_key(void)
 {
     struct cs_problem problem = numbered(1), other = numbered(1);
@@ -225,6 +243,7 @@ static void threads_agree(void)
 int main(void)
 {
     TEST(remembers);
+    TEST(what_is_added_later_is_not_taken);
     TEST(every_part_is_in_the_key);
     TEST(longest_unused_goes_first);
     TEST(equal_hashes);

@@ -70,6 +70,12 @@ static void dumps_are_as_ever(void)
               (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2});
     dump_into(text, sizeof text, &channels,
               (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}, .lanes = 3});
+    dump_into(text, sizeof text, &even,
+              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .staged = true});
+    dump_into(text, sizeof text, &hard,
+              (struct cs_tiling){.axis = {CS_AXIS_D, CS_AXIS_H}, .step = {2, 4}, .staged = true});
+    dump_into(text, sizeof text, &addends,
+              (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {32, 1}, .staged = true});
 
     dump_into(
         text, sizeof text, &even,

@@ -207,6 +207,59 @@ static void every_broken_copy_is_seen(void)
     CHECK_INT(cs_plan_validate(&plan, INT64_MAX), CS_INVALID);
 }
 
+/* Staged images, and what of their places can be wrong. */
+static void every_broken_stage_is_seen(void)
+{
+    static struct cs_plan good, bad;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {16, 1}, .staged = true};
+    cut(&problem, tiling, &good);
+    CHECK(good.is_staged[CS_X] && good.is_staged[CS_Y] && !good.is_staged[CS_FILTER]);
+    CHECK_INT(cs_plan_validate(&good, INT64_MAX), CS_OK);
+    const char *change = "";
+    for (int way = 0; bad = good, change; way++) {
+        int number = 0;
+        change = NULL;
+        SPOIL(bad.is_staged[CS_X] = false)
+        SPOIL(bad.is_staged[CS_Y] = false)
+        SPOIL(bad.is_staged[CS_FILTER] = true)
+        SPOIL(bad.staged_at[CS_X] += CS_SCRATCH_ALIGNMENT)
+        SPOIL(bad.staged_at[CS_Y] = 0)
+        SPOIL(bad.staged_at[CS_Y] -= CS_SCRATCH_ALIGNMENT)
+        SPOIL(bad.staged_at[CS_FILTER] = CS_SCRATCH_ALIGNMENT)
+        SPOIL(bad.staged -= CS_SCRATCH_ALIGNMENT; cs_plan_settle(&bad))
+        SPOIL(bad.staged = 0; cs_plan_settle(&bad))
+        SPOIL(bad.copied++)
+        SPOIL(bad.stages = false)
+        if (change && cs_plan_validate(&bad, INT64_MAX) != CS_INVALID)
+            printf("# passes: %s\n", change);
+        CHECK(!change || cs_plan_validate(&bad, INT64_MAX) == CS_INVALID);
+    }
+}
+
+/* A copy that is off by one anywhere is no copy of the tensor. */
+static void every_wrong_box_is_seen(void)
+{
+    struct cs_tensor whole = {.dims = {2, 4, 1, 64, 12}, .strides = {3072, 768, 0, 12, 1}};
+    struct cs_tensor packed = {.dims = {2, 4, 1, 8, 5}, .strides = {160, 40, 0, 5, 1}};
+    struct cs_copy good, bad = {0};
+    struct cs_tensor view = packed;
+    memcpy(view.strides, whole.strides, sizeof view.strides);
+    CHECK_INT(cs_copy_between(&view, &packed, &good), CS_OK);
+    CHECK(copy_valid(&whole, &packed, &good));
+    int64_t *const field[] = {&bad.width,    &bad.height,   &bad.depth,    &bad.times,
+                              &bad.pitch[0], &bad.pitch[1], &bad.slice[0], &bad.slice[1]};
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        for (int by = -1; by <= 1; by += 2) {
+            bad = good;
+            *field[i] += by;
+            if (copy_valid(&whole, &packed, &bad))
+                printf("# passes: field %zu by %d\n", i, by);
+            CHECK(!copy_valid(&whole, &packed, &bad));
+        }
+    }
+}
+
 /* What every tile of one kind, and the kind with them, is wrong by: nothing in the plan contradicts
  * itself. */
 static const struct lie {
@@ -484,6 +537,8 @@ int main(void)
     TEST(every_corruption_is_seen);
     TEST(every_broken_product_is_seen);
     TEST(every_broken_copy_is_seen);
+    TEST(every_broken_stage_is_seen);
+    TEST(every_wrong_box_is_seen);
     TEST(every_wrong_field_is_seen);
     TEST(every_wrong_kind_is_seen);
     TEST(every_wrong_copy_is_seen);

@@ -12,9 +12,10 @@ from . import convshim_text
 
 
 class Outcome:
-    """Status is None if the child was stopped at its time limit. Records are the JSON lines of its stdout."""
+    """Status is None if the child was stopped at its time limit. Records are the JSON lines of its stdout; `log` is what
+    convshim wrote."""
 
-    def __init__(self, name, command, status, seconds, stdout, stderr, summary):
+    def __init__(self, name, command, status, seconds, stdout, stderr, summary, log=""):
         self.name = name
         self.command = command
         self.status = status
@@ -22,6 +23,7 @@ class Outcome:
         self.stdout = stdout
         self.stderr = stderr
         self.summary = summary
+        self.log = log
         self.records = json_lines(stdout)
 
     @property
@@ -68,7 +70,7 @@ class Runner:
     def run(self, name, argv, limit, settings=None, workspace=None):
         settings = dict(settings or {})
         if workspace is not None:
-            settings.update(self.preload(name, workspace))
+            settings = {**self.preload(name, workspace), **settings}
         for old in self._summary_files(name):
             os.unlink(old)
         start = time.monotonic()
@@ -77,19 +79,21 @@ class Runner:
         for ending, text in (("out", stdout), ("err", stderr)):
             with open(os.path.join(self.folder, f"{name}.{ending}"), "w", encoding="utf-8") as file:
                 file.write(text)
+        log = self._log(name)
+        summary = convshim_text.total(convshim_text.parse(log))
         return Outcome(
-            name, command_line(argv, settings), status, seconds, stdout, stderr, self._summary(name)
+            name, command_line(argv, settings), status, seconds, stdout, stderr, summary, log
         )
 
     def _summary_files(self, name):
         return sorted(glob.glob(os.path.join(glob.escape(self.folder), glob.escape(name) + ".convshim.*")))
 
-    def _summary(self, name):
-        summaries = []
+    def _log(self, name):
+        text = ""
         for path in self._summary_files(name):
             with open(path, encoding="utf-8", errors="replace") as file:
-                summaries += convshim_text.parse(file.read())
-        return convshim_text.total(summaries)
+                text += file.read()
+        return text
 
 
 def _environment(settings):

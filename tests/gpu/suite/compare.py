@@ -67,6 +67,17 @@ def rewritten(pairs):
     ]
 
 
+def against(pairs, rows):
+    """(pair, the row's time, the pair's later time over that) for each pair whose layer is in the rows and ran in both."""
+    index = by_key(rows)
+    found = []
+    for pair in pairs:
+        row = index.get(tuple(pair[name] for name in LAYER_KEY))
+        if row is not None and row.get("median_us") and pair["us_after"] is not None:
+            found.append((pair, row["median_us"], pair["us_after"] / row["median_us"]))
+    return found
+
+
 def median(numbers):
     known = [number for number in numbers if number is not None]
     return statistics.median(known) if known else None

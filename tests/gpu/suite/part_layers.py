@@ -3,13 +3,13 @@
 import csv
 import os
 
-from . import compare, convshim_text, machine
+from . import compare, convshim_text, machine, prediction
 from .report import mib
 
 CAPS = (64, 16, 256)
 SIMULATED_CAPS = (8,)
 DTYPE_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
-SHAPE = "n c d h w k kd kh kw sd sh sw pd ph pw groups".split()
+SHAPE = prediction.SHAPE
 
 
 def read_layers(path):
@@ -44,6 +44,13 @@ def choose(layers, count):
     return chosen
 
 
+def shapes(path):
+    return {
+        (layer["model"], layer["layer"]): {name: int(layer[name]) for name in SHAPE}
+        for layer in read_layers(path)
+    }
+
+
 def write_layers(path, layers):
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(
@@ -56,14 +63,17 @@ def write_layers(path, layers):
 class Layers:
     """Runs a list of layers in one variant after another; every run is one child."""
 
-    def __init__(self, suite, name, path, expect, iterations):
+    def __init__(self, suite, name, path, expect, iterations, options=""):
+        """`options` of convshim beside its workspace, as in CONVSHIM_CONFIG."""
         self.suite = suite
         self.name = name
         self.path = path
         self.expect = expect
         self.iterations = iterations
+        self.options = options
         self.rows = {}
         self.summaries = {}
+        self.sites = {}
 
     def run(self, dtype, layout, api, workspace=None, wscap=None, extra=()):
         """The records of one variant, from memory if it ran before; [] if it was skipped."""
@@ -96,15 +106,25 @@ class Layers:
             *extra,
         )
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
+        if workspace:
+            settings["CONVSHIM_LOG"] = "info"  # which tells the tilings
+            if self.options:
+                settings["CONVSHIM_CONFIG"] = f"workspace={workspace};{self.options}"
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
         self.summaries[key] = outcome.summary if outcome else None
+        self.sites[key] = prediction.sites(outcome.log) if outcome else {}
         return [] if outcome is None else [row for row in outcome.records if "layer" in row]
 
 
 def run(suite):
     if suite.simulated:
         _simulated(suite)
-        return
+    else:
+        _on_card(suite)
+    prediction.judge(suite)
+
+
+def _on_card(suite):
     path = suite.work("chosen.csv")
     layers = choose(read_layers(suite.path("tests", "data", "conv_layers.csv")), 40)
     layers += [
@@ -119,6 +139,7 @@ def run(suite):
         for variant, cap, capped in wave:
             _variant(suite, layers_run, variant, cap, wscaps.get(cap) if capped else None)
         if wave is FIRST_WAVE:
+            _fast(suite, layers_run, CAPS[0])
             _patch_conv_shapes(suite)
             _patch_conv(suite)
 
@@ -175,6 +196,30 @@ def _simulated(suite):
     for variant in (("f16", "nchw", "graph"), ("f16", "nchw", "legacy")):
         for cap in SIMULATED_CAPS:
             _variant(suite, layers_run, variant, cap, None)
+    _fast(suite, layers_run, SIMULATED_CAPS[0])
+
+
+def _fast(suite, fit, cap):
+    """The same layers by policy fast, whatever little that saves, against policy fit."""
+    variant, workspace = ("f16", "nchw", "graph"), f"{cap}MiB"
+    plain, tiled = fit.run(*variant), fit.run(*variant, workspace=workspace)
+    runs = Layers(suite, "layers-fast", fit.path, fit.expect, fit.iterations, "policy=fast;min_saving=0")
+    rows = runs.run(*variant, workspace=workspace) if tiled else []
+    pairs = compare.pair_layers(plain, rows)
+    suite.shared["fast"] = {
+        "pairs": pairs,
+        "against_fit": compare.against(compare.rewritten(pairs), tiled),
+        "shapes": shapes(fit.path),
+        "sites": runs.sites.get((*variant, workspace, None), {}),
+    }
+    suite.report.table(
+        f"{', '.join(variant)}: policy fast against fit at {cap} MiB",
+        ("layer", "us fit", "us fast", "ratio", "bit-equal to untiled"),
+        [
+            [f"{pair['model']}/{pair['layer']}", us, pair["us_after"], ratio, bit_text(pair)]
+            for pair, us, ratio in suite.shared["fast"]["against_fit"]
+        ],
+    )
 
 
 def _variant(suite, layers_run, variant, cap, wscap):
@@ -192,6 +237,8 @@ def _variant(suite, layers_run, variant, cap, wscap):
         "capped": capped,
         "pairs": compare.pair_layers(plain, tiled),
         "summary": layers_run.summaries[(*variant, f"{cap}MiB", None)],
+        "shapes": shapes(layers_run.path),
+        "sites": layers_run.sites[(*variant, f"{cap}MiB", None)],
     }
     suite.shared.setdefault("layers", []).append(entry)
     report_variant(suite.report, entry)

@@ -2,7 +2,8 @@
 
 Keys of the JSON: date, simulated, complete (false if the run was cut short), machine, card, minutes, spent_seconds,
 measurements (part, name, command, status, seconds, records, summary of convshim), skipped and failed (part, name,
-reason), tables (part, title, columns, rows), targets (target, wanted, measured, verdict).
+reason), tables (part, title, columns, rows), targets (target, wanted, measured, verdict), predictions (the card's profile,
+the rank correlation, and every measured layer and tiling with its predicted time: suite/prediction.py; null if there are none).
 """
 
 import datetime
@@ -27,6 +28,7 @@ class Report:
         self.failed = []
         self.tables = []
         self.targets = []
+        self.predictions = None
 
     def measured(self, outcome):
         self.measurements.append(
@@ -71,6 +73,7 @@ class Report:
             "failed",
             "tables",
             "targets",
+            "predictions",
         )
         return {name: getattr(self, name) for name in names}
 

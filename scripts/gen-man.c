@@ -1,0 +1,252 @@
+/* Prints the manual pages from the tables that --help, the parser of options and the checks of the
+ * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
+#include "cli/cli.h"
+#include "convshim/policy.h"
+#include "policy_names.h"
+#include "shim/instance.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Text for roff: nothing in it is a request or an escape. */
+static void text(const char *s)
+{
+    for (bool begins = true; *s; begins = *s++ == '\n') {
+        if (begins && (*s == '.' || *s == '\''))
+            fputs("\\&", stdout);
+        if (*s == '\\')
+            fputs("\\e", stdout);
+        else if (*s == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*s);
+    }
+}
+
+/* Paragraphs, parted by empty lines. */
+static void paragraphs(const char *s)
+{
+    for (const char *end; (end = strstr(s, "\n\n")); s = end + 2) {
+        char paragraph[2048];
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)(end - s), s);
+        text(paragraph);
+        puts("\n.PP");
+    }
+    text(s);
+    putchar('\n');
+}
+
+static void head(const char *page, const char *section, const char *of, const char *about)
+{
+    printf(".\\\" Made by scripts/gen-man.c from the tables in the sources.\n");
+    printf(".TH \"%s\" %s \"\" \"convshim %s\" \"%s\"\n.SH NAME\n", page, section, CS_VERSION, of);
+    printf("%s \\- %s\n.nh\n", page, about);
+}
+
+/* A term and what it means. */
+static void term(const char *name, const char *argument, const char *about)
+{
+    printf(".TP\n\\fB");
+    text(name);
+    printf("\\fR");
+    if (argument) {
+        printf(" \\fI");
+        text(argument);
+        printf("\\fR");
+    }
+    putchar('\n');
+    text(about);
+    putchar('\n');
+}
+
+static void usage_of(const struct cs_cli_command *command)
+{
+    puts(".nf");
+    for (const char *line = command->usage; *line;) {
+        char usage[512];
+        line += strspn(line, " ");
+        size_t length = strcspn(line, "\n");
+        snprintf(usage, sizeof usage, "%.*s", (int)length, line);
+        text(usage);
+        putchar('\n');
+        line += length + (line[length] == '\n');
+    }
+    puts(".fi");
+}
+
+static void describe_command(const struct cs_cli_command *command)
+{
+    const char *group = "";
+    printf(".SS \"convshim %s\"\n", command->name);
+    usage_of(command);
+    puts(".PP");
+    paragraphs(command->about);
+    for (int i = 0; i < command->options; i++) {
+        const struct cs_cli_option *option = &command->option[i];
+        char name[128];
+        if (strcmp(group, option->group) != 0) {
+            puts(".PP");
+            text(option->group);
+            puts(":");
+        }
+        group = option->group;
+        snprintf(name, sizeof name, "--%s", option->name);
+        term(name, option->argument, option->help);
+    }
+    term("--help", NULL, "Show this text.");
+}
+
+static void list_checks(void)
+{
+    puts(".SH CHECKS\nWhat \\fBconvshim doctor\\fR looks for, and what to do if it is not so:");
+#define CS_CHECK(id, what, advice) term(#id, NULL, what ". " advice);
+#include "cli/doctor_checks.def"
+#undef CS_CHECK
+}
+
+static void list_variables(void)
+{
+    puts(".SH ENVIRONMENT");
+    term("CONVSHIM", NULL, "0 switches the library off.");
+    term("CONVSHIM_CONFIG", NULL,
+         "Options of the library, \"name=value;name=value\". They win over those of files.");
+    term("CONVSHIM_CONFIGFILE", NULL, "The one file of options to read; see convshim.ini(5).");
+    term("CONVSHIM_LOG, CONVSHIM_LOG_FILE, CONVSHIM_SUMMARY", NULL,
+         "The options log, log_file and summary. They win over everything.");
+    term("LD_PRELOAD", NULL, "How the library comes into a program; convshim run extends it.");
+}
+
+static void print_command_page(void)
+{
+    head("convshim", "1", "User Commands", "convolutions of cuDNN in little memory");
+    puts(".SH SYNOPSIS");
+#define CS_COMMAND(name, summary) usage_of(cs_cli_command_##name);
+#include "cli/commands.def"
+#undef CS_COMMAND
+    puts(".nf");
+    text("convshim help COMMAND\nconvshim --help | --version\n");
+    puts(".fi\n.SH DESCRIPTION");
+    text("convshim is a library that, preloaded into a program, answers cuDNN's workspace queries "
+         "with\n"
+         "a small size and runs oversized convolutions as tiles in it. This command runs programs "
+         "with\n"
+         "it, predicts what they would save, and says what stands in the way.\n");
+    puts(".SH COMMANDS");
+#define CS_COMMAND(name, summary) term(#name, NULL, summary ".");
+#include "cli/commands.def"
+#undef CS_COMMAND
+#define CS_COMMAND(name, summary) describe_command(cs_cli_command_##name);
+#include "cli/commands.def"
+#undef CS_COMMAND
+    list_checks();
+    puts(".SH EXIT STATUS");
+    text("0, 1 if the answer is no or something failed, 2 for input not understood; where a "
+         "command\n"
+         "differs, it says so above.\n");
+    list_variables();
+    puts(".SH SEE ALSO\n.BR convshim.ini (5)");
+}
+
+static void print_options(void)
+{
+    const char *in = "";
+    static const struct {
+        const char *section, *name, *value, *allowed, *help;
+    } rows[] = {
+#define CS_OPTION(name, type, value, allowed, help) {"", #name, value, allowed, help},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section, #name, value, allowed, help},
+#include "convshim/options.def"
+#undef CS_OPTION
+    };
+    puts(".SH OPTIONS");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[128], help[1024];
+        if (strcmp(in, rows[i].section) != 0) {
+            puts(".PP");
+            printf("In the section \\fB[%s]\\fR:\n", rows[i].section);
+        }
+        in = rows[i].section;
+        snprintf(name, sizeof name, "%s =", rows[i].name);
+        snprintf(help, sizeof help, "%s Allowed: %s.", rows[i].help,
+                 *rows[i].allowed ? rows[i].allowed : CS_POLICY_NAMES);
+        term(name, *rows[i].value ? rows[i].value : NULL, help);
+    }
+}
+
+/* What a rule's key is written like. */
+static void rule_key(const char *name, const char *allowed, const char *about)
+{
+    char help[1024];
+    snprintf(help, sizeof help, "%s%s%s%s", about, *allowed ? " Allowed: " : "", allowed,
+             *allowed ? "." : "");
+    term(name, NULL, help);
+}
+
+static void print_rules(void)
+{
+    puts(".SH RULES");
+    paragraphs(
+        "A section [rule NAME] sets other values for some convolutions, or leaves them alone. All "
+        "keys "
+        "that it has must match; of several rules the first that matches is the only one that "
+        "counts. "
+        "In CONVSHIM_CONFIG a key is written rule.NAME.KEY. A rule with a fault in it is dropped "
+        "as a "
+        "whole, with a line for each fault. \"convshim config --explain SHAPE\" says which rule "
+        "applies.\n\nKeys that match:");
+#define CS_RULE_WHEN(name, type, allowed, help) rule_key(#name, allowed, help);
+#define CS_RULE_SET(name, type, allowed, help)
+#include "convshim/rules.def"
+    puts(".PP\nKeys that set:");
+#define CS_RULE_WHEN(name, type, allowed, help)
+#define CS_RULE_SET(name, type, allowed, help) rule_key(#name, allowed, help);
+#include "convshim/rules.def"
+}
+
+static void list_policies(void)
+{
+    puts(".SH POLICIES");
+    for (int i = 0; cs_policies[i]; i++)
+        term(cs_policies[i]->name, NULL, cs_policies[i]->summary);
+}
+
+static void print_ini_page(void)
+{
+    head("convshim.ini", "5", "File Formats", "options of the library convshim");
+    puts(".SH DESCRIPTION");
+    paragraphs(
+        "Lines \"name = value\"; what follows a semicolon or a # at the beginning of a line is a "
+        "comment. Options of a section stand behind its line, [section], and sections behind all "
+        "other options; elsewhere such an option is written section.name. Sizes are 4096, 512KiB, "
+        "64MiB, 1g. A bad value or an unknown name makes one line that says what is allowed, and "
+        "the default is used.\n\n"
+        "One file is read, the first of these that there is: the one that CONVSHIM_CONFIGFILE "
+        "names; PROGRAM.ini, where PROGRAM is the name of the program, and convshim.ini in "
+        "$XDG_CONFIG_HOME/convshim (~/.config/convshim if that is unset); /etc/convshim.ini. The "
+        "current folder is never looked at. Items of CONVSHIM_CONFIG, \"name=value;name=value\", "
+        "win over the file, and CONVSHIM_LOG, CONVSHIM_LOG_FILE and CONVSHIM_SUMMARY over "
+        "everything.\n\n"
+        "\"convshim config\" shows what is in force and why, \"convshim config --check FILE\" "
+        "looks "
+        "for mistakes. The default of each option is given here.");
+    print_options();
+    list_policies();
+    print_rules();
+    puts(".SH EXAMPLE\n.nf");
+    text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
+         "[rule large images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
+    puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "convshim") == 0)
+        print_command_page();
+    else if (argc == 2 && strcmp(argv[1], "convshim.ini") == 0)
+        print_ini_page();
+    else {
+        fprintf(stderr, "usage: gen-man convshim | convshim.ini\n");
+        return 2;
+    }
+    return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}

@@ -1,0 +1,91 @@
+#include "account/advice.h"
+
+#include "base/log.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MANY = 32 /* tiles of a call, from which on their launches are worth a word */
+};
+
+static int64_t most_tiles(const struct cs_account *account)
+{
+    int64_t most = 0;
+    for (int i = 0; i < account->sites; i++)
+        if (cs_site_count(&account->site[i], CS_COUNT_TILED) > 0 && account->facts[i].tiles > most)
+            most = account->facts[i].tiles;
+    return most;
+}
+
+/* True if all that was described and called has its channels last. */
+static bool all_channels_last(const struct cs_account *account)
+{
+    int called = 0;
+    for (int i = 0; i < account->sites; i++) {
+        if (cs_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+            continue;
+        const char *layout = cs_problem_layout(&account->facts[i].problem);
+        if (layout[0] != 'n' || layout[strlen(layout) - 1] != 'c')
+            return false;
+        called++;
+    }
+    return called > 0;
+}
+
+static enum cs_reason main_reason(const struct cs_account *account)
+{
+    int most = CS_REASON_NONE;
+    for (int i = CS_REASON_NONE + 1; i < CS_REASONS; i++)
+        if (account->passed[i] > account->passed[most])
+            most = i;
+    return (enum cs_reason)most;
+}
+
+static int on_small(const struct cs_account *account, char *text, size_t size)
+{
+    char wanted[CS_SIZE_TEXT];
+    if (account->wanted_max > 0)
+        return snprintf(text, size,
+                        "no convolution wants more than the limit; the largest wants %s",
+                        cs_size_text(wanted, account->wanted_max));
+    if (account->folds == 0 && all_channels_last(account))
+        return snprintf(text, size, "channels last: cuDNN wants no workspace, nothing is to save");
+    return snprintf(text, size, "nothing to save, or all within the limit: convshim is not needed");
+}
+
+/* Why nothing was tiled, of the reasons that users can do something about. */
+static int on_nothing(const struct cs_account *account, const struct cs_summary_head *head,
+                      char *text, size_t size)
+{
+    char limit[CS_SIZE_TEXT];
+    enum cs_reason reason = main_reason(account);
+    cs_size_text(limit, head->workspace);
+    if (account->passed[CS_REASON_REPORT_ONLY] > 0)
+        return snprintf(text, size, "policy %s only reports: with fit, what is possible is done",
+                        head->policy);
+    if (account->passed[CS_REASON_NO_TILING] > 0)
+        return snprintf(text, size, "no tiling comes under %s: try a larger workspace", limit);
+    if (account->passed[CS_REASON_BROUGHT] > 0)
+        return snprintf(text, size, "the program brings the whole workspace whatever it is told");
+    if (reason == CS_REASON_SMALL)
+        return on_small(account, text, size);
+    return snprintf(text, size, "nothing was tiled; mostly: %s", cs_reason_text(reason));
+}
+
+int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
+                   size_t size)
+{
+    char more[CS_SIZE_TEXT];
+    int64_t tiles = most_tiles(account);
+    text[0] = '\0';
+    if (*head->bypass)
+        return snprintf(text, size, "convshim doctor tells what can be done about what bypasses");
+    if (account->rewritten + account->lifeboats + account->failed == 0)
+        return on_nothing(account, head, text, size);
+    /* Workspace grows about as the tile does. */
+    if (tiles >= MANY && head->workspace < INT64_MAX / 4)
+        return snprintf(text, size, "%lld tiles a call cost time: workspace = %s needs about %lld",
+                        (long long)tiles, cs_size_text(more, head->workspace * 4),
+                        (long long)(tiles + 3) / 4);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* What became of a convolution, for lines and tables. */
+#ifndef CS_ACCOUNT_OUTCOME_H
+#define CS_ACCOUNT_OUTCOME_H
+
+#include "account/account.h"
+#include "base/log.h"
+
+enum {
+    CS_PROBLEM_TEXT = 512 /* bytes that hold every text of a problem */
+};
+
+struct cs_outcome_text {
+    char told[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
+    char tiles[64];          /* "H x 9 on 2", "(H x 9 possible)", or the reason */
+};
+
+void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *outcome);
+
+#endif

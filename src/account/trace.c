@@ -1,0 +1,296 @@
+#include "account/trace.h"
+
+#include "base/signals.h"
+
+#include "account/outcome.h"
+#include "base/json.h"
+#include "base/log.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PAGE = 4096, /* within one a write to a file is not cut by a signal */
+    LINE = 2048, /* most that an event takes */
+    LAST = 256,  /* what is kept for the event that says that there are no more */
+    NAME = 1024,
+    SECOND = 1000000000
+};
+
+static const char last_event[] =
+    "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"trace_limit reached: what follows is missing\"";
+
+/* As base/nest.h says. */
+static __thread struct cs_trace_note noted __attribute__((tls_model("initial-exec")));
+
+struct cs_trace_note *cs_trace_noted(void)
+{
+    return &noted;
+}
+
+int64_t cs_trace_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
+{
+    pthread_mutex_init(&trace->lock, NULL);
+    cs_place_set(&trace->place, path);
+    trace->limit = limit;
+    trace->program = program;
+    atomic_store(&trace->on, path[0] != '\0');
+}
+
+static bool write_chunk(const struct cs_trace *trace)
+{
+    struct cs_signals guard;
+    /* What was there before is not of this run. */
+    bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
+    int fd = open(trace->path,
+                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+                      (anew ? O_TRUNC : 0),
+                  0644);
+    if (fd < 0)
+        return false;
+    cs_signals_hold(&guard);
+    bool whole = cs_write_all(fd, trace->buffer, trace->used);
+    int error = errno;
+    cs_signals_release(&guard);
+    close(fd);
+    errno = error;
+    return whole;
+}
+
+/* Called with the lock held, as all that follows up to cs_trace_flush. */
+static void flush(struct cs_trace *trace)
+{
+    char text[128];
+    int error = errno;
+    if (trace->used > 0 && !write_chunk(trace)) {
+        atomic_store(&trace->on, false);
+        cs_log(CS_LOG_WARN, "cannot write the trace, which ends here: %s: %s",
+               strerror_r(errno, text, sizeof text), trace->path);
+    }
+    trace->position += (int64_t)trace->used;
+    trace->used = 0;
+    trace->written_at = cs_trace_now();
+    errno = error;
+}
+
+static void put(struct cs_trace *trace, const char *bytes, size_t size)
+{
+    if (trace->used + size > sizeof trace->buffer)
+        flush(trace);
+    memcpy(trace->buffer + trace->used, bytes, size);
+    trace->used += size;
+}
+
+/* An event as a line; blanks fill a page that it no longer fits. */
+static void put_line(struct cs_trace *trace, const char *line)
+{
+    static const char blanks[] = "                                                                ";
+    size_t length = strlen(line);
+    size_t at = (size_t)(trace->position % PAGE + (int64_t)trace->used) % PAGE;
+    for (size_t rest = at + length > PAGE ? PAGE - at : 0; rest > 0;) {
+        size_t some = rest < sizeof blanks - 1 ? rest : sizeof blanks - 1;
+        put(trace, blanks, some);
+        rest -= some;
+    }
+    put(trace, line, length);
+}
+
+static void put_name(struct cs_trace *trace, const char *what, int64_t thread, const char *name)
+{
+    char line[LINE], quoted[NAME];
+    cs_json_quote(quoted, sizeof quoted, name);
+    snprintf(line, sizeof line,
+             ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%lld,\"tid\":%lld,\"args\":{\"name\":%s}}",
+             what, (long long)getpid(), (long long)thread, quoted);
+    put_line(trace, line);
+}
+
+/* What a file begins with. */
+static void put_head(struct cs_trace *trace)
+{
+    char line[LINE];
+    if (!cs_place_path(&trace->place, trace->path)) {
+        atomic_store(&trace->on, false);
+        cs_log(CS_LOG_WARN, "cannot write the trace: the path is too long");
+        return;
+    }
+    snprintf(
+        line, sizeof line,
+        "[\n{\"ph\":\"M\",\"name\":\"convshim\",\"pid\":%lld,\"tid\":0,\"args\":{\"version\":1,"
+        "\"clock\":\"host, monotonic; nothing is known of the device\"}}",
+        (long long)getpid());
+    put_line(trace, line);
+    put_name(trace, "process_name", 0, trace->program);
+}
+
+static void put_last(struct cs_trace *trace)
+{
+    char line[LAST];
+    long long now = cs_trace_now();
+    snprintf(line, sizeof line, ",\n%s,\"pid\":%lld,\"tid\":%lld,\"ts\":%lld.%03lld}", last_event,
+             (long long)getpid(), (long long)gettid(), now / 1000, now % 1000);
+    put_line(trace, line);
+    atomic_store(&trace->on, false);
+    flush(trace);
+}
+
+static bool begin(struct cs_trace *trace)
+{
+    pthread_mutex_lock(&trace->lock);
+    if (cs_trace_on(trace) && !trace->path[0])
+        put_head(trace);
+    return cs_trace_on(trace);
+}
+
+static void end(struct cs_trace *trace)
+{
+    if (cs_trace_on(trace) && cs_trace_now() - trace->written_at > SECOND)
+        flush(trace);
+    pthread_mutex_unlock(&trace->lock);
+}
+
+static void put_event(struct cs_trace *trace, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put_event(struct cs_trace *trace, const char *format, ...)
+{
+    char line[LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (!cs_trace_on(trace) || length < 0 || length >= (int)sizeof line)
+        return;
+    /* The page's rest may be filled twice: before this line and before the last one. */
+    if (trace->position + (int64_t)trace->used + length + LAST + 2 * LINE > trace->limit)
+        put_last(trace);
+    else
+        put_line(trace, line);
+}
+
+/* The track of a lane of the calling thread, named when it is used first. */
+static int64_t track_of(struct cs_trace *trace, int lane)
+{
+    static __thread struct {
+        pid_t pid; /* a forked child has to name its own */
+        unsigned lanes;
+    } named __attribute__((tls_model("initial-exec")));
+    char name[64];
+    int64_t thread = gettid(), track = (INT64_C(1) << 30) + thread * CS_MAX_LANES + lane;
+    if (named.pid != getpid())
+        named.lanes = 0;
+    named.pid = getpid();
+    if (named.lanes >> lane & 1)
+        return track;
+    named.lanes |= 1U << lane;
+    snprintf(name, sizeof name, "tiles of thread %lld, lane %d", (long long)thread, lane);
+    put_name(trace, "thread_name", track, name);
+    return track;
+}
+
+void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from, int64_t to)
+{
+    if (begin(trace)) {
+        int64_t track = track_of(trace, lane);
+        put_event(trace,
+                  ",\n{\"ph\":\"X\",\"cat\":\"tile\",\"name\":\"tile %lld\",\"pid\":%lld,"
+                  "\"tid\":%lld,\"ts\":%lld.%03lld,\"dur\":%lld.%03lld}",
+                  (long long)tile, (long long)getpid(), (long long)track, (long long)from / 1000,
+                  (long long)from % 1000, (long long)(to - from) / 1000,
+                  (long long)(to - from) % 1000);
+    }
+    end(trace);
+}
+
+static void put_scratch(struct cs_trace *trace, int64_t at, int64_t wanted, int64_t told,
+                        int64_t own)
+{
+    put_event(trace,
+              ",\n{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":%lld,\"ts\":%lld.%03lld,"
+              "\"args\":{\"wanted\":%lld,\"told\":%lld,\"own\":%lld}}",
+              (long long)getpid(), (long long)at / 1000, (long long)at % 1000, (long long)wanted,
+              (long long)told, (long long)own);
+}
+
+/* The site's text as a name, and its id. */
+static void name_site(struct cs_account *account, const struct cs_site_ref *site, char name[NAME],
+                      char id[CS_SITE_ID])
+{
+    struct cs_site_facts facts;
+    char text[CS_PROBLEM_TEXT] = "convolution";
+    id[0] = '\0';
+    if (cs_account_facts(account, site, &facts)) {
+        cs_problem_text(&facts.problem, text, sizeof text);
+        cs_problem_id(&facts.problem, id);
+    }
+    cs_json_quote(name, NAME, text);
+}
+
+void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t from, int64_t to,
+                   int64_t own)
+{
+    struct cs_trace_note call = noted;
+    char name[NAME], id[CS_SITE_ID];
+    noted.number = 0;
+    if (call.number == 0)
+        return;
+    name_site(account, &call.site, name, id);
+    if (begin(trace)) {
+        put_scratch(trace, from, call.site.wanted, call.site.told, own);
+        put_event(trace,
+                  ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
+                  "\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"args\":{\"call\":%lld,\"site\":\"%s\","
+                  "\"outcome\":\"%s\",\"wanted\":%lld,\"told\":%lld}}",
+                  name, (long long)getpid(), (long long)gettid(), (long long)from / 1000,
+                  (long long)from % 1000, (long long)(to - from) / 1000,
+                  (long long)(to - from) % 1000, (long long)call.number, id, call.outcome,
+                  (long long)call.site.wanted, (long long)call.site.told);
+        put_scratch(trace, to, 0, 0, own);
+    }
+    end(trace);
+}
+
+void cs_trace_flush(struct cs_trace *trace)
+{
+    if (!cs_trace_on(trace))
+        return;
+    pthread_mutex_lock(&trace->lock);
+    flush(trace);
+    trace->written_at = 0; /* what still comes is written at once */
+    pthread_mutex_unlock(&trace->lock);
+}
+
+/* What the parent had in its buffer is the parent's to write. */
+static void begin_child(struct cs_trace *trace)
+{
+    char path[PATH_MAX];
+    trace->used = 0;
+    if (!trace->path[0] || !cs_place_path(&trace->place, path))
+        return;
+    if (strcmp(path, trace->path) != 0) {
+        trace->path[0] = '\0';
+        trace->position = 0;
+    }
+}
+
+void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
+{
+    if (before) {
+        pthread_mutex_lock(&trace->lock);
+        return;
+    }
+    if (child)
+        begin_child(trace);
+    pthread_mutex_unlock(&trace->lock);
+}

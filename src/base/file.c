@@ -1,0 +1,106 @@
+#include "base/file.h"
+
+#include "base/log.h"
+#include "base/signals.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cs_place_set(struct cs_place *place, const char *path)
+{
+    int error = errno;
+    if (!path)
+        path = "";
+    place->folder = 0;
+    if (path[0] && path[0] != '/' && getcwd(place->path, sizeof place->path - 1)) {
+        place->folder = strlen(place->path);
+        place->path[place->folder++] = '/';
+    }
+    size_t room = sizeof place->path - place->folder;
+    place->fits = (size_t)snprintf(place->path + place->folder, room, "%s", path) < room;
+    errno = error;
+}
+
+bool cs_place_path(const struct cs_place *place, char path[PATH_MAX])
+{
+    size_t folder = place->folder;
+    memcpy(path, place->path, folder);
+    if (place->fits && cs_path_expand(path + folder, PATH_MAX - folder, place->path + folder))
+        return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+bool cs_write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+bool cs_path_replaceable(const char *path)
+{
+    struct stat there;
+    return lstat(path, &there) != 0 || S_ISREG(there.st_mode);
+}
+
+bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
+{
+    file->failed = false;
+    file->part[0] = '\0';
+    if (!cs_place_path(place, file->path))
+        return false;
+    if (!cs_path_replaceable(file->path)) {
+        file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        return file->fd >= 0;
+    }
+    size_t length = (size_t)snprintf(file->part, sizeof file->part, "%.*s.%lld.part", PATH_MAX - 32,
+                                     file->path, (long long)getpid());
+    if (length < strlen(file->path)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    /* What a process of the same id has left. */
+    unlink(file->part);
+    file->fd = open(file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+    return file->fd >= 0;
+}
+
+void cs_new_file_write(void *ctx, const char *bytes, size_t size)
+{
+    struct cs_new_file *file = ctx;
+    struct cs_signals guard;
+    if (file->failed)
+        return;
+    cs_signals_hold(&guard);
+    file->failed = !cs_write_all(file->fd, bytes, size);
+    int error = errno;
+    cs_signals_release(&guard);
+    errno = error;
+}
+
+bool cs_new_file_end(struct cs_new_file *file)
+{
+    int error = errno;
+    bool whole = close(file->fd) == 0 && !file->failed;
+    if (file->failed)
+        errno = error;
+    if (whole && file->part[0])
+        whole = rename(file->part, file->path) == 0;
+    if (!whole && file->part[0]) {
+        error = errno;
+        unlink(file->part);
+        errno = error;
+    }
+    return whole;
+}

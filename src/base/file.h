@@ -1,0 +1,45 @@
+/* Files for somebody else's process: no signal is raised by a closed pipe or a limit of file size,
+ * and a place that was named in one folder stays there when the program goes to another. */
+#ifndef CS_BASE_FILE_H
+#define CS_BASE_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A path as it was given, with the folder that it counts from. */
+struct cs_place {
+    char path[PATH_MAX]; /* the folder's name, for relative paths, then the path with its %p */
+    size_t folder;       /* bytes */
+    bool fits;
+};
+
+/* Takes a path; it stays relative to the folder of now. NULL or empty: no place. errno is kept. */
+void cs_place_set(struct cs_place *place, const char *path);
+
+/* The path of now, each %p become the process id. False, errno ENAMETOOLONG, if it is too long. */
+bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
+
+/* Writes everything; false with errno if that fails. */
+bool cs_write_all(int fd, const char *bytes, size_t size);
+
+/* False if there is something that must be neither replaced nor emptied: a device, a pipe, a link
+ * (/dev/stderr is one, and may lead to a file that is somebody's log). */
+bool cs_path_replaceable(const char *path);
+
+/* A file that appears whole or not at all. What is not replaceable is appended to as it comes. */
+struct cs_new_file {
+    int fd;
+    bool failed;
+    char path[PATH_MAX];
+    char part[PATH_MAX]; /* where it is written to before; "" if at once */
+};
+
+/* Begins a file; false with errno if it cannot be made. */
+bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place);
+void cs_new_file_write(void *file, const char *bytes, size_t size);
+
+/* Puts it into its place; false with errno, and no trace left, if that or writing failed. */
+bool cs_new_file_end(struct cs_new_file *file);
+
+#endif

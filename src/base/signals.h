@@ -1,0 +1,16 @@
+/* Writing to a file may raise SIGPIPE or SIGXFSZ, whose default is to end the process that we are a
+ * guest in. Between hold and release the calling thread gets neither; one that its own writing
+ * raised is gone, one that was pending before stays. */
+#ifndef CS_BASE_SIGNALS_H
+#define CS_BASE_SIGNALS_H
+
+#include <signal.h>
+
+struct cs_signals {
+    sigset_t deadly, before, pending;
+};
+
+void cs_signals_hold(struct cs_signals *signals);
+void cs_signals_release(struct cs_signals *signals);
+
+#endif

@@ -1,0 +1,355 @@
+#include "config/store.h"
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "config/store_file.h"
+#include "config/store_text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MOST_READ = 2 * CS_STORE_BYTES,
+    MOST_ENTRIES = 1 << 17, /* remembered, of whatever origin */
+    KEPT_BYTES = CS_STORE_BYTES / 2
+};
+
+/* What every call holds. */
+struct hold {
+    int error;
+    struct cs_signals signals;
+};
+
+static void enter(struct cs_store *store, struct hold *hold)
+{
+    hold->error = errno;
+    pthread_mutex_lock(&store->lock);
+    cs_signals_hold(&hold->signals);
+}
+
+static void leave(struct cs_store *store, struct hold *hold)
+{
+    cs_signals_release(&hold->signals);
+    pthread_mutex_unlock(&store->lock);
+    errno = hold->error;
+}
+
+void cs_store_init(struct cs_store *store, const char *path)
+{
+    memset(store, 0, sizeof *store);
+    pthread_mutex_init(&store->lock, NULL);
+    if (strlen(path) < sizeof store->path)
+        strcpy(store->path, path);
+}
+
+void cs_store_fini(struct cs_store *store)
+{
+    free(store->entry);
+    free(store->pool);
+    free(store->slot);
+    pthread_mutex_destroy(&store->lock);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word, uint64_t factor)
+{
+    hash = (hash ^ word) * factor;
+    return hash ^ hash >> 31;
+}
+
+struct cs_store_key cs_store_key(const int64_t *words, int count)
+{
+    struct cs_store_key key = {{0x9e3779b97f4a7c15u + (uint64_t)count, 0x2545f4914f6cdd1du}};
+    for (int i = 0; i < count; i++) {
+        key.part[0] = mix(key.part[0], (uint64_t)words[i], 0xff51afd7ed558ccdu);
+        key.part[1] = mix(key.part[1] + key.part[0], (uint64_t)words[i], 0xc4ceb9fe1a85ec53u);
+    }
+    key.part[0] = mix(key.part[0], key.part[1], 0x94d049bb133111ebu);
+    key.part[1] = mix(key.part[1], key.part[0], 0xbf58476d1ce4e5b9u);
+    return key;
+}
+
+/* --- in memory -------------------------------------------------------------------------------- */
+
+static bool same_key(struct cs_store_key a, struct cs_store_key b)
+{
+    return a.part[0] == b.part[0] && a.part[1] == b.part[1];
+}
+
+/* The slot of a key, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct cs_store *store, struct cs_store_key key)
+{
+    size_t at = (size_t)key.part[1] & (store->slots - 1);
+    while (store->slot[at] != 0 && !same_key(store->entry[store->slot[at] - 1].key, key))
+        at = (at + 1) & (store->slots - 1);
+    return &store->slot[at];
+}
+
+static const struct cs_store_entry *find(const struct cs_store *store, struct cs_store_key key)
+{
+    uint32_t number = store->slots > 0 ? *slot_of(store, key) : 0;
+    return number > 0 ? &store->entry[number - 1] : NULL;
+}
+
+/* An array with room for so many elements, doubled where it is full; NULL if there is no memory:
+ * then the old one stays. */
+static void *grow(void *array, size_t *room, size_t needed, size_t size)
+{
+    size_t wanted = *room ? *room : 64;
+    if (array && needed <= *room)
+        return array;
+    while (wanted < needed)
+        wanted *= 2;
+    void *larger = realloc(array, wanted * size);
+    if (larger)
+        *room = wanted;
+    return larger;
+}
+
+static bool grow_slots(struct cs_store *store)
+{
+    size_t slots = store->slots ? store->slots * 2 : 256;
+    if (2 * (store->entries + 1) <= store->slots)
+        return true;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    if (!slot)
+        return false;
+    free(store->slot);
+    store->slot = slot;
+    store->slots = slots;
+    for (size_t i = 0; i < store->entries; i++)
+        *slot_of(store, store->entry[i].key) = (uint32_t)i + 1;
+    return true;
+}
+
+static bool make_room(struct cs_store *store, size_t words)
+{
+    struct cs_store_entry *entry =
+        grow(store->entry, &store->entry_room, store->entries + 1, sizeof *entry);
+    if (!entry)
+        return false;
+    store->entry = entry;
+    int64_t *pool = grow(store->pool, &store->pool_room, store->used + words, sizeof *pool);
+    if (!pool)
+        return false;
+    store->pool = pool;
+    return grow_slots(store);
+}
+
+static void remember(struct cs_store *store, const struct cs_store_record *record, bool noted)
+{
+    size_t words = (size_t)record->words;
+    if (store->entries == MOST_ENTRIES || find(store, record->key) || !make_room(store, words))
+        return;
+    store->entry[store->entries] =
+        (struct cs_store_entry){record->key, (uint32_t)store->used, (uint16_t)words, noted};
+    memcpy(store->pool + store->used, record->word, words * sizeof *store->pool);
+    store->used += words;
+    store->entries++;
+    *slot_of(store, record->key) = (uint32_t)store->entries;
+}
+
+static void recall(const struct cs_store *store, const struct cs_store_entry *entry,
+                   struct cs_store_record *record)
+{
+    record->key = entry->key;
+    record->words = (int)entry->words;
+    memcpy(record->word, store->pool + entry->at, entry->words * sizeof *store->pool);
+}
+
+/* --- from the file ---------------------------------------------------------------------------- */
+
+/* Remembers the whole lines of a text; returns how many bytes they were. */
+static size_t read_lines(struct cs_store *store, const char *text, size_t length)
+{
+    struct cs_store_record record;
+    size_t at = 0;
+    for (const char *end; (end = memchr(text + at, '\n', length - at)) != NULL;
+         at = (size_t)(end - text) + 1)
+        if (cs_store_read_line(text + at, (size_t)(end - text) - at, &record))
+            remember(store, &record, false);
+    return at;
+}
+
+/* Reads what is behind the bytes that were read already. */
+static void read_on(struct cs_store *store, int fd, int64_t size)
+{
+    if (size - store->read > MOST_READ)
+        store->read = size - MOST_READ;
+    size_t length = size > store->read ? (size_t)(size - store->read) : 0, filled = 0;
+    char *text = length > 0 ? malloc(length) : NULL;
+    if (!text)
+        return;
+    while (filled < length) {
+        ssize_t got =
+            pread(fd, text + filled, length - filled, (off_t)(store->read + (int64_t)filled));
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        filled += got > 0 ? (size_t)got : 0;
+    }
+    store->read += (int64_t)read_lines(store, text, filled);
+    free(text);
+}
+
+/* A file that is another one than last time, or shorter, is read anew. */
+static void meet(struct cs_store *store, const struct stat *info)
+{
+    bool same = store->inode == info->st_ino && store->device == info->st_dev;
+    if (!same || info->st_size < store->read) {
+        store->read = 0;
+        store->inode = info->st_ino;
+        store->device = info->st_dev;
+    }
+}
+
+/* One line, once, about why nothing can be kept. */
+static void tell(struct cs_store *store, int error)
+{
+    if (!store->told)
+        cs_log(CS_LOG_INFO, "what was measured is not kept for the next run (errno %d): %s", error,
+               store->path);
+    store->told = true;
+}
+
+static void refresh(struct cs_store *store)
+{
+    struct stat info;
+    int fd = store->path[0] ? open(store->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    if (fd < 0)
+        return;
+    enum cs_store_head head = CS_HEAD_ABSENT;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        meet(store, &info);
+        head = store->read > 0 ? CS_HEAD_GOOD : cs_store_head_of(fd, info.st_size);
+    }
+    if (head == CS_HEAD_GOOD) {
+        if (store->read == 0)
+            store->read = (int64_t)cs_store_head_length();
+        read_on(store, fd, info.st_size);
+    }
+    close(fd);
+    if (head == CS_HEAD_BAD && !cs_store_set_aside(store->path)) {
+        tell(store, errno);
+        store->path[0] = '\0';
+    }
+}
+
+/* --- to the file ------------------------------------------------------------------------------ */
+
+/* The first of the entries whose newest fit into KEPT_BYTES. */
+static size_t first_kept(const struct cs_store *store)
+{
+    struct cs_store_record record;
+    char line[CS_STORE_LINE];
+    size_t bytes = 0, index = store->entries;
+    while (index > 0 && bytes <= KEPT_BYTES) {
+        index--;
+        if (!store->entry[index].noted) {
+            recall(store, &store->entry[index], &record);
+            bytes += cs_store_write_line(&record, line);
+        }
+    }
+    return bytes > KEPT_BYTES ? index + 1 : index;
+}
+
+static bool write_entries(const struct cs_store *store, int fd)
+{
+    struct cs_store_record record;
+    char line[CS_STORE_LINE];
+    for (size_t i = first_kept(store); i < store->entries; i++) {
+        if (store->entry[i].noted)
+            continue;
+        recall(store, &store->entry[i], &record);
+        if (!cs_store_write(fd, line, cs_store_write_line(&record, line)))
+            return false;
+    }
+    return true;
+}
+
+/* Writes the newer half anew. Others append to the file until it is locked, and to the new one
+ * afterwards. */
+static void compact(struct cs_store *store)
+{
+    int lock = cs_store_lock(store->path);
+    struct stat info;
+    if (lock < 0)
+        return;
+    refresh(store);
+    int fd = fstat(lock, &info) == 0 && info.st_size > CS_STORE_BYTES
+                 ? cs_store_begin_new(store->path)
+                 : -1;
+    if (fd >= 0)
+        cs_store_end_new(store->path, fd, write_entries(store, fd));
+    close(lock);
+}
+
+/* --- what is called from outside -------------------------------------------------------------- */
+
+bool cs_store_get(struct cs_store *store, struct cs_store_key key, struct cs_store_record *record)
+{
+    struct hold hold;
+    enter(store, &hold);
+    const struct cs_store_entry *entry = find(store, key);
+    if (!entry) {
+        refresh(store);
+        entry = find(store, key);
+    }
+    if (entry)
+        recall(store, entry, record);
+    leave(store, &hold);
+    return entry != NULL;
+}
+
+void cs_store_each(struct cs_store *store, uint64_t part,
+                   void (*visit)(void *ctx, const struct cs_store_record *record), void *ctx)
+{
+    struct cs_store_record record;
+    struct hold hold;
+    enter(store, &hold);
+    refresh(store);
+    for (size_t i = 0; i < store->entries; i++) {
+        if (store->entry[i].key.part[0] != part)
+            continue;
+        recall(store, &store->entry[i], &record);
+        visit(ctx, &record);
+    }
+    leave(store, &hold);
+}
+
+static void write_record(struct cs_store *store, const struct cs_store_record *record)
+{
+    char line[CS_STORE_LINE];
+    int64_t size = cs_store_append(store->path, line, cs_store_write_line(record, line));
+    if (size < 0)
+        tell(store, errno);
+    if (size > CS_STORE_BYTES)
+        compact(store);
+}
+
+static void add(struct cs_store *store, const struct cs_store_record *record, bool noted)
+{
+    struct hold hold;
+    if (record->words < 1 || record->words > CS_STORE_WORDS)
+        return;
+    enter(store, &hold);
+    refresh(store);
+    if (!find(store, record->key)) {
+        remember(store, record, noted);
+        if (store->path[0] && !noted)
+            write_record(store, record);
+    }
+    leave(store, &hold);
+}
+
+void cs_store_put(struct cs_store *store, const struct cs_store_record *record)
+{
+    add(store, record, false);
+}
+
+void cs_store_note(struct cs_store *store, const struct cs_store_record *record)
+{
+    add(store, record, true);
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# The main job under every policy there is: the same picture, and no error.
+load helper
+
+# same_picture API CONFIG
+same_picture()
+{
+    local program=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f32 --api "$1")
+    [ -r "plain.$1" ] || {
+        plain "${program[@]}" --dump "plain.$1"
+        expect_status 0
+    }
+    CONVSHIM_CONFIG=$2 shimmed "${program[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation shimmed
+    "$APPS/compare" --float32 --rel 1e-5 --abs 1e-5 "plain.$1" shimmed.bin >compare.out 2>&1 || fail "the results differ"
+}
+
+@test "every policy on both APIs, in the program's scratch and in the library's: the same picture" {
+    local file policy api backing policies=0
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+    for file in "$ROOT"/policies/*.c; do
+        policy=$(basename "$file" .c)
+        policies=$((policies + 1))
+        for api in graph legacy; do
+            for backing in client own; do
+                same_picture $api "policy=$policy;workspace=12MiB;min_saving=0;tiles=3;backing=$backing"
+                grep -q "policy $policy," shimmed.err || fail "$policy was not the policy"
+                [ "$policy" != off ] || continue
+                [ "$policy" = measure ] || expect_accounts_agree # what is measured runs, too
+                expect_true "$policy, $api, $backing: rewritten calls" "$(counted rewritten) > 0"
+            done
+        done
+    done
+    expect_true "policies" "$policies >= 4"
+}

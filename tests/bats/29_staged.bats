@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# Tiles that work on packed copies of what a cut leaves in pieces, and tensors that are too large for cuDNN's engines.
+load helper
+
+ALWAYS="$EVERYTHING;staged=always"
+
+# same CONFIG PROGRAM OPTIONS...: the same results to the bit without and with the library, copies and all
+same()
+{
+    local config=$1
+    shift
+    plain "$@" --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$config SIMDEV_RACES=1 shimmed "$@" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+}
+
+random()
+{
+    same "$ALWAYS" "$APPS/conv_random" --count 120 --seed 41 --dtype all --data integers "$@"
+    expect_accounts_agree
+    expect_true "rewritten calls" "$(counted rewritten) >= 20"
+    expect_true "copies" "$(device shimmed copies) > $(device plain copies) + 20"
+}
+
+@test "forward, graph API, staged: equal to the bit" {
+    random --api graph
+}
+
+@test "forward, legacy API, staged: equal to the bit" {
+    random --api legacy
+}
+
+@test "backward-data, staged: equal to the bit" {
+    random --api graph --direction data
+}
+
+@test "backward-filter, staged: equal to the bit" {
+    random --api graph --direction filter
+}
+
+# One spatial tile in each of four kinds of graph; the scratch is the client's, the copies are nodes.
+@test "a staged plan is populated as copies and tiles, updated and run" {
+    SIMDEV_NATIVE_GRAPHS=1 CONVSHIM_CONFIG="policy=fixed;tiles=6;threshold=0;staged=always;backing=client" \
+        SIMDEV_RACES=1 shimmed "$CLIENTS/plans" populate
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+    expect_true "copies" "$(device shimmed copies) > 10"
+}
+
+# traffic CONFIG [options]: eager calls, captures and replays under the race check; the program looks at its results
+traffic()
+{
+    local config=$1
+    shift
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+}
+
+# What a legacy caller of a fused convolution was told does not know its addend: its copy may not fit, then the lifeboat runs.
+@test "staged tiles on lanes, captured and replayed, in orders from seeds" {
+    local lanes
+    for lanes in 1 2; do
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
+        expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
+    done
+}
+
+# 64 channels of 64 x 48 pixels are 196608 elements: tensors of two images are too large for the engines.
+HUGE="record=0 api=graph direction=forward dtype=f16 layout=nchw \
+x=2x64x1x64x48:196608,3072,3072,48,1+0/786432 w=64x64x1x3x3:576,9,9,3,1+0/73728 \
+y=2x64x1x64x48:196608,3072,3072,48,1+0/786432 \
+stride=1x1x1 dilation=1x1x1 pre=0x1x1 post=0x1x1 groups=1 alpha=1 beta=0"
+huge()
+{
+    local config=$1
+    export SIMDEV_PLANNING=rule SIMDEV_MAX_SPAN=$2
+    same "$config" "$APPS/conv_random" --data integers --problem "$HUGE"
+}
+
+@test "huge tensors are left alone unless the user says otherwise" {
+    huge "workspace=1MiB" 100000
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    huge "workspace=1MiB;huge=400000" 100000
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+}
+
+@test "huge tensors run as packed tiles within workspace, with another engine" {
+    huge "workspace=1MiB;huge=100001" 100000
+    expect_equal "rewritten calls" "$(counted rewritten)" 1
+    expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
+    expect_true "tiles" "$(counted extra) >= 3"
+    expect_true "copies" "$(device shimmed copies) > $(device plain copies)"
+    expect_true "workspace told" "$(told) > 100000 && $(told) <= 1048576"
+}
+
+@test "tiles of huge tensors that are large enough still are left alone where they do not fit" {
+    huge "workspace=4KiB;huge=100001" 100000
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+}
+
+@test "staged = never and huge = off change nothing" {
+    same "$EVERYTHING;staged=never" "$APPS/conv_random" --api graph --count 20 --seed 43 --data integers
+    expect_equal "copies" "$(device shimmed copies)" "$(device plain copies)"
+}

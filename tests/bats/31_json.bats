@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# What the library writes for other programs: the summary as JSON, and the trace. Read by a parser that is not ours.
+# shellcheck disable=SC2016 # what python reads
+load helper
+
+DECODER=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f32)
+
+# value EXPRESSION [FILE]: of the summary `s`, as python prints it.
+value()
+{
+    python3 -c 'import json, sys
+s = json.load(open(sys.argv[2]))
+def total(array, *names):
+    return sum(element[name] for element in array for name in names)
+print(eval("(" + sys.argv[1] + ")"))' "$1" "${2:-summary.json}"
+}
+
+# events EXPRESSION FILE: of the list `e` of a trace's events, whose closing bracket is missing.
+events()
+{
+    python3 -c 'import json, sys
+e = json.loads(open(sys.argv[2]).read() + "]")
+calls = [x for x in e if x.get("cat") == "call"]
+tiles = [x for x in e if x.get("cat") == "tile"]
+print(eval("(" + sys.argv[1] + ")"))' "$1" "$2"
+}
+
+# The JSON summary of the last program adds up, and counts what the device saw.
+expect_summary_agrees()
+{
+    expect_equal "calls by outcome" "$(value 's["totals"]["rewritten"] + s["totals"]["lifeboat"] + s["totals"]["failed"] +
+        total(s["totals"]["passed"], "calls")')" "$(value 's["totals"]["calls"]')"
+    expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$(value 's["totals"]["calls"]')"
+    expect_equal "tiles of sites" "$(value 'total(s["sites"], "launches")')" "$(value 's["totals"]["launches"]')"
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" \
+        "$(value 's["totals"]["launches"] + s["totals"]["lifeboat"] + total(s["totals"]["passed"], "calls")')"
+    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $(value 's["totals"]["told_max"]')"
+    expect_true "largest workspace told is of a site" \
+        "$(value 'int(s["totals"]["told_max"] in [site["told"] for site in s["sites"] if site["calls"]])')"
+}
+
+decoder()
+{
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_empty shimmed.err
+    expect_summary_agrees
+    expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
+    expect_equal "calls of the order" "$(value 'len(s["order"])')" 35
+    expect_equal "device" "$(value 's["device"]["name"]')" "$(sed -nE 's/.*"device_name":[[:space:]]*"(.*)",/\1/p' shimmed.json)"
+    expect_equal "program" "$(value 's["process"]["program"]')" vae_decoder
+    expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 0"
+    # Each layer's x is the y of the one before, but where the image grows; small ones too are described.
+    expect_true "chains" "$(value 'sum(s["sites"][b]["problem"]["x"]["dims"][1] == s["sites"][a]["problem"]["y"]["dims"][1]
+        for a, b in zip(s["order"], s["order"][1:]))') > 25"
+}
+
+@test "the summary of a decoder, graph API: totals, sites and device agree" {
+    decoder graph
+}
+
+@test "the summary of a decoder, legacy API: totals, sites and device agree" {
+    decoder legacy
+}
+
+@test "random convolutions of every kind, both APIs: totals, sites and device agree" {
+    local api
+    for api in graph legacy; do
+        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG=$EVERYTHING \
+            shimmed "$APPS/conv_random" --api "$api" --count 60 --seed 35 --dtype all --data integers
+        expect_status 0
+        expect_summary_agrees
+        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
+    done
+}
+
+@test "eight threads: sites and totals agree" {
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json" \
+        shimmed "$APPS/threads" --threads 8 --calls 400 --seed 43 --api both
+    expect_status 0
+    expect_summary_agrees
+    expect_equal "calls traced" "$(events 'len({c["args"]["call"] for c in calls})' trace.json)" 400
+}
+
+@test "the text summary says the same" {
+    CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
+    cp shimmed.err text.err
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
+    expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls text.err)"
+    expect_equal "rewritten" "$(value 's["totals"]["rewritten"]')" "$(counted rewritten text.err)"
+    expect_equal "extra launches" "$(value 's["totals"]["extra_launches"]')" "$(counted extra text.err)"
+}
+
+@test "hostile names: the program's, the file's, the options'" {
+    local name=$'a"},{\n\xff\\'
+    cp "${DECODER[0]}" "$name"
+    CONVSHIM_SUMMARY=json:$'out \\"\xff.%p' CONVSHIM_CONFIG="log_file=a\"b	c" shimmed "./$name" "${DECODER[@]:1}" --api graph
+    expect_status 0
+    local written=(out*)
+    expect_equal "files" "${#written[@]}" 1
+    expect_equal "program" "$(value 's["process"]["program"] == "a\"},{\n\xff\\"' "${written[0]}")" True
+    expect_equal "the name of the file ends in the process id" "${written[0]##*.}" "$(value 's["process"]["pid"]' "${written[0]}")"
+    expect_equal "log_file" "$(value 's["config"]["options"]["log_file"] == "a\"b\tc"' "${written[0]}")" True
+}
+
+@test "a relative path counts from where the program began; ranks are told" {
+    mkdir elsewhere
+    RANK=5 CONVSHIM_SUMMARY=json:elsewhere/s.json shimmed "${DECODER[@]}" --api graph
+    expect_equal "rank" "$(value 's["process"]["rank"]' elsewhere/s.json)" 5
+    SLURM_PROCID=2 CONVSHIM_SUMMARY=json:s.json shimmed "${DECODER[@]}" --api graph
+    expect_equal "rank" "$(value 's["process"]["rank"]' s.json)" 2
+    CONVSHIM_SUMMARY=json:s.json shimmed "${DECODER[@]}" --api graph
+    expect_equal "rank" "$(value 's["process"]["rank"]' s.json)" None
+}
+
+@test "where nothing can be written: one line, the program unharmed, no rest" {
+    CONVSHIM_SUMMARY=json:nowhere/s.json CONVSHIM_CONFIG="trace=nowhere/t.json" shimmed "${DECODER[@]}" --api graph
+    expect_status 0
+    expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the summary: No such file or directory: nowhere/s\.json$'
+    expect_line shimmed.err '^convshim\[[0-9]+\]: cannot write the trace, which ends here: No such file or directory: .*/nowhere/t\.json$'
+    expect_equal "lines" "$(wc -l <shimmed.err)" 2
+    mkdir taken
+    CONVSHIM_SUMMARY=json:taken shimmed "${DECODER[@]}" --api graph
+    expect_status 0
+    expect_line shimmed.err 'cannot write the summary: Is a directory: taken$'
+    ! compgen -G '*.part' || fail "a rest was left"
+}
+
+@test "links and pipes are written to, not replaced or emptied" {
+    local reader
+    ln -s /proc/self/fd/2 link
+    local what
+    for what in summary=json:link "summary=off;trace=link"; do
+        CONVSHIM_CONFIG=$what shimmed sh -c 'echo before >&2; exec "$@"' sh "${DECODER[@]}" --api graph
+        expect_status 0
+        [ -L link ] || fail "the link was replaced"
+        expect_equal "the first line" "$(head -n 1 shimmed.err)" before
+        tail -n +2 shimmed.err >"written.${what:8:1}"
+    done
+    expect_equal "calls" "$(value 's["totals"]["calls"]' written.j)" 35
+    expect_equal "calls" "$(events 'len(calls)' written.o)" 35
+    mkfifo pipe
+    cat pipe >summary.json &
+    reader=$!
+    exec 9>pipe
+    CONVSHIM_SUMMARY=json:pipe shimmed "${DECODER[@]}" --api graph
+    exec 9>&-
+    wait "$reader"
+    [ -p pipe ] || fail "the pipe was replaced"
+    expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
+}
+
+@test "the trace has every call and tile, in time, on as many tracks as there are lanes" {
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB;lanes=2;trace=trace.%p.json" \
+        shimmed "${DECODER[@]}" --api graph
+    expect_status 0
+    expect_summary_agrees
+    local trace
+    trace=$(echo trace.*.json)
+    expect_equal "calls" "$(events 'len(calls)' "$trace")" 35
+    expect_equal "numbers" "$(events '[c["args"]["call"] for c in calls] == list(range(1, 36))' "$trace")" True
+    expect_equal "tiles" "$(events 'len(tiles)' "$trace")" "$(value 's["totals"]["launches"]')"
+    expect_equal "lanes" "$(events 'len({t["tid"] for t in tiles})' "$trace")" "$(value 's["totals"]["lanes"]')"
+    expect_equal "tiles within calls" "$(events 'all(any(c["ts"] <= t["ts"] and t["ts"] + t["dur"] <= c["ts"] + c["dur"] + 0.001
+        for c in calls) for t in tiles)' "$trace")" True
+    expect_equal "sites" "$(events 'sorted({c["args"]["site"] for c in calls})' "$trace")" \
+        "$(value 'sorted({site["id"] for site in s["sites"] if site["calls"]})')"
+    expect_equal "largest scratch" "$(events 'max(x["args"]["told"] for x in e if x["name"] == "scratch")' "$trace")" \
+        "$(value 's["totals"]["told_max"]')"
+}
+
+@test "the trace is bounded, and says so" {
+    CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
+        shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers
+    expect_status 0
+    expect_true "bytes of the trace" "$(stat -c %s trace.json) <= 65536"
+    expect_true "bytes of the trace" "$(stat -c %s trace.json) > 50000"
+    expect_equal "its last event" "$(events 'e[-1]["name"]' trace.json)" "trace_limit reached: what follows is missing"
+}
+
+# The program runs until it is killed; what it has written by then can be read.
+@test "killed in the middle, five times: the trace can be read" {
+    local pid tenths
+    for tenths in 15 17 19 21 23; do
+        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;trace=trace.json;trace_limit=1GiB" \
+            LD_PRELOAD=$PRELOAD "$APPS/soak" --calls 100000000 >shimmed.out 2>shimmed.err &
+        pid=$!
+        sleep "${tenths:0:1}.${tenths:1}"
+        kill -KILL "$pid"
+        wait "$pid" || true
+        expect_true "calls traced" "$(events 'len(calls)' trace.json) > 100"
+    done
+}
+
+@test "more shapes than there is room for: the largest stay, everything adds up" {
+    local calls=${SHAPE_CALLS:-4000}
+    status=0
+    LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=8KiB" \
+        LD_PRELOAD=$PRELOAD "$APPS/soak" --calls "$calls" --repeat 1 >shimmed.out 2>shimmed.err || status=$?
+    expect_status 0
+    expect_equal "calls" "$(value 's["totals"]["calls"]')" "$calls"
+    expect_equal "sites" "$(value 'len(s["sites"])')" 1900
+    expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$calls"
+    expect_true "folded" "$(value 's["folded"]["calls"]') > $calls / 2"
+    expect_equal "the largest has a site" "$(value 'max(site["wanted"] for site in s["sites"]) == s["totals"]["wanted_max"]')" True
+}
+
+@test "sites have the name of the NVTX range around them, with the injection alone" {
+    CONVSHIM_SUMMARY=json:summary.json NVTX_INJECTION64_PATH=$LIBRARY shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.out ' levels 0 1 1$'
+    expect_equal "names" "$(value '[site["name"] for site in s["sites"] if site["calls"]]')" "['decoder \"up\" 3', 'step']"
+    CONVSHIM_SUMMARY=json:summary.json shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_equal "names" "$(value '[site["name"] for site in s["sites"] if site["calls"]]')" "['', '']"
+    CONVSHIM=0 NVTX_INJECTION64_PATH=$LIBRARY shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_line shimmed.out ' levels -2 -2 -2$'
+}

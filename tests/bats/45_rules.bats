@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031,SC2034 # each test is a process of its own; helper.bash uses what is set here
+# Rules: which convolutions they reach, what they change, what is said about them; and policies that talk nonsense.
+load helper
+
+# Sizes do not matter here, and planning by rule of thumb starts faster.
+export SIMDEV_PLANNING=rule
+
+# rules: file.ini from standard input becomes the options.
+rules()
+{
+    cat >file.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
+}
+
+# both_equal PROGRAM...: without and with the library, and the same results to the bit.
+both_equal()
+{
+    plain "$@" --dump plain.bin
+    expect_status 0
+    CONVSHIM_LOG=info shimmed "$@" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_accounts_agree
+    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+}
+
+convolutions()
+{
+    both_equal "$APPS/conv_random" --count 25 --seed 45 --dtype all --data integers "$@"
+}
+
+# followed RULE: the calls that the summary says followed it.
+followed()
+{
+    sed -nE "s/^convshim\[[0-9]+\]: followed rules +(.*, )?([0-9]+) $1(,.*)?$/\2/p" shimmed.err | grep . ||
+        fail "the summary does not tell of rule $1"
+}
+
+# complaints: what was said before the summary, log lines about convolutions aside.
+complaints()
+{
+    sed -n '/^convshim\[[0-9]*\]: convshim [0-9.]*, /q; s/^convshim\[[0-9]*\]: //; / [KMGT]*i*B wanted, /d; p' shimmed.err
+}
+
+@test "without rules no line of them" {
+    convolutions --api both
+    ! grep -q 'rule' shimmed.err || fail "it speaks of rules"
+}
+
+@test "a rule skips what it matches, the rest is rewritten as before" {
+    local dtype
+    export CONVSHIM_CONFIG=$EVERYTHING
+    convolutions --api graph
+    local all seen=0
+    all=$(counted rewritten)
+    expect_true "rewritten calls" "$all > 10"
+    for dtype in f32 f16 bf16; do
+        rules <<<"[rule not-these]
+dtype = $dtype
+skip = yes"
+        convolutions --api graph
+        expect_true "calls that followed the rule" "$(followed not-these) > 0"
+        expect_equal "calls left alone" "$(passed_because 'left alone by a rule')" "$(followed not-these)"
+        expect_true "calls rewritten" "$(counted rewritten) < $all"
+        seen=$((seen + all - $(counted rewritten)))
+        expect_equal "log lines that name the rule" \
+            "$(grep -c "$dtype .*left alone by a rule, rule not-these\$" shimmed.err)" \
+            "$(grep -c ', rule not-these$' shimmed.err)"
+    done
+    expect_equal "calls that one of the rules kept from being rewritten" "$seen" "$all"
+}
+
+@test "a rule sets workspace: of what it matches no more is told" {
+    rules <<<"workspace = 1MiB
+[rule tight]
+direction = fwd
+workspace = 8KiB
+[rule loose]
+direction = dgrad, wgrad
+workspace = 1TiB"
+    convolutions --api graph --direction forward
+    expect_true "calls that followed the rule" "$(followed tight) > 0"
+    expect_equal "calls that followed the other" "$(followed loose)" 0
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "largest told" "$(told) < 1024 * 1024"
+    convolutions --api graph --direction data
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_true "calls that followed the rule" "$(followed loose) > 0"
+}
+
+@test "a rule below the options' threshold is not overlooked by the legacy API" {
+    rules <<<"[rule tight]
+workspace = 8KiB"
+    convolutions --api legacy
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "calls that followed the rule" "$(followed tight) > 0"
+    echo 'program = another' >>file.ini
+    shimmed "$APPS/conv_random" --count 25 --seed 45 --dtype all --data integers --api legacy
+    expect_status 0
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+}
+
+@test "a rule names policy, tiles and lanes" {
+    rules <<<"[rule three]
+policy = fixed
+tiles = 3
+lanes = 3
+threshold = 0
+[rule never]
+skip = yes"
+    convolutions --api graph
+    expect_true "rewritten calls" "$(counted rewritten) > 10"
+    expect_true "log lines of three tiles on three lanes" "$(grep -cE ' x 3 on 3, rule three$' shimmed.err) > 0"
+    expect_equal "calls that followed the second rule" "$(followed never)" 0
+}
+
+@test "a rule for another program is none" {
+    export CONVSHIM_CONFIG=$EVERYTHING
+    rules <<<"[rule elsewhere]
+program = vae*
+skip = yes
+[rule here]
+program = conv_r*m
+skip = yes"
+    convolutions --api graph
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_true "calls that followed the rule" "$(followed here) > 0"
+    ! grep -q elsewhere shimmed.err || fail "the summary tells of a rule for another program"
+}
+
+@test "the first rule that matches is the only one; the environment's come before the file's" {
+    rules <<<"[rule first]
+skip = yes
+[rule second]
+policy = fixed"
+    export CONVSHIM_CONFIG=$EVERYTHING
+    convolutions --api graph
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "calls that followed the second rule" "$(followed second)" 0
+    CONVSHIM_CONFIG="$EVERYTHING;rule.own.dtype=f32,f16,bf16;rule.own.skip=no" convolutions --api graph
+    expect_true "rewritten calls" "$(counted rewritten) > 10"
+    expect_equal "calls that followed the file's rule" "$(followed first)" 0
+}
+
+@test "bad rules: one line each with file, line and rule, and none of them applies" {
+    export CONVSHIM_CONFIG=$EVERYTHING
+    rules <<<"[rule typo]
+skip = yes
+layuot = nchw
+
+[rule value]
+layout = nchv
+skip = yes
+[rule twice]
+tiles = 2
+[rule twice]
+skip = yes
+[rule empty]
+dtype = f32
+[rule words]
+skip = yes
+dtype f32
+[rule]
+skip = yes"
+    convolutions --api graph
+    complaints >complaints.out
+    local file=$CONVSHIM_CONFIGFILE line
+    for line in "3: rule typo: layuot: no such key, the rule is dropped; allowed: direction, dtype, layout, *" \
+        '6: rule value: layout: "nchv" is not allowed, the rule is dropped; allowed: nchw, nhwc, strided' \
+        "10: rule twice: there is one at 8, this one is ignored; allowed: another name" \
+        '16: "dtype f32" is not an option, the rule is dropped; allowed: NAME = VALUE' \
+        '17: rule "": no name for a rule, ignored; allowed: letters, digits, - and _, 23 at most' \
+        "12: rule empty: it sets nothing, the rule is dropped; allowed: one of policy, workspace, *"; do
+        read -r said || fail "missing: $line"
+        # shellcheck disable=SC2053 # a pattern
+        [[ $said == "$file:"$line ]] || fail "it said: $said"
+    done <complaints.out
+    expect_equal "complaints" "$(wc -l <complaints.out)" 6
+    expect_true "rewritten calls" "$(counted rewritten) > 10"
+    expect_true "calls that followed the rule left" "$(followed twice) > 10"
+}
+
+@test "the example in the default ini is a rule" {
+    sed -n '/^# Rules:/,$ s/^;//p' "$ROOT/conf/convshim.ini" >file.ini
+    grep -q '^\[rule ' file.ini || fail "there is no example"
+    sed -i 's/^program = .*/program = conv*/' file.ini
+    export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
+    convolutions --api graph
+    expect_equal "complaints" "$(complaints)" ""
+    expect_equal "calls that followed it" "$(followed large)" 0
+}
+
+# nonsense POLICY CONFIG: the library with the policies of tests/policies.
+nonsense()
+{
+    LIBRARY=$BUILD/policies/libconvshim.so PRELOAD=${SAN_RT:+$SAN_RT:}$BUILD/policies/libconvshim.so
+    [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
+    CONVSHIM_CONFIG="policy=$1;$2" both_equal "$APPS/conv_random" --count 12 --seed 46 --dtype all --data integers \
+        --api both
+    expect_line shimmed.err "policy $1, CONVSHIM_CONFIG\$"
+}
+
+@test "policies that want nothing: every call as it was" {
+    local policy
+    for policy in nan veto infinite; do
+        nonsense $policy "workspace=16KiB"
+        expect_equal "rewritten calls under $policy" "$(counted rewritten)" 0
+    done
+}
+
+@test "policies without sense: right results" {
+    local policy
+    for policy in minus below beyond fickle; do
+        nonsense $policy "workspace=16KiB;threshold=0"
+        expect_true "rewritten calls under $policy" "$(counted rewritten) > 0"
+    done
+}
+
+@test "a slow policy: right results" {
+    SECONDS=0
+    nonsense slow "workspace=16KiB"
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "seconds" "$SECONDS < 60"
+}
+
+@test "the example policy of tests/policies" {
+    nonsense example "workspace=16KiB"
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+}

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# convshim predict: one convolution, and how the command says no.
+load helper
+load predict
+
+@test "the commands: help, version, a wrong name" {
+    "$COMMAND" --help | grep -q '^  predict '
+    "$COMMAND" --version | grep -qE '^convshim [0-9]+\.[0-9]+\.[0-9]+$'
+    "$COMMAND" help predict | diff - <("$COMMAND" predict --help)
+    status=0
+    "$COMMAND" predct 2>command.err || status=$?
+    expect_status 2
+    expect_line command.err "did you mean 'predict'"
+}
+
+@test "every option is in the help" {
+    "$COMMAND" predict --help >help.out
+    while read -r name; do
+        expect_line help.out "^  --$name( |\$)"
+    done < <(sed -nE 's/^CS_CLI_OPTION\([A-Z_]+, "([a-z-]+)".*/\1/p' "$ROOT/src/cli/predict_options.def")
+    expect_true "options" "$(grep -c '^  --' help.out) > 20"
+}
+
+@test "the spike of a channels-first convolution, and what is left of it" {
+    expect_predicted 0 "${SPIKE[@]}" --format csv
+    expect_equal header "$(head -n 1 predict.out)" "$HEADER"
+    expect_equal "input" "$(column input_bytes)" $((512 * 512 * 512 * 2))
+    expect_equal "filter" "$(column filter_bytes)" $((512 * 512 * 9 * 2))
+    expect_equal "output" "$(column output_bytes)" $((512 * 512 * 512 * 2))
+    tensors=$((2 * 512 * 512 * 512 * 2 + 512 * 512 * 9 * 2))
+    expect_equal "peak" "$(column peak_bytes)" $((tensors + $(column workspace_bytes)))
+    expect_equal "peak with convshim" "$(column tiled_peak_bytes)" $((tensors + $(column tiled_workspace_bytes)))
+    expect_true "workspace as large as the tensors" "$(column workspace_bytes) >= $tensors"
+    expect_true "workspace with convshim <= limit" "$(column tiled_workspace_bytes) <= 64 << 20"
+    expect_true "tiles" "$(column tiles) > 1"
+    expect_equal "axis" "$(column tiled_axis)" H
+}
+
+@test "channels last there is no spike, and that is what the explanation says" {
+    expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
+    expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
+    expect_equal "reason" "$(column reason)" "workspace within the limit"
+    expect_predicted 0 "${SPIKE[@]}"
+    expect_line predict.out 'as much as a copy of input, filter and output'
+    expect_line predict.out 'for the conversion to channels-last \(without: [0-9]+ B\)'
+    expect_line predict.out 'Foretold time of the tiles: 1\.[0-9]+ times'
+}
+
+@test "channels that are no multiple of eight are padded, and that is what the explanation says" {
+    expect_predicted 0 --input 1x100x1024x1024 --filter 100x100x3x3 --pad 1 --layout nhwc
+    expect_line predict.out 'channels padded to a multiple of 8\.$'
+    expect_line predict.out 'for padding channels to a multiple of 8 \(without: [0-9]+ B\)'
+    expect_predicted 0 --input 1x104x1024x1024 --filter 104x104x3x3 --pad 1 --layout nhwc --format csv
+    expect_true "workspace of 104 channels" "$(column workspace_bytes) < 1 << 20"
+}
+
+@test "a sum that is split over parts is told as such" {
+    expect_predicted 0 --input 16x256x128x128 --filter 256x256x3x3 --pad 1 --dir wgrad --device a100
+    expect_line predict.out 'for [0-9]+ partial results in f32 of 2\.[23] MiB each'
+}
+
+@test "every engine with its workspace; the first with a plan is the one predicted" {
+    expect_predicted 0 "${SPIKE[@]}" --format csv
+    engine=$(column engine) workspace=$(column workspace_bytes)
+    expect_predicted 0 "${SPIKE[@]}" --engines --format csv
+    expect_true "engines" "$(wc -l <predict.out) > 4"
+    expect_equal "first engine" "$(column engine | head -n 1)" "$engine"
+    expect_equal "its workspace" "$(column workspace_bytes | head -n 1)" "$workspace"
+    expect_equal "modes" "$(column mode | sort -u | xargs)" "a fallback"
+    expect_predicted 0 "${SPIKE[@]}" --engines --mode fallback --format csv
+    expect_equal "modes" "$(column mode | sort -u)" fallback
+    expect_true "an engine without workspace" "$(column workspace_bytes | grep -cx 0) > 0"
+}
+
+@test "one, two and three spatial dimensions, dilation, groups and stride" {
+    expect_predicted 0 --input 1x64x4096 --filter 64x64x9 --pad 4 --format csv
+    expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
+    expect_predicted 0 --input 2x64x32x32x32 --filter 32x64x3x3x3 --pad 0x1x1 --stride 1x2x2 --dtype f32 --format csv
+    expect_equal "3-D output" "$(column output_bytes)" $((2 * 32 * 30 * 16 * 16 * 4))
+    expect_predicted 0 --input 1x64x33x33 --filter 128x32x3x3 --dilation 2 --groups 2 --format csv
+    expect_equal "dilated output" "$(column output_bytes)" $((128 * 29 * 29 * 2))
+}
+
+@test "what the options of the library mean there they mean here" {
+    expect_predicted 0 "${SPIKE[@]}" --policy off --format csv
+    expect_equal "reason" "$(column reason)" "policy only reports"
+    expect_equal "workspace" "$(column tiled_workspace_bytes)" "$(column workspace_bytes)"
+    expect_predicted 0 "${SPIKE[@]}" --policy fixed --tiles 8 --format csv
+    expect_equal "tiles" "$(column tiles)" 8
+    expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
+    expect_equal "reason" "$(column reason)" "workspace within the limit"
+    expect_empty predict.err
+    for policy in budget measure; do
+        [ ! -e "$ROOT/policies/$policy.c" ] || { predict "${SPIKE[@]}" --policy "$policy" && expect_line predict.err "policy $policy"; }
+    done
+    for policy in "$ROOT"/policies/*.c; do
+        expect_predicted 0 "${SPIKE[@]}" --policy "$(basename "$policy" .c)" --format csv
+    done
+}
+
+@test "an engine that the card has not: said, status 1" {
+    expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
+    expect_line predict.out 'cuDNN has no engine for it on this card'
+}
+
+@test "where the mode offers nothing, the fallbacks count, as in frameworks" {
+    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
+        --engines --format csv
+    expect_equal "modes" "$(column mode | sort -u)" fallback
+    engine=$(column engine | head -n 1)
+    expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200
+    expect_line predict.out "engine $engine \(mode fallback"
+}
+
+@test "wrong shapes: one line that says why, status 2" {
+    refused "nothing to predict"
+    refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
+    refused "'1x3': not 3 to 5 numbers" --input 1x3 --filter 4x3
+    refused "not 3 to 5 numbers" --input 1x2x3x4x5x6 --filter 1x2x3x4x5x6
+    refused "not 3 to 5 numbers" --input 99999999999999999999x3x8x8 --filter 4x3x3x3
+    refused "as many numbers as --input" --input 1x3x8x8 --filter 4x3x3
+    refused "input's extents must be at least 1" --input 1x0x8x8 --filter 4x3x3x3
+    refused "input's extents must be at least 1" --input -1x3x8x8 --filter 4x3x3x3
+    refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x0x3x3
+    refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x3x3x0
+    refused "filter takes 4 channels in each of 1 groups, the input has 3" --input 1x3x8x8 --filter 4x4x3x3
+    refused "cannot be split into 2 groups" --input 1x4x8x8 --filter 5x2x3x3 --groups 2
+    refused "at least 1 group" --input 1x4x8x8 --filter 4x4x3x3 --groups 0
+    refused "window of 11 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x11x11
+    refused "window of 9 is larger than the padded input of 8" --input 1x3x8x8 --filter 4x3x3x3 --dilation 4
+    refused "paddings must not be negative" --input 1x3x8x8 --filter 4x3x3x3 --pad -1
+    refused "strides and dilations must be at least 1" --input 1x3x8x8 --filter 4x3x3x3 --stride 0
+    refused "one number or one a spatial dimension" --input 1x3x8x8 --filter 4x3x3x3 --pad 1x1x1
+    refused "beyond 64 bits" --input 1x3x8x8 --filter 4x3x3x3 --pad 9223372036854775807
+    refused "beyond 64 bits" --input 4294967296x4294967296x1x1 --filter 1x4294967296x1x1
+}
+
+@test "wrong options: one line that says why, status 2" {
+    one=(--input 1x3x8x8 --filter 4x3x3x3)
+    refused "did you mean '--device'" "${one[@]}" --devise h200
+    refused "option '--device' needs a value" "${one[@]}" --device
+    refused "option '--engines' takes no value" "${one[@]}" --engines=yes
+    refused "unknown device 'h2000'; did you mean 'h200'" "${one[@]}" --device h2000
+    refused "No such file" "${one[@]}" --device ./none.json
+    refused "unknown policy 'fitt'; did you mean 'fit'" "${one[@]}" --policy fitt
+    refused "'12': not 1KiB to 1TiB" "${one[@]}" --workspace 12
+    refused "not f32, f16 or bf16" "${one[@]}" --dtype f64
+    refused "not nchw or nhwc" "${one[@]}" --layout chwn
+    refused "not fwd, dgrad or wgrad" "${one[@]}" --dir sideways
+    refused "not a, b or fallback" "${one[@]}" --mode c
+    refused "not a size" "${one[@]}" --fits much
+    refused "not an option: 'more'" "${one[@]}" more
+    refused "only one of --input" "${one[@]}" --csv "$LAYERS"
+    refused "goes with --input" --csv "$LAYERS" --engines
+    refused "go with --input" --csv "$LAYERS" --pad 1
+    refused "no cuDNN that can be used at --cudnn" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
+    echo '{"deviceName": "half a card"}' >half.json
+    refused "no device profile" "${one[@]}" --device half.json
+}
+
+@test "the list of devices has every profile with its source" {
+    predict_as predict --device list --format csv
+    expect_status 0
+    expect_equal "devices" "$(($(wc -l <predict.out) - 1))" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
+    for name in t4 a100 rtx3060 rtx4090 h200 b200 rtx5090; do
+        expect_line predict.out "^$name,.+,[0-9]+\.[0-9],[0-9]+,.+"
+    done
+    mkdir none
+    predict_as predict --device list --devices none
+    expect_equal "lines" "$(wc -l <predict.out)" 1
+}
+
+@test "a profile of one's own" {
+    cp "$ROOT/conf/devices/rtx4090.json" mine.json
+    expect_predicted 0 "${SPIKE[@]}" --device mine.json --format csv
+    sed 's/,mine,/,rtx4090,/' predict.out >mine.csv
+    expect_predicted 0 "${SPIKE[@]}" --device rtx4090 --format csv
+    diff mine.csv predict.out
+}
+
+@test "a profile that cuDNN does not take" {
+    echo '{"deviceName": "a card", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
+    expect_predicted 2 "${SPIKE[@]}" --device mine.json
+    expect_line predict.err 'cuDNN does not take the profile'
+    expect_empty predict.out
+}
+
+@test "a cuDNN that is too old, and a library that is none" {
+    local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
+        int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
+        int cudnnBackendGetAttribute(void){return 1;} unsigned long cudnnGetVersion(void)"
+    echo "$calls{return 8905;}" | gcc -shared -fPIC -x c - -o old.so
+    refused 'old.so: version 8905, but cuDNN 9.8 or a later 9' "${SPIKE[@]}" --cudnn "$PWD/old.so"
+    echo "$calls{return 91900;}" | gcc -shared -fPIC -x c - -o dull.so
+    refused 'cuDNN does not take the profile' "${SPIKE[@]}" --cudnn "$PWD/dull.so"
+    echo "int other;" | gcc -shared -fPIC -x c - -o other.so
+    refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
+}
+
+@test "without any cuDNN: how to get one, and an estimate that says that it is one" {
+    hide_cudnn
+    predict_as predict "${SPIKE[@]}"
+    expect_status 0
+    expect_line predict.err 'no cuDNN found'
+    expect_line predict.err 'pip install nvidia-cudnn'
+    expect_line predict.err 'ESTIMATE by a rule of thumb'
+    expect_line predict.out 'ESTIMATE by a rule of thumb'
+    predict_as predict "${SPIKE[@]}" --format csv
+    expect_equal "engine" "$(column engine)" estimate
+    expect_true "half a GiB" "$(column workspace_bytes) >= 512 << 20"
+    predict_as predict "${SPIKE[@]}" --format json
+    expect_line predict.out '"estimate":[[:space:]]*true'
+    predict_as predict "${SPIKE[@]}" --engines
+    expect_status 1
+    expect_empty predict.out
+}
+
+@test "cuDNN as a Python package" {
+    need_cudnn
+    hide_cudnn
+    mkdir -p site/nvidia/cudnn
+    ln -s "$CUDNN" site/nvidia/cudnn/lib
+    touch site/nvidia/cudnn/__init__.py
+    PATH=${PATH#*:} PYTHONPATH=$PWD/site predict_as predict "${SPIKE[@]}" --format csv
+    expect_status 0
+    expect_empty predict.err
+    expect_true "engine" "$(column engine) >= 0"
+}
+
+@test "convshim preloaded into the command itself changes nothing" {
+    expect_predicted 0 "${SPIKE[@]}" --format csv
+    LD_PRELOAD=$PRELOAD "$COMMAND" predict --cudnn "$CUDNN" "${SPIKE[@]}" --format csv >preloaded.out 2>preloaded.err
+    diff predict.out preloaded.out
+    expect_empty preloaded.err
+}
+
+@test "what cannot be written is not answered" {
+    [ -w /dev/full ] || cannot_run "no /dev/full"
+    status=0
+    "$COMMAND" predict --device list >/dev/full 2>full.err || status=$?
+    expect_status 1
+    expect_line full.err 'cannot be written'
+}

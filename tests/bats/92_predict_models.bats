@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# convshim predict: the layers of models, compared byte by byte with plans that are built directly, and with what the
+# library itself tells.
+load helper
+load predict
+
+readonly CARDS=(t4 a100 rtx3060 rtx4090 h200 b200 rtx5090)
+
+# planned NAME CARD OPTION...: plan_layers on a card, without (plain) or with (shimmed) the library, as NAME.csv:
+# model/layer, engine (empty: none), workspace.
+planned()
+{
+    local name=$1 card=$2
+    shift 2
+    SIMDEV_PROFILE=$ROOT/conf/devices/$card.json "$name" "$APPS/plan_layers" --csv "$LAYERS" "$@"
+    expect_status 0
+    planned_by_cudnn "$name" || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+    awk -F, 'NR > 1 { print $1 "/" $2 "," ($6 == "ok" ? $5 "," $7 : ",") }' "$name.out" >"$name.csv"
+}
+
+# predicted CARD COLUMN OPTION...: the same of predict, of one of its columns.
+predicted()
+{
+    local card=$1 at=$2
+    shift 2
+    expect_predicted 0 --csv "$LAYERS" --device "$card" --format csv "$@"
+    awk -F, -v name="$at" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+        { print $1 "/" $2 "," $5 "," $at }' predict.out >predict.csv
+}
+
+same_bytes()
+{
+    expect_equal "layers" "$(wc -l <"$1.csv")" "$(grep -cv '^model,' "$LAYERS")"
+    diff "$1.csv" predict.csv >difference.out || fail "bytes differ"
+}
+
+@test "every layer on seven cards: engine and workspace are cuDNN's own, to the byte" {
+    for card in "${CARDS[@]}"; do
+        planned plain "$card"
+        predicted "$card" workspace_bytes
+        same_bytes plain
+    done
+}
+
+@test "gradients and channels-last, too" {
+    planned plain a100 --direction data
+    predicted a100 workspace_bytes --dir dgrad
+    same_bytes plain
+    planned plain h200 --direction filter
+    predicted h200 workspace_bytes --dir wgrad
+    same_bytes plain
+    planned plain h200 --layout nhwc
+    predicted h200 workspace_bytes --layout nhwc
+    same_bytes plain
+}
+
+@test "with convshim: the bytes that the library tells a program" {
+    planned shimmed h200
+    predicted h200 tiled_workspace_bytes
+    same_bytes shimmed
+    expect_true "layers with less" "$(awk -F, 'NR > 1 && $13 < $9' predict.out | wc -l) > 20"
+}
+
+@test "with convshim: the same on other cards, of gradients and with other options" {
+    CONVSHIM_CONFIG="workspace=8MiB" planned shimmed rtx4090
+    predicted rtx4090 tiled_workspace_bytes --workspace 8MiB
+    same_bytes shimmed
+    CONVSHIM_CONFIG="policy=fixed;tiles=3;lanes=2" planned shimmed a100 --direction filter
+    predicted a100 tiled_workspace_bytes --dir wgrad --policy fixed --tiles 3 --lanes 2
+    same_bytes shimmed
+    CONVSHIM_CONFIG="policy=fast;min_saving=4MiB" planned shimmed h200
+    predicted h200 tiled_workspace_bytes --policy fast --min-saving 4MiB
+    same_bytes shimmed
+    CONVSHIM_CONFIG="threshold=16MiB" planned shimmed t4 --direction data
+    predicted t4 tiled_workspace_bytes --dir dgrad --threshold 16MiB
+    same_bytes shimmed
+}
+
+@test "the same lines every time, with any number of threads" {
+    expect_predicted 0 --csv "$LAYERS" --format csv --threads 1
+    mv predict.out first.out
+    for threads in 2 3 8 8 8; do
+        expect_predicted 0 --csv "$LAYERS" --format csv --threads "$threads"
+        cmp first.out predict.out
+    done
+}
+
+# many COUNT: as many convolutions, no two alike.
+many()
+{
+    head -n 1 "$LAYERS"
+    awk -v count="$1" 'BEGIN { for (i = 0; i < count; i++)
+        printf "many,layer%d,%s,%d,%d,1,%d,%d,%d,1,%d,%d,1,1,1,0,1,1,1,%s\n", i, i % 3 ? "fwd" : i % 2 ? "dgrad" : "wgrad",
+            1 + i % 4, 64 * (1 + i % 5), 40 + i, 32 + i % 97, 64 * (1 + i % 3), 3, 3, i % 2 ? "f16" : "f32" }'
+}
+
+@test "a thousand layers in ten seconds" {
+    need_cudnn
+    many 1000 >many.csv
+    expect_equal "layers that differ" "$(cut -d, -f3- many.csv | sort -u | wc -l)" 1001
+    SECONDS=0
+    expect_predicted 0 --csv many.csv --format csv
+    expect_equal "rows" "$(wc -l <predict.out)" 1001
+    [ -n "$SAN_RT" ] || expect_true "seconds" "$SECONDS < 10"
+}
+
+@test "models: largest peaks, floor and ratio agree with the rows" {
+    expect_predicted 0 --csv "$LAYERS" --format csv
+    mv predict.out rows.csv
+    expect_predicted 0 --csv "$LAYERS" --format json
+    python3 - <<'END'
+import csv, json
+rows = list(csv.DictReader(open("rows.csv")))
+answer = json.load(open("predict.out"))
+assert answer["device"] == "h200" and answer["estimate"] is False, answer["device"]
+assert len(answer["layers"]) == len(rows)
+for row, layer in zip(rows, answer["layers"]):
+    told = {k: str(v) for k, v in layer.items() if v != "" and k in row}
+    assert told == {k: v for k, v in row.items() if v != ""}, (row, layer)
+    tiled = int(row["tiles"]) > 1
+    assert ("time_ratio" in layer) == tiled and (layer["halo_bytes"] > 0) <= tiled, layer
+    assert not tiled or 0.5 < layer["time_ratio"] < 50, layer
+models = {}
+for row in rows:
+    models.setdefault(row["model"], []).append(row)
+assert [m["model"] for m in answer["models"]] == list(models)
+for model in answer["models"]:
+    mine = models[model["model"]]
+    peak = max(int(r["peak_bytes"]) for r in mine)
+    tiled = max(int(r["tiled_peak_bytes"]) for r in mine)
+    floor = max(sum(int(r[k]) for k in ("input_bytes", "filter_bytes", "output_bytes")) for r in mine)
+    assert (model["peak_bytes"], model["tiled_peak_bytes"], model["floor_bytes"]) == (peak, tiled, floor), model
+    assert abs(model["ratio"] - peak / tiled) < 0.006 and model["layers"] == len(mine), model
+    assert floor <= tiled <= peak
+assert max(m["ratio"] for m in answer["models"]) > 1.5
+END
+}
+
+@test "for people: a line a layer, a line a model" {
+    expect_predicted 0 --csv "$LAYERS"
+    expect_line predict.out '^sdxl-vae-1024 +35 '
+    expect_line predict.out '^nnunet-128 +22 '
+    expect_true "lines" "$(wc -l <predict.out) > 232"
+    ! grep -q ' $' predict.out || fail "blanks at the end of a line"
+}
+
+@test "a list as JSON says the same as CSV; a direction and a type may be set for all" {
+    python3 - "$LAYERS" >layers.json <<'END'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+words = ("model", "layer", "dir", "dtype")
+print(json.dumps([{k: v if k in words else int(v) for k, v in r.items()} | {"seen": [1]} for r in rows]))
+END
+    expect_predicted 0 --csv "$LAYERS" --format csv
+    mv predict.out csv.out
+    expect_predicted 0 --trace layers.json --format csv
+    diff csv.out predict.out
+    expect_predicted 0 --csv "$LAYERS" --format csv --dir dgrad --dtype f32
+    expect_equal "directions" "$(column dir | sort -u)" dgrad
+    sed -E 's/,fwd,/,dgrad,/; s/,b?f16\r?$/,f32/' "$LAYERS" >all.csv
+    mv predict.out set.out
+    expect_predicted 0 --csv all.csv --format csv
+    diff set.out predict.out
+}
+
+@test "does it fit? The workspace named makes it fit, a larger one does not" {
+    expect_predicted 1 --csv "$LAYERS" --fits 1GiB --format csv
+    expect_equal "header" "$(head -n 1 predict.out)" "$HEADER,fits"
+    expect_true "layers that do not fit" "$(column fits | grep -cx no) > 0"
+    grep -v '^sdxl-vae-1024,' "$LAYERS" >smaller.csv
+    budget=1090
+    predict --csv smaller.csv --fits ${budget}MiB --format json
+    workspace=$(sed -nE 's/.*"workspace_bytes":[[:space:]]*([0-9]+).*/\1/p' predict.out | tail -n 1)
+    expect_true "a workspace" "$workspace > 1024"
+    expect_predicted 0 --csv smaller.csv --fits ${budget}MiB --workspace "$workspace" --format csv
+    expect_equal "layers that do not fit" "$(column fits | grep -cx no)" 0
+    expect_true "layers that fit with convshim alone" "$(column fits | grep -cx 'with convshim') > 0"
+    expect_predicted 1 --csv smaller.csv --fits ${budget}MiB --workspace $((workspace * 2)) --policy fixed --tiles 2
+    expect_predicted 0 --csv smaller.csv --fits 100GiB
+    expect_line predict.out 'Everything fits as it is'
+    expect_predicted 1 --csv "$LAYERS" --fits 1MiB
+    expect_line predict.out 'No workspace makes everything fit'
+}
+
+@test "the picture is XML, has every layer, and colours for light and dark" {
+    expect_predicted 0 --csv "$LAYERS" --format csv --svg layers.svg
+    python3 - <<'END'
+import re
+import xml.etree.ElementTree as tree
+root = tree.parse("layers.svg").getroot()
+space = "{http://www.w3.org/2000/svg}"
+titles = [t.text for g in root.iter(space + "g") for t in g.findall(space + "title")]
+assert len(titles) == 232, len(titles)
+assert all("peak" in t and "floor" in t for t in titles)
+width, height = float(root.get("width")), float(root.get("height"))
+for bar in root.iter(space + "rect"):
+    x, y = float(bar.get("x", 0)), float(bar.get("y", 0))
+    assert x >= 0 and x + float(bar.get("width")) <= width and y + float(bar.get("height")) <= height, bar.attrib
+for text in root.iter(space + "text"):
+    assert 0 < float(text.get("y")) < height
+labels = [t.text for t in root.iter(space + "text") if re.fullmatch(r"[0-9.]+ [KMG]?i?B", t.text or "")]
+assert any("MiB" in label for label in labels), labels
+style = root.find(space + "style").text
+assert "prefers-color-scheme:dark" in style
+for name in ("floor", "after", "before", "text", "grid"):
+    assert len(re.findall(r"\." + name + r"\{", style)) == 2, name
+END
+}
+
+@test "names of layers that XML, CSV and JSON take for their own" {
+    printf '%s\n' 'model,layer,n,c,h,w,k,kh,kw,dtype' '"a,""b""",<x>&y,1,8,9,9,8,3,3,f16' >odd.csv
+    expect_predicted 0 --csv odd.csv --format csv --svg odd.svg
+    python3 -c 'import csv; r = list(csv.DictReader(open("predict.out"))); assert (r[0]["model"], r[0]["layer"]) == ("a,\"b\"", "<x>&y"), r'
+    python3 -c 'import xml.etree.ElementTree as t; assert any("<x>&y" in (e.text or "") for e in t.parse("odd.svg").iter())'
+    expect_predicted 0 --csv odd.csv --format json
+    python3 -c 'import json; r = json.load(open("predict.out")); assert r["layers"][0]["model"] == "a,\"b\"", r'
+}
+
+# wrong PATTERN LINE...: a list that is refused for its last line.
+wrong()
+{
+    local pattern=$1
+    shift
+    printf '%s\n' "$@" >wrong.csv
+    refused "$pattern" --csv wrong.csv
+}
+
+@test "wrong lists: file, line and what is wrong, status 2" {
+    local head good='m,a,1,8,1,9,9,8,1,3,3,1,f16'
+    head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype
+    refused 'none.csv: No such file' --csv none.csv
+    refused "\.: Is a directory" --csv .
+    wrong 'wrong.csv: no layer in it' "$head"
+    wrong 'wrong.csv:3: 12 columns, the header has 13' "$head" "$good" 'm,a,1,8,1,9,9,8,1,3,3,1'
+    wrong "wrong.csv:2: h is '9a', not a whole number" "$head" 'm,a,1,8,1,9a,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:2: c is missing" "$head" 'm,a,1,,1,9,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:2: dtype is 'f64'" "$head" 'm,a,1,8,1,9,9,8,1,3,3,1,f64'
+    wrong "wrong.csv:3: the input's extents must be at least 1" "$head" "$good" 'm,a,1,0,1,9,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:5: along H the window of 99" "$head" "$good" '' '# a remark' 'm,a,1,8,1,9,9,8,1,99,3,1,f16'
+    wrong 'wrong.csv:2: .*beyond 64 bits' "$head" 'm,a,9223372036854775807,8,1,9,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:2: n is '99999999999999999999'" "$head" 'm,a,99999999999999999999,8,1,9,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:1: unknown column 'dtpe'; did you mean 'dtype'" "${head/dtype/dtpe}" "$good"
+    wrong "wrong.csv:1: no column 'kw'" "model,layer,n,c,w,k,dtype" 'm,a,1,8,9,8,f16'
+    wrong "wrong.csv:1: column 'n' is there twice" "$head,n" "$good,1"
+    wrong 'wrong.csv:2: .*quote left open' "$head" '"m,a,1,8,1,9,9,8,1,3,3,1,f16'
+    printf '%s\nm,a\0b,1,8,1,9,9,8,1,3,3,1,f16\n' "$head" >wrong.csv
+    refused 'wrong.csv:2: a NUL character' --csv wrong.csv
+}
+
+@test "every wrong line is named, but not a thousand of them" {
+    { echo model,layer,n,c,w,k,kw,dtype && yes 'm,a,1,8,9,8,0,f16' | head -n 1000; } >wrong.csv
+    predict_as predict --csv wrong.csv
+    expect_status 2
+    expect_true "lines" "$(wc -l <predict.err) == 11"
+    expect_line predict.err 'wrong.csv:11: '
+}
+
+@test "wrong JSON: the element and what is wrong, status 2" {
+    printf '[{"layer": "a",\n "n": }]' >wrong.json
+    refused 'wrong.json: not JSON from line 2 on' --trace wrong.json
+    echo '{"rows": []}' >wrong.json
+    refused 'wrong.json: neither an array' --trace wrong.json
+    echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
+    refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
+    echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}, 3]' >wrong.json
+    refused 'wrong.json: element 2: not an object' --trace wrong.json
+    echo '[]' >wrong.json
+    refused 'wrong.json: no layer in it' --trace wrong.json
+}
+
+@test "progress is for terminals alone, and wiped off at the end" {
+    need_cudnn
+    command -v script >/dev/null || cannot_run "no script(1) to make a terminal"
+    SHELL=/bin/sh LD_PRELOAD='' script -qec "'$COMMAND' predict --cudnn '$CUDNN' --csv '$LAYERS' --format csv >/dev/null" \
+        /dev/null >terminal.out </dev/null
+    grep -q '16 of [0-9]* convolutions' terminal.out
+    [ "$(tail -c 4 terminal.out)" = $'\r\033[K' ] || fail "the last thing on the terminal is not a wiped line"
+    expect_predicted 0 --csv "$LAYERS" --format csv
+    expect_empty predict.err
+}

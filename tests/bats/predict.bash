@@ -1,0 +1,69 @@
+# What the tests of `convshim predict` share.
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # variables that the tests use
+
+readonly COMMAND=$BUILD/convshim
+readonly LAYERS=$ROOT/tests/data/conv_layers.csv
+readonly HEADER=model,layer,dir,device,engine,input_bytes,filter_bytes,output_bytes,workspace_bytes,peak_bytes,tiled_axis,tiles,tiled_workspace_bytes,tiled_peak_bytes,reason
+
+# The convolution of cudnn-facts.md whose workspace is as large as its tensors.
+readonly SPIKE=(--input 1x512x512x512 --filter 512x512x3x3 --pad 1)
+
+CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
+
+need_cudnn()
+{
+    [ -r "$CUDNN/libcudnn.so.9" ] || cannot_run "no real cuDNN in CUDNN_LIB of build/config.mk"
+}
+
+# predict_as NAME OPTION...: leaves $status, NAME.out and NAME.err.
+predict_as()
+{
+    local name=$1
+    shift
+    status=0
+    LD_PRELOAD='' timeout 120 "$COMMAND" predict "$@" >"$name.out" 2>"$name.err" || status=$?
+}
+
+# predict OPTION...: the same as predict.out, with the cuDNN that was installed for the tests.
+predict()
+{
+    need_cudnn
+    predict_as predict --cudnn "$CUDNN" "$@"
+}
+
+# expect_predicted STATUS OPTION...
+expect_predicted()
+{
+    local wanted=$1
+    shift
+    predict "$@"
+    expect_status "$wanted"
+}
+
+# refused PATTERN OPTION...: status 2, nothing on standard output, one line that says why.
+refused()
+{
+    local pattern=$1
+    shift
+    predict_as predict "$@"
+    expect_status 2
+    expect_empty predict.out
+    expect_line predict.err "$pattern"
+}
+
+# column NAME: of predict.out in its CSV form, which quotes nothing in these tests.
+column()
+{
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' predict.out
+}
+
+# Hides every cuDNN: the loader meets a file that is none, python3 has no package.
+hide_cudnn()
+{
+    mkdir -p hidden
+    : >hidden/libcudnn.so.9
+    printf '#!/bin/sh\nexit 1\n' >hidden/python3
+    chmod +x hidden/python3
+    export LD_LIBRARY_PATH=$PWD/hidden PATH=$PWD/hidden:$PATH
+}

@@ -1,0 +1,292 @@
+/* What the cost model predicts for measured convolutions, for scripts that judge and fit it: they
+ * know the model by its answers alone. */
+#include "convshim/plan.h"
+#include "decide/cost.h"
+#include "random_problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char USAGE[] =
+    "usage: predict POINTS\n"
+    "Reads points from the file, then lines from stdin; answers each of those by one line with "
+    "the\n"
+    "predicted seconds of every point. A line is empty or sets coefficients of "
+    "src/decide/cost.def,\n"
+    "NAME=VALUE NAME=VALUE ..., for itself alone.\n"
+    "A point is a line of\n"
+    "  NAME (of the card, without blanks) CAPABILITY MULTIPROCESSORS CLOCK MEMORY_CLOCK BUS_WIDTH "
+    "L2\n"
+    "  fwd|dgrad|wgrad f32|f16|bf16 nchw|nhwc\n"
+    "  N C D H W K KD KH KW SD SH SW PD PH PW GROUPS\n"
+    "  AXIS TILES LANES WORKSPACE (- 1 1 for the untiled call; of all lanes)\n"
+    "nan: it cannot be cut that way.\n"
+    "Status: 0; 1 if a line is not understood; 2 on usage.\n";
+
+enum {
+    LINE = 1024,
+    WORD = 64,
+    SHAPE = 16
+};
+
+struct point {
+    struct cs_profile profile;
+    bool cut; /* the plan is one */
+    struct cs_plan plan;
+};
+
+static struct point *points;
+static size_t count;
+
+static int place_of(const char *word, const char *(*name)(int), int names)
+{
+    for (int i = 0; i < names; i++)
+        if (strcmp(word, name(i)) == 0)
+            return i;
+    return -1;
+}
+
+static const char *dtype_name(int i)
+{
+    return cs_dtype_name((enum cs_dtype)i);
+}
+
+static const char *axis_name(int i)
+{
+    return cs_axis_name((enum cs_axis)i);
+}
+
+static const char *direction_name(int i)
+{
+    static const char *const names[] = {"fwd", "dgrad", "wgrad"};
+    return names[i];
+}
+
+static bool take_extents(const int64_t shape[SHAPE], struct cs_problem *problem)
+{
+    struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
+    struct cs_tensor *y = &problem->tensor[CS_Y];
+    int64_t groups = shape[15];
+    if (groups < 1)
+        return false;
+    problem->groups = groups;
+    problem->spatial = shape[2] > 1 || shape[6] > 1 ? 3 : 2;
+    memcpy(x->dims, shape, sizeof x->dims);
+    y->dims[CS_N] = x->dims[CS_N];
+    y->dims[CS_C] = filter->dims[CS_N] = shape[5];
+    filter->dims[CS_C] = x->dims[CS_C] / groups;
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        filter->dims[CS_D + i] = shape[6 + i];
+        problem->stride[i] = shape[9 + i];
+        problem->pre[i] = problem->post[i] = shape[12 + i];
+        problem->dilation[i] = 1;
+        if (shape[9 + i] < 1)
+            return false;
+        y->dims[CS_D + i] =
+            (x->dims[CS_D + i] + 2 * shape[12 + i] - shape[6 + i]) / shape[9 + i] + 1;
+    }
+    return true;
+}
+
+static bool make_problem(const char *dir, const char *dtype, const char *layout,
+                         const int64_t shape[SHAPE], struct cs_problem *problem)
+{
+    struct rng rng = {1};
+    int direction = place_of(dir, direction_name, CS_DIRECTIONS);
+    int type = place_of(dtype, dtype_name, CS_DTYPES);
+    bool last = strcmp(layout, "nhwc") == 0;
+    *problem = (struct cs_problem){.compute = CS_F32, .alpha = 1};
+    if (direction < 0 || type < 0 || (!last && strcmp(layout, "nchw") != 0) ||
+        !take_extents(shape, problem))
+        return false;
+    problem->direction = (enum cs_direction)direction;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        problem->tensor[i].dtype = (enum cs_dtype)type;
+        problem->tensor[i].alignment = 16;
+        random_strides(&rng, last ? CHANNELS_LAST : CHANNELS_FIRST, problem->spatial,
+                       &problem->tensor[i]);
+    }
+    settle_operands(problem);
+    return cs_problem_check(problem) == CS_OK;
+}
+
+static double operand_bytes(const struct cs_problem *problem)
+{
+    double sum = 0;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t bytes = 0;
+        if (cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK)
+            sum += (double)bytes;
+    }
+    return sum;
+}
+
+/* Measurements tell what the plan needs in all: the largest kind its lane's share of that, the
+ * others as much less as they are smaller. */
+static void share_workspace(struct cs_plan *plan, int64_t workspace)
+{
+    double size[CS_MAX_KINDS], largest = 0;
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        struct cs_problem kind;
+        cs_plan_problem(plan, i, &kind);
+        size[i] = operand_bytes(&kind);
+        largest = size[i] > largest ? size[i] : largest;
+    }
+    int64_t staged = plan->staged * plan->lanes;
+    int64_t each = workspace > staged ? (workspace - staged) / plan->lanes : 0;
+    for (int64_t i = 0; i < plan->kinds; i++)
+        plan->kind[i].workspace = (int64_t)((double)each * (size[i] / largest));
+    cs_plan_settle(plan);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static bool cut(const struct cs_problem *problem, const char *word, int64_t tiles, int lanes,
+                int64_t workspace, struct point *point)
+{
+    int axis = place_of(word, axis_name, CS_AXES);
+    struct cs_tiling tiling = {.step = {1, 1}, .lanes = lanes};
+    if (axis < 0 || tiles < 1 || lanes < 1 || lanes > CS_MAX_LANES)
+        return false;
+    if (axis != CS_AXIS_NONE) {
+        int64_t unit = cs_axis_unit(problem, (enum cs_axis)axis);
+        int64_t units = ceil_div(cs_axis_extent(problem, (enum cs_axis)axis), unit);
+        tiling.axis[0] = (enum cs_axis)axis;
+        tiling.step[0] = ceil_div(units, tiles) * unit;
+    }
+    point->cut = cs_plan_cut(problem, &tiling, &point->plan) == CS_OK && point->plan.tiles == tiles;
+    if (point->cut)
+        share_workspace(&point->plan, workspace);
+    return true;
+}
+
+/* Copies the next word and moves on; false if there is none. */
+static bool word_of(const char **line, char word[WORD])
+{
+    size_t length;
+    *line += strspn(*line, " \t\n");
+    length = strcspn(*line, " \t\n");
+    if (length == 0 || length >= WORD)
+        return false;
+    memcpy(word, *line, length);
+    word[length] = '\0';
+    *line += length;
+    return true;
+}
+
+static bool number_of(const char **line, int64_t *number)
+{
+    char word[WORD], *end;
+    if (!word_of(line, word))
+        return false;
+    *number = strtoll(word, &end, 10);
+    return *end == '\0' && *number >= 0 && *number < INT64_C(1) << 48;
+}
+
+static bool read_profile(const char **line, struct cs_profile *profile)
+{
+    *profile = (struct cs_profile){.capability = 0};
+    return word_of(line, profile->name) && number_of(line, &profile->capability) &&
+           number_of(line, &profile->multiprocessors) && number_of(line, &profile->clock) &&
+           number_of(line, &profile->memory_clock) && number_of(line, &profile->bus_width) &&
+           number_of(line, &profile->l2);
+}
+
+static bool read_point(const char *line, struct point *point)
+{
+    char dir[WORD], dtype[WORD], layout[WORD], axis[WORD];
+    int64_t shape[SHAPE], tiles, lanes, workspace;
+    struct cs_problem problem;
+    if (!read_profile(&line, &point->profile) || !word_of(&line, dir) || !word_of(&line, dtype) ||
+        !word_of(&line, layout))
+        return false;
+    for (int i = 0; i < SHAPE; i++)
+        if (!number_of(&line, &shape[i]))
+            return false;
+    return word_of(&line, axis) && number_of(&line, &tiles) && number_of(&line, &lanes) &&
+           number_of(&line, &workspace) && make_problem(dir, dtype, layout, shape, &problem) &&
+           cut(&problem, axis, tiles, (int)lanes, workspace, point);
+}
+
+static bool read_points(FILE *file)
+{
+    char line[LINE];
+    while (fgets(line, sizeof line, file)) {
+        struct point *more = realloc(points, (count + 1) * sizeof *points);
+        if (!more)
+            return false;
+        points = more;
+        if (!read_point(line, &points[count++])) {
+            fprintf(stderr, "predict: not a point: %s", line);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool set(struct cs_coefficients *use, const char *name, double value)
+{
+#define CS_COST(row, usual, least, most, unit, meaning)                                            \
+    if (strcmp(name, #row) == 0)                                                                   \
+        return use->row = value, value >= (least) && value <= (most);
+#include "decide/cost.def"
+#undef CS_COST
+    return false;
+}
+
+static bool read_coefficients(const char *line, struct cs_coefficients *use)
+{
+    char word[WORD], *end;
+    *use = cs_cost_defaults;
+    while (word_of(&line, word)) {
+        char *value = strchr(word, '=');
+        if (!value)
+            return false;
+        *value++ = '\0';
+        double number = strtod(value, &end);
+        if (end == value || *end != '\0' || !set(use, word, number))
+            return false;
+    }
+    return true;
+}
+
+static bool answer(const char *line)
+{
+    struct cs_coefficients use;
+    if (!read_coefficients(line, &use)) {
+        fprintf(stderr, "predict: not coefficients within their bounds: %s", line);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].cut)
+            printf("%s%.17g", i ? " " : "",
+                   cs_cost_with(&points[i].plan, &points[i].profile, &use).seconds);
+        else
+            printf("%snan", i ? " " : "");
+    }
+    return printf("\n") > 0 && fflush(stdout) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    char line[LINE];
+    if (argc != 2 || argv[1][0] == '-') {
+        fputs(USAGE, argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
+        return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
+    }
+    FILE *file = fopen(argv[1], "r");
+    if (!file) {
+        perror(argv[1]);
+        return 1;
+    }
+    bool good = read_points(file);
+    fclose(file);
+    while (good && fgets(line, sizeof line, stdin))
+        good = answer(line);
+    free(points);
+    return good ? 0 : 1;
+}

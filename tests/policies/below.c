@@ -1,0 +1,4 @@
+/* Fewer tiles than none. */
+#include "nonsense.h"
+
+NONSENSE(below, INT64_MIN, candidate->tiles > 1 ? (double)candidate->tiles : INFINITY);

@@ -1,0 +1,4 @@
+/* No cost is a number. */
+#include "nonsense.h"
+
+NONSENSE(nan, 0, NAN);

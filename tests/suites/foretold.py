@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Policy fast foretells no layer more time than policy fit takes by the same model, on seven cards under four caps. TAP.
+
+foretold.py BUILD: asks BUILD/convshim predict, which decides with the library's own code over the real cuDNN.
+"""
+import json
+import subprocess
+import sys
+
+CARDS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
+CAPS = ("8MiB", "16MiB", "64MiB", "256MiB")
+CSV = "tests/data/conv_layers.csv"
+
+
+def cudnn():
+    """The one that the tests are built against; without it a rule of thumb would answer."""
+    with open("build/config.mk", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("CUDNN_LIB :="):
+                return ["--cudnn", line.split(":=")[1].strip()]
+    return []
+
+
+def layers(build, card, cap, policy):
+    command = [build + "/convshim", "predict", *cudnn()]
+    command += ["--csv", CSV, "--device", card, "--workspace", cap]
+    done = subprocess.run(
+        command + ["--policy", policy, "--min-saving", "0", "--format", "json"], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stdout)
+    return told["estimate"], {(layer["model"], layer["layer"]): layer.get("time_ratio") for layer in told["layers"]}
+
+
+def slower(build, card):
+    """What is wrong with a card's answers, and whether cuDNN gave them."""
+    wrong, both = [], 0
+    for cap in CAPS:
+        estimate, fit = layers(build, card, cap, "fit")
+        _, fast = layers(build, card, cap, "fast")
+        if estimate:
+            return [], 0, False
+        for layer, ratio in fit.items():
+            if not ratio:
+                continue
+            both += 1
+            if not fast[layer] or fast[layer] > ratio * (1 + 1e-9):
+                wrong.append(f"{card} {cap} {layer}: fit {ratio}, fast {fast[layer]}")
+    return wrong, both, True
+
+
+def main(build):
+    failed = 0
+    for number, card in enumerate(CARDS, 1):
+        wrong, both, planned = slower(build, card)
+        for line in wrong[:10]:
+            print("# " + line)
+        if planned:
+            ok = not wrong and both > 100
+            print(f"{'ok' if ok else 'not ok'} {number} - {card}: {both} layers, fast foretold no slower than fit")
+        else:
+            ok = True
+            print(f"ok {number} - {card} # SKIP no real cuDNN: nothing real can be planned")
+        failed += not ok
+    print(f"1..{len(CARDS)}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,177 @@
+/* Requests under rules, and under policies that break their contract. */
+#include "flow_fixture.h"
+#include <math.h>
+
+static void add_rule(struct cs *cs, struct cs_rule rule)
+{
+    cs->program = "program";
+    cs->rules.rule[cs->rules.count++] = rule;
+}
+
+static void a_rule_leaves_alone(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary(), other = request, brought = request;
+    add_rule(cs, (struct cs_rule){.name = "large",
+                                  .given = 1 << CS_RULE_skip | 1 << CS_RULE_wanted,
+                                  .wanted = {request.wanted, INT64_MAX},
+                                  .skip = true});
+    CHECK_INT(told(cs, &request), request.wanted);
+    CHECK_INT(fake.calls, 0);
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_RULE);
+    /* Not even a lifeboat where the caller brings less: nothing smaller was ever told. */
+    brought.limit = 4096;
+    struct answer answer = prepare(cs, &brought);
+    CHECK_INT(answer.reason, CS_REASON_RULE);
+    CHECK_INT(answer.told, request.wanted);
+    CHECK_INT(fake.lifeboats, 0);
+    CHECK_INT(fake.calls, 0);
+    other.wanted--;
+    CHECK_INT(prepare(cs, &other).reason, CS_REASON_NONE);
+    CHECK_INT(cs_flow_small(cs, LIMIT), true);
+    CHECK_INT(cs_flow_small(cs, LIMIT + 1), false);
+    free(cs);
+}
+
+static void a_rule_sets_limits(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary(), other = request;
+    struct answer usual = prepare(cs, &request);
+    free(cs);
+    cs = new_instance("fit");
+    add_rule(cs, (struct cs_rule){.name = "tight",
+                                  .given = 1 << CS_RULE_workspace | 1 << CS_RULE_engine,
+                                  .engine = {7, 7},
+                                  .workspace = usual.told / 2});
+    struct answer tight = prepare(cs, &request);
+    CHECK_INT(tight.reason, CS_REASON_NONE);
+    CHECK(tight.tiles > usual.tiles && tight.told <= usual.told / 2);
+    CHECK_INT(told(cs, &request), tight.told);
+    other.engine.index = 8;
+    check_same(prepare(cs, &other), usual);
+    free(cs);
+}
+
+static void a_rule_names_a_policy(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    add_rule(cs, (struct cs_rule){.name = "never",
+                                  .given = 1 << CS_RULE_skip | 1 << CS_RULE_n,
+                                  .n = {3, 3},
+                                  .skip = true});
+    add_rule(cs,
+             (struct cs_rule){.name = "report", .given = 1 << CS_RULE_policy, .policy = {"off"}});
+    for (int i = 0; i < 2; i++) {
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
+        struct cs_site_facts facts;
+        CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+        CHECK_INT(facts.rule, 2); /* also when it is only remembered */
+        CHECK(verdict.rewrite == NULL);
+    }
+    request.problem.tensor[CS_X].dims[CS_N] = request.problem.tensor[CS_Y].dims[CS_N] = 3;
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_RULE);
+    free(cs);
+}
+
+/* What is too small for the options must be looked at if it is not for some rule. */
+static void the_least_threshold_of_all_rules_counts(void)
+{
+    struct cs *cs = new_instance("fit");
+    CHECK(cs_flow_small(cs, LIMIT) && !cs_flow_small(cs, LIMIT + 1));
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_lanes, .lanes = 1});
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_workspace, .workspace = LIMIT * 2});
+    CHECK(cs_flow_small(cs, LIMIT) && !cs_flow_small(cs, LIMIT + 1));
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_threshold, .threshold = 4096});
+    CHECK(cs_flow_small(cs, 4096) && !cs_flow_small(cs, 4097));
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_workspace, .workspace = 1024});
+    CHECK(cs_flow_small(cs, 1024) && !cs_flow_small(cs, 1025));
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_threshold | 1 << CS_RULE_skip,
+                                  .threshold = 0,
+                                  .skip = true});
+    CHECK(cs_flow_small(cs, 1024));
+    add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_threshold, .threshold = 0});
+    CHECK(!cs_flow_small(cs, 0));
+    free(cs);
+}
+
+static int64_t costs_asked;
+
+static int64_t no_tiles(const struct cs_limits *limits)
+{
+    (void)limits;
+    return 0;
+}
+
+static double counted_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    costs_asked++;
+    return candidate->workspace > limits->workspace ? INFINITY : (double)candidate->tiles;
+}
+
+/* So a slow policy is slow once a problem, whatever is asked how often. */
+static void a_policy_is_asked_once_a_problem(void)
+{
+    static const struct cs_policy counting = {.tiles = no_tiles, .cost = counted_cost};
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    cs->policy = &counting;
+    costs_asked = 0;
+    told(cs, &request);
+    CHECK(costs_asked > 1);
+    int64_t once = costs_asked;
+    for (int i = 0; i < 5; i++) {
+        CHECK_INT(prepare(cs, &request).reason, CS_REASON_NONE);
+        told(cs, &request);
+    }
+    CHECK_INT(costs_asked, once);
+    free(cs);
+}
+
+/* Another thread that asks the same meanwhile, and a policy that then thinks otherwise. */
+static struct race {
+    struct cs *cs;
+    struct cs_request *request;
+    int64_t told; /* 0: not asked yet */
+} race;
+
+static double racing_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+{
+    if (race.told == 0) {
+        race.told = 1;
+        race.told = cs_flow_told(race.cs, race.request, &vendor);
+        return INFINITY;
+    }
+    return race.told > 1 || candidate->workspace > limits->workspace ? INFINITY
+                                                                     : (double)candidate->tiles;
+}
+
+static void the_first_answer_stays(void)
+{
+    static const struct cs_policy racing = {.tiles = no_tiles, .cost = racing_cost};
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    cs->policy = &racing;
+    race = (struct race){.cs = cs, .request = &request};
+    int64_t bytes = told(cs, &request);
+    CHECK(race.told > 1 && race.told <= LIMIT);
+    CHECK_INT(bytes, race.told);
+    /* And so does the promise of it. */
+    fake.fault = REFUSES;
+    fake.fault_at = 1;
+    CHECK_INT(prepare(cs, &request).told, bytes);
+    free(cs);
+}
+
+int main(void)
+{
+    TEST(a_rule_leaves_alone);
+    TEST(a_rule_sets_limits);
+    TEST(a_rule_names_a_policy);
+    TEST(the_least_threshold_of_all_rules_counts);
+    TEST(a_policy_is_asked_once_a_problem);
+    TEST(the_first_answer_stays);
+    return REPORT();
+}

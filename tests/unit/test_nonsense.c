@@ -1,0 +1,100 @@
+/* The policies of tests/policies: whatever a policy says, a decision is one that can be run, within
+ * what was wanted and what is allowed. The example does what its first lines say. */
+#include "fake_vendor.h"
+
+enum {
+    PROBLEMS = 300,
+    SEED = 4106
+};
+
+struct question {
+    struct fake fake;
+    struct cs_problem problem;
+    int64_t wanted;
+    struct cs_limits limits;
+};
+
+static struct question random_question(struct rng *rng)
+{
+    struct question question = {
+        .fake = {.fixed = rng_magnitude(rng, 16),
+                 .per_byte = (double)rng_between(rng, 1, 40) / 10,
+                 .erratic = rng_between(rng, 0, 5) == 0,
+                 .lifeboat = rng_between(rng, 0, 2) ? 0 : rng_magnitude(rng, 16)},
+        .problem = random_towards(rng, (enum cs_direction)rng_between(rng, 0, 2))};
+    question.wanted = formula(&question.fake, &question.problem);
+    question.limits = (struct cs_limits){.workspace = rng_between(rng, 1, question.wanted),
+                                         .threshold = rng_between(rng, -1, 1),
+                                         .tiles = rng_between(rng, 1, 16),
+                                         .lanes = (int)rng_between(rng, 0, CS_MAX_LANES),
+                                         .brought = rng_between(rng, 0, 2) == 0};
+    return question;
+}
+
+static struct cs_decision answer(struct question *question, const struct cs_policy *policy)
+{
+    return decide(&question->fake, &question->problem, question->wanted, policy, &question->limits);
+}
+
+/* How many of the problems the policy tiled. */
+static int ask(const struct cs_policy *policy, bool counts)
+{
+    struct rng rng = {SEED};
+    int tiled = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct question question = random_question(&rng);
+        struct cs_decision decision = answer(&question, policy);
+        if (decision.reason != CS_REASON_NONE)
+            continue;
+        tiled++;
+        check_true(&question.fake, &question.problem, &decision);
+        CHECK(decision.tiles > 1);
+        CHECK(decision.scratch <= question.wanted && decision.told <= question.wanted);
+        if (!counts || question.limits.brought)
+            CHECK(decision.told <= question.limits.workspace);
+    }
+    return tiled;
+}
+
+static void what_takes_nothing_changes_nothing(void)
+{
+    static const char *const names[] = {"nan", "veto", "infinite"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        CHECK_INT(ask(cs_policy_find(names[i]), false), 0);
+}
+
+static void costs_of_any_sign_and_counts_of_any_size(void)
+{
+    CHECK(ask(cs_policy_find("below"), false) > PROBLEMS / 4);
+    CHECK(ask(cs_policy_find("beyond"), true) > PROBLEMS / 4);
+    CHECK(ask(cs_policy_find("minus"), false) > PROBLEMS / 4);
+    CHECK(ask(cs_policy_find("fickle"), true) > PROBLEMS / 10);
+}
+
+static void the_example_is_a_policy(void)
+{
+    const struct cs_policy *example = cs_policy_find("example"), *fit = cs_policy_find("fit");
+    struct rng rng = {SEED};
+    int tiled = 0;
+    CHECK(ask(example, false) > PROBLEMS / 4);
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct question question = random_question(&rng);
+        question.limits.lanes = 1;
+        struct cs_decision ours = answer(&question, example), theirs = answer(&question, fit);
+        CHECK_INT(ours.reason, theirs.reason);
+        CHECK_INT(ours.tiles, theirs.tiles);
+        tiled += ours.reason == CS_REASON_NONE;
+        question.limits.lanes = 0;
+        ours = answer(&question, example);
+        CHECK(ours.tiling.lanes < 2);
+    }
+    CHECK(tiled > PROBLEMS / 4);
+}
+
+int main(void)
+{
+    TEST(what_takes_nothing_changes_nothing);
+    TEST(costs_of_any_sign_and_counts_of_any_size);
+    TEST(the_example_is_a_policy);
+    return REPORT();
+}

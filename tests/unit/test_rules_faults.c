@@ -1,0 +1,189 @@
+/* Rules that cannot be understood, are too many or come from two places. */
+#include "config_fixture.h"
+#include "decide/rule.h"
+
+/* Each fault: one note, no rule, and the rules around it stand. */
+static void a_fault_drops_its_rule_whole(void)
+{
+    static const struct {
+        const char *line, *complaint; /* behind "FILE/test.ini:5: rule bad: " */
+    } faults[] = {
+        {"layuot = nchw", "layuot: no such key, the rule is dropped; allowed: direction, dtype, "},
+        {"backing = own", "backing: no such key, the rule is dropped; allowed: direction, dtype, "},
+        {"direction = forward", "direction: \"forward\" is not allowed, the rule is dropped; "
+                                "allowed: fwd, dgrad, wgrad"},
+        {"direction =", "direction: \"\" is not allowed"},
+        {"dtype = f32, f64", "dtype: \"f32, f64\" is not allowed"},
+        {"dtype = f32,", "dtype: \"f32,\" is not allowed"},
+        {"dtype = f32,,f16", "dtype: \"f32,,f16\" is not allowed"},
+        {"dtype = f", "dtype: \"f\" is not allowed"},
+        {"layout = ,", "layout: \",\" is not allowed"},
+        {"kernel = 3x", "kernel: \"3x\" is not allowed"},
+        {"kernel = x3", "kernel: \"x3\" is not allowed"},
+        {"kernel = 0x3", "kernel: \"0x3\" is not allowed"},
+        {"kernel = 1x1x1x1", "kernel: \"1x1x1x1\" is not allowed"},
+        {"kernel = 3k", "kernel: \"3k\" is not allowed"},
+        {"n = ..", "n: \"..\" is not allowed"},
+        {"n = 5..4", "n: \"5..4\" is not allowed"},
+        {"n = 1...4", "n: \"1...4\" is not allowed"},
+        {"n = 1..4..5", "n: \"1..4..5\" is not allowed"},
+        {"n = 1.4", "n: \"1.4\" is not allowed"},
+        {"n = -4", "n: \"-4\" is not allowed"},
+        {"n = 4k", "n: \"4k\" is not allowed"},
+        {"n = auto", "n: \"auto\" is not allowed"},
+        {"n = 4, 5", "n: \"4, 5\" is not allowed"},
+        {"n = 99999999999999999999", "n: \"99999999999999999999\" is not allowed"},
+        {"wanted = auto", "wanted: \"auto\" is not allowed"},
+        {"wanted = 1MiB..1KiB", "wanted: \"1MiB..1KiB\" is not allowed"},
+        {"program =", "program: \"\" is not allowed"},
+        {"program =;x", "program: \";x\" is not allowed"},
+        {"program = caf\xc3\xa9", "program: \"caf??\" is not allowed"},
+        {"policy = fastest", "policy: \"fastest\" is not allowed, the rule is dropped; allowed: "
+                             "off, fit, fixed"},
+        {"workspace = 0", "workspace: \"0\" is not allowed, the rule is dropped; allowed: 1KiB to "
+                          "1TiB"},
+        {"threshold = -1", "threshold: \"-1\" is not allowed"},
+        {"tiles = 0", "tiles: \"0\" is not allowed"},
+        {"lanes = 9", "lanes: \"9\" is not allowed"},
+        {"skip = maybe", "skip: \"maybe\" is not allowed, the rule is dropped; allowed: yes, no"},
+        {"skip = no", "skip: set again, the rule is dropped; allowed: once"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char text[512], want[256];
+        snprintf(text, sizeof text,
+                 "[rule first]\nskip = yes\n[rule bad]\nskip = yes\n%s\nlanes = 0\n"
+                 "[rule last]\nlanes = 1\n",
+                 faults[i].line);
+        load_text(text);
+        CHECK_INT(note_count, 1);
+        CHECK_INT(config.rules.count, 2);
+        CHECK_STR(config.rules.rule[0].name, "first");
+        CHECK_STR(config.rules.rule[1].name, "last");
+        snprintf(want, sizeof want, "FILE/test.ini:5: rule bad: %s", faults[i].complaint);
+        bool said = strncmp(note(0), want, strlen(want)) == 0;
+        CHECK(said || !printf("# %s\n", note(0)));
+    }
+}
+
+/* What is no line of an option must not be left out of a rule in silence. */
+static void lines_that_cannot_be_read(void)
+{
+    static const char *const lines[] = {"n 5", "just words", "=", "= 5", "n \0= 5"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[256] = "[rule a]\nskip = yes\n";
+        size_t length = strlen(text), bytes = i == 4 ? 6 : strlen(lines[i]);
+        memcpy(text + length, lines[i], bytes);
+        memcpy(text + length + bytes, "\n[rule b]\ntiles = 1\n", 20);
+        load_bytes(text, length + bytes + 20);
+        CHECK_INT(note_count, 1);
+        CHECK(strstr(note(0), "FILE/test.ini:3: ") == note(0));
+        CHECK(strstr(note(0), "the rule is dropped; ") || !printf("# %s\n", note(0)));
+        CHECK_INT(config.rules.count, 1);
+        CHECK_STR(config.rules.rule[0].name, "b");
+    }
+    char line[600] = "[rule a]\nskip = yes\nprogram = ";
+    memset(line + strlen(line), 'x', 400);
+    load_text(line);
+    CHECK_INT(note_count, 1);
+    CHECK_INT(config.rules.count, 0);
+    load_items("rule.a.skip=yes;rule.a.n;rule.b.n;rule.b.skip=yes;rule.c.skip=yes");
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0), "CONVSHIM_CONFIG:2: \"rule.a.n\" is not an option, the rule is dropped; "
+                       "allowed: NAME = VALUE");
+    CHECK_INT(config.rules.count, 1);
+    CHECK_STR(config.rules.rule[0].name, "c");
+}
+
+/* Of a rule that the end of what is read cuts off, nobody knows the rest. */
+static void a_rule_that_is_cut_off(void)
+{
+    static char text[(1 << 20) + 64] = "[rule a]\nskip = yes\n[rule b]\nskip = yes\n";
+    memset(text + strlen(text), '\n', sizeof text - 64 - strlen(text));
+    strcat(text, "n = 7\n");
+    load_bytes(text, strlen(text));
+    CHECK_INT(note_count, 1);
+    CHECK_INT(config.rules.count, 1);
+    CHECK_STR(config.rules.rule[0].name, "a");
+}
+
+static void rules_that_cannot_begin(void)
+{
+    load_text("[rule a]\nlanes = 1\n[rule a]\nskip = yes\n[rule b]\nskip = yes\n");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "FILE/test.ini:3: rule a: there is one at 1, this one is ignored; allowed: "
+                       "another name");
+    CHECK_INT(config.rules.count, 2);
+    CHECK(!cs_rule_has(&config.rules.rule[0], CS_RULE_skip));
+
+    static const char *const names[] = {"rule",     "rule ",     "rule a b",
+                                        "rule a.b", "rule \xff", "rule twenty-four-letters-long"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "[%s]\nskip = yes\n[rule b]\nskip = yes\n", names[i]);
+        load_text(text);
+        CHECK_INT(note_count, 1);
+        CHECK(strstr(note(0), "FILE/test.ini:1: rule \"") == note(0));
+        CHECK(strstr(note(0), "no name for a rule, ignored; allowed: letters, digits, - and _, 23 "
+                              "at most") != NULL);
+        CHECK_INT(config.rules.count, 1);
+    }
+
+    load_text("[rule empty]\n\n[rule matches]\nn = 1\n[rule b]\nskip = no\n");
+    CHECK_INT(note_count, 2);
+    CHECK_STR(note(0),
+              "FILE/test.ini:1: rule empty: it sets nothing, the rule is dropped; allowed: "
+              "one of policy, workspace, threshold, tiles, lanes, skip");
+    CHECK(strstr(note(1), "FILE/test.ini:3: rule matches: it sets nothing") == note(1));
+    CHECK_INT(config.rules.count, 1);
+}
+
+static void there_are_64_at_most(void)
+{
+    char text[8192] = "";
+    for (int i = 0; i < 70; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "[rule r%d]\nskip = yes\n", i);
+    load_text(text);
+    CHECK_INT(config.rules.count, CS_MAX_RULES);
+    CHECK_STR(config.rules.rule[63].name, "r63");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "FILE/test.ini:129: rule r64: one too many, ignored with all that follow; "
+                       "allowed: 64");
+}
+
+static void the_environment_comes_first(void)
+{
+    clear_environment();
+    const char file[] = "[rule a]\nlanes = 1\n[rule b]\nlanes = 2\n[rule c]\nlanes = 3\n";
+    write_file("test.ini", file, strlen(file));
+    setenv("CONVSHIM_CONFIGFILE", path_of("test.ini"), 1);
+    setenv("CONVSHIM_CONFIG", "rule.z.n=4;rule.b.tiles=5;rule.z.skip=yes;rule.c.skip=maybe", 1);
+    load();
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "CONVSHIM_CONFIG:4: rule c: skip: \"maybe\" is not allowed, the rule is "
+                       "dropped; allowed: yes, no");
+    CHECK_INT(config.rules.count, 4);
+    const struct cs_rule *rules = config.rules.rule;
+    CHECK_STR(rules[0].name, "z");
+    CHECK_INT(rules[0].given, 1 << CS_RULE_n | 1 << CS_RULE_skip);
+    CHECK_STR(rules[1].name, "b");
+    CHECK_INT(rules[1].given, 1 << CS_RULE_tiles);
+    CHECK_STR(rules[2].name, "a");
+    CHECK_STR(rules[3].name, "c");
+    CHECK_INT(rules[3].lanes, 3);
+    load_items("rule.skip=yes;rule..skip=yes;rule.a.b.skip=yes;rule.ok.skip=yes");
+    CHECK_INT(note_count, 3);
+    CHECK_INT(config.rules.count, 1);
+}
+
+int main(void)
+{
+    if (!make_folder())
+        return 1;
+    TEST(a_fault_drops_its_rule_whole);
+    TEST(lines_that_cannot_be_read);
+    TEST(a_rule_that_is_cut_off);
+    TEST(rules_that_cannot_begin);
+    TEST(there_are_64_at_most);
+    TEST(the_environment_comes_first);
+    return !remove_folder() || REPORT();
+}

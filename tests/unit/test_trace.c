@@ -1,0 +1,258 @@
+/* src/account/trace.c: every event arrives, once, in a file that can be read at any moment. */
+#include "account/trace.h"
+
+#include "account_fixture.h"
+#include "check.h"
+#include <cjson/cJSON.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    PAGE = 4096,
+    THREADS = 8,
+    CALLS = 1000
+};
+
+static char folder[] = "/tmp/test_trace.XXXXXX";
+static char path[64];
+static char text[8 << 20];
+static struct cs_trace *trace;
+static struct cs_account *account;
+static struct cs_site_ref site;
+
+static const char *file_of(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+    return path;
+}
+
+static void begin(const char *to, int64_t limit, const char *program)
+{
+    struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 100, 50, 2);
+    account = new_account();
+    site = cs_account_site(account, &facts, "");
+    trace = calloc(1, sizeof *trace);
+    if (!trace)
+        exit(1);
+    cs_trace_open(trace, to, limit, program);
+}
+
+static void end(void)
+{
+    free(trace);
+    free(account);
+}
+
+static size_t read_text(const char *from)
+{
+    FILE *file = fopen(from, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 2, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    return length;
+}
+
+/* The events of a file with its bracket closed; NULL, and a failed check, if that is no JSON. */
+static cJSON *events_of(const char *from)
+{
+    size_t length = read_text(from);
+    text[length] = ']';
+    text[length + 1] = '\0';
+    cJSON *events = cJSON_Parse(text);
+    CHECK(cJSON_IsArray(events));
+    return events;
+}
+
+static int count(const cJSON *events, const char *key, const char *value)
+{
+    int found = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, events)
+    {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(event, key);
+        found += cJSON_IsString(item) && strcmp(item->valuestring, value) == 0;
+    }
+    return found;
+}
+
+static void call(int64_t number, int tiles)
+{
+    int64_t now = cs_trace_now();
+    for (int i = 0; i < tiles; i++)
+        cs_trace_tile(trace, i % 2, i, now + i, now + i + 1);
+    *cs_trace_noted() = (struct cs_trace_note){.number = number, .site = site, .outcome = "tiles"};
+    cs_trace_call(trace, account, now, now + 1234567, 7);
+}
+
+static void an_event_says_what_was(void)
+{
+    begin(file_of("one"), 1 << 20, "a \"program\"\n");
+    call(1, 2);
+    cs_trace_call(trace, account, 0, 1, 0); /* nothing is noted */
+    cs_trace_flush(trace);
+    cJSON *events = events_of(path);
+    CHECK_INT(cJSON_GetArraySize(events), 2 + 2 + 2 + 2 + 1);
+    CHECK_INT(count(events, "cat", "call"), 1);
+    CHECK_INT(count(events, "cat", "tile"), 2);
+    CHECK_INT(count(events, "name", "thread_name"), 2);
+    CHECK_INT(count(events, "name", "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw"), 1);
+    const cJSON *program = cJSON_GetObjectItem(cJSON_GetArrayItem(events, 1), "args");
+    CHECK_STR(cJSON_GetObjectItem(program, "name")->valuestring, "a \"program\"\n");
+    CHECK(strstr(text, "\"dur\":1234.567,\"args\":{\"call\":1,\"site\":\"") != NULL);
+    CHECK(strstr(text, "\"outcome\":\"tiles\",\"wanted\":100,\"told\":50}}") != NULL);
+    CHECK(strstr(text, "\"args\":{\"wanted\":100,\"told\":50,\"own\":7}}") != NULL);
+    cJSON_Delete(events);
+    end();
+}
+
+static void without_a_path_nothing_is_done(void)
+{
+    begin("", 1 << 20, "program");
+    CHECK(!cs_trace_on(trace));
+    cs_trace_tile(trace, 0, 0, 0, 1);
+    cs_trace_flush(trace);
+    CHECK_INT(trace->used, 0);
+    end();
+}
+
+/* A write that is cut by a signal ends at a page. */
+static void every_page_ends_with_a_whole_line(void)
+{
+    begin(file_of("pages"), INT64_C(1) << 30, "program");
+    for (int i = 1; i <= CALLS; i++)
+        call(i, i % 5);
+    cs_trace_flush(trace);
+    size_t length = read_text(path);
+    CHECK(length > 2 * CS_TRACE_CHUNK);
+    for (size_t cut = PAGE; cut < length; cut += PAGE) {
+        char kept[2];
+        memcpy(kept, text + cut, 2);
+        memcpy(text + cut, "]", 2);
+        cJSON *events = cJSON_Parse(text);
+        CHECK(events != NULL);
+        cJSON_Delete(events);
+        memcpy(text + cut, kept, 2);
+        if (cut > 40 * PAGE)
+            cut += 16 * PAGE;
+    }
+    end();
+}
+
+static void *call_in_thread(void *argument)
+{
+    const int64_t *first = argument;
+    for (int64_t i = 0; i < CALLS; i++)
+        call(*first + i, 1);
+    return NULL;
+}
+
+static void threads_lose_nothing(void)
+{
+    pthread_t threads[THREADS];
+    int64_t first[THREADS];
+    begin(file_of("threads"), INT64_C(1) << 30, "program");
+    for (int i = 0; i < THREADS; i++) {
+        first[i] = 1 + (int64_t)i * CALLS;
+        pthread_create(&threads[i], NULL, call_in_thread, &first[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    cs_trace_flush(trace);
+    cJSON *events = events_of(path);
+    CHECK_INT(count(events, "cat", "call"), THREADS * CALLS);
+    CHECK_INT(count(events, "cat", "tile"), THREADS * CALLS);
+    cJSON_Delete(events);
+    end();
+}
+
+static void it_ends_at_its_limit(void)
+{
+    static const int64_t limits[] = {64 << 10, 100000, 300000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct stat file;
+        begin(file_of("limit"), limits[i], "program");
+        for (int j = 1; j <= CALLS; j++)
+            call(j, 3);
+        CHECK(!cs_trace_on(trace));
+        CHECK(stat(path, &file) == 0 && file.st_size <= limits[i] &&
+              file.st_size > limits[i] - 3 * PAGE);
+        cJSON *events = events_of(path);
+        const cJSON *last = cJSON_GetArrayItem(events, cJSON_GetArraySize(events) - 1);
+        CHECK_STR(cJSON_GetObjectItem(last, "name")->valuestring,
+                  "trace_limit reached: what follows is missing");
+        cJSON_Delete(events);
+        end();
+    }
+}
+
+static void an_older_file_is_begun_anew(void)
+{
+    for (int run = 0; run < 2; run++) {
+        begin(run == 0 ? file_of("anew") : path, 1 << 20, "program");
+        call(1, 0);
+        cs_trace_flush(trace);
+        end();
+    }
+    cJSON *events = events_of(path);
+    CHECK_INT(count(events, "cat", "call"), 1);
+    cJSON_Delete(events);
+}
+
+static void child_of(int64_t number)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        cs_trace_fork(trace, false, true);
+        call(number, 1);
+        cs_trace_flush(trace);
+        _exit(0);
+    }
+    cs_trace_fork(trace, false, false);
+    waitpid(child, NULL, 0);
+}
+
+static void a_child_adds_to_its_parents_or_has_its_own(void)
+{
+    begin(file_of("family"), 1 << 20, "program");
+    call(1, 1);
+    cs_trace_fork(trace, true, false);
+    child_of(2);
+    call(3, 1);
+    cs_trace_flush(trace);
+    cJSON *events = events_of(path);
+    CHECK_INT(count(events, "cat", "call"), 3);
+    /* The parent has named its lanes in a file before. */
+    CHECK_INT(count(events, "name", "thread_name"), 1);
+    cJSON_Delete(events);
+    end();
+
+    begin(file_of("own.%p"), 1 << 20, "program");
+    call(1, 0);
+    cs_trace_fork(trace, true, false);
+    child_of(2);
+    cs_trace_flush(trace);
+    events = events_of(trace->path);
+    CHECK_INT(count(events, "cat", "call"), 1);
+    cJSON_Delete(events);
+    end();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    TEST(an_event_says_what_was);
+    TEST(without_a_path_nothing_is_done);
+    TEST(every_page_ends_with_a_whole_line);
+    TEST(threads_lose_nothing);
+    TEST(it_ends_at_its_limit);
+    TEST(an_older_file_is_begun_anew);
+    TEST(a_child_adds_to_its_parents_or_has_its_own);
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) != 0 || REPORT();
+}
