@@ -31,7 +31,6 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_report = &command;
 
-
 struct request {
     bool diff;
     int64_t optimizer; /* times the filters in f32 */
