@@ -11,12 +11,13 @@ static int64_t fast_tiles(const struct cs_limits *limits)
     return cs_policy_fit.tiles(limits);
 }
 
-/* Whoever has brought less than the whole wants cannot run the whole. */
+/* Whoever has brought less than the whole wants cannot run the whole. Huge tensors are cut for
+ * another engine's sake, not for memory's. */
 static bool saves_enough(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     bool untiled =
         candidate->tiling.axis[0] == CS_AXIS_NONE && candidate->workspace == candidate->wanted;
-    return untiled || limits->brought ||
+    return untiled || limits->brought || candidate->tiling.latitude == CS_TILES_OWN ||
            candidate->wanted - candidate->workspace >= limits->min_saving;
 }
 

@@ -51,6 +51,8 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs
     return status;
 }
 
+static const char *policy = "fit";
+
 static struct cs_decision decide_on(const struct cs_problem *problem, int64_t wanted,
                                     const struct cs_limits *limits)
 {
@@ -58,7 +60,7 @@ static struct cs_decision decide_on(const struct cs_problem *problem, int64_t wa
         .ctx = &viewer, .build = build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
     viewer.fake.calls = viewer.own = 0;
     struct cs_decision decision =
-        cs_decide(problem, wanted, cs_policy_find("fit"), limits, &vendor);
+        cs_decide(problem, wanted, cs_policy_find(policy), limits, &vendor);
     CHECK_INT(viewer.fake.live, 0);
     CHECK_INT(decision.asked, viewer.fake.calls);
     CHECK(decision.asked <= CS_MAX_ASKS);
@@ -73,6 +75,7 @@ static struct cs_limits limits_of(int64_t workspace, enum cs_staging staging, in
     limits.workspace = workspace;
     limits.staging = staging;
     limits.huge = huge;
+    limits.min_saving = 16 * MIB;
     return limits;
 }
 
@@ -187,6 +190,14 @@ static void huge_tensors_with_engines(void)
     CHECK_INT(viewer.own, 0);
 }
 
+/* They are not cut for what it saves. */
+static void huge_tensors_save_nothing(void)
+{
+    policy = "fast";
+    huge_tensors();
+    policy = "fit";
+}
+
 /* No memory at any one call ends in that reason. */
 static void without_memory(void)
 {
@@ -208,6 +219,7 @@ int main(void)
     TEST(where_views_want_more);
     TEST(huge_tensors);
     TEST(huge_tensors_with_engines);
+    TEST(huge_tensors_save_nothing);
     TEST(without_memory);
     return REPORT();
 }
