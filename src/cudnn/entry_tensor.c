@@ -232,3 +232,68 @@ CS_EXPORT cudnnStatus_t cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t 
     struct bytes a = {{bytes_replay, bytes_handle}, descriptor, bytes};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
+
+struct output {
+    struct cs_entry_call call;
+    cudnnConvolutionDescriptor_t conv;
+    cudnnTensorDescriptor_t x;
+    cudnnFilterDescriptor_t w;
+    int rank;
+    int *extent;      /* `rank` of them, or */
+    int *separate[4]; /* one each */
+};
+
+static int output_nd_replay(struct cs_entry_call *call)
+{
+    struct output *a = CS_ARGS(struct output, call);
+    return (int)CS_REAL(cudnnGetConvolutionNdForwardOutputDim, a->conv, a->x, a->w, a->rank,
+                        a->extent);
+}
+
+static int output_nd_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct output *a = CS_ARGS(struct output, call);
+    struct cs_large large;
+    (void)cs;
+    if (!cs_large_find(a->x, &large))
+        return output_nd_replay(call);
+    return cs_large_output(&large, a->conv, a->w, a->rank, a->extent);
+}
+
+CS_EXPORT cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t x,
+    const cudnnFilterDescriptor_t w, int rank, int extent[])
+{
+    struct output a = {{output_nd_replay, output_nd_handle}, conv, x, w, rank, extent, {NULL}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+static int output_2d_replay(struct cs_entry_call *call)
+{
+    struct output *a = CS_ARGS(struct output, call);
+    return (int)CS_REAL(cudnnGetConvolution2dForwardOutputDim, a->conv, a->x, a->w, a->separate[0],
+                        a->separate[1], a->separate[2], a->separate[3]);
+}
+
+static int output_2d_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct output *a = CS_ARGS(struct output, call);
+    struct cs_large large;
+    int extent[4];
+    (void)cs;
+    if (!cs_large_find(a->x, &large))
+        return output_2d_replay(call);
+    int status = cs_large_output(&large, a->conv, a->w, 4, extent);
+    for (int i = 0; i < 4 && status == CUDNN_STATUS_SUCCESS; i++)
+        if (a->separate[i])
+            *a->separate[i] = extent[i];
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(
+    const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t x,
+    const cudnnFilterDescriptor_t w, int *n, int *c, int *h, int *width)
+{
+    struct output a = {{output_2d_replay, output_2d_handle}, conv, x, w, 4, NULL, {n, c, h, width}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}

@@ -1,6 +1,7 @@
 #include "cudnn/large.h"
 
 #include "base/checked.h"
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -173,6 +174,44 @@ bool cs_large_bytes(const struct cs_large *large, size_t *bytes_p)
         return false;
     *bytes_p = (size_t)sum;
     return true;
+}
+
+/* One spatial extent; 0 if the window does not fit. */
+static int64_t slide(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
+{
+    int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints: 64 bits do */
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
+                    cudnnFilterDescriptor_t w, int rank, int *extent)
+{
+    int pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX], spatial, dims, groups;
+    int filter[CUDNN_DIM_MAX];
+    cudnnConvolutionMode_t mode;
+    cudnnDataType_t type;
+    cudnnTensorFormat_t format;
+    cudnnStatus_t status = CS_REAL(cudnnGetConvolutionNdDescriptor, conv, CUDNN_DIM_MAX - 2,
+                                   &spatial, pad, stride, dilation, &mode, &type);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = CS_REAL(cudnnGetConvolutionGroupCount, conv, &groups);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status =
+            CS_REAL(cudnnGetFilterNdDescriptor, w, CUDNN_DIM_MAX, &type, &format, &dims, filter);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return (int)status;
+    if (!extent || rank != x->rank || dims != rank || spatial != rank - CS_D ||
+        x->extent[1] != (int64_t)filter[1] * groups)
+        return CUDNN_STATUS_BAD_PARAM;
+    extent[0] = x->extent[0];
+    extent[1] = filter[0];
+    for (int i = 0; i < spatial; i++) {
+        int64_t out = slide(x->extent[CS_D + i], filter[CS_D + i], pad[i], stride[i], dilation[i]);
+        if (out < 1 || out > INT_MAX)
+            return CUDNN_STATUS_BAD_PARAM;
+        extent[CS_D + i] = (int)out;
+    }
+    return CUDNN_STATUS_SUCCESS;
 }
 
 void cs_large_fork(bool before)

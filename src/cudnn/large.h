@@ -40,6 +40,10 @@ void cs_large_drop(cudnnTensorDescriptor_t descriptor);
 /* Bytes from the first to behind the last element. False where 64 bits do not do. */
 bool cs_large_bytes(const struct cs_large *large, size_t *bytes_p);
 
+/* The extents of a forward convolution's output, `rank` of them; cuDNN's status. */
+int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
+                    cudnnFilterDescriptor_t w, int rank, int *extent);
+
 /* Holds (before) or frees (after) the notes across a fork. */
 void cs_large_fork(bool before);
 
