@@ -25,7 +25,8 @@ struct cs_large_set {
 };
 
 /* What a setter is to answer where the real one answered `status`: a success drops the note, a
- * refusal for the extents alone becomes a success with a note. */
+ * refusal for the extents alone becomes a success with a note. Where it answers a refusal the
+ * descriptor's contents are lost. */
 int cs_large_settle(const struct cs_large_set *set, int status);
 
 /* Copies the note of a descriptor; false if it has none. One load where there are no notes. */

@@ -73,6 +73,11 @@ static int fewer(int a, int b)
 
 /* ---- tensors ---- */
 
+static bool is_legacy_type(cudnnDataType_t type)
+{
+    return type != CUDNN_DATA_INT64 && type != CUDNN_DATA_BOOLEAN;
+}
+
 /* cuDNN's legacy descriptors hold fewer than 2^31 elements: here as many as SIMDEV_MAX_SPAN says.
  */
 static bool is_too_large(int rank, const int *dim)
@@ -93,7 +98,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (!is_rank(rank))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    if (!all_positive(rank, dim) || !all_positive(rank, stride))
+    if (!all_positive(rank, dim) || !all_positive(rank, stride) || !is_legacy_type(type))
         return CUDNN_STATUS_BAD_PARAM;
     tensor->type = type;
     tensor->rank = rank;
