@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "cudnn/describe_graph.h"
+#include "cudnn/large.h"
 #include <string.h>
 
 enum {
@@ -14,11 +15,26 @@ static void spread(const int *values, int count, int64_t out[CS_DIMS])
         out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
 }
 
+/* What the descriptor itself could not hold. */
+static enum cs_reason describe_large(const struct cs_large *large, struct cs_tensor *tensor,
+                                     int *dims_p)
+{
+    *dims_p = large->rank;
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
+    spread(large->extent, large->rank, tensor->dims);
+    for (int i = 0; i < large->rank; i++)
+        tensor->strides[i < CS_D ? i : i + CS_DIMS - large->rank] = large->stride[i];
+    return cs_note_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+}
+
 static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct cs_tensor *tensor,
                                       int *dims_p)
 {
     cudnnDataType_t type;
     int extent[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
+    struct cs_large large;
+    if (cs_large_find(descriptor, &large))
+        return describe_large(&large, tensor, dims_p);
     if (CS_REAL(cudnnGetTensorNdDescriptor, descriptor, CUDNN_DIM_MAX, &type, dims_p, extent,
                 stride) != CUDNN_STATUS_SUCCESS)
         return CS_REASON_UNSEEN;

@@ -3,6 +3,7 @@
 #include "cudnn/describe_legacy.h"
 #include "cudnn/gpu_cudnn.h"
 #include "cudnn/kernel.h"
+#include "cudnn/large.h"
 #include "decide/memo.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -138,6 +139,32 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
     return verdict;
 }
 
+/* A call with a tensor that cuDNN's legacy side does not know: what it wants is what the picked
+ * engine's plan wants, and it cannot be run as it is. Returns that, in *wanted_p. */
+static struct cs_verdict judge_large(struct cs *cs, const struct cs_legacy_call *call,
+                                     const struct cs_problem *problem, int64_t limit,
+                                     int64_t *wanted_p)
+{
+    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
+    struct cs_maker maker;
+    void *kernel;
+    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
+    cs_maker_init(&maker, &graph); /* engine 0 if none is picked */
+    (void)cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute));
+    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    *wanted_p = 0;
+    if (vendor.build(vendor.ctx, problem, CS_CLIENTS_KNOBS, &kernel, wanted_p) == CS_OK)
+        vendor.destroy(kernel);
+    struct cs_request request = {.problem = *problem,
+                                 .engine = maker.engine,
+                                 .wanted = *wanted_p,
+                                 .limit = limit,
+                                 .scope = cs_maker_scope(&maker)};
+    struct cs_verdict verdict = cs_flow_carry(cs, &request, &vendor);
+    cs_maker_fini(&maker);
+    return verdict;
+}
+
 static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
                    int64_t limit, struct cs_key *key)
 {
@@ -162,9 +189,10 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_problem *problem, int64_t wanted, int64_t limit)
 {
     struct cs_key key;
+    bool large = cs_large_in(call);
     key_of(call, problem, limit, &key);
     struct entry *entry = find(&key);
-    if (entry || (wanted < 0 && !wanted_of(call, &wanted)))
+    if (entry || (!large && wanted < 0 && !wanted_of(call, &wanted)))
         return entry;
     entry = malloc(sizeof *entry);
     if (!entry)
@@ -172,7 +200,8 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
     entry->handle = call->handle;
     entry->key = key;
     entry->wanted = wanted;
-    entry->verdict = judge(cs, call, problem, wanted, limit);
+    entry->verdict = large ? judge_large(cs, call, problem, limit, &entry->wanted)
+                           : judge(cs, call, problem, wanted, limit);
     insert(entry);
     return entry;
 }
@@ -214,6 +243,41 @@ void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
     }
 }
 
+bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    call->math = cs_legacy_call_math(call->conv);
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return false;
+    const struct entry *entry = entry_of(cs, call, &problem, -1, 0);
+    if (!entry || !entry->verdict.rewrite)
+        return false;
+    *bytes_p = (size_t)entry->verdict.told;
+    return true;
+}
+
+bool cs_legacy_answer_large(struct cs *cs, const struct cs_legacy_call *call,
+                            const struct cs_legacy_results *results)
+{
+    struct cs_legacy_call chosen = *call;
+    size_t bytes;
+    /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
+    chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    if (!results->result || !results->returned || results->requested < 1 ||
+        !cs_legacy_tell_large(cs, &chosen, &bytes))
+        return false;
+    *results->returned = 1;
+    results->result[0] =
+        (cs_legacy_result){.algo = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                           .status = CUDNN_STATUS_SUCCESS,
+                           .time = -1, /* not measured */
+                           .memory = bytes,
+                           .determinism = CUDNN_DETERMINISTIC,
+                           .mathType = chosen.math};
+    return true;
+}
+
 /* A described call and where its rewriting is. */
 struct match {
     struct cs_problem problem;
@@ -236,7 +300,10 @@ static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *c
     const struct entry *entry = entry_of(cs, call, problem, -1, 0);
     if (!entry || brought >= entry->wanted)
         return entry;
-    if (entry->verdict.rewrite && (brought >= entry->verdict.told || cs_flow_lends(cs, brought)))
+    const struct cs_rewrite *rewrite = entry->verdict.rewrite;
+    bool lends =
+        cs_flow_lends(cs, brought) && (!cs_large_in(call) || !rewrite || rewrite->plan.tiles > 0);
+    if (rewrite && (brought >= entry->verdict.told || lends))
         return entry;
     return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
 }
@@ -281,8 +348,9 @@ static bool brought_all(const struct cs_legacy_call *call, const struct entry *e
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
+    bool large = cs_large_in(call);
     /* Small calls make stages too. */
-    bool counts = cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs);
+    bool counts = large || cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs);
     if (!counts && !atomic_load_explicit(&oversized, memory_order_acquire)) {
         cs_flow_pass(cs, NULL, CS_REASON_SMALL);
         return false;
@@ -290,7 +358,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct entry *entry = found.entry;
-    if (entry && entry->verdict.rewrite && !brought_all(call, entry)) {
+    if (entry && entry->verdict.rewrite && (large || !brought_all(call, entry))) {
         *status_p = run(cs, call, &found, true);
         return true;
     }

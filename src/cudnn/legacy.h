@@ -15,6 +15,12 @@ size_t cs_legacy_tell_as(struct cs *cs, const struct cs_legacy_call *call, size_
 void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
                             const struct cs_legacy_results *results);
 
+/* For calls that bring a tensor with a note (large.h), about which cuDNN cannot be asked: what to
+ * tell, and the one result of an algorithm query. False if such a call could not be run. */
+bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p);
+bool cs_legacy_answer_large(struct cs *cs, const struct cs_legacy_call *call,
+                            const struct cs_legacy_results *results);
+
 /* Runs a call as tiles in the workspace that it brought. False if it is to run as it is; then it
  * was counted as passed on. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);

@@ -1,4 +1,5 @@
 #include "cudnn/device_cuda.h"
+#include "cudnn/large.h"
 #include "cudnn/legacy.h"
 #include "cudnn/shadow.h"
 #include <stdio.h>
@@ -30,4 +31,5 @@ void cs_vendor_fork(bool before)
 {
     cs_legacy_fork(before);
     cs_shadow_fork(before);
+    cs_large_fork(before);
 }

@@ -325,6 +325,38 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     return verdict;
 }
 
+/* The client's own plan in the lifeboat's place; false if it wants more than there is. */
+static bool build_own(const struct cs_request *request, const struct cs_vendor *vendor,
+                      struct cs_rewrite *rewrite)
+{
+    int64_t bytes, most = request->limit > 0 ? request->limit : request->wanted;
+    if (vendor->build(vendor->ctx, &request->problem, CS_CLIENTS_KNOBS, &rewrite->lifeboat,
+                      &bytes) != CS_OK)
+        return false;
+    if (bytes <= most)
+        return true;
+    rewrite->destroy(rewrite->lifeboat);
+    rewrite->lifeboat = NULL;
+    return false;
+}
+
+struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
+                                const struct cs_vendor *vendor)
+{
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
+    if (verdict.rewrite)
+        return verdict;
+    struct cs_rewrite *rewrite = start(vendor);
+    if (!rewrite)
+        return verdict;
+    if (build_own(request, vendor, rewrite) ||
+        build_lifeboat(rewrite, verdict.told, vendor) == CS_OK)
+        verdict.rewrite = rewrite;
+    else
+        cs_flow_discard(rewrite);
+    return verdict;
+}
+
 bool cs_flow_lends(const struct cs *cs, int64_t brought)
 {
     return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;

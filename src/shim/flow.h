@@ -47,6 +47,11 @@ int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
+/* The same for a call that cannot be run as it is: what is left alone runs whole on the request's
+ * own engine. No rewriting only if nothing could be built. */
+struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
+                                const struct cs_vendor *vendor);
+
 /* Destroys what cs_flow_prepare built; NULL is allowed. */
 void cs_flow_discard(struct cs_rewrite *rewrite);
 

@@ -73,6 +73,23 @@ static int fewer(int a, int b)
 
 /* ---- tensors ---- */
 
+static bool is_legacy_type(cudnnDataType_t type)
+{
+    return type != CUDNN_DATA_INT64 && type != CUDNN_DATA_BOOLEAN;
+}
+
+/* cuDNN's legacy descriptors hold fewer than 2^31 elements: here as many as SIMDEV_MAX_SPAN says.
+ */
+static bool is_too_large(int rank, const int *dim)
+{
+    const char *text = getenv("SIMDEV_MAX_SPAN");
+    const int64_t most = text && *text ? strtoll(text, NULL, 10) : INT64_C(0x7fffffff);
+    int64_t elements = 1;
+    for (int i = 0; i < rank && elements <= most; i++)
+        elements *= dim[i];
+    return elements > most;
+}
+
 SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor,
                                                        cudnnDataType_t type, int rank,
                                                        const int dim[], const int stride[])
@@ -81,13 +98,14 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (!is_rank(rank))
         return CUDNN_STATUS_NOT_SUPPORTED;
-    if (!all_positive(rank, dim) || !all_positive(rank, stride))
+    if (!all_positive(rank, dim) || !all_positive(rank, stride) || !is_legacy_type(type))
         return CUDNN_STATUS_BAD_PARAM;
     tensor->type = type;
     tensor->rank = rank;
     copy(rank, dim, tensor->dim);
     copy(rank, stride, tensor->stride);
-    return CUDNN_STATUS_SUCCESS;
+    /* As cuDNN: refused, but the extents are in the descriptor. */
+    return is_too_large(rank, dim) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t tensor,

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# Legacy descriptors of tensors that are too large for one.
+load helper
+
+# Tensors of two images (4096 elements) are taken, those of four are not.
+large()
+{
+    export SIMDEV_PLANNING=rule SIMDEV_MAX_SPAN=5000
+}
+
+@test "without the library the setter refuses, and with it where it is off" {
+    large
+    plain "$CLIENTS/large" refused
+    expect_status 0
+    CONVSHIM=0 shimmed "$CLIENTS/large" refused
+    expect_status 0
+    plain "$CLIENTS/large" forward
+    expect_status 1
+}
+
+@test "whole convolutions: as two halves" {
+    large
+    local direction
+    for direction in forward data filter; do
+        shimmed "$CLIENTS/large" "$direction"
+        expect_status 0
+        expect_no_violation shimmed
+        expect_equal "failed calls" "$(counted failed)" 0
+        expect_equal "calls on the lifeboat" "$(counted lifeboat)" 1
+    done
+}
+
+@test "tiles of convolutions: as two halves" {
+    large
+    local direction
+    for direction in forward data filter; do
+        CONVSHIM_CONFIG="policy=fixed;tiles=2;threshold=0;workspace=1MiB;huge=5001" shimmed "$CLIENTS/large" "$direction"
+        expect_status 0
+        expect_no_violation shimmed
+        expect_true "launches beyond one a call" "$(counted extra) > 0"
+    done
+}
+
+@test "getters answer from the note, setting and destroying drop it, other functions refuse" {
+    large
+    shimmed "$CLIENTS/large" life
+    expect_status 0
+}
+
+@test "two threads, and a fork" {
+    large
+    shimmed "$CLIENTS/large" threads
+    expect_status 0
+    shimmed "$CLIENTS/large" fork
+    expect_status 0
+}
