@@ -112,7 +112,7 @@ static void put_name(const char *name, int y, FILE *out)
 {
     char text[NAME + 1];
     size_t length = strnlen(name, NAME);
-    while (length == NAME && length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
+    while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
         length--;
     memcpy(text, name, length);
     text[length] = '\0';

@@ -40,7 +40,7 @@ static struct cs_summary_site *site_of(struct merger *merger, const struct cs_su
 {
     struct cs_run_summary *merged = &merger->merged;
     for (size_t i = 0; i < merged->sites; i++)
-        if (strcmp(merged->site[i].id, site->id) == 0)
+        if (merged->site[i].id && strcmp(merged->site[i].id, site->id) == 0)
             return &merged->site[i];
     struct cs_summary_site *added = &merged->site[merged->sites++];
     *added = (struct cs_summary_site){.id = copy(merger, site->id),
@@ -73,7 +73,8 @@ static void add_passed(struct merger *merger, const struct cs_summary_passed *pa
 {
     struct cs_run_summary *merged = &merger->merged;
     size_t i = 0;
-    while (i < merged->passed_count && strcmp(merged->passed[i].id, passed->id) != 0)
+    while (i < merged->passed_count &&
+           (!merged->passed[i].id || strcmp(merged->passed[i].id, passed->id) != 0))
         i++;
     if (i == merged->passed_count)
         merged->passed[merged->passed_count++] = (struct cs_summary_passed){

@@ -217,7 +217,7 @@ static bool unet_sites(void)
 /* Calls sites as cuDNN is called: equal ones are one site, which must not make layers fewer. */
 static void unet_calls(void)
 {
-    size_t first[MOST];
+    size_t first[MOST] = {0};
     for (size_t i = 0; i < count; i++) {
         first[i] = i;
         for (size_t j = 0; j < i && first[i] == i; j++)
