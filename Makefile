@@ -171,7 +171,7 @@ $(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
-$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c option.c record.c shape.c table.c))
+$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c layers_sites.c option.c record.c shape.c table.c))
 $(cliunit) $(addprefix $(B)/unit/test_,json trace): UNITLIBS := -lcjson
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)

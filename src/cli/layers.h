@@ -1,4 +1,5 @@
-/* Lists of convolutions: the layers of models, from CSV (tests/data/conv_layers.csv) or JSON. */
+/* Lists of convolutions: the layers of models, from CSV (tests/data/conv_layers.csv) or JSON, and
+ * what the library saw, from its JSON summary (docs/summary.md). */
 #ifndef CS_CLI_LAYERS_H
 #define CS_CLI_LAYERS_H
 

@@ -1,7 +1,6 @@
-#include "cli/record.h"
+#include "cli/layers_sites.h"
 
 #include "cli/file.h"
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,11 +60,14 @@ static void read_text(struct cs_reading *reading, const char *text)
     int64_t number = 0;
     if (cJSON_IsObject(root))
         list = cJSON_GetObjectItemCaseSensitive(root, "layers");
-    if (!root)
+    if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "sites")))
+        cs_reading_sites(reading, root);
+    else if (!root)
         cs_reading_note(reading, 0, "not JSON from line %" PRId64 " on", line_of(text, end));
     else if (!cJSON_IsArray(list))
         cs_reading_note(reading, 0,
-                        "neither an array of layers nor an object with one as 'layers'");
+                        "neither an array of layers, an object with one as 'layers', nor a "
+                        "summary");
     else
         cJSON_ArrayForEach(object, list)
         {

@@ -217,3 +217,26 @@ decoder()
     CONVSHIM=0 NVTX_INJECTION64_PATH=$LIBRARY shimmed "$CLIENTS/ranges" "$CLIENTS/libwork.so"
     expect_line shimmed.out ' levels -2 -2 -2$'
 }
+
+# What a program was told by its own cuDNN is what predict tells of the same convolutions.
+@test "predict reads the summary, and foretells what the program was told" {
+    local cudnn
+    cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
+    CONVSHIM_CONFIG="workspace=12MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
+        --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
+    expect_status 0
+    planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 12MiB \
+        --format csv >predicted.csv
+    python3 - <<'END'
+import csv, json
+sites = json.load(open("summary.json"))["sites"]
+rows = list(csv.DictReader(open("predicted.csv")))
+assert len(rows) == len(sites) > 5, (len(rows), len(sites))
+for site, row in zip(sites, rows):
+    assert row["layer"] == site["problem"]["text"], (row, site)
+    assert int(row["engine"]) == site["engine"], (row, site)
+    assert int(row["workspace_bytes"]) == site["wanted"], (row, site)
+    assert int(row["input_bytes"]) == site["problem"]["x"]["bytes"], (row, site)
+END
+}

@@ -260,6 +260,8 @@ wrong()
     refused 'wrong.json: not JSON from line 2 on' --trace wrong.json
     echo '{"rows": []}' >wrong.json
     refused 'wrong.json: neither an array' --trace wrong.json
+    echo '{"sites": [{"name": "", "problem": {"text": "x", "spatial": 9}}, 3]}' >wrong.json
+    refused 'wrong.json: element 1: not a convolution of a summary' --trace wrong.json
     echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
     refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}, 3]' >wrong.json
