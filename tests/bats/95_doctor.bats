@@ -286,7 +286,7 @@ torch_with()
     local lookup='#include <dlfcn.h>
         void *f(void *cudnn) { return dlsym(cudnn, "cudnnBackendExecute"); }'
     object "$SITE/jax_plugins/xla_cuda13/xla_cuda_plugin.so" "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" <<<"$lookup"
-    object "$SITE/onnxruntime/capi/libonnxruntime_providers_cuda.so" <<<"$lookup"
+    object "$SITE/onnxruntime/capi/libonnxruntime_providers_cuda.so" "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" <<<"$lookup"
     object "$SITE/onnxruntime/capi/libonnxruntime_providers_shared.so" <<<'int f(void) { return 0; }'
     : >"$SITE/onnxruntime/__init__.py"
     doctor 0
@@ -320,7 +320,8 @@ torch_with()
     : | tee "$SITE"/{torch,tensorflow}/__init__.py
     object "$SITE/torch/lib/libtorch_cuda.so" <<<'int cudnnConvolutionForward(void) { return 1; }
         int cudnnGetVersion(void) { return 1; }'
-    object "$SITE/tensorflow/libtensorflow_framework.so.2" -Wl,-soname,libtensorflow_framework.so.2 <<<'#include <dlfcn.h>
+    object "$SITE/tensorflow/libtensorflow_framework.so.2" -Wl,-soname,libtensorflow_framework.so.2 \
+        "-Wl,-rpath,\$ORIGIN/../nvidia/cudnn/lib" <<<'#include <dlfcn.h>
         void *f(void *cudnn) { return dlsym(cudnn, "cudnnConvolutionForward"); }
         int cudnnConvolutionForward(void) { return 1; } int cudnnGetVersion(void) { return 1; }'
     object "$SITE/tensorflow/libtensorflow_cc.so.2" "$SITE/tensorflow/libtensorflow_framework.so.2" \
