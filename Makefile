@@ -308,7 +308,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' foretold='tests/suites/foretold.py $(B)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' threads='tests/suites/threads.sh' gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
+            gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             $(if $(SAN),,gpu_suite='tests/gpu/test_suite.py $(B)') \
             $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
