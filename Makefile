@@ -341,6 +341,8 @@ install: lib cli
 	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
 	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
+	install -d $(DESTDIR)$(PREFIX)/share/convshim/presets
+	install -m 644 conf/presets/*.ini $(DESTDIR)$(PREFIX)/share/convshim/presets
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
 
 clean:

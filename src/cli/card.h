@@ -3,11 +3,12 @@
 #ifndef CS_CLI_CARD_H
 #define CS_CLI_CARD_H
 
+#include "cli/shelf.h"
 #include "cli/table.h"
 
 enum {
     CS_CARD_NAME = 64,
-    CS_CARD_ERROR = 320
+    CS_CARD_ERROR = CS_SHELF_ERROR
 };
 
 struct cs_card {

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/option_text.h"
 #include "cli/preload.h"
+#include "cli/preset.h"
 #include "cli/variable.h"
 #include "config/option.h"
 #include "policy_names.h"
@@ -59,7 +60,7 @@ const struct cs_cli_command *const cs_cli_command_run = &command;
 /* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
  * option would win over it, so they are removed where that option was given. */
 struct request {
-    const char *library;
+    const char *library, *preset;
     bool dry;
     char *items; /* NULL: no option of the library was given */
     bool given[CS_OPTIONS];
@@ -99,6 +100,8 @@ static bool take(void *to, int option, const char *value)
     struct request *request = to;
     if (option == OPTION_LIBRARY)
         request->library = value;
+    else if (option == OPTION_PRESET)
+        request->preset = value;
     else if (option == OPTION_DRY_RUN)
         request->dry = true;
     else
@@ -138,11 +141,14 @@ static bool change(const struct request *request, const char *name, const char *
     return true;
 }
 
-static bool prepare(const struct request *request, const char *library)
+/* `preset`: the file of options, NULL if none was asked for. */
+static bool prepare(const struct request *request, const char *library, const char *preset)
 {
     char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
     bool done = preload && change(request, "LD_PRELOAD", preload);
     free(preload);
+    if (preset)
+        done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
     if (request->items)
         done = done && change(request, "CONVSHIM_CONFIG", request->items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {
@@ -164,9 +170,20 @@ static int run(char **argv)
     return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
+static int list_presets(void)
+{
+    char error[CS_SHELF_ERROR];
+    if (cs_preset_list(error))
+        return CS_CLI_OK;
+    cs_cli_complain("%s", error);
+    return FAILED;
+}
+
 static int answer(const struct request *request, char **argv)
 {
-    char library[PATH_MAX], why[PATH_MAX + 128];
+    char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
+    if (request->preset && strcmp(request->preset, "list") == 0)
+        return list_presets();
     if (!*argv && !request->dry) {
         cs_cli_refuse(command.name, "which program?");
         return FAILED;
@@ -175,9 +192,13 @@ static int answer(const struct request *request, char **argv)
         cs_cli_complain("%s", why);
         return FAILED;
     }
+    if (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why)) {
+        cs_cli_complain("%s", why);
+        return FAILED;
+    }
     if (cs_config_disabled())
         cs_cli_complain("CONVSHIM=0 is set: the library will do nothing");
-    if (!prepare(request, library))
+    if (!prepare(request, library, request->preset ? preset : NULL))
         return FAILED;
     return request->dry ? CS_CLI_OK : run(argv);
 }

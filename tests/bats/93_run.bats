@@ -77,6 +77,39 @@ set_to()
     expect_equal "two given" "$(set_to CONVSHIM_CONFIG)" "policy=off;tiles=5;workspace=4MiB"
 }
 
+@test "presets: each is a faultless ini file that says what it is for, is listed and taken" {
+    local file name
+    for file in "$ROOT"/conf/presets/*.ini; do
+        name=$(basename "$file" .ini)
+        "$COMMAND" config --check "$file" >check.out 2>&1 || fail "$name: $(<check.out)"
+        run_command 0 --preset list
+        expect_line run.out "^$name +$(sed -n '1s/^# //p' "$file" | sed 's/[.]/\\./g')\$"
+        CONVSHIM_CONFIGFILE=/etc/mine.ini run_command 0 --dry-run --preset "$name"
+        expect_equal "$name" "$(set_to CONVSHIM_CONFIGFILE)" "$(realpath "$file")"
+        grep -qF "$name" "$ROOT/README.md" || fail "README.md does not tell of $name"
+    done
+    run_command 125 --preset smal -- touch ran
+    expect_line run.err "^convshim: unknown preset 'smal'; did you mean 'small'\?; --preset list shows all\$"
+    run_command 125 --preset ./none.ini -- touch ran
+    expect_line run.err '^convshim: \./none\.ini: No such file or directory$'
+    [ ! -e ran ] || fail "the program ran all the same"
+}
+
+@test "a preset is in force, options given beside it win, an ini file of one's own is taken by its path" {
+    on_device small env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset small -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line small.err '\(limit 16 MiB\)$'
+    expect_line small.err 'policy fit, .*/conf/presets/small\.ini$'
+    on_device both env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset look --workspace 1MiB -- "$CLIENTS/hostile" local \
+        "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line both.err '\(limit 1 MiB\)$'
+    expect_line both.err 'policy off, '
+    echo 'workspace = 3MiB' >mine.ini
+    on_device own env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset mine.ini -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_line own.err '\(limit 3 MiB\)$'
+}
+
 @test "CONVSHIM_LOG would win over --log: it is removed, and only then" {
     export CONVSHIM_LOG=error CONVSHIM_SUMMARY=off
     run_command 0 --dry-run --workspace 2MiB
@@ -132,4 +165,19 @@ set_to()
     expect_line run.err '^convshim: CONVSHIM=0 is set: the library will do nothing$'
     LD_PRELOAD=$SAN_RT CONVSHIM=1 run_command 0 true
     expect_empty run.err
+}
+
+@test "installed: the command finds library, cards and presets of its own, man pages and default ini are there" {
+    local root=$PWD/root file
+    env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$root" PREFIX=/usr \
+        >install.out 2>&1 || fail "$(<install.out)"
+    for file in lib/libconvshim.so share/man/man1/convshim.1 share/man/man5/convshim.ini.5 share/doc/convshim/convshim.ini; do
+        [ -s "$root/usr/$file" ] || fail "$file is missing"
+    done
+    COMMAND=$root/usr/bin/convshim
+    run_command 0 --dry-run --preset small
+    expect_equal "library" "$(set_to LD_PRELOAD)" "$root/usr/lib/libconvshim.so"
+    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$root/usr/share/convshim/presets/small.ini"
+    "$COMMAND" predict --device list --format csv >cards.csv
+    expect_equal "cards" "$(tail -n +2 cards.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }

@@ -1,0 +1,53 @@
+#include "cli/preset.h"
+
+#include "cli/file.h"
+#include "cli/table.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cs_shelf presets = {"presets", "preset", ".ini", NULL};
+
+bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_SHELF_ERROR])
+{
+    char found[2 * PATH_MAX], real[PATH_MAX];
+    bool is_path = cs_shelf_is_path(&presets, name);
+    if (!is_path && !cs_shelf_find(&presets, NULL, name, found, sizeof found, error))
+        return false;
+    if (realpath(is_path ? name : found, real) && (size_t)snprintf(path, size, "%s", real) < size)
+        return true;
+    snprintf(error, CS_SHELF_ERROR, "%.150s: %s", name, strerror(errno));
+    return false;
+}
+
+static bool add_row(void *to, const char *path, char error[CS_SHELF_ERROR])
+{
+    char name[NAME_MAX], reason[CS_FILE_ERROR];
+    char *text = cs_file_text(path, reason);
+    if (!text) {
+        snprintf(error, CS_SHELF_ERROR, "%.150s: %s", path, reason);
+        return false;
+    }
+    cs_shelf_name(&presets, path, name, sizeof name);
+    text[strcspn(text, "\n")] = '\0';
+    cs_table_add(to, (struct cs_value[]){{.text = name}, {.text = text + strspn(text, "# ")}});
+    free(text);
+    return true;
+}
+
+bool cs_preset_list(char error[CS_SHELF_ERROR])
+{
+    static const struct cs_column columns[] = {{"name", "preset", CS_CELL_TEXT},
+                                               {"about", "what for", CS_CELL_TEXT}};
+    struct cs_table table;
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    bool good = cs_shelf_walk(&presets, NULL, add_row, &table, error);
+    if (good && !cs_table_print(&table, CS_FORMAT_TEXT, stdout)) {
+        snprintf(error, CS_SHELF_ERROR, "out of memory");
+        good = false;
+    }
+    cs_table_fini(&table);
+    return good;
+}
