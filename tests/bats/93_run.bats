@@ -168,16 +168,16 @@ set_to()
 }
 
 @test "installed: the command finds library, cards and presets of its own, man pages and default ini are there" {
-    local root=$PWD/root file
-    env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$root" PREFIX=/usr \
+    local tree=$PWD/tree file
+    env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$tree" PREFIX=/usr \
         >install.out 2>&1 || fail "$(<install.out)"
     for file in lib/libconvshim.so share/man/man1/convshim.1 share/man/man5/convshim.ini.5 share/doc/convshim/convshim.ini; do
-        [ -s "$root/usr/$file" ] || fail "$file is missing"
+        [ -s "$tree/usr/$file" ] || fail "$file is missing"
     done
-    COMMAND=$root/usr/bin/convshim
+    COMMAND=$tree/usr/bin/convshim
     run_command 0 --dry-run --preset small
-    expect_equal "library" "$(set_to LD_PRELOAD)" "$root/usr/lib/libconvshim.so"
-    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$root/usr/share/convshim/presets/small.ini"
+    expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
+    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/small.ini"
     "$COMMAND" predict --device list --format csv >cards.csv
     expect_equal "cards" "$(tail -n +2 cards.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }
