@@ -72,10 +72,17 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
+/* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines; a line if
+ * engines are missing for want of a driver. */
+extern const char *const cs_predict_modes[CS_ASK_MODES];
+void cs_predict_print_head(const struct cs_predict_results *results);
+void cs_predict_print_driverless(const struct cs_predict_results *results);
+
 /* One convolution for people. */
 void cs_predict_print_one(const struct cs_predict_results *results);
 
-/* Every engine offered for one convolution. False if memory ran out. */
+/* Every engine offered for one convolution; for people one line for all settings of an engine that
+ * want the same. False if memory ran out. */
 bool cs_predict_print_engines(const struct cs_predict_results *results);
 
 /* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */

@@ -10,9 +10,9 @@ enum {
     ENGINE_TEXT = 80
 };
 
-static const char *const modes[CS_ASK_MODES] = {"a", "b", "fallback"};
+const char *const cs_predict_modes[CS_ASK_MODES] = {"a", "b", "fallback"};
 
-static void print_head(const struct cs_predict_results *results)
+void cs_predict_print_head(const struct cs_predict_results *results)
 {
     const struct cs_offer *offer = &results->prediction->offer;
     char title[CS_PREDICT_TITLE];
@@ -21,8 +21,8 @@ static void print_head(const struct cs_predict_results *results)
     printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
            results->card->title, results->vendor);
     if (results->prediction->status == CS_OK && !results->options->estimate)
-        printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index, modes[offer->mode],
-               offer->tensor_cores ? ", tensor cores" : "");
+        printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index,
+               cs_predict_modes[offer->mode], offer->tensor_cores ? ", tensor cores" : "");
     puts("\n");
 }
 
@@ -78,7 +78,7 @@ static void print_numbers(const struct cs_predict_results *results)
     cs_table_fini(&table);
 }
 
-static void print_driverless(const struct cs_predict_results *results)
+void cs_predict_print_driverless(const struct cs_predict_results *results)
 {
     if (!results->options->estimate && !cs_alone_driver())
         puts("No CUDA driver can be loaded here: cuDNN was not asked for engines that it compiles "
@@ -98,10 +98,10 @@ void cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
     char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
-    print_head(results);
+    cs_predict_print_head(results);
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for it on this card.");
-        print_driverless(results);
+        cs_predict_print_driverless(results);
         return;
     }
     print_numbers(results);
@@ -110,69 +110,4 @@ void cs_predict_print_one(const struct cs_predict_results *results)
         cs_explain(&results->layers->layer->problem, prediction, results->asker, first, second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
     }
-}
-
-static const char *notes_of(const struct cs_offer *offer, char text[ENGINE_TEXT])
-{
-    const struct {
-        bool set;
-        const char *word;
-    } notes[] = {{offer->tensor_cores, "tensor cores"},
-                 {offer->down_converts, "rounds inputs"},
-                 {offer->winograd, "Winograd"},
-                 {offer->fft, "FFT"},
-                 {offer->splits, "split sum"},
-                 {!offer->deterministic, "not deterministic"},
-                 {offer->compiled, "compiled at run time"}};
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < sizeof notes / sizeof *notes && used < ENGINE_TEXT; i++)
-        if (notes[i].set)
-            used += (size_t)snprintf(text + used, ENGINE_TEXT - used, "%s%s", used ? ", " : "",
-                                     notes[i].word);
-    return text;
-}
-
-static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_offer *offer)
-{
-    int64_t peak;
-    if (offer->workspace < 0)
-        return -1;
-    return __builtin_add_overflow(prediction->floor, offer->workspace, &peak) ? INT64_MAX : peak;
-}
-
-static void add_offers(struct cs_table *table, const struct cs_predict_results *results,
-                       enum cs_ask_mode mode)
-{
-    struct cs_offer offer[CS_MAX_OFFERS];
-    char notes[ENGINE_TEXT];
-    int offers = cs_ask_offers(results->asker, &results->layers->layer->problem, mode, offer);
-    for (int i = 0; i < offers; i++)
-        cs_table_add(table, (struct cs_value[]){{.text = modes[mode]},
-                                                {.number = i + 1},
-                                                {.number = offer[i].engine.index},
-                                                {.number = offer[i].workspace},
-                                                {.number = peak_of(results->prediction, &offer[i])},
-                                                {.text = notes_of(&offer[i], notes)}});
-}
-
-bool cs_predict_print_engines(const struct cs_predict_results *results)
-{
-    static const struct cs_column columns[] = {
-        {"mode", "mode", CS_CELL_TEXT},        {"place", "place", CS_CELL_COUNT},
-        {"engine", "engine", CS_CELL_COUNT},   {"workspace_bytes", "workspace", CS_CELL_BYTES},
-        {"peak_bytes", "peak", CS_CELL_BYTES}, {"notes", "notes", CS_CELL_TEXT}};
-    enum cs_ask_mode mode = results->options->mode;
-    struct cs_table table;
-    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    add_offers(&table, results, mode);
-    if (mode != CS_ASK_FALLBACK)
-        add_offers(&table, results, CS_ASK_FALLBACK);
-    if (results->options->format == CS_FORMAT_TEXT)
-        print_head(results);
-    bool good = cs_table_print(&table, results->options->format, stdout);
-    cs_table_fini(&table);
-    if (results->options->format == CS_FORMAT_TEXT)
-        print_driverless(results);
-    return good;
 }

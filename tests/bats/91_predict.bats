@@ -72,6 +72,18 @@ load predict
     expect_true "an engine without workspace" "$(column workspace_bytes | grep -cx 0) > 0"
 }
 
+@test "for people settings of an engine that want the same are one line, and none is lost" {
+    local mode
+    for mode in a fallback; do
+        expect_predicted 0 "${SPIKE[@]}" --engines --mode "$mode" --format csv
+        rows=$(tail -n +2 predict.out | wc -l)
+        kinds=$(tail -n +2 predict.out | cut -d, -f1,3- | sort -u | wc -l)
+        expect_predicted 0 "${SPIKE[@]}" --engines --mode "$mode"
+        expect_equal "lines" "$(grep -cE '^(a|fallback) ' predict.out)" "$kinds"
+        expect_equal "settings" "$(awk '/^(a|fallback) / { all += 1 + ($3 == "and" ? $4 : 0) } END { print all }' predict.out)" "$rows"
+    done
+}
+
 @test "one, two and three spatial dimensions, dilation, groups and stride" {
     expect_predicted 0 --input 1x64x4096 --filter 64x64x9 --pad 4 --format csv
     expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
