@@ -94,14 +94,12 @@ many()
             1 + i % 4, 64 * (1 + i % 5), 40 + i, 32 + i % 97, 64 * (1 + i % 3), 3, 3, i % 2 ? "f16" : "f32" }'
 }
 
-@test "a thousand layers in ten seconds" {
+@test "a thousand layers in ten seconds of processor time" {
     need_cudnn
     many 1000 >many.csv
     expect_equal "layers that differ" "$(cut -d, -f3- many.csv | sort -u | wc -l)" 1001
-    SECONDS=0
-    expect_predicted 0 --csv many.csv --format csv
+    expect_cpu 10 expect_predicted 0 --csv many.csv --format csv
     expect_equal "rows" "$(wc -l <predict.out)" 1001
-    [ -n "$SAN_RT" ] || expect_true "seconds" "$SECONDS < 10"
 }
 
 @test "models: largest peaks, floor and ratio agree with the rows" {

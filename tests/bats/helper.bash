@@ -55,13 +55,16 @@ cannot_run()
     skip "$1"
 }
 
+# Seconds after which a program hangs. Far beyond what any takes: the machine may be busy with something else.
+readonly HANGS=600
+
 on_device()
 {
     local name=$1
     shift
     rm -f "$name.json"
     status=0
-    timeout 120 "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
+    timeout "$HANGS" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
 }
 
@@ -73,6 +76,25 @@ plain()
 shimmed()
 {
     on_device shimmed env LD_PRELOAD="$PRELOAD" "$@"
+}
+
+# expect_cpu SECONDS COMMAND...: the programs of a command take less processor time. Wall time would tell what else the
+# machine does. Sanitizers are slow.
+expect_cpu()
+{
+    local limit=$1 before after
+    shift
+    times >before.times
+    "$@"
+    times >after.times
+    before=$(cpu_of before.times)
+    after=$(cpu_of after.times)
+    [ -n "$SAN_RT" ] || expect_true "seconds of processor time" "$after - $before < $limit"
+}
+
+cpu_of()
+{
+    awk -F '[ms ]+' 'END { printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$1"
 }
 
 # expect_status WANTED: what the last program ended with.
