@@ -14,7 +14,7 @@ static const char *const modes[CS_ASK_MODES] = {"a", "b", "fallback"};
 
 static void print_head(const struct cs_predict_results *results)
 {
-    const struct cs_offer *offer = &results->prediction->offer;
+    const struct cs_ask_offer *offer = &results->prediction->offer;
     char title[CS_PREDICT_TITLE];
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
@@ -112,7 +112,7 @@ void cs_predict_print_one(const struct cs_predict_results *results)
     }
 }
 
-static const char *notes_of(const struct cs_offer *offer, char text[ENGINE_TEXT])
+static const char *notes_of(const struct cs_ask_offer *offer, char text[ENGINE_TEXT])
 {
     const struct {
         bool set;
@@ -133,7 +133,7 @@ static const char *notes_of(const struct cs_offer *offer, char text[ENGINE_TEXT]
     return text;
 }
 
-static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_offer *offer)
+static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_ask_offer *offer)
 {
     int64_t peak;
     if (offer->workspace < 0)
@@ -144,7 +144,7 @@ static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_o
 static void add_offers(struct cs_table *table, const struct cs_predict_results *results,
                        enum cs_ask_mode mode)
 {
-    struct cs_offer offer[CS_MAX_OFFERS];
+    struct cs_ask_offer offer[CS_ASK_OFFERS];
     char notes[ENGINE_TEXT];
     int offers = cs_ask_offers(results->asker, &results->layers->layer->problem, mode, offer);
     for (int i = 0; i < offers; i++)
