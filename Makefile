@@ -180,7 +180,8 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
-              libwork_lazy.so libwork_noplt.so libwork_static.so bypass bypass_static)
+              libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
+              bypass bypass_static)
 include tests/clients/frontend/rules.mk
 include tests/clients/frameworks/rules.mk
 clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
@@ -198,6 +199,11 @@ $(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/cl
 # Their cuDNN is their own, and its functions are exported.
 $(B)/clients/libwork_static.so: tests/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
+# Their cuDNN is loaded behind stubs, which other libraries come before or not.
+$(B)/clients/libwork_stubs_bound.so: BIND := -Wl,-Bsymbolic
+$(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/clients/,work.c stubs.c) $(clientbase) \
+              $(B)/obj/tests/clients/loader_cudnn.o $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c %.o,$^) $(CLIENTLIBS)
 $(B)/clients/bypass_static: tests/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
 $(B)/clients/bypass: tests/clients/bypass.c $(clientdep)

@@ -251,7 +251,8 @@ static void put_problem(struct cs_json *json, const struct cs_problem *problem)
 
 static const char *latitude_name(enum cs_latitude latitude)
 {
-    static const char *const names[CS_LATITUDES] = {"knobs", "defaults", "alike"};
+    static const char *const names[] = {"knobs", "defaults", "alike", "own"};
+    _Static_assert(sizeof names / sizeof *names == CS_LATITUDES, "a latitude has no name");
     return (unsigned)latitude < CS_LATITUDES ? names[latitude] : "";
 }
 

@@ -2,6 +2,7 @@
 
 #include "account/advice.h"
 #include "account/outcome.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,26 +20,18 @@ enum {
  * heading and rest of the spikes, advice. */
 _Static_assert(PASSED + SPIKES + 16 <= LINES, "the reasons no longer fit the summary");
 
-struct text {
-    char *to;
-    size_t size;
-    int length; /* needed, like snprintf's */
-};
-
-static void append(struct text *text, const char *format, ...)
+static void append(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* One line, never longer than COLUMNS. */
-static void append(struct text *text, const char *format, ...)
+static void append(struct cs_text *text, const char *format, ...)
 {
     char line[COLUMNS + 1];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    size_t used = (size_t)text->length < text->size ? (size_t)text->length : text->size;
-    text->length +=
-        snprintf(used < text->size ? text->to + used : NULL, text->size - used, "%s\n", line);
+    cs_text_put(text, "%s\n", line);
 }
 
 static int digits(int64_t number)
@@ -160,7 +153,7 @@ static void measure(struct spikes *spikes, int64_t other_calls)
     spikes->widths = widths;
 }
 
-static void append_row(struct text *text, struct row *row, const struct widths *widths)
+static void append_row(struct cs_text *text, struct row *row, const struct widths *widths)
 {
     char outcome[COLUMNS + 1];
     clip(row->shape, (size_t)widths->shape);
@@ -175,7 +168,7 @@ static void append_row(struct text *text, struct row *row, const struct widths *
            row->calls);
 }
 
-static void append_spikes(struct text *text, struct spikes *spikes, int64_t other_calls)
+static void append_spikes(struct cs_text *text, struct spikes *spikes, int64_t other_calls)
 {
     const struct widths *widths = &spikes->widths;
     if (spikes->rows == 0)
@@ -191,7 +184,7 @@ static void append_spikes(struct text *text, struct spikes *spikes, int64_t othe
                "other convolutions, too many to tell apart", widths->calls, (long long)other_calls);
 }
 
-static void append_head(struct text *text, const struct cs_summary_head *head)
+static void append_head(struct cs_text *text, const struct cs_summary_head *head)
 {
     char start[COLUMNS + 1];
     snprintf(start, sizeof start, "convshim %s%s%s, policy %s, ", head->version,
@@ -206,7 +199,7 @@ static void append_head(struct text *text, const struct cs_summary_head *head)
         append(text, "%s...%s", start, head->config + (room > 3 ? length - (room - 3) : length));
 }
 
-static void append_calls(struct text *text, const struct cs_account *account, int width)
+static void append_calls(struct cs_text *text, const struct cs_account *account, int width)
 {
     long long passed = 0;
     for (int i = 0; i < CS_REASONS; i++)
@@ -232,7 +225,7 @@ static int most_frequent(const int64_t left[CS_REASONS], int64_t *calls_p, int *
 }
 
 /* The reasons, most frequent first. */
-static void append_passed(struct text *text, const struct cs_account *account, int width)
+static void append_passed(struct cs_text *text, const struct cs_account *account, int width)
 {
     int64_t left[CS_REASONS], calls;
     for (int i = 0; i < CS_REASONS; i++)
@@ -254,7 +247,7 @@ static void append_passed(struct text *text, const struct cs_account *account, i
 
 /* How many calls followed each rule; those of convolutions that are too many to tell apart aside.
  */
-static void append_rules(struct text *text, const struct cs_account *account,
+static void append_rules(struct cs_text *text, const struct cs_account *account,
                          const char *const *rules)
 {
     char line[COLUMNS * 2] = "";
@@ -269,7 +262,7 @@ static void append_rules(struct text *text, const struct cs_account *account,
     append(text, "%-*s%s", LABEL, "followed rules", line);
 }
 
-static void append_bypass(struct text *text, const char *objects)
+static void append_bypass(struct cs_text *text, const char *objects)
 {
     char names[COLUMNS + 1];
     if (!*objects)
@@ -281,7 +274,7 @@ static void append_bypass(struct text *text, const char *objects)
            LABEL, "");
 }
 
-static void append_workspace(struct text *text, const struct cs_account *account, int64_t limit)
+static void append_workspace(struct cs_text *text, const struct cs_account *account, int64_t limit)
 {
     char wanted[CS_SIZE_TEXT], told[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
     int64_t wanted_max = account->wanted_max, told_max = account->told_max;
@@ -299,7 +292,7 @@ static void append_workspace(struct text *text, const struct cs_account *account
                wanted, told, most);
 }
 
-static void append_launches(struct text *text, const struct cs_account *account, int64_t extra,
+static void append_launches(struct cs_text *text, const struct cs_account *account, int64_t extra,
                             int width)
 {
     char lanes[40] = "";
@@ -310,7 +303,7 @@ static void append_launches(struct text *text, const struct cs_account *account,
 }
 
 /* One line of own scratch, under the first one's label. */
-static void append_bytes(struct text *text, int64_t bytes, const char *what)
+static void append_bytes(struct cs_text *text, int64_t bytes, const char *what)
 {
     char size[CS_SIZE_TEXT];
     cs_size_text(size, bytes);
@@ -318,7 +311,7 @@ static void append_bytes(struct text *text, int64_t bytes, const char *what)
         append(text, "%-*s%s %s", LABEL, "", size, what);
 }
 
-static void append_own(struct text *text, const struct cs_summary_own *own)
+static void append_own(struct cs_text *text, const struct cs_summary_own *own)
 {
     char peak[CS_SIZE_TEXT], limit[CS_SIZE_TEXT], allocations[40] = "";
     cs_size_text(peak, own->peak);
@@ -340,7 +333,7 @@ static void append_own(struct text *text, const struct cs_summary_own *own)
                (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
-static void append_turns(struct text *text, const struct cs_summary_turns *turns)
+static void append_turns(struct cs_text *text, const struct cs_summary_turns *turns)
 {
     /* In whole numbers: printf's point follows the program's locale. */
     long long tenth = 100000000, tenths = turns->nanoseconds / tenth;
@@ -352,7 +345,7 @@ static void append_turns(struct text *text, const struct cs_summary_turns *turns
                turns->given_up ? ", given up" : "");
 }
 
-static void append_advice(struct text *text, const struct cs_account *account,
+static void append_advice(struct cs_text *text, const struct cs_account *account,
                           const struct cs_summary_head *head)
 {
     char advice[CS_ADVICE_TEXT];
@@ -365,7 +358,7 @@ static void append_advice(struct text *text, const struct cs_account *account,
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size)
 {
-    struct text out = {.to = text, .size = size};
+    struct cs_text out = {.at = text, .size = size};
     struct spikes spikes;
     int64_t extra = account->launches - account->rewritten;
     int64_t other_calls = account->folded[CS_COUNT_CALLS];

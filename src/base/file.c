@@ -1,6 +1,5 @@
 #include "base/file.h"
 
-#include "base/log.h"
 #include "base/signals.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +7,29 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    PID_BYTES = 24
+};
+
+bool cs_path_expand(char *out, size_t size, const char *path)
+{
+    char pid[PID_BYTES];
+    size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid()), used = 0;
+    while (*path) {
+        bool is_pid = path[0] == '%' && path[1] == 'p';
+        size_t add = is_pid ? digits : 1;
+        if (size < 1 || add > size - 1 - used)
+            return false;
+        memcpy(out + used, is_pid ? pid : path, add);
+        used += add;
+        path += is_pid ? 2 : 1;
+    }
+    if (size < 1)
+        return false;
+    out[used] = '\0';
+    return true;
+}
 
 void cs_place_set(struct cs_place *place, const char *path)
 {

@@ -17,6 +17,10 @@ struct cs_place {
 /* Takes a path; it stays relative to the folder of now. NULL or empty: no place. errno is kept. */
 void cs_place_set(struct cs_place *place, const char *path);
 
+/* Writes `path` into `out`, each %p become the process id. False if that does not fit `size` bytes,
+ * its end included; `out` then holds nothing of use. */
+bool cs_path_expand(char *out, size_t size, const char *path);
+
 /* The path of now, each %p become the process id. False, errno ENAMETOOLONG, if it is too long. */
 bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
 

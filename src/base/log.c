@@ -201,22 +201,3 @@ char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes)
         snprintf(text, CS_SIZE_TEXT, "%s%u %ciB", sign, whole, units[unit]);
     return text;
 }
-
-_Bool cs_path_expand(char *out, size_t size, const char *path)
-{
-    char pid[PREFIX_BYTES];
-    size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid()), used = 0;
-    while (*path) {
-        bool is_pid = path[0] == '%' && path[1] == 'p';
-        size_t add = is_pid ? digits : 1;
-        if (size < 1 || add > size - 1 - used)
-            return false;
-        memcpy(out + used, is_pid ? pid : path, add);
-        used += add;
-        path += is_pid ? 2 : 1;
-    }
-    if (size < 1)
-        return false;
-    out[used] = '\0';
-    return true;
-}

@@ -50,7 +50,4 @@ enum {
 };
 char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes);
 
-/* True if the memory of `path` with %p replaced fits `size`; writes the result there. */
-_Bool cs_path_expand(char *out, size_t size, const char *path);
-
 #endif

@@ -9,18 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/config_options.def"
-#undef CS_CLI_OPTION
-    OPTIONS
-};
-
-static const struct cs_cli_option options[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/config_options.def"
-#undef CS_CLI_OPTION
-};
+#define CS_CLI_OPTIONS "cli/config_options.def"
+#include "cli/command_options.h"
 
 static const struct cs_cli_command command = {
     .name = "config",
@@ -30,8 +20,8 @@ static const struct cs_cli_command command = {
              "but for\n"
              "CSV and JSON, the rules in the order in which they are tried.\n\n"
              "Status: 0; 1 if something is to be mended, with a line for each on standard error.",
-    .option = options,
-    .options = OPTIONS,
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
 };
 const struct cs_cli_command *const cs_cli_command_config = &command;
 
@@ -54,11 +44,8 @@ static bool take(void *to, int option, const char *value)
         request->check = value;
     else if (option == OPTION_EXPLAIN)
         request->explain = value;
-    else if (!cs_format_parse(value, &request->format)) {
-        cs_cli_refuse(command.name, "--format: \"%s\" is not allowed; allowed: text, json, csv",
-                      value);
-        return false;
-    }
+    else
+        return cs_format_take(command.name, value, &request->format);
     return true;
 }
 

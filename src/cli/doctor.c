@@ -8,18 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/doctor_options.def"
-#undef CS_CLI_OPTION
-    OPTIONS
-};
-
-static const struct cs_cli_option options[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/doctor_options.def"
-#undef CS_CLI_OPTION
-};
+#define CS_CLI_OPTIONS "cli/doctor_options.def"
+#include "cli/command_options.h"
 
 static const struct cs_cli_command command = {
     .name = "doctor",
@@ -30,8 +20,8 @@ static const struct cs_cli_command command = {
         "and what to do. Files are read; nothing of COMMAND or of a framework is run, but for the\n"
         "Python that is asked where its packages are.\n\n"
         "Status: 0; 1 with warnings; 2 if something will not work, or if called wrongly.",
-    .option = options,
-    .options = OPTIONS,
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
     .stops = true,
 };
 const struct cs_cli_command *const cs_cli_command_doctor = &command;
@@ -62,11 +52,8 @@ static bool take(void *to, int option, const char *value)
         request->capture = true;
     else if (option == OPTION_CUDNN)
         request->cudnn = value;
-    else if (!cs_format_parse(value, &request->format)) {
-        cs_cli_refuse(command.name, "--format: \"%s\" is not allowed; allowed: text, json, csv",
-                      value);
-        return false;
-    }
+    else
+        return cs_format_take(command.name, value, &request->format);
     return true;
 }
 

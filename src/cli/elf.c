@@ -171,14 +171,6 @@ void cs_elf_close(struct cs_elf *elf)
     *elf = (struct cs_elf){.size = 0};
 }
 
-const char *cs_elf_needs(const struct cs_elf *elf, const char *prefix)
-{
-    for (int i = 0; i < elf->needs; i++)
-        if (strncmp(elf->needed[i], prefix, strlen(prefix)) == 0)
-            return elf->needed[i];
-    return NULL;
-}
-
 void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 {
     int count;

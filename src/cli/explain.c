@@ -73,7 +73,7 @@ static bool apply(const struct cs_problem *problem, struct change change,
 static int64_t ask(struct cs_asker *asker, const struct cs_prediction *prediction,
                    const struct cs_problem *changed)
 {
-    struct cs_offer offer;
+    struct cs_ask_offer offer;
     struct cs_chosen *chosen = NULL;
     int64_t workspace = cs_ask_workspace(asker, changed, &prediction->offer.engine);
     if (workspace < 0 &&
@@ -172,7 +172,7 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
 static void put_rest(const struct cs_problem *problem, const struct cs_prediction *prediction,
                      int64_t left, int64_t last, struct line *line)
 {
-    const struct cs_offer *offer = &prediction->offer;
+    const struct cs_ask_offer *offer = &prediction->offer;
     char size[CS_BYTES_TEXT], other[CS_BYTES_TEXT];
     if (left <= offer->workspace / NEAR || put_parts(problem, prediction, left, line))
         return;

@@ -12,11 +12,11 @@ enum {
 
 /* Offers that look the same to people. */
 struct group {
-    struct cs_offer offer; /* the first of them */
+    struct cs_ask_offer offer; /* the first of them */
     int place, others;
 };
 
-static const char *notes_of(const struct cs_offer *offer, char text[NOTES_TEXT])
+static const char *notes_of(const struct cs_ask_offer *offer, char text[NOTES_TEXT])
 {
     const struct {
         bool set;
@@ -37,7 +37,7 @@ static const char *notes_of(const struct cs_offer *offer, char text[NOTES_TEXT])
     return text;
 }
 
-static bool alike(const struct cs_offer *a, const struct cs_offer *b)
+static bool alike(const struct cs_ask_offer *a, const struct cs_ask_offer *b)
 {
     char one[NOTES_TEXT], other[NOTES_TEXT];
     return a->engine.index == b->engine.index && a->workspace == b->workspace &&
@@ -45,8 +45,8 @@ static bool alike(const struct cs_offer *a, const struct cs_offer *b)
 }
 
 /* Groups offers, in the order of the first of each; returns how many groups. */
-static int group_offers(const struct cs_offer *offer, int offers, bool each_alone,
-                        struct group group[CS_MAX_OFFERS])
+static int group_offers(const struct cs_ask_offer *offer, int offers, bool each_alone,
+                        struct group group[CS_ASK_OFFERS])
 {
     int groups = 0;
     for (int i = 0; i < offers; i++) {
@@ -70,7 +70,7 @@ static const char *places_of(const struct group *group, char text[PLACES_TEXT])
     return text;
 }
 
-static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_offer *offer)
+static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_ask_offer *offer)
 {
     int64_t peak;
     if (offer->workspace < 0)
@@ -81,8 +81,8 @@ static int64_t peak_of(const struct cs_prediction *prediction, const struct cs_o
 static void add_offers(struct cs_table *table, const struct cs_predict_results *results,
                        enum cs_ask_mode mode)
 {
-    struct cs_offer offer[CS_MAX_OFFERS];
-    struct group group[CS_MAX_OFFERS];
+    struct cs_ask_offer offer[CS_ASK_OFFERS];
+    struct group group[CS_ASK_OFFERS];
     char notes[NOTES_TEXT], places[PLACES_TEXT];
     int offers = cs_ask_offers(results->asker, &results->layers->layer->problem, mode, offer);
     bool each_alone = results->options->format != CS_FORMAT_TEXT;

@@ -14,7 +14,7 @@ const char *const cs_predict_modes[CS_ASK_MODES] = {"a", "b", "fallback"};
 
 void cs_predict_print_head(const struct cs_predict_results *results)
 {
-    const struct cs_offer *offer = &results->prediction->offer;
+    const struct cs_ask_offer *offer = &results->prediction->offer;
     char title[CS_PREDICT_TITLE];
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");

@@ -8,17 +8,8 @@ enum {
     MAX_POLICIES = 32
 };
 
-static const struct cs_cli_option rows[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/predict_options.def"
-#undef CS_CLI_OPTION
-};
-
-enum option {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/predict_options.def"
-#undef CS_CLI_OPTION
-};
+#define CS_CLI_OPTIONS "cli/predict_options.def"
+#include "cli/command_options.h"
 
 static const struct cs_cli_command command = {
     .name = "predict",
@@ -150,8 +141,7 @@ static bool take(void *to, int row, const char *value)
     case OPTION_THREADS:
         return take_threads(options, value);
     case OPTION_FORMAT:
-        return cs_format_parse(value, &options->format) ||
-               refuse_value(option, value, "text, json or csv");
+        return cs_format_take(command.name, value, &options->format);
     case OPTION_WORKSPACE:
     case OPTION_THRESHOLD:
     case OPTION_POLICY:

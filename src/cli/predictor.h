@@ -27,9 +27,10 @@ struct cs_prediction {
     enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes` and
                               `floor` hold; CS_NOMEM */
     int64_t bytes[CS_OPERANDS];
-    int64_t floor;         /* all operands: the least that the convolution needs */
-    struct cs_offer offer; /* the engine that a framework takes; of an estimate only .workspace */
-    int64_t peak;          /* floor and workspace; INT64_MAX beyond 64 bits */
+    int64_t floor; /* all operands: the least that the convolution needs */
+    struct cs_ask_offer
+        offer;    /* the engine that a framework takes; of an estimate only .workspace */
+    int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim tells */
     int64_t halo;       /* bytes of x and y that tiles read again */

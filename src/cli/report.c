@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option {
-#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
-#include "cli/report_options.def"
-#undef CS_CLI_OPTION
-};
-
-static const struct cs_cli_option rows[] = {
-#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
-#include "cli/report_options.def"
-#undef CS_CLI_OPTION
-};
+#define CS_CLI_OPTIONS "cli/report_options.def"
+#include "cli/command_options.h"
 
 static const struct cs_cli_command command = {
     .name = "report",

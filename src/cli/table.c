@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "cli/cli.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,15 +27,16 @@ char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
     return text;
 }
 
-bool cs_format_parse(const char *text, enum cs_format *format_p)
+bool cs_format_take(const char *command, const char *value, enum cs_format *format_p)
 {
     static const char *const names[] = {"text", "json", "csv"};
     for (int i = 0; i < 3; i++) {
-        if (strcmp(text, names[i]) == 0) {
+        if (strcmp(value, names[i]) == 0) {
             *format_p = (enum cs_format)i;
             return true;
         }
     }
+    cs_cli_refuse(command, "--format: \"%s\" is not allowed; allowed: text, json, csv", value);
     return false;
 }
 

@@ -19,8 +19,9 @@ enum {
 };
 char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
-/* "text", "json", "csv". */
-bool cs_format_parse(const char *text, enum cs_format *format_p);
+/* The value of a command's --format: "text", "json", "csv". False, having said so
+ * (cs_cli_refuse), for everything else. */
+bool cs_format_take(const char *command, const char *value, enum cs_format *format_p);
 
 enum {
     CS_CELL_TEXT_BYTES = 32

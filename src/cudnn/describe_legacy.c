@@ -249,7 +249,6 @@ static enum cs_reason describe_operands(const struct cs_legacy_call *call,
 enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
                                   struct cs_addresses *addresses)
 {
-    struct chain chain = {problem, addresses, CS_Y};
     /* Not zeroed whole: a problem has room for many more tensors than most calls have. */
     problem->direction = call->direction;
     problem->tensors = CS_OPERANDS;
@@ -259,6 +258,6 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_p
     addresses->workspace = call->workspace;
     enum cs_reason reason = describe_operands(call, problem, addresses);
     if (reason == CS_REASON_NONE && call->fused)
-        reason = describe_fusion(call, &chain);
+        reason = describe_fusion(call, &(struct chain){problem, addresses, CS_Y});
     return reason == CS_REASON_NONE ? cs_describe_finish(problem) : reason;
 }

@@ -21,7 +21,9 @@ static int size_replay(struct cs_entry_call *call)
 static int size_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
-    if (a->bytes && cs_large_in(&a->what) && cs_legacy_tell_large(cs, &a->what, a->bytes))
+    if (!a->bytes)
+        return size_replay(call);
+    if (cs_large_in(&a->what) && cs_legacy_tell_large(cs, &a->what, a->bytes))
         return CUDNN_STATUS_SUCCESS;
     int status = size_replay(call);
     if (status == CUDNN_STATUS_SUCCESS)

@@ -23,9 +23,8 @@ int cs_contenders(const struct cs_search *search, const struct cs_policy *policy
                   const struct cs_limits *limits, int most,
                   const struct cs_candidate *contender[CS_MAX_CONTENDERS]);
 
-/* What the referee chooses among as many as the policy asks for, or `best`, the policy's own
- * choice, where there is no referee, nothing to choose,
- * or where every plan takes seconds to build. */
+/* What the referee chooses among as many as the policy asks for; `best`, the policy's own choice,
+ * where there is no referee, nothing to choose, or where every plan takes seconds to build. */
 const struct cs_candidate *cs_contest(const struct cs_search *search,
                                       const struct cs_policy *policy,
                                       const struct cs_limits *limits,

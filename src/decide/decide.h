@@ -22,13 +22,7 @@ struct cs_decision {
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
 };
 
-/* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
- * reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles), none at
- * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
- * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
- * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
- * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
- * told as much as limits->workspace. */
+/* Vendor plans that may be built for one decision. */
 enum {
     CS_MAX_ASKS = 132,
     CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
@@ -36,6 +30,14 @@ enum {
     CS_STAGED_ASKS = 24,   /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12   /* for policies that explore */
 };
+
+/* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
+ * reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles), none at
+ * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
+ * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
+ * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
+ * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
+ * told as much as limits->workspace. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

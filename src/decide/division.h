@@ -16,13 +16,13 @@ struct cs_portion {
     double seconds; /* what one tile of it costs; finite */
 };
 
-/* How many tiles of each share to take so that their extents add up to `total` units, [1,
- * CS_MAX_UNITS], and their seconds are the least possible; among equals the fewest tiles. `shares`
- * is at most CS_MAX_PORTIONS. CS_ILLEGAL if no sum of extents is the total, or on arguments out of
- * bounds. The dynamic program of Oyama et al., "Accelerating Deep Learning Frameworks with
- * Micro-batches" (2018), workspace reuse: what fits the workspace is known beforehand, so that each
- * tile's cost is its own. */
-CS_MUST_CHECK enum cs_status cs_divide(int64_t total, const struct cs_portion *share, int shares,
-                                       int64_t *count);
+/* How many tiles of each portion to take, count[i] of portion[i], so that their extents add up to
+ * `total` units, [1, CS_MAX_UNITS], and their seconds are the least possible; among equals the
+ * fewest tiles. `portions` is at most CS_MAX_PORTIONS. CS_ILLEGAL if no sum of extents is the
+ * total, or on arguments out of bounds. The dynamic program of Oyama et al., "Accelerating Deep
+ * Learning Frameworks with Micro-batches" (2018), workspace reuse: what fits the workspace is known
+ * beforehand, so that each tile's cost is its own. */
+CS_MUST_CHECK enum cs_status cs_divide(int64_t total, const struct cs_portion *portion,
+                                       int portions, int64_t *count);
 
 #endif

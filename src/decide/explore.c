@@ -32,28 +32,18 @@ struct exploration {
     struct proposal proposal[PROPOSALS]; /* the cheapest first */
 };
 
-static double size_of(const struct cs_problem *problem)
-{
-    double size = 0;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t bytes;
-        size += cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
-    }
-    return size;
-}
-
 static double kind_size(const struct cs_plan *plan, int64_t kind)
 {
     struct cs_problem problem;
     cs_plan_problem(plan, kind, &problem);
-    return size_of(&problem);
+    return cs_search_size(&problem);
 }
 
 /* Of a tiling that is listed the workspace of one lane is that of its largest tile. */
 static bool draw_line(struct cs_search *search, const struct cs_candidate *known, struct line *line)
 {
     struct cs_plan *plan = &search->plan;
-    double whole = size_of(search->problem);
+    double whole = cs_search_size(search->problem);
     int lanes = known->tiling.lanes > 1 ? known->tiling.lanes : 1;
     if (cs_plan_cut(search->problem, &known->tiling, plan) != CS_OK)
         return false;

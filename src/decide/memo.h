@@ -1,6 +1,5 @@
 /* Decisions remembered: a table of fixed size, the longest unused of a set forgotten first.
- * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else. The
- * owner provides zeroed memory for the struct. */
+ * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
@@ -27,12 +26,12 @@ struct cs_memo_entry {
 };
 
 struct cs_memo {
-    pthread_mutex_t lock; /* all-zero is a valid unlocked mutex on the platforms we build for; see
-                             cs_memo_init */
+    pthread_mutex_t lock;
     uint64_t clock;
     struct cs_memo_entry entry[CS_MEMO_SETS][CS_MEMO_WAYS];
 };
 
+/* In place, on zeroed memory. */
 void cs_memo_init(struct cs_memo *memo);
 
 /* The key of a problem as this client wants it run: its engine, what that wants, the `limit` that

@@ -23,16 +23,6 @@ struct proposal {
     double size;
 };
 
-static double size_of(const struct cs_problem *problem)
-{
-    double size = 0;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t bytes;
-        size += cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
-    }
-    return size;
-}
-
 static double foretell(const struct model *model, double size)
 {
     double slope = (model->bytes[1] - model->bytes[0]) / (model->size[1] - model->size[0]);
@@ -70,7 +60,7 @@ static bool foretold(struct cs_search *search, const struct model *model,
     if (status != CS_OK)
         return false;
     cs_plan_problem(plan, cs_search_largest(plan, 0), &kind);
-    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, size_of(&kind)};
+    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&kind)};
     return foretell(model, proposal->size) <= (double)search->limit;
 }
 
@@ -150,7 +140,8 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
 static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
 {
     int lanes = search->lanes > 1 ? search->lanes : 1;
-    struct model model = {{0, size_of(search->problem)}, {0, (double)search->wanted * lanes}};
+    struct model model = {{0, cs_search_size(search->problem)},
+                          {0, (double)search->wanted * lanes}};
     unsigned skipped = 0;
     bool smallest = false;
     for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {

@@ -91,6 +91,16 @@ int64_t cs_search_most(const struct cs_search *search)
     return most;
 }
 
+double cs_search_size(const struct cs_problem *problem)
+{
+    double size = 0;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t bytes;
+        size += cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
+    }
+    return size;
+}
+
 double cs_search_seconds(const struct cs_search *search)
 {
     return search->profile ? cs_cost_of(&search->plan, search->profile).seconds : 0;

@@ -55,6 +55,10 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_
  * is foretold from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
 
+/* Bytes of a problem's operands together, of which workspaces are foretold to be a line; beyond
+ * every limit where they leave 64 bits. */
+double cs_search_size(const struct cs_problem *problem);
+
 /* How long the cut under examination would take, its kinds' workspaces being known; 0 if
  * nothing is predicted. */
 double cs_search_seconds(const struct cs_search *search);

@@ -238,6 +238,7 @@ static bool bind_all(struct walk *walk)
 
 static bool can_copy(const struct walk *walk)
 {
+    /* cppcheck-suppress ctuuninitvar; cs_exec_run sets all but the tiles */
     const struct cs_plan *plan = walk->plan;
     for (int i = 0; i < plan->problem.tensors; i++)
         if (plan->is_staged[i] &&
@@ -377,7 +378,7 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
     enum sharing shared = sharing(&plan->problem, &call->base);
-    struct walk walk;
+    struct walk walk; /* not zeroed whole: there is room for many more tiles than most plans have */
     walk.exec = exec;
     walk.plan = plan;
     walk.gpu = gpu;

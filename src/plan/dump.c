@@ -1,99 +1,82 @@
+#include "base/text.h"
 #include "convshim/plan.h"
-#include <stdarg.h>
-#include <stdio.h>
 
-struct text {
-    char *at;
-    size_t size;
-    int length;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
-{
-    size_t used = (size_t)text->length < text->size ? (size_t)text->length : text->size;
-    va_list arguments;
-    va_start(arguments, format);
-    int length =
-        vsnprintf(text->size ? text->at + used : NULL, text->size - used, format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        text->length += length;
-}
-
-static void put_extents(struct text *text, const char *before, const struct cs_tensor *tensor)
+static void put_extents(struct cs_text *text, const char *before, const struct cs_tensor *tensor)
 {
     const int64_t *dims = tensor->dims;
-    put(text, "%s%lldx%lldx%lldx%lldx%lld", before, (long long)dims[CS_N], (long long)dims[CS_C],
-        (long long)dims[CS_D], (long long)dims[CS_H], (long long)dims[CS_W]);
+    cs_text_put(text, "%s%lldx%lldx%lldx%lldx%lld", before, (long long)dims[CS_N],
+                (long long)dims[CS_C], (long long)dims[CS_D], (long long)dims[CS_H],
+                (long long)dims[CS_W]);
 }
 
-static void put_runs(struct text *text, const struct cs_cut *cut)
+static void put_runs(struct cs_text *text, const struct cs_cut *cut)
 {
     for (int i = 0; i < cut->runs; i++)
-        put(text, "%s%lldx%lld", i ? "+" : " by ", (long long)cut->run[i].tiles,
-            (long long)cut->run[i].step);
+        cs_text_put(text, "%s%lldx%lld", i ? "+" : " by ", (long long)cut->run[i].tiles,
+                    (long long)cut->run[i].step);
 }
 
-static void put_head(struct text *text, const struct cs_plan *plan)
+static void put_head(struct cs_text *text, const struct cs_plan *plan)
 {
     const struct cs_problem *problem = &plan->problem;
-    put(text, "%s", cs_direction_name(problem->direction));
+    cs_text_put(text, "%s", cs_direction_name(problem->direction));
     put_extents(text, " x ", &problem->tensor[CS_X]);
     put_extents(text, " w ", &problem->tensor[CS_FILTER]);
     put_extents(text, " y ", &problem->tensor[CS_Y]);
-    put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
-        cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
+    cs_text_put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
+                cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
     for (int c = 0; c < plan->cuts; c++)
         put_runs(text, &plan->cut[c]);
-    put(text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld copied %lld halo %lld\n",
+    cs_text_put(
+        text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld copied %lld halo %lld\n",
         (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
         (long long)plan->staged, (long long)plan->copied, (long long)plan->halo);
 }
 
-static void put_range(struct text *text, enum cs_axis axis, const struct cs_range *range)
+static void put_range(struct cs_text *text, enum cs_axis axis, const struct cs_range *range)
 {
-    put(text, " %s %lld+%lld", cs_axis_name(axis), (long long)range->first,
-        (long long)range->count);
+    cs_text_put(text, " %s %lld+%lld", cs_axis_name(axis), (long long)range->first,
+                (long long)range->count);
     if (axis >= CS_AXIS_D && axis <= CS_AXIS_W)
-        put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
-            (long long)range->in_count, (long long)range->pre, (long long)range->post);
+        cs_text_put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
+                    (long long)range->in_count, (long long)range->pre, (long long)range->post);
 }
 
-static void put_stages(struct text *text, const struct cs_plan *plan, int kind)
+static void put_stages(struct cs_text *text, const struct cs_plan *plan, int kind)
 {
     struct cs_stage stage[CS_MAX_TENSORS];
     int stages = cs_plan_stages(plan, kind, stage);
     for (int i = 0; i < stages; i++) {
         const struct cs_copy *copy = &stage[i].copy;
-        put(text, " stage %d at %lld %s%s %lldx%lldx%lldx%lld", stage[i].tensor,
-            (long long)plan->staged_at[stage[i].tensor], stage[i].in ? "in" : "",
-            stage[i].out ? "out" : "", (long long)copy->times, (long long)copy->depth,
-            (long long)copy->height, (long long)copy->width);
+        cs_text_put(text, " stage %d at %lld %s%s %lldx%lldx%lldx%lld", stage[i].tensor,
+                    (long long)plan->staged_at[stage[i].tensor], stage[i].in ? "in" : "",
+                    stage[i].out ? "out" : "", (long long)copy->times, (long long)copy->depth,
+                    (long long)copy->height, (long long)copy->width);
     }
 }
 
-static void put_tile(struct text *text, const struct cs_plan *plan, int64_t index)
+static void put_tile(struct cs_text *text, const struct cs_plan *plan, int64_t index)
 {
     struct cs_tile tile;
     struct cs_problem kind;
     cs_plan_tile(plan, index, &tile);
     cs_plan_problem(plan, tile.kind, &kind);
-    put(text, "tile %lld kind %d", (long long)index, tile.kind);
+    cs_text_put(text, "tile %lld kind %d", (long long)index, tile.kind);
     for (int c = 0; c < plan->cuts; c++)
         put_range(text, plan->cut[c].axis, &tile.range[c]);
-    put(text, " beta %g offset", kind.beta);
+    cs_text_put(text, " beta %g offset", kind.beta);
     for (int i = 0; i < kind.tensors; i++)
-        put(text, "%c%lld", i ? ',' : ' ', (long long)tile.offset[i]);
-    put(text, " align");
+        cs_text_put(text, "%c%lld", i ? ',' : ' ', (long long)tile.offset[i]);
+    cs_text_put(text, " align");
     for (int i = 0; i < kind.tensors; i++)
-        put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
+        cs_text_put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
     put_stages(text, plan, tile.kind);
-    put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
+    cs_text_put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
 }
 
 int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size)
 {
-    struct text out = {text, size, 0};
+    struct cs_text out = {text, size, 0};
     put_head(&out, plan);
     for (int64_t i = 0; i < plan->tiles; i++)
         put_tile(&out, plan, i);

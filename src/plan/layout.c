@@ -61,7 +61,7 @@ static void rank_buffers(struct layout *l, bool noise)
     int64_t load = highest(pile->load, pile->sections) / KEY + 1;
     int64_t failure = highest(pile->failure, pile->sections) / KEY + 1;
     for (int b = 0; b < pile->buffers; b++) {
-        struct cs_span span = pile->span[b];
+        struct cs_pile_span span = pile->span[b];
         int64_t key = 0;
         for (int i = span.first; i < span.end; i++) {
             int64_t crowd = pile->load[i] / load + pile->failure[i] / failure;
@@ -154,7 +154,7 @@ static void fill_spans(struct layout *l, const struct cs_buffer *buffer, int buf
         for (; buffer[ending[ended]].end <= added->begin; ended++)
             pile->span[place[ending[ended]]].end = (int16_t)(section + 1);
         section += ended > before;
-        pile->span[b] = (struct cs_span){(int16_t)section, (int16_t)(section + 1)};
+        pile->span[b] = (struct cs_pile_span){(int16_t)section, (int16_t)(section + 1)};
     }
     for (; ended < count; ended++)
         pile->span[place[ending[ended]]].end = (int16_t)(section + 1);

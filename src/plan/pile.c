@@ -23,7 +23,7 @@ static int64_t end_of(const struct cs_pile *pile, int buffer)
     return offset > INT64_MAX - size ? INT64_MAX : offset + size;
 }
 
-static bool together(struct cs_span a, struct cs_span b)
+static bool together(struct cs_pile_span a, struct cs_pile_span b)
 {
     return a.first < b.end && b.first < a.end;
 }
@@ -48,7 +48,7 @@ static void clear(struct cs_pile *pile)
 /* Places a buffer at its offset, and lifts those of the others [from, stop) above it. */
 static void place(struct cs_pile *pile, int b, int from, int stop)
 {
-    struct cs_span span = pile->span[b];
+    struct cs_pile_span span = pile->span[b];
     int64_t end = end_of(pile, b);
     pile->order[pile->placed] = (int16_t)b;
     pile->runs_before[pile->placed++] = (int16_t)pile->runs;
@@ -79,10 +79,10 @@ static int64_t lowest_offset(const struct cs_pile *pile, int b)
 static void take_away(struct cs_pile *pile, int from, int stop)
 {
     int b = pile->order[--pile->placed];
-    struct cs_span span = pile->span[b];
+    struct cs_pile_span span = pile->span[b];
     int64_t end = end_of(pile, b);
     pile->runs = pile->runs_before[pile->placed];
-    const struct cs_run *run = &pile->run[pile->runs];
+    const struct cs_pile_run *run = &pile->run[pile->runs];
     for (int i = span.first; i < span.end; i++) {
         if (i == run->end)
             run++;
@@ -102,7 +102,7 @@ static bool has_room(struct cs_pile *pile, int from, int stop, int64_t floor)
 {
     int end = 0;
     for (int b = from; b != stop; b = pile->next[b]) {
-        struct cs_span span = pile->span[b];
+        struct cs_pile_span span = pile->span[b];
         end = span.end > end ? span.end : end;
         if (higher(pile->offset[b], floor) > pile->limit - pile->size[b]) {
             for (int i = span.first; i < span.end; i++)

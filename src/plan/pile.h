@@ -11,12 +11,12 @@
 #include "plan/layout.h"
 
 /* The sections [first, end). */
-struct cs_span {
+struct cs_pile_span {
     int16_t first, end;
 };
 
 /* What sections up to `end` had on top before a buffer was placed there. */
-struct cs_run {
+struct cs_pile_run {
     int64_t top;
     int16_t end;
 };
@@ -29,7 +29,7 @@ enum {
 struct cs_pile {
     int buffers; /* in the order of their first sections */
     int sections;
-    struct cs_span span[CS_MAX_BUFFERS];
+    struct cs_pile_span span[CS_MAX_BUFFERS];
     int64_t size[CS_MAX_BUFFERS]; /* > 0 */
     int64_t alignment[CS_MAX_BUFFERS];
     int64_t load[CS_MAX_BUFFERS];    /* of a section: all sizes */
@@ -44,9 +44,10 @@ struct cs_pile {
         next[CS_MAX_BUFFERS + 1]; /* a ring of those not placed, whose head is behind the last */
     int16_t prev[CS_MAX_BUFFERS + 1];
     int placed, runs;
-    int16_t order[CS_MAX_BUFFERS];         /* of placing */
-    int16_t runs_before[CS_MAX_BUFFERS];   /* by that order */
-    struct cs_run run[3 * CS_MAX_BUFFERS]; /* a buffer makes two edges among the tops at most */
+    int16_t order[CS_MAX_BUFFERS];       /* of placing */
+    int16_t runs_before[CS_MAX_BUFFERS]; /* by that order */
+    struct cs_pile_run
+        run[3 * CS_MAX_BUFFERS]; /* a buffer makes two edges among the tops at most */
 };
 
 /* Looks for an order that keeps the peak within `limit`: true if `offset` holds one. Takes what it

@@ -128,6 +128,11 @@ static bool in_vendor(const struct search *search, uintptr_t address)
     return false;
 }
 
+static bool is_slot(const Elf64_Rela *r)
+{
+    return ELF64_R_TYPE(r->r_info) == DATA_SLOT || ELF64_R_TYPE(r->r_info) == CALL_SLOT;
+}
+
 /* A slot holds the function that is called through it, or until the first call an address in the
  * object itself. Names are looked at last: large objects have hundreds of thousands. */
 static bool binds_past(const struct search *search, const struct tables *t,
@@ -136,7 +141,7 @@ static bool binds_past(const struct search *search, const struct tables *t,
     size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Rela *r = &relocations->first[i];
-        if (ELF64_R_TYPE(r->r_info) != DATA_SLOT && ELF64_R_TYPE(r->r_info) != CALL_SLOT)
+        if (!is_slot(r))
             continue;
         _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
         const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
@@ -178,7 +183,7 @@ static bool defines(const struct tables *t, const char *name)
 }
 
 /* Who only wraps the vendor's convolutions, as we do and a copy of us, has none of the rest. */
-static bool has_inside(const struct tables *t)
+static bool defines_all(const struct tables *t)
 {
     static const char *const names[] = {
 #define CS_CALL(name) #name,
@@ -192,6 +197,31 @@ static bool has_inside(const struct tables *t)
             *(entry ? &entries : &rest) = true;
     }
     return entries && rest;
+}
+
+/* A function that the object defines, but calls in a way that we come before: through a slot that
+ * the loader has not bound to the object's own. */
+static bool calls_by_name(const struct tables *t, const struct relocations *relocations)
+{
+    size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Rela *r = &relocations->first[i];
+        const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+        _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
+        if (is_slot(r) && symbol->st_shndx != SHN_UNDEF &&
+            cs_vendor_entry(t->strings + symbol->st_name) &&
+            atomic_load_explicit(slot, memory_order_relaxed) != t->base + symbol->st_value)
+            return true;
+    }
+    return false;
+}
+
+/* The vendor's library linked in. Not so stubs, which have its functions only to load it and look
+ * them up (TensorFlow's framework library): they call us by name, or were answered by us. */
+static bool has_inside(const struct tables *t, struct range range)
+{
+    return defines_all(t) && !calls_by_name(t, &t->calls) && !calls_by_name(t, &t->rest) &&
+           !cs_dlsym_answered(range.from, range.to);
 }
 
 static void add(struct search *search, const char *path)
@@ -223,11 +253,13 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
     struct search *search = argument;
     const char *path = *object->dlpi_name ? object->dlpi_name : program_invocation_name;
     (void)size;
-    if (cs_vendor_file(object->dlpi_name) || lies_in((uintptr_t)&here, range_of(object)))
+    struct range range = range_of(object);
+    if (cs_vendor_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
         return 0;
     struct tables t = tables_of(object);
     if (t.symbols && t.strings &&
-        (binds_past(search, &t, &t.calls) || binds_past(search, &t, &t.rest) || has_inside(&t)))
+        (binds_past(search, &t, &t.calls) || binds_past(search, &t, &t.rest) ||
+         has_inside(&t, range)))
         add(search, path);
     return 0;
 }

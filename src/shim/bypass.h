@@ -1,6 +1,7 @@
 /* Which loaded objects call the vendor's functions without coming through our entries: those loaded
  * with RTLD_DEEPBIND, which the loader binds past a preloaded library, and those that have the
- * vendor's library linked in.
+ * vendor's library linked in; not those that have its functions as stubs, behind which it is loaded
+ * and looked up through us.
  *
  * Told from what the loader has bound so far: a function that is bound at its first call tells
  * nothing before. A library linked in is seen only if the object exports its functions. Whoever

@@ -66,6 +66,35 @@ static void say_once(const char *path)
                path);
 }
 
+/* The objects that were answered, by their lowest address; 0: none yet. */
+enum {
+    MAX_ANSWERED = 16
+};
+static _Atomic(uintptr_t) answered[MAX_ANSWERED];
+
+static void note_answered(const void *caller)
+{
+    Dl_info from;
+    if (!dladdr(caller, &from))
+        return;
+    uintptr_t object = (uintptr_t)from.dli_fbase, known = 0;
+    for (int i = 0; i < MAX_ANSWERED && known != object; i++) {
+        known = 0;
+        if (atomic_compare_exchange_strong(&answered[i], &known, object))
+            return;
+    }
+}
+
+bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
+{
+    for (int i = 0; i < MAX_ANSWERED; i++) {
+        uintptr_t object = atomic_load(&answered[i]);
+        if (object >= from && object < to)
+            return true;
+    }
+    return false;
+}
+
 __attribute__((noinline)) static void *answer(void *handle, const char *name, const char *version,
                                               const void *caller, int versioned)
 {
@@ -78,10 +107,12 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     Dl_info owner;
     if (!found || !dladdr(found, &owner) || !cs_vendor_file(owner.dli_fname) || ours(&owner))
         return NULL;
-    if (cs_vendor_entry_calls(name, found))
-        return entry;
-    say_once(owner.dli_fname);
-    return NULL;
+    if (!cs_vendor_entry_calls(name, found)) {
+        say_once(owner.dli_fname);
+        return NULL;
+    }
+    note_answered(caller);
+    return entry;
 }
 
 CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,

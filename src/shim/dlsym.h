@@ -18,6 +18,7 @@
 #define CS_SHIM_DLSYM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef void *cs_dlsym_fn(void *handle, const char *name);
 typedef void *cs_dlvsym_fn(void *handle, const char *name, const char *version);
@@ -31,6 +32,10 @@ struct cs_dlsym_verdict {
 /* Called by dlsym (versioned 0) and dlvsym (1), of which `caller` is the return address. */
 struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                        const void *caller, int versioned);
+
+/* True if an entry was the answer to a lookup by code at from <= address < to. Of very many callers
+ * only the first are known. */
+bool cs_dlsym_answered(uintptr_t from, uintptr_t to);
 
 /* libc's own functions, for lookups of ours: our calls of dlsym would come back to us. */
 struct cs_dlsym_libc {

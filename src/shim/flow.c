@@ -281,9 +281,11 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         decision->told = decision->scratch = told;
         return CS_REASON_NONE;
     }
+    static struct cs_log_cap cap; /* programs may ask anew for every step */
     if (held)
-        cs_log(CS_LOG_ERROR, "no plan for the whole of a convolution fits the workspace told: %s",
-               cs_reason_text(reason));
+        cs_log_capped(&cap, CS_LOG_ERROR,
+                      "no plan for the whole of a convolution fits the workspace told: %s",
+                      cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
         int rule = decision->rule;
         *decision = cs_decide_leave(reason, request->wanted);

@@ -18,7 +18,7 @@ tiled()
     expect_true "calls on the lifeboat" "50 * $(counted lifeboat) <= $(counted calls)"
     # Where nothing wanted a workspace, the summary has no line about it.
     ! grep -q 'largest told' shimmed.err || expect_accounts_agree
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
 }
 
 # random API DIRECTION CONFIG LEAST: at least LEAST of 60 problems rewritten.
@@ -190,7 +190,7 @@ answers()
     CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both --problem "$problem" --dump shimmed.bin
     expect_status 0
     expect_accounts_agree
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
     expect_equal "rewritten calls" "$(counted rewritten)" 2
     expect_true "told <= limit" "$(told) <= 2097152"
 }
@@ -201,7 +201,7 @@ answers()
     CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both "${problems[@]}" --dump shimmed.bin
     expect_status 0
     expect_accounts_agree
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
     expect_equal "rewritten calls" "$(counted rewritten)" 4
     expect_true "told <= limit" "$(told) <= 2097152"
 }

@@ -13,7 +13,7 @@ fused()
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
     expect_true "rewritten calls" "$(counted rewritten) >= $least"
     expect_equal "failed calls and lifeboats" "$(counted failed)$(counted lifeboat)" 00
 }
@@ -59,7 +59,7 @@ ampere()
         --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
     expect_true "rewritten calls" "$(counted rewritten) >= 25"
     for words in 'identity' 'relu' '(result)' ',0\*' ',2\*'; do
         grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"

@@ -10,7 +10,7 @@ decode()
     CONVSHIM_CONFIG=$1 CONVSHIM_LOG=debug shimmed "${program[@]}" --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
-    "$APPS/compare" --float32 --rel 1e-5 --abs 1e-5 plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --float32 --rel 1e-5 --abs 1e-5
 }
 
 @test "the VAE decoder under 12 MiB: the same picture" {
@@ -59,7 +59,7 @@ random_problems()
     expect_status 0
     expect_no_violation plain shimmed
     expect_accounts_agree
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
     expect_true "rewritten calls" "$(counted rewritten) > 5"
 }
 

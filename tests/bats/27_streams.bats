@@ -2,19 +2,6 @@
 # Several streams and threads share scratch: never more than allowed, never an error, nothing made in the steady state.
 load helper
 
-SIX="policy=fixed;tiles=6;threshold=0"
-
-# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
-traffic()
-{
-    local config=$1
-    shift
-    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
-    expect_status 0
-    expect_no_violation shimmed
-    expect_equal "failed calls" "$(counted failed)" 0
-}
-
 # held: the most that the library had of the device, by the device's own accounting. The program has all of its memory
 # from the beginning to the end, and tells how much.
 held()

@@ -14,7 +14,7 @@ same()
     CONVSHIM_CONFIG=$config SIMDEV_RACES=1 shimmed "$@" --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
 }
 
 random()
@@ -51,25 +51,13 @@ random()
     expect_true "copies" "$(device shimmed copies) > 10"
 }
 
-# traffic CONFIG [options]: eager calls, captures and replays under the race check; the program looks at its results
-traffic()
-{
-    local config=$1
-    shift
-    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
-    expect_status 0
-    expect_no_violation shimmed
-    expect_equal "failed calls" "$(counted failed)" 0
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
-}
-
 # What a legacy caller of a fused convolution was told does not know its addend: its copy may not fit, then the lifeboat runs.
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
+        tiled_traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
         expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
+        tiled_traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
     done
 }
 

@@ -22,7 +22,7 @@ both_equal()
     expect_status 0
     expect_no_violation plain shimmed
     expect_accounts_agree
-    "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+    expect_same --exact
 }
 
 convolutions()

@@ -114,6 +114,14 @@ expect_no_bypass()
     expect_no_bypass 1
 }
 
+@test "stubs behind which a cuDNN is loaded and looked up: not named, whether we come before them or not" {
+    without_real_cudnn
+    bypass plain "$CLIENTS/libwork_stubs.so"
+    expect_no_bypass 1
+    bypass plain "$CLIENTS/libwork_stubs_bound.so" plain "$CLIENTS/libwork.so"
+    expect_no_bypass 2
+}
+
 @test "more than fit on a line: the first ones, then dots" {
     need_deepbind
     local words=() i

@@ -9,11 +9,7 @@ COMMAND=$BUILD/convshim
 # run_command STATUS ARGUMENT...: run.out and run.err.
 run_command()
 {
-    local wanted=$1
-    shift
-    status=0
-    "$COMMAND" run "$@" >run.out 2>run.err || status=$?
-    expect_status "$wanted"
+    command_of "$1" run "${@:2}"
 }
 
 # set_to NAME: what a dry run would give a program, read by a shell.

@@ -3,16 +3,10 @@
 # convshim config: every option with its value and where that comes from, and what is wrong in a file.
 load helper
 
-COMMAND=$BUILD/convshim
-
 # config STATUS ARGUMENT...: config.out and config.err.
 config()
 {
-    local wanted=$1
-    shift
-    status=0
-    "$COMMAND" config "$@" >config.out 2>config.err || status=$?
-    expect_status "$wanted"
+    command_of "$1" config "${@:2}"
 }
 
 # expect_option NAME VALUE DEFAULT SOURCE

@@ -70,11 +70,7 @@ torch()
 # doctor STATUS ARGUMENT...: doctor.out, doctor.err, and as CSV doctor.csv.
 doctor()
 {
-    local wanted=$1
-    shift
-    status=0
-    "$COMMAND" doctor "$@" >doctor.out 2>doctor.err || status=$?
-    expect_status "$wanted"
+    command_of "$1" doctor "${@:2}"
 }
 
 # expect_finding SEVERITY ID TEXT: one line of that kind, and with advice unless it is fine.

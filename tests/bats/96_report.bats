@@ -10,11 +10,7 @@ GOLDEN=$ROOT/tests/golden
 # report STATUS ARGUMENT...: report.out and report.err.
 report()
 {
-    local wanted=$1
-    shift
-    status=0
-    "$COMMAND" report "$@" >report.out 2>report.err || status=$?
-    expect_status "$wanted"
+    command_of "$1" report "${@:2}"
 }
 
 # golden NAME FILE

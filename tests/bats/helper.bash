@@ -21,8 +21,8 @@ STRICT=${CONVSHIM_STRICT:-0}
 PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
 AS_USER=()
 
-# Small tiles of everything.
-export EVERYTHING="policy=fixed;tiles=3;threshold=0"
+# Small tiles of everything; six of them, so that most convolutions have some for two lanes.
+export EVERYTHING="policy=fixed;tiles=3;threshold=0" SIX="policy=fixed;tiles=6;threshold=0"
 
 setup()
 {
@@ -159,6 +159,40 @@ expect_no_violation()
     for name; do
         expect_equal "violations of the $name run" "$(device "$name" violations)" 0
     done
+}
+
+# expect_same OPTION...: what `plain` and `shimmed` dumped as plain.bin and shimmed.bin, by the options of compare.
+expect_same()
+{
+    "$APPS/compare" "$@" plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
+}
+
+# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
+traffic()
+{
+    local config=$1
+    shift
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$APPS/traffic" "$@"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+}
+
+# The same, in tiles.
+tiled_traffic()
+{
+    traffic "$@"
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+}
+
+# command_of STATUS NAME ARGUMENT...: a command of convshim, which leaves NAME.out and NAME.err.
+command_of()
+{
+    local wanted=$1 name=$2
+    shift 2
+    status=0
+    "$BUILD/convshim" "$name" "$@" >"$name.out" 2>"$name.err" || status=$?
+    expect_status "$wanted"
 }
 
 # counted WHAT [FILE]: a number of the summary: calls, rewritten, passed, extra (launches), lifeboat or failed.

@@ -373,6 +373,13 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const
     return simdev_leave(error);
 }
 
+static cudaError_t describe_copy_node(const char *function, const struct cudaMemcpy3DParms *params,
+                                      struct box *box)
+{
+    const cudaError_t error = describe_box(function, params, box);
+    return error == cudaSuccess ? check_copy_node(box, params->kind) : error;
+}
+
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                    const cudaGraphNode_t *dependencies, size_t count,
                                    const struct cudaMemcpy3DParms *params)
@@ -380,9 +387,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
     struct box box;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = describe_box(__func__, params, &box);
-    if (error == cudaSuccess)
-        error = check_copy_node(&box, params->kind);
+        error = describe_copy_node(__func__, params, &box);
     if (error == cudaSuccess)
         error = add_node(&box, node, graph, dependencies, count);
     return simdev_leave(error);
@@ -394,9 +399,7 @@ cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
     struct box box;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = describe_box(__func__, params, &box);
-    if (error == cudaSuccess)
-        error = check_copy_node(&box, params->kind);
+        error = describe_copy_node(__func__, params, &box);
     if (error == cudaSuccess)
         error = change_node(&box, node);
     return simdev_leave(error);

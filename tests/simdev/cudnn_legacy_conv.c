@@ -250,6 +250,22 @@ free_blocks:
     return status;
 }
 
+/* Find and FindEx: with operands of the caller's, or none. */
+static cudnnStatus_t find(cudnnHandle_t handle, enum simdev_conv_kind kind,
+                          cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                          cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
+                          const struct operands *operands, struct candidate *row, int *count)
+{
+    struct simdev_legacy_problem problem = {.algo = 0};
+    const cudnnStatus_t status = describe(kind, x, w, conv, y, &problem);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (!operands)
+        return measure_alone(handle, &problem, row, count);
+    *count = measure_all(handle, &problem, operands, row);
+    return CUDNN_STATUS_SUCCESS;
+}
+
 #define REPORT(Algo, row, count, requested, returned, results)                                     \
     do {                                                                                           \
         *(returned) = (count) < (requested) ? (count) : (requested);                               \
@@ -293,18 +309,14 @@ free_blocks:
         cudnnHandle_t handle, const A a, const B b, const cudnnConvolutionDescriptor_t conv,       \
         const C c, const int requested, int *returned, Perf *results)                              \
     {                                                                                              \
-        struct simdev_legacy_problem problem = {.algo = 0};                                        \
         struct candidate row[MAX_ALGORITHMS];                                                      \
         int count = 0;                                                                             \
         if (!handle || !returned || !results || requested < 1)                                     \
             return CUDNN_STATUS_BAD_PARAM;                                                         \
-        cudnnStatus_t status = describe(KIND, x, w, conv, y, &problem);                            \
+        const cudnnStatus_t status = find(handle, KIND, x, w, conv, y, NULL, row, &count);         \
         if (status == CUDNN_STATUS_SUCCESS)                                                        \
-            status = measure_alone(handle, &problem, row, &count);                                 \
-        if (status != CUDNN_STATUS_SUCCESS)                                                        \
-            return status;                                                                         \
-        REPORT(Algo, row, count, requested, returned, results);                                    \
-        return CUDNN_STATUS_SUCCESS;                                                               \
+            REPORT(Algo, row, count, requested, returned, results);                                \
+        return status;                                                                             \
     }                                                                                              \
     SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution##Kind##WorkspaceSize(                          \
         cudnnHandle_t handle, const A a, const B b, const cudnnConvolutionDescriptor_t conv,       \
@@ -333,18 +345,16 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
     const cudnnTensorDescriptor_t y_desc, void *y, const int requested, int *returned,
     cudnnConvolutionFwdAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
 {
-    struct simdev_legacy_problem problem = {.algo = 0};
     struct candidate row[MAX_ALGORITHMS];
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
+    int count = 0;
     const cudnnStatus_t status =
-        describe(SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
-    const int count = measure_all(handle, &problem, &operands, row);
-    REPORT(cudnnConvolutionFwdAlgo_t, row, count, requested, returned, results);
-    return CUDNN_STATUS_SUCCESS;
+        find(handle, SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &operands, row, &count);
+    if (status == CUDNN_STATUS_SUCCESS)
+        REPORT(cudnnConvolutionFwdAlgo_t, row, count, requested, returned, results);
+    return status;
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
@@ -353,18 +363,16 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
     const cudnnTensorDescriptor_t x_desc, void *x, const int requested, int *returned,
     cudnnConvolutionBwdDataAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
 {
-    struct simdev_legacy_problem problem = {.algo = 0};
     struct candidate row[MAX_ALGORITHMS];
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status =
-        describe(SIMDEV_CONV_BACKWARD_DATA, x_desc, w_desc, conv, y_desc, &problem);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
-    const int count = measure_all(handle, &problem, &operands, row);
-    REPORT(cudnnConvolutionBwdDataAlgo_t, row, count, requested, returned, results);
-    return CUDNN_STATUS_SUCCESS;
+    int count = 0;
+    const cudnnStatus_t status = find(handle, SIMDEV_CONV_BACKWARD_DATA, x_desc, w_desc, conv,
+                                      y_desc, &operands, row, &count);
+    if (status == CUDNN_STATUS_SUCCESS)
+        REPORT(cudnnConvolutionBwdDataAlgo_t, row, count, requested, returned, results);
+    return status;
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
@@ -373,18 +381,16 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
     const cudnnFilterDescriptor_t w_desc, void *w, const int requested, int *returned,
     cudnnConvolutionBwdFilterAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
 {
-    struct simdev_legacy_problem problem = {.algo = 0};
     struct candidate row[MAX_ALGORITHMS];
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
     if (!handle || !returned || !results || requested < 1)
         return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status =
-        describe(SIMDEV_CONV_BACKWARD_FILTER, x_desc, w_desc, conv, y_desc, &problem);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
-    const int count = measure_all(handle, &problem, &operands, row);
-    REPORT(cudnnConvolutionBwdFilterAlgo_t, row, count, requested, returned, results);
-    return CUDNN_STATUS_SUCCESS;
+    int count = 0;
+    const cudnnStatus_t status = find(handle, SIMDEV_CONV_BACKWARD_FILTER, x_desc, w_desc, conv,
+                                      y_desc, &operands, row, &count);
+    if (status == CUDNN_STATUS_SUCCESS)
+        REPORT(cudnnConvolutionBwdFilterAlgo_t, row, count, requested, returned, results);
+    return status;
 }
 
 /* ---- the convolutions ---- */

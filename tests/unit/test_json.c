@@ -186,6 +186,25 @@ static struct cs_account *rich(void)
     return account;
 }
 
+static void every_latitude_has_a_name(void)
+{
+    static const char *const names[CS_LATITUDES] = {"knobs", "defaults", "alike", "own"};
+    for (int latitude = 0; latitude < CS_LATITUDES; latitude++) {
+        struct cs_account *account = calloc(1, sizeof *account);
+        cs_account_init(account);
+        struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
+        struct cs_site_facts facts = facts_of(&problem, 0, 60 * mib, 11);
+        facts.tiling.latitude = (enum cs_latitude)latitude;
+        struct cs_site_ref site = cs_account_site(account, &facts, "");
+        cs_account_tiled(account, &site, 11, 1);
+        cJSON *json = summary_of(account);
+        const cJSON *written = cJSON_GetArrayItem(member(json, "sites"), 0);
+        CHECK_STR(string(written, "decision.latitude"), names[latitude]);
+        cJSON_Delete(json);
+        free(account);
+    }
+}
+
 static void the_summary_of_a_decoder(void)
 {
     struct cs_account *account = rich();
@@ -290,6 +309,7 @@ int main(void)
 {
     TEST(any_string_is_valid_json);
     TEST(a_quoted_text_is_cut_at_a_character);
+    TEST(every_latitude_has_a_name);
     TEST(the_summary_of_a_decoder);
     TEST(sites_come_in_the_order_of_first_calls);
     TEST(more_sites_than_places_still_add_up);

@@ -1,4 +1,5 @@
 /* src/base/log.h: lines, levels, caps, files, and what must not happen to the program around. */
+#include "base/file.h"
 #include "base/log.h"
 
 #include "check.h"

@@ -80,7 +80,7 @@ static bool splits(const struct cs_engine *engine)
     return false;
 }
 
-static void read_notes(const struct cs_maker *maker, struct cs_offer *offer)
+static void read_notes(const struct cs_maker *maker, struct cs_ask_offer *offer)
 {
     unsigned numerical = maker->notes.numerical;
     offer->engine = maker->engine;
@@ -95,7 +95,7 @@ static void read_notes(const struct cs_maker *maker, struct cs_offer *offer)
 
 /* Whether there is a plan, and what it wants. */
 static void read_plan(const struct cs_asker *asker, cudnnBackendDescriptor_t configuration,
-                      struct cs_offer *offer)
+                      struct cs_ask_offer *offer)
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t plan = cs_parts_plan(&bench, &asker->target, configuration);
@@ -108,10 +108,10 @@ static void read_plan(const struct cs_asker *asker, cudnnBackendDescriptor_t con
  */
 static bool read_offer(const struct cs_asker *asker, const struct cs_problem *problem,
                        cudnnBackendDescriptor_t configuration, struct cs_maker *maker,
-                       struct cs_offer *offer)
+                       struct cs_ask_offer *offer)
 {
     begin_maker(maker, asker, problem);
-    *offer = (struct cs_offer){.workspace = -1};
+    *offer = (struct cs_ask_offer){.workspace = -1};
     if (!cs_maker_read(maker, configuration))
         return false;
     read_notes(maker, offer);
@@ -120,12 +120,12 @@ static bool read_offer(const struct cs_asker *asker, const struct cs_problem *pr
 }
 
 int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum cs_ask_mode mode,
-                  struct cs_offer offer[CS_MAX_OFFERS])
+                  struct cs_ask_offer offer[CS_ASK_OFFERS])
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-    cudnnBackendDescriptor_t configuration[CS_MAX_OFFERS];
+    cudnnBackendDescriptor_t configuration[CS_ASK_OFFERS];
     int results = cs_parts_heuristics(&bench, &asker->target, problem, modes[mode], configuration,
-                                      CS_MAX_OFFERS);
+                                      CS_ASK_OFFERS);
     int offers = 0;
     for (int i = 0; i < results; i++) {
         struct cs_maker maker;
@@ -139,7 +139,7 @@ int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum
 
 /* The first offer of a mode with a plan. */
 static bool choose_of(struct cs_asker *asker, const struct cs_problem *problem,
-                      enum cs_ask_mode mode, struct cs_offer *offer, struct cs_maker *maker)
+                      enum cs_ask_mode mode, struct cs_ask_offer *offer, struct cs_maker *maker)
 {
     struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t configuration[PICKS];
@@ -157,7 +157,7 @@ static bool choose_of(struct cs_asker *asker, const struct cs_problem *problem,
 }
 
 enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
-                             enum cs_ask_mode mode, struct cs_offer *offer,
+                             enum cs_ask_mode mode, struct cs_ask_offer *offer,
                              struct cs_chosen **chosen_p)
 {
     struct cs_chosen *chosen = malloc(sizeof *chosen);

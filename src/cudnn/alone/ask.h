@@ -19,7 +19,7 @@ enum cs_ask_mode {
 };
 
 /* An engine as the heuristics offer it. */
-struct cs_offer {
+struct cs_ask_offer {
     enum cs_ask_mode mode;
     struct cs_engine engine;
     int64_t workspace; /* bytes; -1: cuDNN builds no plan for it */
@@ -32,7 +32,7 @@ struct cs_offer {
 };
 
 enum {
-    CS_MAX_OFFERS = 96
+    CS_ASK_OFFERS = 96
 };
 
 /* After cs_alone_open. `profile` is a device's JSON (conf/devices). False, with a line in `error`,
@@ -44,12 +44,12 @@ void cs_asker_destroy(struct cs_asker *asker);
  * many. Engines that are compiled at run time are offered only where a CUDA driver can be loaded.
  */
 int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum cs_ask_mode mode,
-                  struct cs_offer offer[CS_MAX_OFFERS]);
+                  struct cs_ask_offer offer[CS_ASK_OFFERS]);
 
 /* What a framework takes: the first offer that has a plan, of the fallbacks if the mode offers
  * none. CS_REFUSED: there is none. The caller owns what is chosen. */
 enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
-                             enum cs_ask_mode mode, struct cs_offer *offer,
+                             enum cs_ask_mode mode, struct cs_ask_offer *offer,
                              struct cs_chosen **chosen_p);
 void cs_chosen_destroy(struct cs_chosen *chosen);
 

@@ -212,3 +212,26 @@ cudnnStatus_t legacy_run_fused(const struct session *session, const struct legac
     cudnnDestroyActivationDescriptor(desc);
     return status;
 }
+
+bool legacy_convolve(struct session *session, struct operands *operands, enum direction direction,
+                     legacy_choose *choose)
+{
+    struct legacy legacy = {0};
+    struct answer chosen;
+    struct brought brought = {0};
+    bool good = false;
+    TRY_CUDNN(legacy_open(operands, CUDNN_DEFAULT_MATH, &legacy), close);
+    if (!choose(session, &legacy, direction, operands, &chosen))
+        goto close;
+    TRY_CUDNN(cudnnSetConvolutionMathType(legacy.conv, chosen.math), close);
+    brought = (struct brought){chosen.algorithm, NULL, chosen.memory};
+    if (!session_workspace(session, brought.bytes, &brought.workspace))
+        goto close;
+    TRY_CUDNN(legacy_run(session, &legacy, direction, operands, &brought, 1.0F, 0.0F), close);
+    good =
+        operands_verify(session, operands, &(struct formula){direction, 1.0F, 0.0F, false, false});
+close:
+    cudaFree(brought.workspace);
+    legacy_close(&legacy);
+    return good;
+}

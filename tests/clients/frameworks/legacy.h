@@ -61,4 +61,14 @@ cudnnStatus_t legacy_run_fused(const struct session *session, const struct legac
                                const struct operands *operands, const struct brought *brought,
                                float alpha2, cudnnActivationMode_t activation);
 
+/* Which algorithm is to run; a search may spoil the operand that the direction writes. */
+typedef bool legacy_choose(struct session *session, const struct legacy *legacy,
+                           enum direction direction, struct operands *operands,
+                           struct answer *chosen);
+
+/* One call as frameworks make it that plan anew every time: descriptors, choice, the math type of
+ * what was chosen, its workspace, the call; then the check. */
+bool legacy_convolve(struct session *session, struct operands *operands, enum direction direction,
+                     legacy_choose *choose);
+
 #endif

@@ -7,7 +7,7 @@ enum {
     SEARCH_BUFFER = 64 << 20
 };
 
-static bool search(struct session *session, struct legacy *legacy, enum direction direction,
+static bool search(struct session *session, const struct legacy *legacy, enum direction direction,
                    struct operands *operands, struct answers *answers)
 {
     size_t bytes = session->limit < SEARCH_BUFFER ? session->limit : SEARCH_BUFFER;
@@ -23,7 +23,7 @@ free:
     return good;
 }
 
-static bool choose(struct session *session, struct legacy *legacy, enum direction direction,
+static bool choose(struct session *session, const struct legacy *legacy, enum direction direction,
                    struct operands *operands, struct answer *chosen)
 {
     struct answers answers;
@@ -44,34 +44,12 @@ fail:
     return false;
 }
 
-static bool convolve(struct session *session, struct operands *operands, enum direction direction)
-{
-    struct legacy legacy = {0};
-    struct answer chosen;
-    struct brought brought = {0};
-    bool good = false;
-    TRY_CUDNN(legacy_open(operands, CUDNN_DEFAULT_MATH, &legacy), close);
-    if (!choose(session, &legacy, direction, operands, &chosen))
-        goto close;
-    TRY_CUDNN(cudnnSetConvolutionMathType(legacy.conv, chosen.math), close);
-    brought = (struct brought){chosen.algorithm, NULL, chosen.memory};
-    if (!session_workspace(session, brought.bytes, &brought.workspace))
-        goto close;
-    TRY_CUDNN(legacy_run(session, &legacy, direction, operands, &brought, 1.0F, 0.0F), close);
-    good =
-        operands_verify(session, operands, &(struct formula){direction, 1.0F, 0.0F, false, false});
-close:
-    cudaFree(brought.workspace);
-    legacy_close(&legacy);
-    return good;
-}
-
 static bool run(struct session *session, struct operands *operands, int layers)
 {
     bool good = true;
     for (int i = 0; i < layers; i++)
         for (enum direction d = FORWARD; d < DIRECTIONS && good; d++)
-            good = convolve(session, &operands[i], d);
+            good = legacy_convolve(session, &operands[i], d, choose);
     return good;
 }
 
