@@ -170,6 +170,21 @@ decoder()
         "$(value 's["totals"]["told_max"]')"
 }
 
+# The executor sees the trace in the device's place: what it does must not depend on it.
+@test "staged tiles are copied with a trace as without" {
+    local trace
+    for trace in "" trace.json; do
+        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;staged=always;trace=$trace" \
+            shimmed "$APPS/conv_random" --api graph --count 40 --seed 41 --dtype all --data integers
+        expect_status 0
+        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
+        device shimmed copies >>copies.out
+        value 's["totals"]["lifeboat"]' >>lifeboats.out
+    done
+    expect_equal "copies, without and with" "$(uniq copies.out | wc -l)" 1
+    expect_equal "lifeboats, without and with" "$(uniq lifeboats.out | wc -l)" 1
+}
+
 @test "the trace is bounded, and says so" {
     CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
         shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers

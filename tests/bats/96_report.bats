@@ -51,8 +51,13 @@ ranks()
 
 @test "golden: two runs compared" {
     sed 's/"wanted":127926272/"wanted":1000/; s/"calls":16,"rewritten":10/"calls":15,"rewritten":9/' "$SUMMARY" >other.json
-    report 0 --diff "$SUMMARY" other.json
-    golden report_diff.text report.out
+    local form
+    for form in text json csv markdown; do
+        report 0 --diff --format "$form" "$SUMMARY" other.json
+        golden "report_diff.$form" report.out
+    done
+    report 0 --diff --format csv --table figures "$SUMMARY" other.json
+    golden report_diff_figures.csv report.out
     report 0 --diff "$SUMMARY" "$SUMMARY"
     ! grep -q "Convolutions that differ" report.out || fail "a run differs from itself"
 }
