@@ -259,6 +259,8 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .tiles = decision->tiles,
                                   .wanted = request->wanted,
                                   .told = used,
+                                  .asked = decision->asked,
+                                  .choices = decision->choices,
                                   .rule = decision->rule};
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
@@ -285,9 +287,11 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         cs_log(CS_LOG_ERROR, "no plan for the whole of a convolution fits the workspace told: %s",
                cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
-        int rule = decision->rule;
+        const struct cs_decision tried = *decision;
         *decision = cs_decide_leave(reason, request->wanted);
-        decision->rule = rule;
+        decision->rule = tried.rule;
+        decision->asked = tried.asked;
+        decision->choices = tried.choices;
         cs_memo_put(&cs->memo, key, decision);
     }
     return reason;

@@ -39,6 +39,27 @@ expect_summary_agrees()
         "$(value 'int(s["totals"]["told_max"] in [site["told"] for site in s["sites"] if site["calls"]])')"
 }
 
+# Every decision stands among the candidates that it was made among, with the untiled call beside it.
+expect_candidates()
+{
+    python3 - <<'END' || fail "the candidates"
+import json
+sites = [s for s in json.load(open("summary.json"))["sites"]]
+looked = [s for s in sites if s["listed"] > 0]
+assert any(s["reason"] is None for s in looked)
+for s in sites:
+    c, d = s["candidates"], s["decision"]
+    assert len(c) == min(s["listed"], 8) and (s["listed"] > 0 or s["asked"] == 0), s
+    assert s["listed"] == 0 or [x["workspace"] for x in c if x["tiles"] == 1 and x["latitude"] == "knobs"] == [s["wanted"]], s
+    scores = [x["score"] for x in c if x["score"] is not None]
+    assert scores == sorted(scores) and all(x["score"] is None for x in c[len(scores):]), s
+    if s["reason"] is None:
+        p, = [x for x in c if x["picked"]]
+        assert all(p[k] == d[k] for k in ("axis", "step", "tiles", "lanes", "latitude", "staged")), s
+        assert p["workspace"] <= s["told"] and len(d["runs"]) == p["run_count"], s
+END
+}
+
 decoder()
 {
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
@@ -46,6 +67,7 @@ decoder()
     expect_no_violation shimmed
     expect_empty shimmed.err
     expect_summary_agrees
+    expect_candidates
     expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
     expect_equal "calls of the order" "$(value 'len(s["order"])')" 35
     expect_equal "device" "$(value 's["device"]["name"]')" "$(sed -nE 's/.*"device_name":[[:space:]]*"(.*)",/\1/p' shimmed.json)"
@@ -71,6 +93,7 @@ decoder()
             shimmed "$APPS/conv_random" --api "$api" --count 60 --seed 35 --dtype all --data integers
         expect_status 0
         expect_summary_agrees
+        expect_candidates
         expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
     done
 }
@@ -215,7 +238,7 @@ decoder()
         LD_PRELOAD=$PRELOAD "$APPS/soak" --calls "$calls" --repeat 1 >shimmed.out 2>shimmed.err || status=$?
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$calls"
-    expect_equal "sites" "$(value 'len(s["sites"])')" 1900
+    expect_equal "sites" "$(value 'len(s["sites"])')" 1800
     expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$calls"
     expect_true "folded" "$(value 's["folded"]["calls"]') > $calls / 2"
     expect_equal "the largest has a site" "$(value 'max(site["wanted"] for site in s["sites"]) == s["totals"]["wanted_max"]')" True
@@ -237,17 +260,23 @@ decoder()
 @test "predict reads the summary, and foretells what the program was told" {
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
-    CONVSHIM_CONFIG="workspace=12MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
+    CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 12MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
         --format csv >predicted.csv
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
+        --format json >predicted.json
     python3 - <<'END'
 import csv, json
 sites = json.load(open("summary.json"))["sites"]
 rows = list(csv.DictReader(open("predicted.csv")))
 assert len(rows) == len(sites) > 5, (len(rows), len(sites))
+layers = json.load(open("predicted.json"))["layers"]
+assert any(site["candidates"] for site in sites)
+for site, layer in zip(sites, layers):
+    assert all(layer[k] == site[k] for k in ("asked", "listed", "candidates")), (layer, site)
 for site, row in zip(sites, rows):
     assert row["layer"] == site["problem"]["text"], (row, site)
     assert int(row["engine"]) == site["engine"], (row, site)
