@@ -19,9 +19,9 @@ struct cs_decision {
     int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
                         tiling */
     int64_t asked;   /* vendor plans built to find out */
-    struct cs_choices choices; /* that it was made among */
-    int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
+    int rule;        /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
+    struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 
 /* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a

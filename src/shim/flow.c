@@ -291,7 +291,6 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         *decision = cs_decide_leave(reason, request->wanted);
         decision->rule = tried.rule;
         decision->asked = tried.asked;
-        decision->choices = tried.choices;
         cs_memo_put(&cs->memo, key, decision);
     }
     return reason;
@@ -320,6 +319,8 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
         (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
+    if (decision.choices.listed == 0)
+        cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
     name_device(cs, vendor);
