@@ -59,3 +59,9 @@ const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *tr
     traced->stream[0] = call ? call->stream : NULL;
     return &traced->gpu;
 }
+
+void cs_traced_scratch(void *trace, const struct cs_scratch_event *event)
+{
+    if (cs_trace_on(trace))
+        cs_trace_scratch(trace, event);
+}

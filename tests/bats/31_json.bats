@@ -193,6 +193,47 @@ decoder()
         "$(value 's["totals"]["told_max"]')"
 }
 
+# The program has all of its memory from the beginning to the end, and tells how much.
+@test "the trace has every slab and block of own scratch, graphs' too: it adds up to what the device saw" {
+    local config="policy=fixed;tiles=6;threshold=0;lanes=2;backing=own" bytes what
+    for what in "--seeds 1:6 --threads 3" "--seeds 1:12 --threads 3 --capture-first --mode global"; do
+        # shellcheck disable=SC2086 # options
+        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$config;trace=trace.json;trace_limit=1GiB" \
+            shimmed "$APPS/traffic" $what
+        expect_status 0
+        expect_no_violation shimmed
+        bytes=$(sed -nE 's/^traffic: .* ([0-9]+) bytes$/\1/p' shimmed.out | grep .) || fail "traffic does not tell its bytes"
+        python3 - "$(($(device shimmed peak_bytes) - bytes))" <<'END' || fail "the trace of $what"
+import json, sys
+s, e = json.load(open("summary.json"))["own"], json.loads(open("trace.json").read() + "]")
+held = [x["args"]["held"] for x in e if x["name"] == "arena"]
+assert max(held) == s["peak"] == int(sys.argv[1]), (max(held), s, sys.argv)
+spans = {}
+for cat in "slab", "block", "graph":
+    spans[cat] = [x for x in e if x.get("cat") == cat]
+    open_ = {}
+    for x in spans[cat]:
+        id_ = x["id2"]["local"]
+        assert (x["ph"] == "b") == (id_ not in open_), x
+        if x["ph"] == "b": open_[id_] = x
+        else:
+            begun = open_.pop(id_)["args"]
+            assert all(begun.get(k, v) == v for k, v in x["args"].items()), x
+    assert cat != "block" or not open_, open_
+    spans[cat, "left"] = open_
+begun = {cat: [x for x in spans[cat] if x["ph"] == "b"] for cat in ("slab", "block", "graph")}
+assert len(begun["slab"]) == s["allocations"] > 0
+assert sum(x["args"]["bytes"] for x in spans["slab", "left"].values()) == held[-1]
+assert sum(x["args"]["waits"] for x in begun["block"]) == s["handed_over"]
+assert bool(spans["graph", "left"]) == (s["captured"] > 0)
+assert begun["graph"] and {x["args"]["graph"] for x in begun["block"]} - {0} == {x["args"]["graph"] for x in begun["graph"]}
+assert len({x["args"]["stream"] for x in begun["block"]}) > 2
+tiles = [x for x in e if x.get("cat") == "tile"]
+assert len(begun["block"]) <= len(tiles)
+END
+    done
+}
+
 # The executor sees the trace in the device's place: what it does must not depend on it.
 @test "staged tiles are copied with a trace as without" {
     local trace
@@ -221,13 +262,14 @@ decoder()
 @test "killed in the middle, five times: the trace can be read" {
     local pid tenths
     for tenths in 15 17 19 21 23; do
-        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;trace=trace.json;trace_limit=1GiB" \
+        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;backing=own;trace=trace.json;trace_limit=1GiB" \
             LD_PRELOAD=$PRELOAD "$APPS/soak" --calls 100000000 >shimmed.out 2>shimmed.err &
         pid=$!
         sleep "${tenths:0:1}.${tenths:1}"
         kill -KILL "$pid"
         wait "$pid" || true
         expect_true "calls traced" "$(events 'len(calls)' trace.json) > 100"
+        expect_true "blocks traced" "$(events 'len([x for x in e if x.get("cat") == "block"])' trace.json) > 100"
     done
 }
 
