@@ -252,13 +252,13 @@ $(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
 gpu: lib $(simdev) $(gpu)
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------
-benches := $(addprefix $(B)/bench/,bench decide repeat)
+benches := $(addprefix $(B)/bench/,bench decide repeat count)
 idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
 null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
 
 $(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/obj/tests/bench/repeat.o: INCLUDES := $(PURE) -Itests/unit
+$(addprefix $(B)/obj/tests/bench/,repeat.o count.o): INCLUDES := $(PURE) -Itests/unit
 
 $(B)/bench/libcudnn.so.9: $(null) tests/simdev/cudnn.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
@@ -271,7 +271,7 @@ $(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/ben
 $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
 	-L$(B)/simdev -lcudnn -lcudart -lm
-$(B)/bench/repeat: $(B)/obj/tests/bench/repeat.o $(pureobj)
+$(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
 
 bench: lib $(simdev) $(benches)

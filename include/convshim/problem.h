@@ -125,6 +125,9 @@ enum cs_operand cs_result(enum cs_direction direction);
 /* "forward", "dgrad", "wgrad". */
 const char *cs_direction_name(enum cs_direction direction);
 
+/* "knobs", "defaults", "alike", "own". */
+const char *cs_latitude_name(enum cs_latitude latitude);
+
 /* Bytes from the first to the last element that the tensor touches, strides included. Strides must
  * not be negative. */
 CS_MUST_CHECK enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p);

@@ -5,12 +5,12 @@
 #ifndef CS_ACCOUNT_ACCOUNT_H
 #define CS_ACCOUNT_ACCOUNT_H
 
-#include "convshim/plan.h"
+#include "convshim/choices.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    CS_MAX_SITES = 1900,
+    CS_MAX_SITES = 1800,
     CS_SITE_NAME = 48, /* bytes, its end included */
     CS_ORDER = 4096    /* first calls whose sites are kept */
 };
@@ -24,7 +24,9 @@ struct cs_site_facts {
     int64_t tiles;
     int64_t wanted; /* workspace bytes before */
     int64_t told;   /* after; what it would be if CS_REASON_REPORT_ONLY; = wanted if left alone */
-    int rule;       /* 1 + the index of the rule that it follows; 0: none */
+    int64_t asked;  /* vendor plans that were built to decide */
+    struct cs_choices choices; /* that was decided among; no part of what makes a site */
+    int rule;                  /* 1 + the index of the rule that it follows; 0: none */
 };
 
 /* Whoever runs a convolution holds this and counts by it. Zeros: no site. */

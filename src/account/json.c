@@ -249,13 +249,6 @@ static void put_problem(struct cs_json *json, const struct cs_problem *problem)
     cs_json_close(json, '}');
 }
 
-static const char *latitude_name(enum cs_latitude latitude)
-{
-    static const char *const names[] = {"knobs", "defaults", "alike", "own"};
-    _Static_assert(sizeof names / sizeof *names == CS_LATITUDES, "a latitude has no name");
-    return (unsigned)latitude < CS_LATITUDES ? names[latitude] : "";
-}
-
 static void put_decision(struct cs_json *json, const struct cs_site_facts *facts)
 {
     const struct cs_tiling *tiling = &facts->tiling;
@@ -271,13 +264,14 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
         cs_json_open(json, NULL, '{');
         cs_json_integer(json, "step", tiling->run[i].step);
         cs_json_integer(json, "tiles", tiling->run[i].tiles);
-        cs_json_string(json, "latitude", latitude_name(tiling->run[i].latitude));
+        cs_json_string(json, "latitude", cs_latitude_name(tiling->run[i].latitude));
         cs_json_close(json, '}');
     }
     cs_json_close(json, ']');
     cs_json_integer(json, "tiles", facts->tiles);
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
-    cs_json_string(json, "latitude", latitude_name(tiling->latitude));
+    cs_json_string(json, "latitude", cs_latitude_name(tiling->latitude));
+    cs_json_boolean(json, "staged", tiling->staged);
     cs_json_close(json, '}');
 }
 
@@ -297,6 +291,9 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_integer(json, "engine", facts->engine);
     put_string_or_null(json, "reason", rewritten ? NULL : cs_reason_id(facts->reason));
     put_decision(json, facts);
+    cs_json_integer(json, "asked", facts->asked);
+    cs_json_integer(json, "listed", facts->choices.listed);
+    cs_choices_json(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     cs_json_integer(json, "wanted", facts->wanted);
     cs_json_integer(json, "told", facts->told);

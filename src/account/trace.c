@@ -18,6 +18,8 @@ enum {
     LINE = 2048, /* most that an event takes */
     LAST = 256,  /* what is kept for the event that says that there are no more */
     NAME = 1024,
+    ARGUMENTS = 256,
+    PLACE_BITS = 40, /* of a block's place in its slab */
     SECOND = 1000000000
 };
 
@@ -257,6 +259,90 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
                   (long long)(to - from) % 1000, (long long)call.number, id, call.outcome,
                   (long long)call.site.wanted, (long long)call.site.told);
         put_scratch(trace, to, 0, 0, own);
+    }
+    end(trace);
+}
+
+/* A span begins or ends on the track of a slab, of a place in it, or of a graph: tracks go by
+ * names, and by a number of the process. */
+static void put_span(struct cs_trace *trace, bool begins, const char *name, uint64_t id, int64_t at,
+                     const char *arguments)
+{
+    put_event(trace,
+              ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"name\":\"%s\",\"id2\":{\"local\":\"0x%llx\"},"
+              "\"pid\":%lld,\"tid\":%lld,\"ts\":%lld.%03lld,\"args\":{%s}}",
+              begins ? 'b' : 'e', name, name, (unsigned long long)id, (long long)getpid(),
+              (long long)gettid(), (long long)at / 1000, (long long)at % 1000, arguments);
+}
+
+static void put_slab(struct cs_trace *trace, const struct cs_scratch_event *event, int64_t at)
+{
+    char arguments[ARGUMENTS];
+    snprintf(arguments, sizeof arguments, "\"slab\":%lld,\"bytes\":%lld", (long long)event->slab,
+             (long long)event->bytes);
+    put_span(trace, event->what == CS_SCRATCH_ALLOCATED, "slab", (uint64_t)event->slab, at,
+             arguments);
+}
+
+static void put_block(struct cs_trace *trace, const struct cs_scratch_event *event, int64_t at)
+{
+    char arguments[ARGUMENTS];
+    bool begins = event->what == CS_SCRATCH_TAKEN;
+    uint64_t place =
+        (uint64_t)event->slab << PLACE_BITS | (uint64_t)(event->offset / CS_SCRATCH_ALIGNMENT);
+    int length = snprintf(arguments, sizeof arguments,
+                          "\"slab\":%lld,\"offset\":%lld,\"bytes\":%lld,\"graph\":%llu,",
+                          (long long)event->slab, (long long)event->offset, (long long)event->bytes,
+                          (unsigned long long)event->capture);
+    if (begins)
+        snprintf(arguments + length, sizeof arguments - (size_t)length,
+                 "\"stream\":%llu,\"waits\":%lld", (unsigned long long)event->stream,
+                 (long long)event->waits);
+    else
+        snprintf(arguments + length, sizeof arguments - (size_t)length, "\"lost\":%s",
+                 event->what == CS_SCRATCH_LOST ? "true" : "false");
+    put_span(trace, begins, "block", place, at, arguments);
+}
+
+static void put_graph(struct cs_trace *trace, const struct cs_scratch_event *event, int64_t at)
+{
+    char arguments[ARGUMENTS];
+    bool begins = event->what == CS_SCRATCH_KEPT;
+    snprintf(arguments, sizeof arguments,
+             begins ? "\"graph\":%llu" : "\"graph\":%llu,\"bytes\":%lld",
+             (unsigned long long)event->capture, (long long)event->bytes);
+    put_span(trace, begins, "graph", event->capture, at, arguments);
+}
+
+static void put_held(struct cs_trace *trace, const struct cs_scratch_event *event, int64_t at)
+{
+    put_event(trace,
+              ",\n{\"ph\":\"C\",\"name\":\"arena\",\"pid\":%lld,\"ts\":%lld.%03lld,"
+              "\"args\":{\"held\":%lld,\"used\":%lld}}",
+              (long long)getpid(), (long long)at / 1000, (long long)at % 1000,
+              (long long)event->held, (long long)event->used);
+}
+
+void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event)
+{
+    int64_t at = cs_trace_now();
+    if (begin(trace)) {
+        switch (event->what) {
+        case CS_SCRATCH_ALLOCATED:
+        case CS_SCRATCH_FREED:
+            put_slab(trace, event, at);
+            break;
+        case CS_SCRATCH_TAKEN:
+        case CS_SCRATCH_GIVEN:
+        case CS_SCRATCH_LOST:
+            put_block(trace, event, at);
+            break;
+        case CS_SCRATCH_KEPT:
+        case CS_SCRATCH_RELEASED:
+            put_graph(trace, event, at);
+            break;
+        }
+        put_held(trace, event, at);
     }
     end(trace);
 }

@@ -10,6 +10,7 @@
 
 #include "account/account.h"
 #include "base/file.h"
+#include "convshim/scratch.h"
 
 enum {
     CS_TRACE_CHUNK = 64 << 10
@@ -57,6 +58,9 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t b
 
 /* The launch of a tile. */
 void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t begin, int64_t end);
+
+/* What happened to scratch of the library's own. */
+void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *event);
 
 /* Writes what is left. */
 void cs_trace_flush(struct cs_trace *trace);

@@ -104,6 +104,22 @@ void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
     put(json, text);
 }
 
+/* Nine digits, with a point whatever the locale has. */
+void cs_json_number(struct cs_json *json, const char *key, double number)
+{
+    enum {
+        BEHIND = 8
+    };
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", BEHIND, number);
+    size_t first = strcspn(text, "0123456789"), power = strcspn(text, "e");
+    char digit[] = {text[first], '.', '\0'};
+    begin(json, key);
+    put(json, number < 0 ? "-" : "");
+    put(json, digit);
+    put(json, text + power - BEHIND);
+}
+
 void cs_json_boolean(struct cs_json *json, const char *key, bool value)
 {
     begin(json, key);

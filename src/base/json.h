@@ -18,6 +18,7 @@ struct cs_json {
 void cs_json_open(struct cs_json *json, const char *key, char bracket); /* '{' or '[' */
 void cs_json_close(struct cs_json *json, char bracket);                 /* '}' or ']' */
 void cs_json_integer(struct cs_json *json, const char *key, int64_t number);
+void cs_json_number(struct cs_json *json, const char *key, double number); /* finite */
 void cs_json_boolean(struct cs_json *json, const char *key, bool value);
 void cs_json_null(struct cs_json *json, const char *key);
 

@@ -1,6 +1,6 @@
 #include "cli/predict.h"
 
-#include "account/account.h"
+#include "account/json.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -239,6 +239,41 @@ static void add_fit(cJSON *root, const struct cs_predict_options *options,
         cJSON_AddNumberToObject(object, "workspace_bytes", (double)fit->workspace);
 }
 
+static void write_text(void *ctx, const char *bytes, size_t size)
+{
+    fwrite(bytes, 1, size, ctx);
+}
+
+/* What the decision was made among, as a summary has it; NULL if memory ran out. */
+static cJSON *choices_of(const struct cs_prediction *prediction)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    struct cs_json json = {.write = write_text, .ctx = file};
+    cs_choices_json(&json, NULL, &prediction->decision.choices);
+    cs_json_end(&json);
+    cJSON *choices = fclose(file) == 0 ? cJSON_CreateRaw(text) : NULL;
+    free(text);
+    return choices;
+}
+
+static cJSON *layers_of(const struct cs_predict_results *results, const struct cs_table *table)
+{
+    cJSON *layers = cs_table_json(table), *layer;
+    size_t i = 0;
+    cJSON_ArrayForEach(layer, layers)
+    {
+        const struct cs_prediction *prediction = &results->prediction[i++];
+        cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
+        cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
+        cJSON_AddItemToObject(layer, "candidates", choices_of(prediction));
+    }
+    return layers;
+}
+
 static bool print_json(const struct cs_predict_results *results, const struct cs_table *layers,
                        const struct cs_table *models, const struct cs_predict_fit *fit)
 {
@@ -250,7 +285,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddBoolToObject(root, "estimate", options->estimate);
     cJSON_AddNumberToObject(root, "workspace_bytes", (double)options->config.workspace);
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
-    cJSON_AddItemToObject(root, "layers", cs_table_json(layers));
+    cJSON_AddItemToObject(root, "layers", layers_of(results, layers));
     cJSON_AddItemToObject(root, "models", cs_table_json(models));
     if (fit)
         add_fit(root, options, fit);

@@ -6,7 +6,7 @@
 #include "cli/table.h"
 
 enum {
-    CS_REPORT_SECTIONS = 6
+    CS_REPORT_SECTIONS = 7
 };
 
 /* A table with a heading. */
@@ -34,6 +34,9 @@ void cs_report_sections(struct cs_report *report);
 /* The same for two runs: what is different. */
 void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
                     const struct cs_run_summary *b);
+
+/* Adds the section of candidates, which cs_report_sections has last. */
+void cs_report_candidates(struct cs_report *report);
 
 enum cs_report_format {
     CS_REPORT_TEXT,

@@ -282,4 +282,5 @@ void cs_report_sections(struct cs_report *report)
     add_layers(report);
     add_checkpoints(report);
     add_moments(report);
+    cs_report_candidates(report);
 }

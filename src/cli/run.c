@@ -48,7 +48,10 @@ static const struct cs_cli_command command = {
     .name = "run",
     .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
     .about =
-        "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never overwritten.\n\n"
+        "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never overwritten. The "
+        "library also\n"
+        "listens to NVTX ranges, for the names of convolutions, unless NVTX_INJECTION64_PATH is "
+        "set to another tool.\n\n"
         "Status: COMMAND's own; 125 if convshim itself fails, 126 if COMMAND cannot be run,\n"
         "127 if it is not found.",
     .option = options,
@@ -141,6 +144,13 @@ static bool change(const struct request *request, const char *name, const char *
     return true;
 }
 
+/* NVTX has one listener: where a profiler has set its own it stays. */
+static bool listen_to_ranges(const struct request *request, const char *library)
+{
+    static const char name[] = "NVTX_INJECTION64_PATH";
+    return cs_cli_variable(name) || change(request, name, library);
+}
+
 /* `preset`: the file of options, NULL if none was asked for. */
 static bool prepare(const struct request *request, const char *library, const char *preset)
 {
@@ -149,6 +159,7 @@ static bool prepare(const struct request *request, const char *library, const ch
     free(preload);
     if (preset)
         done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
+    done = done && listen_to_ranges(request, library);
     if (request->items)
         done = done && change(request, "CONVSHIM_CONFIG", request->items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {

@@ -130,6 +130,44 @@ static enum cs_pass read_pass(struct reader *reader, const cJSON *problem)
     return CS_PASS_FORWARD;
 }
 
+/* Room for a list's elements; one at least, so that NULL always means that memory ran out. */
+static void *room_for(struct reader *reader, const cJSON *array, size_t size)
+{
+    int count = cJSON_GetArraySize(array);
+    void *room = reader->wrong ? NULL : calloc((size_t)count + 1, size);
+    if (!room)
+        refuse(reader, "out of memory");
+    return room;
+}
+
+static void read_choice(struct reader *reader, const cJSON *from, struct cs_summary_choice *choice)
+{
+    const cJSON *score = cJSON_GetObjectItemCaseSensitive(from, "score");
+    choice->axis = text_of(reader, from, "axis");
+    choice->latitude = text_of(reader, from, "latitude");
+    read_numbers(reader, from, "step", 2, 1, choice->step);
+    choice->tiles = count_of(reader, from, "tiles");
+    choice->lanes = count_of(reader, from, "lanes");
+    choice->workspace = count_of(reader, from, "workspace");
+    choice->staged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "staged"));
+    choice->picked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "picked"));
+    choice->score = cJSON_GetNumberValue(score);
+    if (!cJSON_IsNull(score) && !cJSON_IsNumber(score))
+        refuse(reader, "score: neither a number nor null");
+}
+
+/* Summaries of the first convshims have none. */
+static void read_choices(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
+{
+    if (!cJSON_HasObjectItem(from, "candidates"))
+        return;
+    const cJSON *choices = array_of(reader, from, "candidates"), *choice;
+    site->choice = room_for(reader, choices, sizeof *site->choice);
+    for (choice = reader->wrong ? NULL : choices->child; choice && !reader->wrong;
+         choice = choice->next)
+        read_choice(reader, choice, &site->choice[site->choices++]);
+}
+
 static void read_site(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
 {
     const cJSON *problem = object_of(reader, from, "problem");
@@ -151,16 +189,7 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     site->failed = count_of(reader, from, "failed");
     site->launches = count_of(reader, from, "launches");
     site->host_ns = count_of(reader, from, "host_ns");
-}
-
-/* Room for a list's elements; one at least, so that NULL always means that memory ran out. */
-static void *room_for(struct reader *reader, const cJSON *array, size_t size)
-{
-    int count = cJSON_GetArraySize(array);
-    void *room = reader->wrong ? NULL : calloc((size_t)count + 1, size);
-    if (!room)
-        refuse(reader, "out of memory");
-    return room;
+    read_choices(reader, from, site);
 }
 
 static void read_sites(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
@@ -289,8 +318,18 @@ bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
     return good;
 }
 
+void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices)
+{
+    for (size_t i = 0; i < choices; i++) {
+        free(choice[i].axis);
+        free(choice[i].latitude);
+    }
+    free(choice);
+}
+
 static void free_site(struct cs_summary_site *site)
 {
+    cs_summary_free_choices(site->choice, site->choices);
     free(site->id);
     free(site->name);
     free(site->text);

@@ -12,12 +12,22 @@ enum {
     CS_SUMMARY_VERSION = 1
 };
 
+/* A candidate that its decision was made among; see docs/summary.md. */
+struct cs_summary_choice {
+    char *axis, *latitude; /* owned */
+    int64_t step[2], tiles, lanes, workspace;
+    double score; /* NaN: vetoed */
+    bool staged, picked;
+};
+
 /* A convolution of one run, or of many: then counts are sums and sizes the largest. */
 struct cs_summary_site {
     char *id, *name, *text;       /* owned */
     char *reason;                 /* owned; NULL: rewritten */
     struct cs_anatomy_site shape; /* with `wanted` and `told` */
     int64_t calls, tiled, lifeboat, failed, launches, host_ns;
+    struct cs_summary_choice *choice; /* owned; of many runs: those of the first that has any */
+    size_t choices;
 };
 
 /* Calls left alone for one reason. */
@@ -57,6 +67,9 @@ bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
 /* The anatomy of a run as read: see anatomy.h. */
 bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
                         struct cs_anatomy *anatomy_p);
+
+/* Frees what choices own, and them. */
+void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices);
 
 void cs_summary_fini(struct cs_run_summary *run);
 

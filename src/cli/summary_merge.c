@@ -51,6 +51,21 @@ static struct cs_summary_site *site_of(struct merger *merger, const struct cs_su
     return added;
 }
 
+static void copy_choices(struct merger *merger, const struct cs_summary_site *site,
+                         struct cs_summary_site *to)
+{
+    if (to->choices > 0 || site->choices == 0)
+        return;
+    to->choice = calloc(site->choices, sizeof *to->choice);
+    merger->broken = merger->broken || !to->choice;
+    for (; to->choice && to->choices < site->choices; to->choices++) {
+        struct cs_summary_choice *choice = &to->choice[to->choices];
+        *choice = site->choice[to->choices];
+        choice->axis = copy(merger, choice->axis);
+        choice->latitude = copy(merger, choice->latitude);
+    }
+}
+
 /* Of sites that were here rewritten and there left alone, the merged one counts as rewritten. */
 static void add_site(struct merger *merger, const struct cs_summary_site *site)
 {
@@ -67,6 +82,7 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
     sum(merger, &to->failed, site->failed);
     sum(merger, &to->launches, site->launches);
     sum(merger, &to->host_ns, site->host_ns);
+    copy_choices(merger, site, to);
 }
 
 static void add_passed(struct merger *merger, const struct cs_summary_passed *passed)

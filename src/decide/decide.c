@@ -1,6 +1,7 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
+#include "decide/choices.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
 #include "decide/stage.h"
@@ -355,6 +356,31 @@ static enum cs_status pick(struct cs_search *search, const struct cs_policy *pol
     return status;
 }
 
+/* The decision for what was picked; NULL: nothing was. */
+static struct cs_decision decision_for(struct cs_search *search, const struct cs_policy *policy,
+                                       const struct cs_limits *limits,
+                                       const struct cs_candidate *best)
+{
+    int64_t wanted = search->wanted;
+    if (!best || best == &search->candidate[0])
+        return leave(reason_untiled(search, best, wanted, limits), wanted, search->asked);
+    struct cs_decision decision = {
+        .reason = CS_REASON_REPORT_ONLY,
+        .tiling = best->tiling,
+        .tiles = best->tiles,
+        .wanted = wanted,
+        .told = wanted,
+        .scratch = best->workspace,
+    };
+    if (!policy->report_only) {
+        decision.reason = find_lifeboat(search, limits, &decision);
+        if (decision.reason != CS_REASON_NONE)
+            return leave(decision.reason, wanted, search->asked);
+    }
+    decision.asked = search->asked;
+    return decision;
+}
+
 struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
@@ -384,23 +410,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
     if (pick(&search, policy, tiles, limits, &best) != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
     best = cs_contest(&search, policy, limits, referee, best);
-    if (!best || best == &search.candidate[0])
-        return leave(reason_untiled(&search, best, wanted, limits), wanted, search.asked);
-
-    struct cs_decision decision = {
-        .reason = CS_REASON_REPORT_ONLY,
-        .tiling = best->tiling,
-        .tiles = best->tiles,
-        .wanted = wanted,
-        .told = wanted,
-        .scratch = best->workspace,
-    };
-    if (!policy->report_only) {
-        decision.reason = find_lifeboat(&search, limits, &decision);
-        if (decision.reason != CS_REASON_NONE)
-            return leave(decision.reason, wanted, search.asked);
-    }
-    decision.asked = search.asked;
+    struct cs_decision decision = decision_for(&search, policy, limits, best);
+    cs_choices_note(&search, policy, limits, best, &decision.choices);
     return decision;
 }
 

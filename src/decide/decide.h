@@ -4,6 +4,7 @@
 #ifndef CS_DECIDE_DECIDE_H
 #define CS_DECIDE_DECIDE_H
 
+#include "convshim/choices.h"
 #include "convshim/policy.h"
 #include "convshim/vendor.h"
 
@@ -20,6 +21,7 @@ struct cs_decision {
     int64_t asked;   /* vendor plans built to find out */
     int rule;        /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
     bool promised; /* a client was told the small size before a plan was built; kept by the flow */
+    struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 
 /* Vendor plans that may be built for one decision. */

@@ -74,13 +74,24 @@ static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *k
     return least;
 }
 
+static void copy_bare(struct cs_decision *to, const struct cs_decision *from)
+{
+    memcpy(to, from, offsetof(struct cs_decision, choices));
+}
+
+static void get(const struct cs_memo_entry *entry, struct cs_decision *decision)
+{
+    copy_bare(decision, &entry->decision);
+    decision->choices.listed = decision->choices.count = 0;
+}
+
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
     pthread_mutex_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         entry->age = ++memo->clock;
-        *decision = entry->decision;
+        get(entry, decision);
     }
     pthread_mutex_unlock(&memo->lock);
     return entry != NULL;
@@ -100,10 +111,13 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
 {
     pthread_mutex_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
-    if (!entry)
-        entry = make(memo, key);
+    if (entry && decision->choices.listed == 0) {
+        copy_bare(&entry->decision, decision);
+    } else {
+        entry = entry ? entry : make(memo, key);
+        entry->decision = *decision;
+    }
     entry->age = ++memo->clock;
-    entry->decision = *decision;
     pthread_mutex_unlock(&memo->lock);
 }
 
@@ -112,11 +126,19 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     pthread_mutex_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
-        *decision = entry->decision;
+        get(entry, decision);
     } else {
         entry = make(memo, key);
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
+    pthread_mutex_unlock(&memo->lock);
+}
+
+void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices)
+{
+    pthread_mutex_lock(&memo->lock);
+    const struct cs_memo_entry *entry = find(memo, key);
+    *choices = entry ? entry->decision.choices : (struct cs_choices){.listed = 0};
     pthread_mutex_unlock(&memo->lock);
 }

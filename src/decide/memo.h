@@ -42,11 +42,15 @@ void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engin
 
 bool cs_key_equal(const struct cs_key *a, const struct cs_key *b);
 
-/* True and the decision if it is known. `put` takes the place of what was known; `add` does not:
- * *decision becomes what another thread has found out meanwhile, if one has. */
+/* True and the decision if it is known, but for its choices: many ask, and few want those. `put`
+ * takes the place of what was known, its choices only if it has any; `add` does not: *decision
+ * becomes what another thread has found out meanwhile, if one has. */
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
+
+/* The choices of a known decision; none if it is not known. */
+void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices);
 
 #endif

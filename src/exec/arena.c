@@ -260,6 +260,39 @@ static struct cs_block *merge(const struct run *run)
     return first;
 }
 
+static void count_taken(struct cs_arena *arena, int64_t bytes)
+{
+    arena->facts.used += bytes;
+    if (arena->facts.used > arena->facts.used_peak)
+        arena->facts.used_peak = arena->facts.used;
+}
+
+static void tell_block(const struct cs_arena *arena, enum cs_scratch_happening what,
+                       const struct cs_block *block, const struct taker *taker, int64_t waits)
+{
+    cs_pool_tell(arena,
+                 (struct cs_scratch_event){.what = what,
+                                           .slab = block->slab->number,
+                                           .offset = block->offset,
+                                           .bytes = block->bytes,
+                                           .stream = taker ? taker->id : 0,
+                                           .capture = block->owner ? block->owner->capture : 0,
+                                           .waits = waits});
+}
+
+/* A block is a call's now. */
+static void note_taken(const struct taker *taker, const struct cs_block *block, int64_t waits)
+{
+    struct cs_owner *owner = block->owner;
+    if (owner && !owner->told) {
+        owner->told = true;
+        cs_pool_tell(taker->arena,
+                     (struct cs_scratch_event){.what = CS_SCRATCH_KEPT, .capture = owner->capture});
+    }
+    count_taken(taker->arena, block->bytes);
+    tell_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
+}
+
 static bool claim(const struct taker *taker, struct run *run, struct cs_lease *lease)
 {
     struct cs_arena *arena = taker->arena;
@@ -286,6 +319,7 @@ static bool claim(const struct taker *taker, struct run *run, struct cs_lease *l
     struct cs_block *block = merge(run);
     block->end = end;
     block->owner = owner;
+    note_taken(taker, block, run->waits);
     *lease = (struct cs_lease){block, run->slab->memory + block->offset};
     return true;
 free_run:
@@ -322,11 +356,11 @@ static bool take(const struct taker *taker, bool patient, struct cs_lease *lease
     struct timespec until = {0};
     struct run run;
     for (bool grown = false;; grown = true) {
-        cs_pool_reclaim(taker->pool);
+        cs_pool_reclaim(taker->arena, taker->pool);
         while (!find(taker, patient, &run)) {
             if (!patient || !fits(taker, when_given) || !wait_given(taker->arena, &until))
                 break;
-            cs_pool_reclaim(taker->pool);
+            cs_pool_reclaim(taker->arena, taker->pool);
         }
         if (run.first)
             return claim(taker, &run, lease);
@@ -334,13 +368,6 @@ static bool take(const struct taker *taker, bool patient, struct cs_lease *lease
             !cs_pool_grow(taker->arena, taker->pool, taker->device, taker->bytes, sacrifice))
             return false;
     }
-}
-
-static void count_taken(struct cs_arena *arena, int64_t bytes)
-{
-    arena->facts.used += bytes;
-    if (arena->facts.used > arena->facts.used_peak)
-        arena->facts.used_peak = arena->facts.used;
 }
 
 bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
@@ -355,9 +382,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
     pthread_mutex_lock(&arena->lock);
     taker.pool = context ? cs_pool_enter(arena, context) : NULL;
     bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
-    if (taken)
-        count_taken(arena, lease->block->bytes);
-    else if (taker.pool)
+    if (!taken && taker.pool)
         cs_pool_leave(taker.pool);
     arena->facts.refused += patient && !taken;
     pthread_mutex_unlock(&arena->lock);
@@ -386,6 +411,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
         block->use = CS_BLOCK_LOST;
         arena->facts.lost += block->owner ? 0 : block->bytes;
     }
+    tell_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
     pthread_cond_broadcast(&arena->given);
     pthread_mutex_unlock(&arena->lock);
@@ -401,7 +427,7 @@ void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, in
     pthread_mutex_lock(&arena->lock);
     taker.pool = cs_pool_enter(arena, context);
     if (taker.pool) {
-        cs_pool_reclaim(taker.pool);
+        cs_pool_reclaim(arena, taker.pool);
         if (!fits(&taker, not_lost))
             (void)cs_pool_grow(arena, taker.pool, device, taker.bytes, CS_FREE_IDLE);
         cs_pool_leave(taker.pool);
@@ -423,7 +449,7 @@ struct cs_arena_facts cs_arena_facts(struct cs_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
     for (struct cs_pool *pool = arena->pools; pool; pool = pool->next)
-        cs_pool_reclaim(pool);
+        cs_pool_reclaim(arena, pool);
     struct cs_arena_facts facts = arena->facts;
     facts.captured = captured_bytes(arena);
     pthread_mutex_unlock(&arena->lock);
@@ -445,11 +471,14 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         return;
     }
     if (child) {
+        const struct cs_scratch_watch watch = arena->watch;
+        arena->watch.see = NULL; /* what the child never had is not freed by it */
         while (arena->pools) {
             struct cs_pool *pool = arena->pools;
             arena->pools = pool->next;
             cs_pool_forget(arena, pool);
         }
+        arena->watch = watch;
         arena->promised = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
         init_given(arena); /* whoever waited is not there */

@@ -15,6 +15,7 @@
 #define CS_EXEC_ARENA_H
 
 #include "convshim/gpu.h"
+#include "convshim/scratch.h"
 #include <pthread.h>
 
 struct cs_pool; /* a context's memory, blocks and events */
@@ -37,7 +38,9 @@ struct cs_arena {
     pthread_cond_t given;
     struct cs_pool *pools; /* the one used last first */
     int64_t promised;      /* bytes that are being allocated, not held yet */
+    int64_t slabs;         /* ever made */
     struct cs_arena_facts facts;
+    struct cs_scratch_watch watch; /* set behind cs_arena_init, before anything else */
 };
 
 struct cs_block; /* opaque */

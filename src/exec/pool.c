@@ -15,6 +15,28 @@ enum {
     FORGOTTEN
 };
 
+void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event)
+{
+    event.held = arena->facts.held;
+    event.used = arena->facts.used;
+    if (arena->watch.see)
+        arena->watch.see(arena->watch.ctx, &event);
+}
+
+static void tell_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
+                      const struct cs_slab *slab)
+{
+    cs_pool_tell(
+        arena, (struct cs_scratch_event){.what = what, .slab = slab->number, .bytes = slab->bytes});
+}
+
+static void tell_released(const struct cs_arena *arena, const struct cs_owner *owner, int64_t bytes)
+{
+    cs_pool_tell(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
+                                                  .bytes = bytes,
+                                                  .capture = owner->capture});
+}
+
 struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *device)
 {
     struct cs_mark *mark = pool->spare;
@@ -63,6 +85,7 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
         struct cs_slab *slab = pool->slabs;
         pool->slabs = slab->next;
         arena->facts.held -= slab->bytes;
+        tell_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next) {
             cs_pool_drop_mark(block);
             free(block->end);
@@ -77,6 +100,8 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     while (pool->owners) {
         struct cs_owner *owner = pool->owners;
         pool->owners = owner->next;
+        if (owner->told)
+            tell_released(arena, owner, 0);
         forget_owner(owner);
     }
     free(pool);
@@ -124,8 +149,8 @@ void cs_pool_leave(struct cs_pool *pool)
     pool->users--;
 }
 
-/* True if a lease keeps the owner. */
-static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner)
+/* True if a lease keeps the owner. Adds up what became free. */
+static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64_t *bytes)
 {
     bool leased = false;
     for (struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
@@ -139,18 +164,22 @@ static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner)
             cs_pool_drop_mark(block);
             block->owner = NULL;
             block->use = CS_BLOCK_FREE;
+            *bytes += block->bytes;
         }
     return leased;
 }
 
-void cs_pool_reclaim(struct cs_pool *pool)
+void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
 {
     for (struct cs_owner **link = &pool->owners; *link;) {
         struct cs_owner *owner = *link;
-        if (atomic_load(&owner->state) != GONE || free_owned(pool, owner)) {
+        int64_t bytes = 0;
+        if (atomic_load(&owner->state) != GONE || free_owned(pool, owner, &bytes)) {
             link = &owner->next;
             continue;
         }
+        if (owner->told)
+            tell_released(arena, owner, bytes);
         *link = owner->next;
         free(owner);
     }
@@ -212,6 +241,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     }
     slab->pool = pool;
     slab->memory = memory;
+    slab->number = ++arena->slabs;
     slab->bytes = bytes;
     divide(slab);
     slab->next = pool->slabs;
@@ -220,6 +250,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     arena->facts.held += bytes;
     if (arena->facts.held > arena->facts.peak)
         arena->facts.peak = arena->facts.held;
+    tell_slab(arena, CS_SCRATCH_ALLOCATED, slab);
     struct cs_mark *made[SLAB_MARKS];
     int marks = 0;
     while (marks < SLAB_MARKS && (made[marks] = cs_pool_take_mark(pool, device)))
@@ -289,6 +320,7 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
         struct cs_slab *slab = taken;
         taken = slab->next;
         arena->facts.held -= slab->bytes;
+        tell_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next)
             cs_pool_drop_mark(block);
         free(slab);

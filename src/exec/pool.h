@@ -24,6 +24,7 @@ struct cs_mark {
 struct cs_owner {
     struct cs_owner *next;
     uint64_t capture;
+    bool told; /* to whoever watches */
     atomic_int state;
 };
 
@@ -47,6 +48,7 @@ struct cs_slab {
     struct cs_slab *next;
     struct cs_pool *pool;
     char *memory;
+    int64_t number; /* from 1, never given twice */
     int64_t bytes;
     struct cs_block *first, *spare;
     struct cs_block block[CS_SLAB_BLOCKS];
@@ -90,7 +92,10 @@ struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *dev
                                const struct cs_capture *capture);
 
 /* Blocks whose graphs are gone become free, with nothing running in them. */
-void cs_pool_reclaim(struct cs_pool *pool);
+void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
+
+/* Tells whoever watches; `event` lacks what is held and used. */
+void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event);
 
 /* Adds a slab of at least `bytes`, within the limit. Frees the lock meanwhile. */
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,

@@ -40,6 +40,13 @@ const char *cs_direction_name(enum cs_direction direction)
     return names[direction];
 }
 
+const char *cs_latitude_name(enum cs_latitude latitude)
+{
+    static const char *const names[] = {"knobs", "defaults", "alike", "own"};
+    _Static_assert(sizeof names / sizeof *names == CS_LATITUDES, "a latitude has no name");
+    return (unsigned)latitude < CS_LATITUDES ? names[latitude] : "";
+}
+
 enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
 {
     int64_t elements = 1;

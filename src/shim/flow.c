@@ -259,6 +259,8 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .tiles = decision->tiles,
                                   .wanted = request->wanted,
                                   .told = used,
+                                  .asked = decision->asked,
+                                  .choices = decision->choices,
                                   .rule = decision->rule};
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
@@ -287,9 +289,10 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                       "no plan for the whole of a convolution fits the workspace told: %s",
                       cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
-        int rule = decision->rule;
+        const struct cs_decision tried = *decision;
         *decision = cs_decide_leave(reason, request->wanted);
-        decision->rule = rule;
+        decision->rule = tried.rule;
+        decision->asked = tried.asked;
         cs_memo_put(&cs->memo, key, decision);
     }
     return reason;
@@ -318,6 +321,8 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
         (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
+    if (decision.choices.listed == 0)
+        cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
     name_device(cs, vendor);

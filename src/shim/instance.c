@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "config/program.h"
 #include "shim/summary.h"
+#include "shim/traced.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -181,6 +182,8 @@ static void provide(struct cs *cs)
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
                  arena_limit(cs));
+    if (cs_trace_on(&cs->trace))
+        cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
 }
 

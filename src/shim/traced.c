@@ -39,6 +39,12 @@ static int choose(void *ctx, void *stream)
     return traced->inner->choose(traced->inner->ctx, stream);
 }
 
+static int copy(void *ctx, const struct cs_copy *boxes, void *view, void *packed, bool in)
+{
+    const struct cs_traced *traced = ctx;
+    return traced->inner->copy(traced->inner->ctx, boxes, view, packed, in);
+}
+
 const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *trace,
                                    const struct cs_gpu *gpu, const struct cs_call *call)
 {
@@ -48,7 +54,14 @@ const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *tr
                                   .launch = launch,
                                   .release = release,
                                   .lifeboat = lifeboat,
-                                  .choose = gpu->choose ? choose : NULL};
+                                  .choose = gpu->choose ? choose : NULL,
+                                  .copy = gpu->copy ? copy : NULL};
     traced->stream[0] = call ? call->stream : NULL;
     return &traced->gpu;
+}
+
+void cs_traced_scratch(void *trace, const struct cs_scratch_event *event)
+{
+    if (cs_trace_on(trace))
+        cs_trace_scratch(trace, event);
 }

@@ -39,6 +39,27 @@ expect_summary_agrees()
         "$(value 'int(s["totals"]["told_max"] in [site["told"] for site in s["sites"] if site["calls"]])')"
 }
 
+# Every decision stands among the candidates that it was made among, with the untiled call beside it.
+expect_candidates()
+{
+    python3 - <<'END' || fail "the candidates"
+import json
+sites = [s for s in json.load(open("summary.json"))["sites"]]
+looked = [s for s in sites if s["listed"] > 0]
+assert any(s["reason"] is None for s in looked)
+for s in sites:
+    c, d = s["candidates"], s["decision"]
+    assert len(c) == min(s["listed"], 8) and (s["listed"] > 0 or s["asked"] == 0), s
+    assert s["listed"] == 0 or [x["workspace"] for x in c if x["tiles"] == 1 and x["latitude"] == "knobs"] == [s["wanted"]], s
+    scores = [x["score"] for x in c if x["score"] is not None]
+    assert scores == sorted(scores) and all(x["score"] is None for x in c[len(scores):]), s
+    if s["reason"] is None:
+        p, = [x for x in c if x["picked"]]
+        assert all(p[k] == d[k] for k in ("axis", "step", "tiles", "lanes", "latitude", "staged")), s
+        assert p["workspace"] <= s["told"] and len(d["runs"]) == p["run_count"], s
+END
+}
+
 decoder()
 {
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
@@ -46,6 +67,7 @@ decoder()
     expect_no_violation shimmed
     expect_empty shimmed.err
     expect_summary_agrees
+    expect_candidates
     expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
     expect_equal "calls of the order" "$(value 'len(s["order"])')" 35
     expect_equal "device" "$(value 's["device"]["name"]')" "$(sed -nE 's/.*"device_name":[[:space:]]*"(.*)",/\1/p' shimmed.json)"
@@ -71,6 +93,7 @@ decoder()
             shimmed "$APPS/conv_random" --api "$api" --count 60 --seed 35 --dtype all --data integers
         expect_status 0
         expect_summary_agrees
+        expect_candidates
         expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
     done
 }
@@ -170,6 +193,62 @@ decoder()
         "$(value 's["totals"]["told_max"]')"
 }
 
+# The program has all of its memory from the beginning to the end, and tells how much.
+@test "the trace has every slab and block of own scratch, graphs' too: it adds up to what the device saw" {
+    local config="policy=fixed;tiles=6;threshold=0;lanes=2;backing=own" bytes what
+    for what in "--seeds 1:6 --threads 3" "--seeds 1:12 --threads 3 --capture-first --mode global"; do
+        # shellcheck disable=SC2086 # options
+        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$config;trace=trace.json;trace_limit=1GiB" \
+            shimmed "$APPS/traffic" $what
+        expect_status 0
+        expect_no_violation shimmed
+        bytes=$(sed -nE 's/^traffic: .* ([0-9]+) bytes$/\1/p' shimmed.out | grep .) || fail "traffic does not tell its bytes"
+        python3 - "$(($(device shimmed peak_bytes) - bytes))" <<'END' || fail "the trace of $what"
+import json, sys
+s, e = json.load(open("summary.json"))["own"], json.loads(open("trace.json").read() + "]")
+held = [x["args"]["held"] for x in e if x["name"] == "arena"]
+assert max(held) == s["peak"] == int(sys.argv[1]), (max(held), s, sys.argv)
+spans = {}
+for cat in "slab", "block", "graph":
+    spans[cat] = [x for x in e if x.get("cat") == cat]
+    open_ = {}
+    for x in spans[cat]:
+        id_ = x["id2"]["local"]
+        assert (x["ph"] == "b") == (id_ not in open_), x
+        if x["ph"] == "b": open_[id_] = x
+        else:
+            begun = open_.pop(id_)["args"]
+            assert all(begun.get(k, v) == v for k, v in x["args"].items()), x
+    assert cat != "block" or not open_, open_
+    spans[cat, "left"] = open_
+begun = {cat: [x for x in spans[cat] if x["ph"] == "b"] for cat in ("slab", "block", "graph")}
+assert len(begun["slab"]) == s["allocations"] > 0
+assert sum(x["args"]["bytes"] for x in spans["slab", "left"].values()) == held[-1]
+assert sum(x["args"]["waits"] for x in begun["block"]) == s["handed_over"]
+assert bool(spans["graph", "left"]) == (s["captured"] > 0)
+assert begun["graph"] and {x["args"]["graph"] for x in begun["block"]} - {0} == {x["args"]["graph"] for x in begun["graph"]}
+assert len({x["args"]["stream"] for x in begun["block"]}) > 2
+tiles = [x for x in e if x.get("cat") == "tile"]
+assert len(begun["block"]) <= len(tiles)
+END
+    done
+}
+
+# The executor sees the trace in the device's place: what it does must not depend on it.
+@test "staged tiles are copied with a trace as without" {
+    local trace
+    for trace in "" trace.json; do
+        CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;staged=always;trace=$trace" \
+            shimmed "$APPS/conv_random" --api graph --count 40 --seed 41 --dtype all --data integers
+        expect_status 0
+        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
+        device shimmed copies >>copies.out
+        value 's["totals"]["lifeboat"]' >>lifeboats.out
+    done
+    expect_equal "copies, without and with" "$(uniq copies.out | wc -l)" 1
+    expect_equal "lifeboats, without and with" "$(uniq lifeboats.out | wc -l)" 1
+}
+
 @test "the trace is bounded, and says so" {
     CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
         shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers
@@ -183,13 +262,14 @@ decoder()
 @test "killed in the middle, five times: the trace can be read" {
     local pid tenths
     for tenths in 15 17 19 21 23; do
-        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;trace=trace.json;trace_limit=1GiB" \
+        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;backing=own;trace=trace.json;trace_limit=1GiB" \
             LD_PRELOAD=$PRELOAD "$APPS/soak" --calls 100000000 >shimmed.out 2>shimmed.err &
         pid=$!
         sleep "${tenths:0:1}.${tenths:1}"
         kill -KILL "$pid"
         wait "$pid" || true
         expect_true "calls traced" "$(events 'len(calls)' trace.json) > 100"
+        expect_true "blocks traced" "$(events 'len([x for x in e if x.get("cat") == "block"])' trace.json) > 100"
     done
 }
 
@@ -200,7 +280,7 @@ decoder()
         LD_PRELOAD=$PRELOAD "$APPS/soak" --calls "$calls" --repeat 1 >shimmed.out 2>shimmed.err || status=$?
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$calls"
-    expect_equal "sites" "$(value 'len(s["sites"])')" 1900
+    expect_equal "sites" "$(value 'len(s["sites"])')" 1800
     expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$calls"
     expect_true "folded" "$(value 's["folded"]["calls"]') > $calls / 2"
     expect_equal "the largest has a site" "$(value 'max(site["wanted"] for site in s["sites"]) == s["totals"]["wanted_max"]')" True
@@ -222,17 +302,23 @@ decoder()
 @test "predict reads the summary, and foretells what the program was told" {
     local cudnn
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
-    CONVSHIM_CONFIG="workspace=12MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
+    CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 12MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
         --format csv >predicted.csv
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 --workspace 1MiB \
+        --format json >predicted.json
     python3 - <<'END'
 import csv, json
 sites = json.load(open("summary.json"))["sites"]
 rows = list(csv.DictReader(open("predicted.csv")))
 assert len(rows) == len(sites) > 5, (len(rows), len(sites))
+layers = json.load(open("predicted.json"))["layers"]
+assert any(site["candidates"] for site in sites)
+for site, layer in zip(sites, layers):
+    assert all(layer[k] == site[k] for k in ("asked", "listed", "candidates")), (layer, site)
 for site, row in zip(sites, rows):
     assert row["layer"] == site["problem"]["text"], (row, site)
     assert int(row["engine"]) == site["engine"], (row, site)

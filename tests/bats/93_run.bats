@@ -117,6 +117,21 @@ set_to()
     expect_equal "for real" "$(<run.out)" "none log=debug"
 }
 
+@test "convolutions have the names of the program's NVTX ranges, unless another tool listens" {
+    on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run --summary json:summary.json -- \
+        "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_equal "names" "$(python3 -c 'import json
+print([site["name"] for site in json.load(open("summary.json"))["sites"] if site["calls"]])')" "['decoder \"up\" 3', 'step']"
+    run_command 0 --dry-run
+    expect_equal "injection" "$(set_to NVTX_INJECTION64_PATH)" "$LIBRARY"
+    NVTX_INJECTION64_PATH=/opt/nsight/libToolsInjection64.so run_command 0 --dry-run
+    ! grep -q NVTX run.out || fail "another tool's is changed"
+    on_device shimmed env LD_PRELOAD="$SAN_RT" NVTX_INJECTION64_PATH=/no/such.so "$COMMAND" run --summary json:other.json -- \
+        "$CLIENTS/ranges" "$CLIENTS/libwork.so"
+    expect_equal "names" "$(grep -c '"name":"step"' other.json)" 0
+}
+
 @test "a dry run runs nothing and is safe for a shell" {
     run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"

@@ -45,10 +45,33 @@ ranks()
     golden report_training.html page.out
 }
 
+@test "golden: what decisions were made among; summaries without that are read, too" {
+    sed 's/"rule":null,"wanted":127926272/"asked":7,"listed":3,"candidates":[{"axis":"H","step":[1,1],"run_count":0,"tiles":4,"lanes":1,"latitude":"knobs","staged":false,"workspace":67108864,"score":4.00000000e+00,"picked":true},{"axis":"KH","step":[8,1],"run_count":0,"tiles":6,"lanes":2,"latitude":"alike","staged":true,"workspace":1024,"score":1.25000000e-03,"picked":false},{"axis":"-","step":[1,1],"run_count":0,"tiles":1,"lanes":1,"latitude":"knobs","staged":false,"workspace":127926272,"score":null,"picked":false}],&/' \
+        "$SUMMARY" >with.json
+    report 0 --format csv --table candidates with.json
+    golden report_candidates.csv report.out
+    report 0 --format csv --table candidates with.json with.json
+    golden report_candidates.csv report.out
+    report 0 --format json with.json
+    expect_equal "in JSON" "$(python3 -c 'import json
+print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.out"))["candidates"]])')" \
+        "[('H', '4', 'yes'), ('KH', '0.00125', None), ('-', 'vetoed', None)]"
+    report 0 --format csv --table candidates "$SUMMARY"
+    expect_equal "lines without" "$(wc -l <report.out)" 1
+    sed 's/"score":null/"score":"none"/' with.json >wrong.json
+    report 2 wrong.json
+    expect_line report.err 'wrong\.json: sites\[7\]: score: neither a number nor null$'
+}
+
 @test "golden: two runs compared" {
     sed 's/"wanted":127926272/"wanted":1000/; s/"calls":16,"rewritten":10/"calls":15,"rewritten":9/' "$SUMMARY" >other.json
-    report 0 --diff "$SUMMARY" other.json
-    golden report_diff.text report.out
+    local form
+    for form in text json csv markdown; do
+        report 0 --diff --format "$form" "$SUMMARY" other.json
+        golden "report_diff.$form" report.out
+    done
+    report 0 --diff --format csv --table figures "$SUMMARY" other.json
+    golden report_diff_figures.csv report.out
     report 0 --diff "$SUMMARY" "$SUMMARY"
     ! grep -q "Convolutions that differ" report.out || fail "a run differs from itself"
 }

@@ -3,6 +3,7 @@
 #include "exec/arena.h"
 #include "fake_device.h"
 #include "heap.h"
+#include "scratch_ledger.h"
 #include <time.h>
 
 enum {
@@ -23,6 +24,7 @@ static struct cs_arena *new_arena(int64_t limit)
     }
     device_reset();
     cs_arena_init(&arena, limit);
+    ledger_begin(&arena);
     return &arena;
 }
 
@@ -295,6 +297,7 @@ static void a_capture_keeps_its_memory(void)
     struct cs_capture capture = begin_capture(stream);
     /* What eager work may still run in is not for it, nor what it has for others. */
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
+    CHECK_INT(ledger.graphs, 1);
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
     CHECK(first == second);
     CHECK(!call_in(arena, stream, &capture, 5 * MIB, true, NULL));
@@ -318,6 +321,7 @@ static void a_capture_keeps_its_memory(void)
     CHECK(device_end_capture(another.id));
     device_drop_graph(capture.id);
     CHECK_INT(cs_arena_facts(arena).captured, 0);
+    CHECK_INT(ledger.graphs, 0);
     fake_device.everything_done = true;
     CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &later));
     CHECK(call(arena, eager, 4 * MIB, false));
@@ -544,12 +548,17 @@ static void a_fork_forgets(void)
     cs_arena_process_fork(arena, true, false);
     cs_arena_process_fork(arena, false, false);
     CHECK_INT(cs_arena_facts(arena).held, 4 * MIB);
+    CHECK(ledger_agrees(arena));
+    int64_t events = ledger.events;
     cs_arena_process_fork(arena, true, false);
     cs_arena_process_fork(arena, false, true);
     CHECK_INT(cs_arena_facts(arena).held, 0);
+    CHECK_INT(ledger.events, events); /* a child never had what it forgets */
+    ledger_begin(arena);
     CHECK_INT(cs_arena_facts(arena).limit, 4 * MIB);
     CHECK(call(arena, stream, 4 * MIB, true));
     CHECK_INT(fake_device.allocations, 2);
+    CHECK(ledger_agrees(arena));
     check_sound();
 }
 

@@ -5,6 +5,8 @@
 #include "account_fixture.h"
 #include "check.h"
 #include <cjson/cJSON.h>
+#include <locale.h>
+#include <math.h>
 
 static char text[8 << 20];
 static size_t length;
@@ -144,6 +146,25 @@ static void a_quoted_text_is_cut_at_a_character(void)
     }
 }
 
+static void numbers_have_a_point_in_every_locale(void)
+{
+    static const struct {
+        double given;
+        const char *written;
+    } cases[] = {{0, "0.00000000e+00"},
+                 {-1.5, "-1.50000000e+00"},
+                 {1.23456789012e-7, "1.23456789e-07"},
+                 {4503599627370496.0 * 1e200, "4.50359963e+215"}};
+    CHECK(setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "C"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cs_json json = new_json();
+        cs_json_number(&json, NULL, cases[i].given);
+        cs_json_end(&json);
+        CHECK_STR(text, cases[i].written);
+    }
+    setlocale(LC_NUMERIC, "C");
+}
+
 /* CONVSHIM_UPDATE_GOLDEN=1 writes the file instead. */
 static void check_golden(void)
 {
@@ -178,6 +199,28 @@ static struct cs_account *rich(void)
     facts.tiling.runs = 1;
     facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .latitude = CS_ENGINE_ALIKE};
     facts.rule = 2;
+    facts.asked = 14;
+    facts.choices = (struct cs_choices){
+        .listed = 9,
+        .count = 3,
+        .choice = {
+            {.score = 11.5,
+             .workspace = 60 * mib,
+             .step = {57, 1},
+             .tiles = 11,
+             .axis = {CS_AXIS_H},
+             .lanes = 2,
+             .runs = 1,
+             .picked = true},
+            {.score = 1e-9,
+             .workspace = 50 * mib,
+             .step = {8, 16},
+             .tiles = 12,
+             .axis = {CS_AXIS_K, CS_AXIS_H},
+             .lanes = 1,
+             .latitude = CS_TILES_OWN,
+             .staged = true},
+            {.score = INFINITY, .workspace = 300 * mib, .step = {1, 1}, .tiles = 1, .lanes = 1}}};
     struct cs_site_ref site = cs_account_site(account, &facts, "decoder \"up\"");
     cs_account_prepared(account, &site, 1234);
     cs_account_tiled(account, &site, 11, 2);
@@ -232,10 +275,16 @@ static void the_summary_of_a_decoder(void)
     CHECK_STR(string(last, "rule"), "second");
     CHECK_INT(number(last, "problem.extra_bytes"), number(last, "problem.y.bytes"));
     CHECK_INT(number(last, "last_call"), account->calls);
+    const cJSON *candidates = member(last, "candidates");
+    CHECK_INT(cJSON_GetArraySize(candidates), 3);
+    CHECK(cJSON_IsTrue(member(cJSON_GetArrayItem(candidates, 0), "picked")));
+    CHECK_STR(string(cJSON_GetArrayItem(candidates, 1), "axis"), "KH");
+    CHECK(cJSON_IsNull(member(cJSON_GetArrayItem(candidates, 2), "score")));
     cJSON_Delete(json);
     free(account);
 }
 
+/* As tilings of huge tensors have it, too. */
 static void sites_come_in_the_order_of_first_calls(void)
 {
     struct cs_account *account = new_account();
@@ -309,8 +358,9 @@ int main(void)
 {
     TEST(any_string_is_valid_json);
     TEST(a_quoted_text_is_cut_at_a_character);
-    TEST(every_latitude_has_a_name);
+    TEST(numbers_have_a_point_in_every_locale);
     TEST(the_summary_of_a_decoder);
+    TEST(every_latitude_has_a_name);
     TEST(sites_come_in_the_order_of_first_calls);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);

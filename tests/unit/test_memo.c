@@ -90,6 +90,33 @@ static void what_is_added_later_is_not_taken(void)
     free(memo);
 }
 
+static void choices_are_told_apart_from_decisions(void)
+{
+    struct cs_memo *memo = memo_new();
+    struct cs_problem problem = numbered(1);
+    struct cs_decision decision = decision_of(1), found = decision_of(2);
+    struct cs_choices choices;
+    struct cs_key key;
+    cs_key_make(&problem, &plain, 10, 0, 0, &key);
+    cs_memo_choices(memo, &key, &choices);
+    CHECK_INT(choices.listed, 0);
+    decision.choices =
+        (struct cs_choices){.listed = 9, .count = 2, .choice = {{.tiles = 4}, {.tiles = 5}}};
+    found.choices.listed = 3;
+    cs_memo_add(memo, &key, &decision);
+    CHECK(cs_memo_get(memo, &key, &found));
+    CHECK_INT(found.choices.listed + found.choices.count, 0);
+    found.told++; /* as one that a client was told of in between */
+    cs_memo_put(memo, &key, &found);
+    CHECK(cs_memo_get(memo, &key, &decision));
+    CHECK_INT(decision.told, found.told);
+    cs_memo_choices(memo, &key, &choices);
+    CHECK_INT(choices.listed, 9);
+    CHECK_INT(choices.count, 2);
+    CHECK_INT(choices.choice[1].tiles, 5);
+    free(memo);
+}
+
 static void every_part_is_in_the_key(void)
 {
     struct cs_problem problem = numbered(1), other = numbered(1);
@@ -244,6 +271,7 @@ int main(void)
 {
     TEST(remembers);
     TEST(what_is_added_later_is_not_taken);
+    TEST(choices_are_told_apart_from_decisions);
     TEST(every_part_is_in_the_key);
     TEST(longest_unused_goes_first);
     TEST(equal_hashes);

@@ -109,6 +109,66 @@ static void an_event_says_what_was(void)
     end();
 }
 
+static void scratch(enum cs_scratch_happening what, int64_t offset, int64_t bytes, uint64_t graph)
+{
+    const struct cs_scratch_event event = {.what = what,
+                                           .slab = 3,
+                                           .offset = offset,
+                                           .bytes = bytes,
+                                           .stream = 5,
+                                           .capture = graph,
+                                           .waits = 2,
+                                           .held = 4096,
+                                           .used = bytes};
+    cs_trace_scratch(trace, &event);
+}
+
+/* Spans that begin and end have the same names and numbers, by which viewers match them. */
+static void scratch_comes_and_goes(void)
+{
+    begin(file_of("scratch"), 1 << 20, "program");
+    scratch(CS_SCRATCH_ALLOCATED, 0, 4096, 0);
+    scratch(CS_SCRATCH_KEPT, 0, 0, 9);
+    for (int i = 0; i < 2; i++) {
+        scratch(CS_SCRATCH_TAKEN, 512, 1024, 9);
+        scratch(i == 0 ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, 512, 1024, 9);
+    }
+    scratch(CS_SCRATCH_RELEASED, 0, 1024, 9);
+    scratch(CS_SCRATCH_FREED, 0, 4096, 0);
+    cs_trace_flush(trace);
+    cJSON *events = events_of(path);
+    static const struct {
+        const char *name, *id;
+        int spans;
+    } cases[] = {{"slab", "0x3", 1}, {"block", "0x30000000002", 2}, {"graph", "0x9", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int open = 0, spans = 0;
+        const cJSON *event;
+        cJSON_ArrayForEach(event, events)
+        {
+            const cJSON *cat = cJSON_GetObjectItem(event, "cat");
+            if (!cat || strcmp(cat->valuestring, cases[i].name) != 0)
+                continue;
+            const cJSON *id = cJSON_GetObjectItem(cJSON_GetObjectItem(event, "id2"), "local");
+            CHECK_STR(id->valuestring, cases[i].id);
+            CHECK_STR(cJSON_GetObjectItem(event, "name")->valuestring, cases[i].name);
+            bool begins = cJSON_GetObjectItem(event, "ph")->valuestring[0] == 'b';
+            open += begins ? 1 : -1;
+            spans += begins;
+            CHECK(open == 0 || open == 1);
+        }
+        CHECK_INT(open, 0);
+        CHECK_INT(spans, cases[i].spans);
+    }
+    CHECK_INT(count(events, "name", "arena"), 8);
+    CHECK(strstr(text, "\"args\":{\"slab\":3,\"offset\":512,\"bytes\":1024,\"graph\":9,"
+                       "\"stream\":5,\"waits\":2}}") != NULL);
+    CHECK(strstr(text, "\"graph\":9,\"lost\":true}}") != NULL);
+    CHECK(strstr(text, "\"args\":{\"held\":4096,\"used\":1024}}") != NULL);
+    cJSON_Delete(events);
+    end();
+}
+
 static void without_a_path_nothing_is_done(void)
 {
     begin("", 1 << 20, "program");
@@ -246,6 +306,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     TEST(an_event_says_what_was);
+    TEST(scratch_comes_and_goes);
     TEST(without_a_path_nothing_is_done);
     TEST(every_page_ends_with_a_whole_line);
     TEST(threads_lose_nothing);

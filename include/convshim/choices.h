@@ -1,0 +1,37 @@
+/* What a policy chose among, kept for people: the candidates of a decision as they were weighed.
+ * A pure value of fixed size; nothing is decided by it. */
+#ifndef CONVSHIM_CHOICES_H
+#define CONVSHIM_CHOICES_H
+
+#include "convshim/plan.h"
+
+enum {
+    CS_MAX_CHOICES = 8
+};
+
+/* One candidate. No axis: the problem whole, as the client's plan has it or (CS_ENGINE_ALIKE) on
+ * another engine. */
+struct cs_choice {
+    double score;              /* the policy's cost, least is best; infinite or NaN: vetoed */
+    int64_t workspace;         /* bytes on all lanes */
+    int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
+    int16_t tiles;             /* launches, at most CS_MAX_TILES */
+    uint8_t axis[CS_MAX_CUTS]; /* enum cs_axis */
+    uint8_t lanes;             /* at least 1 */
+    uint8_t latitude;          /* enum cs_latitude */
+    uint8_t runs;              /* of other sizes at the beginning of the first cut */
+    bool staged : 1;
+    bool picked : 1; /* by the policy, or by measuring; at most one */
+};
+
+struct cs_choices {
+    int listed; /* candidates that the policy was shown; 0: nothing was looked for */
+    int count;  /* of them, in `choice` */
+    /* The best first, vetoed ones last; the untiled one and the one picked are always among them.
+     */
+    struct cs_choice choice[CS_MAX_CHOICES];
+};
+
+_Static_assert(CS_MAX_TILES <= INT16_MAX && CS_MAX_LANES <= UINT8_MAX, "a choice holds less");
+
+#endif

@@ -1,0 +1,35 @@
+/* What happens to scratch memory of the library's own, for whoever watches. Memory is told by
+ * numbers that have nothing to do with addresses. Pure values. */
+#ifndef CONVSHIM_SCRATCH_H
+#define CONVSHIM_SCRATCH_H
+
+#include <stdint.h>
+
+enum cs_scratch_happening {
+    CS_SCRATCH_ALLOCATED, /* a slab, of the device */
+    CS_SCRATCH_FREED,     /* a slab, or its context is gone */
+    CS_SCRATCH_TAKEN,     /* a block of a slab, for a call on a stream */
+    CS_SCRATCH_GIVEN,     /* back; what was started in it may still run */
+    CS_SCRATCH_LOST,      /* given back without an event behind it: never used again */
+    CS_SCRATCH_KEPT,      /* from now on a graph may keep blocks: the first one was taken for it */
+    CS_SCRATCH_RELEASED   /* by a graph: everything that was made from it is gone */
+};
+
+struct cs_scratch_event {
+    enum cs_scratch_happening what;
+    int64_t slab;       /* number, from 1; 0: of none */
+    int64_t offset;     /* bytes from the slab's begin to the block */
+    int64_t bytes;      /* of the slab or block; CS_SCRATCH_RELEASED: of all blocks */
+    uint64_t stream;    /* CS_SCRATCH_TAKEN: see struct cs_device */
+    uint64_t capture;   /* that the block or the graph belongs to; 0: none */
+    int64_t waits;      /* CS_SCRATCH_TAKEN: for how many events of other streams */
+    int64_t held, used; /* by all of the process, bytes, afterwards: see struct cs_arena_facts */
+};
+
+/* NULL: nobody watches. Called with the arena's lock held: it must not come back. */
+struct cs_scratch_watch {
+    void (*see)(void *ctx, const struct cs_scratch_event *event);
+    void *ctx;
+};
+
+#endif
