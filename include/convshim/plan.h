@@ -100,7 +100,7 @@ struct cs_plan {
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
     bool stages;       /* the tiling asked for staged tensors, and there are some */
     bool is_staged[CS_MAX_TENSORS];    /* if not `stages`: the filter alone, of which the vendor
-                                          takes no view, in backward-filter cut along C */
+                                          takes no view, where it is cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
                                           of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
     int64_t staged;                    /* bytes of all of a tile's staged tensors, a multiple of
@@ -138,8 +138,9 @@ bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
 /* The elements that can be divided along an axis: how often it can be cut at most. 1 for
- * CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C but in
- * backward-filter, K in backward-data, sums into a filter gradient of 16 bits. */
+ * CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C in forward, C where
+ * the filter is virtual or a further tensor on its side is cut, too, K in backward-data, sums into a
+ * filter gradient of 16 bits. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Steps along an axis are rounded up to a multiple of this. */

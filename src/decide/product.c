@@ -8,10 +8,12 @@ enum {
 };
 
 static const enum cs_axis pairs[][CS_MAX_CUTS] = {
-    {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_H, CS_AXIS_W},
-    {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H}, {CS_AXIS_K, CS_AXIS_C}};
+    {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H},
+    {CS_AXIS_H, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H},
+    {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N}, {CS_AXIS_C, CS_AXIS_H}};
 
-/* Bytes that kinds need by the size of their operands: a line through the last two answers. */
+/* Bytes that the vendor asks for kinds by the size of their operands: a line through the last two
+ * answers. What is staged is known and comes on top. */
 struct model {
     double size[2], bytes[2];
 };
@@ -20,7 +22,7 @@ struct model {
 struct proposal {
     struct cs_tiling tiling;
     int64_t tiles, halo;
-    double size;
+    double size, staged;
 };
 
 static double foretell(const struct model *model, double size)
@@ -31,12 +33,17 @@ static double foretell(const struct model *model, double size)
     return model->bytes[1] + slope * (size - model->size[1]);
 }
 
-static void learn(struct model *model, double size, int64_t bytes)
+static void learn(struct model *model, double size, double bytes)
 {
     model->size[0] = model->size[1];
     model->bytes[0] = model->bytes[1];
     model->size[1] = size;
-    model->bytes[1] = (double)bytes;
+    model->bytes[1] = bytes;
+}
+
+static int lanes_of(const struct cs_search *search)
+{
+    return search->lanes > 1 ? search->lanes : 1;
 }
 
 static int64_t units_of(const struct cs_search *search, enum cs_axis axis)
@@ -60,8 +67,9 @@ static bool foretold(struct cs_search *search, const struct model *model,
     if (status != CS_OK)
         return false;
     cs_plan_problem(plan, cs_search_largest(plan, 0), &kind);
-    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&kind)};
-    return foretell(model, proposal->size) <= (double)search->limit;
+    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&kind),
+                                  (double)plan->staged * lanes_of(search)};
+    return foretell(model, proposal->size) + proposal->staged <= (double)search->limit;
 }
 
 /* The fewest inner tiles at this outer count, at most `most` in all. False if there are none. */
@@ -139,9 +147,8 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
 /* Where nothing is foretold to fit, one answer about the smallest tiles says whether to go on. */
 static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
 {
-    int lanes = search->lanes > 1 ? search->lanes : 1;
     struct model model = {{0, cs_search_size(search->problem)},
-                          {0, (double)search->wanted * lanes}};
+                          {0, (double)search->wanted * lanes_of(search)}};
     unsigned skipped = 0;
     bool smallest = false;
     for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {
@@ -161,7 +168,7 @@ static enum cs_status search_pair(struct cs_search *search, const enum cs_axis p
         if (probed == CS_HOLE)
             skipped |= 1u << count;
         else
-            learn(&model, proposal.size, bytes);
+            learn(&model, proposal.size, (double)bytes - proposal.staged);
     }
     return CS_OK;
 }

@@ -68,9 +68,12 @@ static bool can_accumulate(const struct cs_problem *problem)
            problem->tensor[CS_FILTER].dtype == CS_F32;
 }
 
-/* Only the gradient itself can be staged. Where it is virtual, another tensor is written. */
+/* Slices of the filter along C are staged, which only the filter itself can be: neither what is
+ * computed of other tensors on its side, nor what is computed from it. */
 static bool can_stage(const struct cs_problem *problem)
 {
+    if (problem->tensor[CS_FILTER].is_virtual)
+        return false;
     for (int i = CS_OPERANDS; i < problem->tensors; i++) {
         const struct cs_tensor *tensor = &problem->tensor[i];
         if (tensor->side == CS_FILTER && !tensor->is_virtual &&
@@ -85,8 +88,7 @@ static bool can_cut(const struct cs_problem *problem, enum cs_axis axis)
     if (axis == CS_AXIS_K)
         return problem->groups == 1 && problem->direction != CS_BACKWARD_DATA;
     if (axis == CS_AXIS_C)
-        return problem->groups == 1 && problem->direction == CS_BACKWARD_FILTER &&
-               can_stage(problem);
+        return problem->groups == 1 && problem->direction != CS_FORWARD && can_stage(problem);
     return axis != CS_AXIS_NONE && (!cs_axis_accumulates(problem, axis) || can_accumulate(problem));
 }
 

@@ -54,11 +54,11 @@ static inline struct cs_problem awkward(enum cs_direction direction)
     return problem;
 }
 
-/* Gradients of a filter of 24 x 20 channels, 16 bits. */
-static inline struct cs_problem deep(void)
+/* 24 x 20 channels of 16 bits, a filter of which slices along C are in pieces. */
+static inline struct cs_problem deep_towards(enum cs_direction direction)
 {
     struct cs_problem problem = {
-        .direction = CS_BACKWARD_FILTER,
+        .direction = direction,
         .compute = CS_F32,
         .spatial = 2,
         .groups = 1,
@@ -75,6 +75,12 @@ static inline struct cs_problem deep(void)
     }
     settle_operands(&problem);
     return problem;
+}
+
+/* Gradients of that filter. */
+static inline struct cs_problem deep(void)
+{
+    return deep_towards(CS_BACKWARD_FILTER);
 }
 
 /* Rows with a bias of each channel and a sum with what is written, a fused forward graph. */

@@ -201,7 +201,7 @@ static void for_plans(void (*check)(struct cs_plan *plan))
 {
     static struct cs_plan plan;
     struct rng rng = {20};
-    int plans[CS_AXES] = {0}, products = 0, fused = 0, staged = 0;
+    int plans[CS_AXES] = {0}, products = 0, fused = 0, staged = 0, slices = 0;
     for (int i = 0; i < PROBLEMS; i++) {
         struct cs_problem problem = random_small(&rng);
         for (int axis = CS_AXIS_NONE; axis < CS_AXES; axis++) {
@@ -221,12 +221,13 @@ static void for_plans(void (*check)(struct cs_plan *plan))
             products += plan.cuts > 1;
             fused += problem.steps > 0;
             staged += plan.staged > 0;
+            slices += problem.direction == CS_BACKWARD_DATA && axis == CS_AXIS_C;
             check(&plan);
         }
     }
     for (int axis = 0; axis < CS_AXES; axis++)
         CHECK(plans[axis] >= 5);
-    CHECK(products >= 5 && fused >= 5 && staged >= 5);
+    CHECK(products >= 5 && fused >= 5 && staged >= 5 && slices >= 5);
 }
 
 static void every_failure_leaves_nothing_behind(void)

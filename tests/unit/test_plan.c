@@ -60,7 +60,7 @@ static bool may_cut(const struct cs_problem *problem, enum cs_axis axis)
     case CS_AXIS_K:
         return problem->groups == 1 && problem->direction != CS_BACKWARD_DATA;
     case CS_AXIS_C:
-        return problem->groups == 1 && wgrad && filter_alone;
+        return problem->groups == 1 && problem->direction != CS_FORWARD && filter_alone;
     case CS_AXIS_NONE:
         return false;
     default:

@@ -44,6 +44,7 @@ static void dumps_are_as_ever(void)
     struct cs_problem hard = awkward(CS_FORWARD), data = rows(CS_BACKWARD_DATA, 1);
     struct cs_problem hard_data = awkward(CS_BACKWARD_DATA), filter = awkward(CS_BACKWARD_FILTER);
     struct cs_problem channels = deep(), addends = fused();
+    struct cs_problem deep_data = deep_towards(CS_BACKWARD_DATA);
     text[0] = 0;
     dump_into(text, sizeof text, &even, one_cut(CS_AXIS_NONE, 1));
     dump_into(text, sizeof text, &even, one_cut(CS_AXIS_N, 1));
@@ -66,6 +67,10 @@ static void dumps_are_as_ever(void)
     dump_into(text, sizeof text, &channels, one_cut(CS_AXIS_K, 10));
     dump_into(text, sizeof text, &channels,
               (struct cs_tiling){.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {16, 8}});
+    dump_into(text, sizeof text, &deep_data, one_cut(CS_AXIS_C, 8));
+    dump_into(text, sizeof text, &deep_data,
+              (struct cs_tiling){.axis = {CS_AXIS_C, CS_AXIS_N}, .step = {16, 1}});
+    dump_into(text, sizeof text, &data, one_cut(CS_AXIS_C, 2));
     dump_into(text, sizeof text, &even,
               (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2});
     dump_into(text, sizeof text, &channels,

@@ -77,7 +77,7 @@ static int64_t exhaustive_products(const struct fake *fake, const struct cs_prob
     static const enum cs_axis pairs[][CS_MAX_CUTS] = {
         {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H},
         {CS_AXIS_H, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H},
-        {CS_AXIS_K, CS_AXIS_C}};
+        {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N}, {CS_AXIS_C, CS_AXIS_H}};
     int64_t fewest = INT64_MAX;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && fewest == INT64_MAX; i++)
         fewest = exhaustive_pair(fake, problem, pairs[i], limit);
@@ -156,21 +156,23 @@ static void fewest_as_exhaustive_search(void)
 static void products_where_one_axis_is_not_enough(void)
 {
     static const struct {
+        enum cs_direction direction;
         int64_t n, c, d, h, w, k;
         double per_byte, per_filter_byte;
         enum cs_axis axis[CS_MAX_CUTS];
     } layers[] = {
-        {1, 16, 248, 248, 248, 16, 10, 0, {CS_AXIS_D, CS_AXIS_H}},
-        {48, 64, 40, 112, 112, 64, 3, 1, {CS_AXIS_N, CS_AXIS_D}},
-        {32, 2048, 1, 64, 64, 2048, 3, 0, {CS_AXIS_N, CS_AXIS_H}},
-        {1, 7168, 1, 400, 400, 16, 4, 1, {CS_AXIS_H, CS_AXIS_W}},
-        {64, 2048, 1, 1, 512, 2048, 1, 3, {CS_AXIS_K, CS_AXIS_N}},
+        {CS_FORWARD, 1, 16, 248, 248, 248, 16, 10, 0, {CS_AXIS_D, CS_AXIS_H}},
+        {CS_FORWARD, 48, 64, 40, 112, 112, 64, 3, 1, {CS_AXIS_N, CS_AXIS_D}},
+        {CS_FORWARD, 32, 2048, 1, 64, 64, 2048, 3, 0, {CS_AXIS_N, CS_AXIS_H}},
+        {CS_FORWARD, 1, 7168, 1, 400, 400, 16, 4, 1, {CS_AXIS_H, CS_AXIS_W}},
+        {CS_FORWARD, 64, 2048, 1, 1, 512, 2048, 1, 3, {CS_AXIS_K, CS_AXIS_N}},
+        {CS_BACKWARD_DATA, 1, 2048, 1, 512, 64, 2048, 1, 3, {CS_AXIS_C, CS_AXIS_H}},
     };
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         struct fake fake = {.per_byte = layers[i].per_byte,
                             .per_filter_byte = layers[i].per_filter_byte};
-        struct cs_problem problem =
-            same(layers[i].n, layers[i].c, layers[i].d, layers[i].h, layers[i].w, layers[i].k);
+        struct cs_problem problem = towards(layers[i].direction, layers[i].n, layers[i].c,
+                                            layers[i].d, layers[i].h, layers[i].w, layers[i].k);
         struct cs_limits limits = {.workspace = 64 * MIB, .threshold = -1, .tiles = 4, .lanes = 1};
         int64_t wanted = formula(&fake, &problem);
         struct cs_decision decision =
@@ -289,6 +291,40 @@ static void filters_of_16_bits(void)
     check_true(&fake, &problem, &decision);
 }
 
+/* Where the workspace is the filter's, a data gradient is cut along its own channels. */
+static void data_gradients_of_large_filters(void)
+{
+    struct fake fake = {.per_byte = 0.01, .per_filter_byte = 3};
+    struct cs_problem problem = towards(CS_BACKWARD_DATA, 8, 512, 1, 16, 16, 512);
+    int64_t wanted = formula(&fake, &problem);
+    const struct cs_policy *fit = cs_policy_find("fit");
+    struct cs_limits limits = {.workspace = wanted / 4, .threshold = -1, .tiles = 4, .lanes = 1};
+    struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_C);
+    CHECK_INT(decision.tiling.axis[1], CS_AXIS_NONE);
+    CHECK_INT(decision.tiling.step[0] % 8, 0);
+    CHECK_INT(decision.tiles, exhaustive(&fake, &problem, CS_AXIS_C, limits.workspace));
+    check_true(&fake, &problem, &decision);
+
+    problem.groups = 2;
+    problem.tensor[CS_FILTER].dims[CS_C] /= 2;
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    wanted = formula(&fake, &problem);
+    limits.workspace = wanted / 4;
+    CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_TILING);
+
+    /* Nothing but channels to cut. */
+    problem = towards(CS_BACKWARD_DATA, 1, 24, 1, 1, 1, 512);
+    wanted = formula(&fake, &problem);
+    limits = (struct cs_limits){.workspace = wanted, .threshold = 0, .tiles = 3, .lanes = 1};
+    decision = decide(&fake, &problem, wanted, cs_policy_find("fixed"), &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_C);
+    CHECK_INT(decision.tiles, 3);
+    check_true(&fake, &problem, &decision);
+}
+
 /* An engine that is compiled for every plan is not asked for more than a few. */
 static void compiled_engines_are_asked_little(void)
 {
@@ -351,6 +387,7 @@ int main(void)
     TEST(products_beside_refused_ones);
     TEST(asks_are_kept_for_products);
     TEST(filters_of_16_bits);
+    TEST(data_gradients_of_large_filters);
     TEST(compiled_engines_are_asked_little);
     TEST(asks_are_bounded);
     return REPORT();
