@@ -1,5 +1,6 @@
 #include "cudnn/legacy.h"
 
+#include "cudnn/describe_graph.h"
 #include "cudnn/describe_legacy.h"
 #include "cudnn/gpu_cudnn.h"
 #include "cudnn/kernel.h"
@@ -181,8 +182,8 @@ static bool wanted_of(const struct cs_legacy_call *call, int64_t *wanted_p)
     return true;
 }
 
-/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if that or
- * host memory fails. */
+/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if the
+ * problem is none that can be planned, or if asking or host memory fails. */
 static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_problem *problem, int64_t wanted, int64_t limit)
 {
@@ -190,7 +191,8 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
     bool large = cs_large_in(call);
     key_of(call, problem, limit, &key);
     struct entry *entry = find(&key);
-    if (entry || (!large && wanted < 0 && !wanted_of(call, &wanted)))
+    if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
+        (!large && wanted < 0 && !wanted_of(call, &wanted)))
         return entry;
     entry = malloc(sizeof *entry);
     if (!entry)
@@ -313,7 +315,10 @@ static void match(struct cs *cs, const struct cs_legacy_call *call, struct match
     if (match->reason != CS_REASON_NONE)
         return;
     match->entry = fitting(cs, call, &match->problem);
-    match->reason = match->entry ? match->entry->verdict.reason : CS_REASON_VENDOR;
+    match->reason =
+        match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
+    if (!match->entry && match->reason == CS_REASON_NONE)
+        match->reason = CS_REASON_VENDOR;
 }
 
 static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
