@@ -177,7 +177,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -209,6 +209,8 @@ $(B)/clients/bypass_static: tests/clients/bypass.c $(call objects,$(simcudnn)) $
 $(B)/clients/bypass: tests/clients/bypass.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/plans: tests/clients/plans.c tests/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/reshape: tests/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)

@@ -245,6 +245,11 @@ enum cs_reason cs_describe_finish(struct cs_problem *problem)
     if (per_group < 1 || channels % per_group != 0)
         return CS_REASON_ATTRIBUTE;
     problem->groups = channels / per_group;
+    return CS_REASON_NONE;
+}
+
+enum cs_reason cs_describe_check(const struct cs_problem *problem)
+{
     enum cs_reason reason = check_written(problem);
     if (reason != CS_REASON_NONE)
         return reason;
@@ -270,7 +275,9 @@ static enum cs_reason problem_of(const struct cs_graph_note *note, struct cs_gra
         reason = add_operands(&draft);
     if (reason == CS_REASON_NONE)
         reason = add_steps(&draft);
-    return reason == CS_REASON_NONE ? cs_describe_finish(&graph->problem) : reason;
+    if (reason == CS_REASON_NONE)
+        reason = cs_describe_finish(&graph->problem);
+    return reason == CS_REASON_NONE ? cs_describe_check(&graph->problem) : reason;
 }
 
 struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)

@@ -14,7 +14,10 @@ struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow);
 bool cs_describe_pack(const struct cs_shadow *pack, const struct cs_graph *graph,
                       struct cs_addresses *addresses);
 
-/* Fills in the groups and checks a problem whose tensors, window and steps are set. */
+/* Fills in the groups of a problem whose tensors, window and steps are set. */
 enum cs_reason cs_describe_finish(struct cs_problem *problem);
+
+/* Checks a finished problem; nothing may be planned for one that was not checked. */
+enum cs_reason cs_describe_check(const struct cs_problem *problem);
 
 #endif

@@ -15,10 +15,14 @@ static int run_replay(struct cs_entry_call *call)
 
 static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
+    struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;
     int status;
-    if (cs_legacy_run(cs, &CS_ARGS(struct run, call)->what, &status))
-        return status;
-    return run_replay(call);
+    if (cs_legacy_unwatched(cs, what)) {
+        status = run_replay(call);
+        if (cs_legacy_settle(cs, status))
+            return status;
+    }
+    return cs_legacy_run(cs, what, &status) ? status : run_replay(call);
 }
 
 CS_EXPORT cudnnStatus_t cudnnConvolutionForward(

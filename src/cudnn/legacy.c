@@ -1,18 +1,20 @@
 #include "cudnn/legacy.h"
 
+#include "cudnn/describe_graph.h"
 #include "cudnn/describe_legacy.h"
 #include "cudnn/gpu_cudnn.h"
 #include "cudnn/kernel.h"
 #include "cudnn/large.h"
+#include "cudnn/watch.h"
 #include "decide/memo.h"
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     BUCKETS = 256,
-    MAX_PER_HANDLE = 256 /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
+    MAX_PER_HANDLE = 256,  /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
+    STATUS_CATEGORY = 1000 /* of cuDNN's status numbers */
 };
 
 /* The names of a problem's tensors in our own variant packs. */
@@ -31,9 +33,6 @@ struct entry {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *buckets[BUCKETS];
-
-/* Until a query meets a convolution over the threshold, executions need not be looked at. */
-static atomic_bool oversized;
 
 static void destroy(struct entry *entry)
 {
@@ -183,8 +182,8 @@ static bool wanted_of(const struct cs_legacy_call *call, int64_t *wanted_p)
     return true;
 }
 
-/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if that or
- * host memory fails. */
+/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if the
+ * problem is none that can be planned, or if asking or host memory fails. */
 static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_problem *problem, int64_t wanted, int64_t limit)
 {
@@ -192,7 +191,8 @@ static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
     bool large = cs_large_in(call);
     key_of(call, problem, limit, &key);
     struct entry *entry = find(&key);
-    if (entry || (!large && wanted < 0 && !wanted_of(call, &wanted)))
+    if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
+        (!large && wanted < 0 && !wanted_of(call, &wanted)))
         return entry;
     entry = malloc(sizeof *entry);
     if (!entry)
@@ -212,7 +212,7 @@ static int64_t told(struct cs *cs, const struct cs_legacy_call *call, int64_t wa
     struct cs_addresses none;
     if (cs_flow_small(cs, wanted))
         return wanted;
-    atomic_store_explicit(&oversized, true, memory_order_release);
+    cs_watch_add(call);
     if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
         return wanted;
     const struct entry *entry = entry_of(cs, call, &problem, wanted, 0);
@@ -315,7 +315,10 @@ static void match(struct cs *cs, const struct cs_legacy_call *call, struct match
     if (match->reason != CS_REASON_NONE)
         return;
     match->entry = fitting(cs, call, &match->problem);
-    match->reason = match->entry ? match->entry->verdict.reason : CS_REASON_VENDOR;
+    match->reason =
+        match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
+    if (!match->entry && match->reason == CS_REASON_NONE)
+        match->reason = CS_REASON_VENDOR;
 }
 
 static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
@@ -345,20 +348,36 @@ static bool brought_all(const struct cs_legacy_call *call, const struct entry *e
     return call->brought >= (size_t)entry->wanted && entry->wanted > entry->verdict.told;
 }
 
+/* cuDNN checks what it is brought before it starts anything. */
+static bool refused(int status)
+{
+    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
+           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
+}
+
+bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call)
+{
+    /* Small calls make stages, too; and what is huge may want nothing. */
+    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) || cs_large_in(call))
+        return false;
+    return cs->limits.huge > 0 ? cs_watch_empty() : !cs_watch_has(call);
+}
+
+bool cs_legacy_settle(struct cs *cs, int status)
+{
+    if (refused(status) && !cs_watch_empty())
+        return false;
+    cs_flow_pass(cs, NULL, CS_REASON_SMALL);
+    return true;
+}
+
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
-    bool large = cs_large_in(call);
-    /* Small calls make stages too. */
-    bool counts = large || cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs);
-    if (!counts && !atomic_load_explicit(&oversized, memory_order_acquire)) {
-        cs_flow_pass(cs, NULL, CS_REASON_SMALL);
-        return false;
-    }
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct entry *entry = found.entry;
-    if (entry && entry->verdict.rewrite && (large || !brought_all(call, entry))) {
+    if (entry && entry->verdict.rewrite && (cs_large_in(call) || !brought_all(call, entry))) {
         *status_p = run(cs, call, &found, true);
         return true;
     }

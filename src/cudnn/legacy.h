@@ -21,6 +21,12 @@ bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *by
 bool cs_legacy_answer_large(struct cs *cs, const struct cs_legacy_call *call,
                             const struct cs_legacy_results *results);
 
+/* True if nothing speaks for a look at a call: it is to be run as it is, and its status to be
+ * settled. That counts it as passed on, or is false: cuDNN has refused the call, which may have
+ * been told less for another shape, and cs_legacy_run is to look at it after all. */
+bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call);
+bool cs_legacy_settle(struct cs *cs, int status);
+
 /* Runs a call as tiles in the workspace that it brought. False if it is to run as it is; then it
  * was counted as passed on. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);

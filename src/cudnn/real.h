@@ -18,8 +18,8 @@ struct cs_real {
 };
 
 /* The table; never NULL. Slots of functions that are not there are NULL. Thread-safe; one load
- * after the first time. */
-const struct cs_real *cs_real(void);
+ * after the first time. Pure, as asking twice changes nothing: CS_REAL then asks once. */
+__attribute__((pure)) const struct cs_real *cs_real(void);
 
 /* Calls a real function that returns a status; an empty slot answers as cuDNN does for what it does
  * not have. */

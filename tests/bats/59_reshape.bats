@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# Legacy convolutions whose descriptors change between asking and running, after others wanted more than the limit. The program
+# checks every result and status itself.
+load helper
+
+# reshape PART CALLS REWRITTEN: one image wants 68.5 KiB, eight want 516.5 KiB.
+reshape()
+{
+    export SIMDEV_PLANNING=rule
+    CONVSHIM_CONFIG="workspace=256KiB;$CONFIG" shimmed "$CLIENTS/reshape" "$1"
+    expect_status 0
+    expect_no_violation shimmed
+    expect_equal "calls" "$(counted calls)" "$2"
+    expect_equal "rewritten calls" "$(counted rewritten)" "$3"
+}
+
+@test "set to another shape and back: what was asked about is rewritten without asking again" {
+    reshape place 10 4
+    expect_line shimmed.err ' 5 workspace within the limit$'
+    expect_line shimmed.err '  1 caller brought the whole workspace$' # looked at, although cuDNN takes it as it is
+    expect_equal "shapes that were looked at" "$(grep -cE ' [0-9]+x16x32x32 -> ' shimmed.err)" 1
+    reshape address 9 4
+}
+
+@test "of another thread's asking only what it asked about is rewritten" {
+    reshape threads 103 5
+}
+
+@test "what was not asked about, in what was told for more: in tiles, where cuDNN refuses the whole" {
+    reshape unasked 2 2
+    SIMDEV_PLANNING=rule plain "$CLIENTS/reshape" unasked
+    expect_status 1
+}
+
+@test "what cuDNN refuses for other reasons stays refused, and is one call" {
+    reshape refused 2 0
+    plain "$CLIENTS/reshape" refused
+    expect_status 0
+}
+
+@test "the same where every call is described, and where scratch is the library's own" {
+    local CONFIG
+    for CONFIG in "summary=json:summary.json" "backing=own"; do
+        export SIMDEV_PLANNING=rule
+        for part in place address unasked threads; do
+            CONVSHIM_CONFIG="workspace=256KiB;$CONFIG" shimmed "$CLIENTS/reshape" "$part"
+            expect_status 0
+            expect_no_violation shimmed
+        done
+    done
+}

@@ -1,0 +1,245 @@
+/* Convolutions of the legacy API that change their descriptors between asking and running. A client
+ * asks what a shape wants and brings that, now or later. Planned by rule (SIMDEV_PLANNING), where a
+ * convolution wants input, filter and output again; under a limit between LITTLE and MORE images.
+ *   place      the same descriptors: asked about much, run with little, set back and run,
+ *              at last in more than it wants
+ *   address    descriptors destroyed and made again for each shape, mostly at the same addresses
+ *   unasked    less than it was asked about, in what was told for that; and less than any want
+ *   refused    what cuDNN refuses is still refused, after others were told less than they want
+ *   threads    little in three threads, while one asks about more and more
+ * Status: 0 if every result and every status was right. */
+#include "layer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LITTLE = 1,
+    MORE = 6,
+    MUCH = 8,
+    PLENTY = 1 << 20, /* bytes: more than MUCH images want */
+    ROUNDS = 4
+};
+
+static const cudnnConvolutionFwdAlgo_t algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                \
+            return false;                                                                          \
+        }                                                                                          \
+    } while (0)
+#define GOOD(call) CHECK((call) == CUDNN_STATUS_SUCCESS)
+
+/* Operands of MUCH images, of which shapes of fewer take the first. */
+struct client {
+    cudnnHandle_t handle;
+    cudnnTensorDescriptor_t x, y;
+    cudnnFilterDescriptor_t w;
+    cudnnConvolutionDescriptor_t conv;
+    struct conv_problem problem;
+    struct problem_data data;
+    void *expected, *result; /* y's storage */
+    void *device[3];
+};
+
+static void shape(int images, struct conv_problem *problem)
+{
+    layer_describe(problem);
+    problem->x.size[0] = problem->y.size[0] = images;
+    tensor_pack(&problem->x, LAYOUT_NCHW);
+    tensor_pack(&problem->y, LAYOUT_NCHW);
+}
+
+static bool make_descriptors(struct client *c)
+{
+    GOOD(cudnnCreateTensorDescriptor(&c->x));
+    GOOD(cudnnCreateTensorDescriptor(&c->y));
+    GOOD(cudnnCreateFilterDescriptor(&c->w));
+    GOOD(cudnnCreateConvolutionDescriptor(&c->conv));
+    GOOD(cudnnSetFilter4dDescriptor(c->w, CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, 16, 16, 3, 3));
+    GOOD(cudnnSetConvolution2dDescriptor(c->conv, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION,
+                                         CUDNN_DATA_FLOAT));
+    GOOD(cudnnSetConvolutionMathType(c->conv, CUDNN_TENSOR_OP_MATH));
+    return true;
+}
+
+static bool destroy_descriptors(struct client *c)
+{
+    GOOD(cudnnDestroyConvolutionDescriptor(c->conv));
+    GOOD(cudnnDestroyFilterDescriptor(c->w));
+    GOOD(cudnnDestroyTensorDescriptor(c->y));
+    GOOD(cudnnDestroyTensorDescriptor(c->x));
+    return true;
+}
+
+static bool set(struct client *c, int images)
+{
+    shape(images, &c->problem);
+    GOOD(tensor_describe(&c->problem.x, c->x));
+    GOOD(tensor_describe(&c->problem.y, c->y));
+    return true;
+}
+
+static bool client_open(struct client *c)
+{
+    memset(c, 0, sizeof *c);
+    shape(MUCH, &c->problem);
+    const struct conv_problem *p = &c->problem;
+    const size_t bytes[] = {tensor_storage_bytes(&p->x), tensor_storage_bytes(&p->w),
+                            tensor_storage_bytes(&p->y)};
+    GOOD(cudnnCreate(&c->handle));
+    CHECK(make_descriptors(c));
+    CHECK(problem_fill(p, 1, DATA_INTEGERS, &c->data));
+    c->expected = malloc(bytes[2]);
+    c->result = malloc(bytes[2]);
+    CHECK(c->expected && c->result);
+    problem_reference(p, &c->data, c->expected);
+    c->device[0] = client_upload(c->data.x, bytes[0], NULL);
+    c->device[1] = client_upload(c->data.w, bytes[1], NULL);
+    c->device[2] = client_upload(c->data.y, bytes[2], NULL);
+    return c->device[0] && c->device[1] && c->device[2];
+}
+
+static bool client_close(struct client *c)
+{
+    CHECK(destroy_descriptors(c));
+    GOOD(cudnnDestroy(c->handle));
+    for (int i = 0; i < 3; i++)
+        CHECK(cudaFree(c->device[i]) == cudaSuccess);
+    problem_release(&c->data);
+    free(c->expected);
+    free(c->result);
+    return true;
+}
+
+static bool ask(struct client *c, size_t *bytes_p)
+{
+    GOOD(cudnnGetConvolutionForwardWorkspaceSize(c->handle, c->x, c->w, c->conv, c->y, algorithm,
+                                                 bytes_p));
+    return true;
+}
+
+/* The convolution that the descriptors say, in so many bytes; the result is checked on success. */
+static bool run(struct client *c, size_t brought, cudnnStatus_t expected)
+{
+    const float one = 1, zero = 0;
+    const size_t bytes = tensor_storage_bytes(&c->problem.y);
+    void *workspace = NULL;
+    CHECK(brought == 0 || cudaMalloc(&workspace, brought) == cudaSuccess);
+    CHECK(cudaMemset(c->device[2], 0xff, bytes) == cudaSuccess);
+    cudnnStatus_t status =
+        cudnnConvolutionForward(c->handle, &one, c->x, c->device[0], c->w, c->device[1], c->conv,
+                                algorithm, workspace, brought, &zero, c->y, c->device[2]);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(cudaFree(workspace) == cudaSuccess);
+    CHECK(status == expected);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return true;
+    CHECK(cudaMemcpy(c->result, c->device[2], bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(layer_equal(&c->problem, c->result, c->expected));
+    return true;
+}
+
+static bool place(struct client *c)
+{
+    size_t little, much;
+    CHECK(set(c, LITTLE) && ask(c, &little) && run(c, little, CUDNN_STATUS_SUCCESS));
+    CHECK(set(c, MUCH) && ask(c, &much));
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK(set(c, LITTLE) && run(c, little, CUDNN_STATUS_SUCCESS));
+        CHECK(set(c, MUCH) && run(c, much, CUDNN_STATUS_SUCCESS));
+    }
+    CHECK(run(c, PLENTY, CUDNN_STATUS_SUCCESS));
+    return true;
+}
+
+static bool address(struct client *c)
+{
+    size_t bytes[2];
+    for (int i = 0; i <= 2 * ROUNDS; i++) {
+        CHECK(destroy_descriptors(c) && make_descriptors(c) && set(c, i % 2 ? MUCH : LITTLE));
+        CHECK(i >= 2 || ask(c, &bytes[i]));
+        CHECK(run(c, bytes[i % 2], CUDNN_STATUS_SUCCESS));
+    }
+    return true;
+}
+
+static bool unasked(struct client *c)
+{
+    size_t much;
+    CHECK(set(c, MUCH) && ask(c, &much));
+    CHECK(set(c, MORE) && run(c, much, CUDNN_STATUS_SUCCESS));
+    CHECK(set(c, MUCH) && run(c, much / 2, CUDNN_STATUS_SUCCESS));
+    return true;
+}
+
+static bool refused(struct client *c)
+{
+    size_t much;
+    CHECK(set(c, MORE) && run(c, 16, CUDNN_STATUS_BAD_PARAM));
+    CHECK(set(c, MUCH) && ask(c, &much));
+    shape(MORE, &c->problem);
+    GOOD(tensor_describe(&c->problem.x, c->x)); /* y has more images */
+    CHECK(run(c, much, CUDNN_STATUS_NOT_SUPPORTED));
+    return true;
+}
+
+struct worker {
+    pthread_t thread;
+    bool failed;
+};
+
+static bool run_little(void)
+{
+    struct client c;
+    size_t little;
+    CHECK(client_open(&c) && set(&c, LITTLE) && ask(&c, &little));
+    for (int i = 0; i < 8 * ROUNDS; i++)
+        CHECK(run(&c, little, CUDNN_STATUS_SUCCESS));
+    return client_close(&c);
+}
+
+static void *work(void *argument)
+{
+    ((struct worker *)argument)->failed = !run_little();
+    return NULL;
+}
+
+static bool threads(struct client *c)
+{
+    struct worker worker[3] = {{.failed = false}};
+    for (int i = 0; i < 3; i++)
+        CHECK(pthread_create(&worker[i].thread, NULL, work, &worker[i]) == 0);
+    bool good = true;
+    for (int images = MUCH; good && images > LITTLE; images--) {
+        size_t bytes;
+        good = set(c, images) && ask(c, &bytes) && run(c, bytes, CUDNN_STATUS_SUCCESS);
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(pthread_join(worker[i].thread, NULL) == 0);
+        good = good && !worker[i].failed;
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        bool (*part)(struct client *);
+    } parts[] = {{"place", place},
+                 {"address", address},
+                 {"unasked", unasked},
+                 {"refused", refused},
+                 {"threads", threads}};
+    struct client c;
+    for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(argv[1], parts[i].name) == 0)
+            return client_open(&c) && parts[i].part(&c) && client_close(&c) ? 0 : 1;
+    fprintf(stderr, "usage: reshape place|address|unasked|refused|threads\n");
+    return 2;
+}
