@@ -15,8 +15,7 @@ enum {
     BAR = 12,    /* of its bar */
     TOP = 84,    /* title and legend */
     HEAD = 52,   /* a model's name and axis */
-    NAME = 38,   /* characters of a name that have room */
-    MOST_TICKS = 6
+    NAME = 38    /* characters of a name that have room */
 };
 
 static const char STYLE[] =
@@ -116,18 +115,9 @@ static void put_layer(FILE *out, int y, const struct cs_layer *layer,
     fputs("</text></g>\n", out);
 }
 
-/* A power of two bytes, so that labels are short. */
-static int64_t step_of(int64_t most)
-{
-    int64_t step = 1;
-    while (most / step > MOST_TICKS)
-        step *= 2;
-    return step;
-}
-
 static void put_axis(FILE *out, int y, int height, int64_t most)
 {
-    int64_t step = step_of(most);
+    int64_t step = cs_bytes_step(most);
     for (int64_t at = 0; at <= most; at += step) {
         char size[CS_BYTES_TEXT];
         double x = position(at, most);

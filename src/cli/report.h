@@ -50,6 +50,10 @@ enum cs_report_format {
 bool cs_report_print(const struct cs_report *report, enum cs_report_format format,
                      const char *table, FILE *out);
 
+/* The plots of a report on one run or the processes of one job: memory over the step, workspaces,
+ * anatomy. */
+void cs_report_plots(const struct cs_report *report, FILE *out);
+
 /* One page without any reference to elsewhere: plots (unless it is of two runs) and the tables. */
 void cs_report_html(const struct cs_report *report, FILE *out);
 

@@ -261,7 +261,7 @@ static void add_moments(struct cs_report *report)
                                                {"before", "before", CS_CELL_BYTES},
                                                {"after", "after", CS_CELL_BYTES}};
     struct cs_table *table =
-        begin(report, "moments", "Memory over one step", NULL, 0, columns, LENGTH(columns));
+        begin(report, "moments", "Memory, call by call", NULL, 0, columns, LENGTH(columns));
     for (size_t i = 0; i < report->anatomy.moments; i++) {
         const struct cs_anatomy_moment *moment = &report->anatomy.moment[i];
         const struct cs_value row[] = {

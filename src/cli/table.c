@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-    GAP = 2 /* blanks between columns */
+    GAP = 2, /* blanks between columns */
+    MOST_TICKS = 6
 };
 
 char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
@@ -25,6 +26,14 @@ char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
     if (zero)
         memmove(zero, zero + 2, strlen(zero + 2) + 1);
     return text;
+}
+
+int64_t cs_bytes_step(int64_t most)
+{
+    int64_t step = 1;
+    while (most / step > MOST_TICKS)
+        step *= 2;
+    return step;
 }
 
 bool cs_format_take(const char *command, const char *value, enum cs_format *format_p)

@@ -19,6 +19,10 @@ enum {
 };
 char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
+/* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
+ * short. At least 1. */
+int64_t cs_bytes_step(int64_t most);
+
 /* The value of a command's --format: "text", "json", "csv". False, having said so
  * (cs_cli_refuse), for everything else. */
 bool cs_format_take(const char *command, const char *value, enum cs_format *format_p);
@@ -70,8 +74,9 @@ bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *o
 /* A table of GitHub's Markdown, for people. Nothing in a text is markup. */
 void cs_table_markdown(const struct cs_table *table, FILE *out);
 
-/* A table of HTML, for people, whose cells have what they are sorted by as data-v. */
-void cs_table_html(const struct cs_table *table, FILE *out);
+/* A table of HTML, for people, of class `class`. Cells of numbers have the number as data-v, -1
+ * where there is none. */
+void cs_table_html(const struct cs_table *table, const char *class, FILE *out);
 
 /* Text as HTML, also inside of quoted attributes. */
 void cs_html_text(const char *text, FILE *out);

@@ -71,10 +71,10 @@ static void html_head(const struct cs_table *table, FILE *out)
     fputs("<thead><tr>", out);
     for (int i = 0; i < table->columns; i++)
         if (table->column[i].title) {
-            fprintf(out, "<th scope=\"col\"%s><button type=\"button\">",
+            fprintf(out, "<th scope=\"col\"%s>",
                     table->column[i].cell == CS_CELL_TEXT ? "" : " class=\"n\"");
             cs_html_text(table->column[i].title, out);
-            fputs("</button></th>", out);
+            fputs("</th>", out);
         }
     fputs("</tr></thead>\n", out);
 }
@@ -85,16 +85,16 @@ static void html_cell(const struct cs_column *column, const struct cs_value *val
     if (column->cell == CS_CELL_TEXT)
         fputs("<td>", out);
     else if (column->cell == CS_CELL_RATIO)
-        fprintf(out, "<td class=\"n\" data-v=\"%.6f\">", value->ratio);
+        fprintf(out, "<td class=\"n\" data-v=\"%.6f\">", value->ratio > 0 ? value->ratio : -1);
     else
         fprintf(out, "<td class=\"n\" data-v=\"%" PRId64 "\">", value->number);
     cs_html_text(cs_table_text(column, value, true, buffer), out);
     fputs("</td>", out);
 }
 
-void cs_table_html(const struct cs_table *table, FILE *out)
+void cs_table_html(const struct cs_table *table, const char *class, FILE *out)
 {
-    fputs("<table>", out);
+    fprintf(out, "<table class=\"%s\">", class);
     html_head(table, out);
     fputs("<tbody>\n", out);
     for (size_t row = 0; row < table->rows; row++) {

@@ -1,10 +1,10 @@
 """Checks a page of `convshim report --html`: elements nest, nothing refers to elsewhere, a policy forbids requests,
-both colour schemes are there, every table can be sorted."""
+both colour schemes are there. What it looks like and does is seen by tests/page."""
 import re
 import sys
 from html.parser import HTMLParser
 
-VOID = {"meta", "line", "rect", "polyline"}
+VOID = {"meta"}
 
 
 class Page(HTMLParser):
@@ -41,9 +41,9 @@ if "default-src 'none'" not in page.policy:
     wrong.append(f"policy: {page.policy!r}")
 if re.search(r"https?:|url\(|@import|//[a-z]", text):
     wrong.append("a reference to elsewhere")
-if "prefers-color-scheme:dark" not in text:
+if "prefers-color-scheme:dark" not in text.replace(": ", ":"):
     wrong.append("no dark scheme")
-if page.count.get("svg") != 3 or page.count.get("table") != 6 or page.count.get("script") != 1:
+if page.count.get("svg", 0) < 3 or page.count.get("table") != 6 or page.count.get("script") != 1:
     wrong.append(f"elements: {page.count}")
 print("\n".join(wrong))
 sys.exit(bool(wrong))
