@@ -303,14 +303,17 @@ fuzz: $(fuzzers)
 # A sanitizer's runtime must come before the library when both are preloaded.
 SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \
             $(findstring address,$(SAN)),$(shell $(CC) -print-file-name=libasan.so)))
-TESTENV  := CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
-# Preloaded into shells and sed, the sanitizer would report their leaks.
+TESTENV   = SOAK_CALLS=$(SOAK_CALLS) CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
 ifneq ($(SAN),)
-TESTENV  += ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp
+TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
+            TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0
 endif
-RANDOM_N ?= 700
-EVERY    ?= 25
-SEEDS    ?= 240
+# How many random problems, of how many settings one, seeds of traffic, calls of the soak: sanitizers cost a lot of time, so
+# that each gets less of the same.
+RANDOM_N ?= $(if $(SAN),120,700)
+EVERY    ?= $(if $(SAN),150,25)
+SEEDS    ?= $(if $(SAN),54,240)
+SOAK_CALLS ?= $(if $(SAN),100000,1000000)
 DIRECTIONS ?= forward
 JOBS     ?= 2
 

@@ -77,10 +77,18 @@ static int64_t run_shape(const struct bench *bench, const struct settings *setti
     return outcome == OUTCOME_ERROR ? -1 : calls;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* A sanitizer's malloc tells mallinfo2 nothing; its own header is not everywhere. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+#define HEAP_BYTES() __sanitizer_get_current_allocated_bytes()
+#else
+#define HEAP_BYTES() mallinfo2().uordblks
+#endif
+
 static size_t heap(void)
 {
     (void)cudaDeviceSynchronize();
-    return mallinfo2().uordblks;
+    return HEAP_BYTES();
 }
 
 static bool soak(const struct bench *bench, const struct settings *settings)

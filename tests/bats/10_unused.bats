@@ -13,7 +13,8 @@ traced()
     shift 2
     # One file a process: in a common one, lines of two processes cut each other in half.
     rm -f "$name".raw.*
-    strace -ff -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
+    # Nobody can look for leaks in what is being traced.
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -ff -qq -o "$name.raw" -E LD_PRELOAD="$libraries" \
         -e trace=%file,write,writev,clone,clone3,fork,vfork,socket,connect "$@" >"$name.out" 2>"$name.err"
     cat "$name".raw.* >"$name.raw"
     sed -E 's/0x[0-9a-f]+/ADDRESS/g; s,/\* [0-9]+ vars \*/,VARS,; s/= [0-9]+$/= N/
