@@ -71,6 +71,9 @@ struct cs_policy {
 /* Every policy under policies/, made by the Makefile; ends with NULL. */
 extern const struct cs_policy *const cs_policies[];
 
+/* Their names in the same order, those of their files; ends with NULL. */
+extern const char *const cs_policy_names[];
+
 /* The policy of that name or NULL. */
 const struct cs_policy *cs_policy_find(const char *name);
 

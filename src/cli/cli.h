@@ -24,7 +24,7 @@ enum cs_cli_status {
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* An option of a command: a row of its X-macro table CS_CLI_OPTION(id, name, argument, group,
- * help), from which parser, --help and manual page come (command_options.h). */
+ * help), from which parser, --help and manual page come (command_options.def). */
 struct cs_cli_option {
     const char *name;     /* without the dashes */
     const char *argument; /* what --help calls its value; NULL: it takes none */

@@ -1,16 +1,17 @@
 /* `convshim config`: the options in force, and what is wrong with how they are written. */
 #include "cli/cli.h"
 #include "cli/config_explain.h"
-#include "cli/option_text.h"
 #include "cli/table.h"
 #include "config/option.h"
+#include "config/option_text.h"
+#include "convshim/policy.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CS_CLI_OPTIONS "cli/config_options.def"
-#include "cli/command_options.h"
+#include "cli/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "config",
@@ -60,7 +61,7 @@ static int check(const char *path)
 {
     static struct cs_config config;
     int notes = 0;
-    if (!cs_config_load_file(&config, path, cs_policy_names(), note, &notes)) {
+    if (!cs_config_load_file(&config, path, cs_policy_names, note, &notes)) {
         cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
         return CS_CLI_NO;
     }
@@ -98,7 +99,7 @@ static int show(const struct request *request)
     static struct cs_config config;
     struct cs_table table;
     int notes = 0;
-    cs_config_load(&config, request->program, cs_policy_names(), note, &notes);
+    cs_config_load(&config, request->program, cs_policy_names, note, &notes);
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
     if (request->explain)

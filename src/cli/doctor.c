@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define CS_CLI_OPTIONS "cli/doctor_options.def"
-#include "cli/command_options.h"
+#include "cli/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "doctor",

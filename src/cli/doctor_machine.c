@@ -3,9 +3,10 @@
 #include "cli/doctor.h"
 #include "cli/libcudnn.h"
 #include "cli/loader.h"
-#include "cli/option_text.h"
 #include "cli/preload.h"
 #include "cli/variable.h"
+#include "config/config.h"
+#include "convshim/policy.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,7 @@ void cs_check_config(struct cs_doctor *doctor)
     struct notes notes = {doctor, 0};
     const char *command = doctor->command ? doctor->command[0] : NULL;
     const char *slash = command ? strrchr(command, '/') : NULL;
-    cs_config_load(&config, slash ? slash + 1 : command, cs_policy_names(), note_config, &notes);
+    cs_config_load(&config, slash ? slash + 1 : command, cs_policy_names, note_config, &notes);
     if (notes.count == 0)
         cs_find(doctor, CS_CHECK_config, CS_FINE, "options", "from %s",
                 *config.source ? config.source : "built-in defaults");

@@ -2,14 +2,11 @@
 
 #include "cli/cli.h"
 #include "config/option.h"
+#include "convshim/policy.h"
 #include <string.h>
 
-enum {
-    MAX_POLICIES = 32
-};
-
 #define CS_CLI_OPTIONS "cli/predict_options.def"
-#include "cli/command_options.h"
+#include "cli/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "predict",
@@ -37,16 +34,13 @@ static bool refuse_value(enum option option, const char *value, const char *allo
 /* Options of the library mean here what they mean there. */
 static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
 {
-    const char *names[MAX_POLICIES + 1] = {NULL};
-    for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
-        names[i] = cs_policies[i]->name;
     const char *name = option == OPTION_MIN_SAVING ? "min_saving" : rows[option].name;
     int index = cs_option_find(name);
-    if (index >= 0 && cs_option_set(&options->config, index, value, names))
+    if (index >= 0 && cs_option_set(&options->config, index, value, cs_policy_names))
         return true;
     if (option != OPTION_POLICY)
         return refuse_value(option, value, index >= 0 ? cs_options[index].allowed : "an option");
-    const char *nearest = cs_cli_nearest(value, names);
+    const char *nearest = cs_cli_nearest(value, cs_policy_names);
     cs_cli_refuse(command.name, "unknown policy '%s'%s%s%s", value,
                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return false;

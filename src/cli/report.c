@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define CS_CLI_OPTIONS "cli/report_options.def"
-#include "cli/command_options.h"
+#include "cli/command_options.def"
 
 static const struct cs_cli_command command = {
     .name = "report",

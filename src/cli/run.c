@@ -1,11 +1,11 @@
 /* `convshim run`: what the environment must say for a program to have the library, then the
  * program. */
 #include "cli/cli.h"
-#include "cli/option_text.h"
 #include "cli/preload.h"
 #include "cli/preset.h"
 #include "cli/variable.h"
 #include "config/option.h"
+#include "convshim/policy.h"
 #include "policy_names.h"
 #include <errno.h>
 #include <limits.h>
@@ -73,7 +73,7 @@ static bool refuse_value(const struct cs_option *option, const char *value)
 {
     char allowed[CS_OPTION_TEXT];
     cs_cli_refuse(command.name, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
-                  cs_option_allowed(option, cs_policy_names(), allowed));
+                  cs_option_allowed(option, cs_policy_names, allowed));
     return false;
 }
 
@@ -81,7 +81,7 @@ static bool take_library_option(struct request *request, int index, const char *
 {
     static struct cs_config scratch;
     const struct cs_option *option = &cs_options[index];
-    if (!cs_option_set(&scratch, index, value, cs_policy_names()))
+    if (!cs_option_set(&scratch, index, value, cs_policy_names))
         return refuse_value(option, value);
     if (strpbrk(value, ";\n")) {
         cs_cli_refuse(command.name, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",

@@ -19,21 +19,21 @@ enum {
     ROOM = CS_STORE_PATH + 32
 };
 
-const char cs_store_head[] = "convshim plans 1\n";
+static const char head_text[] = "convshim plans 1\n";
 
 size_t cs_store_head_length(void)
 {
-    return sizeof cs_store_head - 1;
+    return sizeof head_text - 1;
 }
 
 enum cs_store_head cs_store_head_of(int fd, int64_t size)
 {
-    char head[sizeof cs_store_head];
+    char head[sizeof head_text];
     size_t length = cs_store_head_length();
     if (size == 0)
         return CS_HEAD_ABSENT;
     bool good =
-        pread(fd, head, length, 0) == (ssize_t)length && memcmp(head, cs_store_head, length) == 0;
+        pread(fd, head, length, 0) == (ssize_t)length && memcmp(head, head_text, length) == 0;
     return good ? CS_HEAD_GOOD : CS_HEAD_BAD;
 }
 
@@ -153,7 +153,7 @@ static bool provide_head(int fd)
         return true;
     if (!lock(fd, LOCK_EX))
         return false;
-    if (size_of(fd) != 0 || cs_store_write(fd, cs_store_head, cs_store_head_length()))
+    if (size_of(fd) != 0 || cs_store_write(fd, head_text, cs_store_head_length()))
         return true;
     int error = errno;
     if (ftruncate(fd, 0) != 0)
@@ -216,7 +216,7 @@ int cs_store_begin_new(const char *path)
     char name[ROOM];
     new_name(path, name);
     int fd = open_file(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-    if (fd >= 0 && !cs_store_write(fd, cs_store_head, cs_store_head_length())) {
+    if (fd >= 0 && !cs_store_write(fd, head_text, cs_store_head_length())) {
         cs_store_end_new(path, fd, false);
         return -1;
     }

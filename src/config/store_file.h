@@ -13,8 +13,7 @@ enum cs_store_head {
     CS_HEAD_BAD
 };
 
-/* What a file begins with, and its length. */
-extern const char cs_store_head[];
+/* How long the head is that a file begins with, and what a file of `size` bytes has of it. */
 size_t cs_store_head_length(void);
 enum cs_store_head cs_store_head_of(int fd, int64_t size);
 
@@ -33,6 +32,7 @@ int cs_store_lock(const char *path);
 int cs_store_begin_new(const char *path);
 bool cs_store_end_new(const char *path, int fd, bool complete);
 
+/* Writes everything in one write; false with errno if that fails. */
 bool cs_store_write(int fd, const char *text, size_t length);
 
 #endif

@@ -67,7 +67,9 @@ static void name_of(const char *json, char name[CS_PROFILE_NAME])
     name[length] = '\0';
 }
 
-void cs_profile_parse(const char *json, struct cs_profile *profile)
+/* Fills in what the text says; what it does not say stays 0. The keys are cuDNN's own, and
+ * memoryBusWidth, which only profiles of ours have (conf/devices). */
+static void parse(const char *json, struct cs_profile *profile)
 {
     *profile = (struct cs_profile){
         .capability = number_of(json, "deviceVer"),
@@ -143,7 +145,7 @@ bool cs_profile_of(const struct cs_target *target, struct cs_profile *profile)
     *profile = (struct cs_profile){.capability = 0};
     if (!target->handle) {
         if (target->device && cs_profile_json(target->device, json) > 0) {
-            cs_profile_parse(json, profile);
+            parse(json, profile);
             announce(profile);
         }
     } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {

@@ -14,10 +14,6 @@ enum {
  * Returns its length. */
 size_t cs_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON]);
 
-/* Fills in what the text says; what it does not say stays 0. The keys are cuDNN's own, and
- * memoryBusWidth, which only profiles of ours have (conf/devices). */
-void cs_profile_parse(const char *json, struct cs_profile *profile);
-
 /* The profile of a target's device; a handle's is the one whose context is current. False, and an
  * empty profile, if nothing tells it. Thread-safe. The driver is asked once for each device: a
  * clock may take it long to tell. */

@@ -10,7 +10,6 @@
 #include <time.h>
 
 enum {
-    MAX_POLICIES = 32,
     BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
     NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
 };
@@ -142,15 +141,12 @@ static int64_t threshold_of(const struct cs *cs)
 
 static void configure(struct cs *cs)
 {
-    const char *names[MAX_POLICIES + 1] = {NULL};
-    for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
-        names[i] = cs_policies[i]->name;
     cs->program = program_invocation_short_name;
     cs->start_ms = cs_now_ms();
     /* Twice: what to say about the options goes where the options say. */
-    cs_config_load(&cs->config, cs->program, names, NULL, NULL);
+    cs_config_load(&cs->config, cs->program, cs_policy_names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
-    cs_config_load(&cs->config, cs->program, names, note, NULL);
+    cs_config_load(&cs->config, cs->program, cs_policy_names, note, NULL);
     cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
     cs_place_set(&cs->summary, cs->config.summary.path);
     cs->policy = cs_policy_find(cs->config.policy.text);

@@ -44,41 +44,41 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
 }
 
 @test "two lanes on every kind of stream: right results, no race" {
-    tiled_traffic "$SIX;lanes=2" --seeds 1:30 --no-capture
+    traffic "$SIX;lanes=2" --seeds 1:30 --no-capture
     expect_equal "lanes" "$(lanes)" 2
     expect_accounts_agree
 }
 
 @test "three and four lanes, tiles on scratch of our own: right results, no race" {
-    tiled_traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds 31:15
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds 31:15
     expect_equal "lanes" "$(lanes)" 3
-    tiled_traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds 46:15
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds 46:15
     expect_equal "lanes" "$(lanes)" 4
 }
 
 @test "lanes of their own where a plan gains by them: right results, no race" {
-    tiled_traffic "workspace=16KiB" --seeds 1:20
+    traffic "workspace=16KiB" --seeds 1:20
 }
 
 @test "three threads: right results, no race" {
-    tiled_traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3
-    tiled_traffic "$SIX;lanes=2" --seeds 13:12 --threads 3
+    traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3
+    traffic "$SIX;lanes=2" --seeds 13:12 --threads 3
 }
 
 @test "two devices: right results, no race" {
-    SIMDEV_DEVICES=2 tiled_traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --devices 2
-    SIMDEV_DEVICES=2 tiled_traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --devices 2
     expect_equal "lanes" "$(lanes)" 2
 }
 
 @test "one thread that goes from device to device: right results, no race" {
-    SIMDEV_DEVICES=2 tiled_traffic "$SIX;lanes=2;backing=own" --seeds 1:10 --threads 2 --devices 2 --in-turn
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 1:10 --threads 2 --devices 2 --in-turn
 }
 
 @test "two contexts of one device: right results, no race" {
-    tiled_traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --contexts 2
-    tiled_traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --contexts 2
-    tiled_traffic "$SIX;lanes=2;backing=own" --seeds 21:10 --threads 2 --contexts 2 --in-turn
+    traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds 21:10 --threads 2 --contexts 2 --in-turn
 }
 
 @test "streams and events are made once" {

@@ -2,6 +2,12 @@
 # Several streams and threads share scratch: never more than allowed, never an error, nothing made in the steady state.
 load helper
 
+# Without scratch nothing is tiled.
+traffic()
+{
+    any_traffic "$@"
+}
+
 # held: the most that the library had of the device, by the device's own accounting. The program has all of its memory
 # from the beginning to the end, and tells how much.
 held()

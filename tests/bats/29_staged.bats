@@ -55,9 +55,9 @@ random()
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do
-        tiled_traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
         expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
-        tiled_traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
     done
 }
 

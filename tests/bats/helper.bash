@@ -167,8 +167,8 @@ expect_same()
     "$APPS/compare" "$@" plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
 }
 
-# traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
-traffic()
+# any_traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
+any_traffic()
 {
     local config=$1
     shift
@@ -178,10 +178,10 @@ traffic()
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
-# The same, in tiles.
-tiled_traffic()
+# The same, some of it in tiles.
+traffic()
 {
-    traffic "$@"
+    any_traffic "$@"
     expect_true "rewritten calls" "$(counted rewritten) > 0"
 }
 

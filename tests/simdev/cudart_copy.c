@@ -273,7 +273,7 @@ static cudaError_t describe_box(const char *function, const struct cudaMemcpy3DP
 static cudaError_t copy_3d(const char *function, const struct cudaMemcpy3DParms *p,
                            cudaStream_t stream, bool async)
 {
-    struct box box;
+    struct box box = {.width = 0};
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess)
         error = describe_box(function, p, &box);
@@ -384,7 +384,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                    const cudaGraphNode_t *dependencies, size_t count,
                                    const struct cudaMemcpy3DParms *params)
 {
-    struct box box;
+    struct box box = {.width = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = describe_copy_node(__func__, params, &box);
@@ -396,7 +396,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
 cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
                                          const struct cudaMemcpy3DParms *params)
 {
-    struct box box;
+    struct box box = {.width = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = describe_copy_node(__func__, params, &box);
@@ -427,7 +427,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                    const cudaGraphNode_t *dependencies, size_t count,
                                    const struct cudaMemsetParams *params)
 {
-    struct box box;
+    struct box box = {.width = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = describe_set_node(__func__, params, &box);
@@ -439,7 +439,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
 cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
                                          const struct cudaMemsetParams *params)
 {
-    struct box box;
+    struct box box = {.width = 0};
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = describe_set_node(__func__, params, &box);

@@ -37,10 +37,11 @@ static void registry(void)
     for (; cs_policies[count]; count++) {
         const struct cs_policy *policy = cs_policies[count];
         CHECK(cs_policy_find(policy->name) == policy);
+        CHECK(cs_policy_names[count] && strcmp(cs_policy_names[count], policy->name) == 0);
         CHECK(policy->tiles && policy->cost);
         CHECK(policy->summary && strlen(policy->summary) > 10 && !strchr(policy->summary, '\n'));
     }
-    CHECK(count >= 4);
+    CHECK(count >= 4 && !cs_policy_names[count]);
     CHECK(cs_policy_find("fit") && cs_policy_find("off") && cs_policy_find("fixed"));
     CHECK(cs_policy_find("fi") == NULL);
     CHECK(cs_policy_find("") == NULL);
