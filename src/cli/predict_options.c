@@ -1,12 +1,11 @@
 #include "cli/predict.h"
 
 #include "cli/cli.h"
+#include "cli/option_text.h"
 #include "config/option.h"
+#include "shim/limits.h"
+#include <errno.h>
 #include <string.h>
-
-enum {
-    MAX_POLICIES = 32
-};
 
 static const struct cs_cli_option rows[] = {
 #define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
@@ -46,9 +45,7 @@ static bool refuse_value(enum option option, const char *value, const char *allo
 /* Options of the library mean here what they mean there. */
 static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
 {
-    const char *names[MAX_POLICIES + 1] = {NULL};
-    for (int i = 0; i < MAX_POLICIES && cs_policies[i]; i++)
-        names[i] = cs_policies[i]->name;
+    const char *const *names = cs_policy_names();
     const char *name = option == OPTION_MIN_SAVING ? "min_saving" : rows[option].name;
     int index = cs_option_find(name);
     if (index >= 0 && cs_option_set(&options->config, index, value, names))
@@ -122,6 +119,8 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
                  {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
                  {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
                  {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
+                 {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
+                 {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
                  {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
@@ -189,16 +188,48 @@ static int check_options(const struct cs_predict_options *options)
     return -1;
 }
 
-int cs_predict_options(int argc, char **argv, struct cs_predict_options *options)
+static void note(void *ctx, const char *line)
 {
-    int operand;
-    *options = (struct cs_predict_options){
-        .dtype = CS_F16, .direction = CS_FORWARD, .device = "h200", .mode = CS_ASK_A};
-    cs_config_default(&options->config);
-    int status = cs_cli_parse(&command, argc, argv, take, options, &operand);
+    int *notes = ctx;
+    ++*notes;
+    cs_cli_complain("predict: %s", line);
+}
+
+/* The file's options; what the command line says is to be read again over them. */
+static bool load_file(struct cs_predict_options *options)
+{
+    int notes = 0;
+    if (cs_config_load_file(&options->config, options->file, cs_policy_names(), note, &notes))
+        return notes == 0;
+    cs_cli_complain("predict: %s: cannot be read: %s", options->file, strerror(errno));
+    return false;
+}
+
+/* -1: go on; else the status to end with. */
+static int read_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
     if (status >= 0)
         return status;
     if (operand < argc)
         return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
+    if (options->program && !options->file)
+        return cs_cli_refuse(command.name, "--program goes with --config");
+    return -1;
+}
+
+int cs_predict_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    *options = (struct cs_predict_options){
+        .dtype = CS_F16, .direction = CS_FORWARD, .device = "h200", .mode = CS_ASK_A};
+    cs_config_default(&options->config);
+    int status = read_options(argc, argv, options);
+    if (status >= 0)
+        return status;
+    if (options->file && !load_file(options))
+        return CS_CLI_USAGE;
+    if (options->file)
+        (void)read_options(argc, argv, options);
+    cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
 }
