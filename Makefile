@@ -48,7 +48,7 @@ pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
 cli      := $(wildcard src/cli/*.c)
 alone    := $(wildcard src/cudnn/alone/*.c)
-cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c)
+cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c) src/shim/limits.c
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))

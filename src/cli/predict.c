@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/find_cudnn.h"
 #include "cudnn/alone/alone.h"
+#include "shim/limits.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,18 +185,21 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                         const struct cs_card *card)
 {
     const struct cs_config *config = &options->config;
-    return (struct cs_predictor){
-        .profile = card->text,
-        .mode = options->mode,
-        .policy = cs_policy_find(config->policy.text),
-        .limits = {.workspace = config->workspace,
-                   .threshold = config->threshold,
-                   .tiles = config->tiles,
-                   .min_saving = config->min_saving,
-                   .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes},
-        .estimate = options->estimate,
-        .threads = options->threads,
-        .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
+    const struct cs_policy *policy = cs_policy_find(config->policy.text);
+    struct cs_limits limits = cs_limits_of(config, &options->rules, policy);
+    int64_t arena = cs_limits_arena(config, &options->rules);
+    bool bounded = limits.lent && arena > 0;
+    limits.lent = false; /* scratch is memory, whoever owns it */
+    return (struct cs_predictor){.profile = card->text,
+                                 .mode = options->mode,
+                                 .policy = policy,
+                                 .limits = limits,
+                                 .rules = &options->rules,
+                                 .program = options->program ? options->program : "",
+                                 .most = bounded ? arena : INT64_MAX,
+                                 .estimate = options->estimate,
+                                 .threads = options->threads,
+                                 .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
 }
 
 /* What one convolution is asked beyond its numbers: why, and which engines. */

@@ -19,8 +19,10 @@ struct cs_predict_options {
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
     bool estimate;
-    struct cs_config config; /* of it: workspace, threshold, policy, min_saving, tiles, lanes */
-    int64_t fits;            /* bytes; 0: not asked */
+    const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
+    struct cs_config config;    /* what bears upon decisions; the rest means nothing here */
+    struct cs_rules rules;      /* of it, for the program */
+    int64_t fits;               /* bytes; 0: not asked */
     bool engines;
     enum cs_format format;
     const char *svg;

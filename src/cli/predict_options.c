@@ -1,8 +1,11 @@
 #include "cli/predict.h"
 
 #include "cli/cli.h"
+#include "cli/option_text.h"
 #include "config/option.h"
 #include "convshim/policy.h"
+#include "shim/limits.h"
+#include <errno.h>
 #include <string.h>
 
 #define CS_CLI_OPTIONS "cli/predict_options.def"
@@ -48,9 +51,8 @@ static bool take_config(struct cs_predict_options *options, enum option option, 
 
 static bool take_mode(struct cs_predict_options *options, const char *value)
 {
-    static const char *const names[CS_ASK_MODES] = {"a", "b", "fallback"};
     for (int i = 0; i < CS_ASK_MODES; i++) {
-        if (strcmp(value, names[i]) == 0) {
+        if (strcmp(value, cs_predict_modes[i]) == 0) {
             options->mode = (enum cs_ask_mode)i;
             return true;
         }
@@ -107,6 +109,8 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
                  {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
                  {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
                  {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
+                 {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
+                 {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
                  {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
@@ -173,16 +177,48 @@ static int check_options(const struct cs_predict_options *options)
     return -1;
 }
 
-int cs_predict_options(int argc, char **argv, struct cs_predict_options *options)
+static void note(void *ctx, const char *line)
 {
-    int operand;
-    *options = (struct cs_predict_options){
-        .dtype = CS_F16, .direction = CS_FORWARD, .device = "h200", .mode = CS_ASK_A};
-    cs_config_default(&options->config);
-    int status = cs_cli_parse(&command, argc, argv, take, options, &operand);
+    int *notes = ctx;
+    ++*notes;
+    cs_cli_complain("predict: %s", line);
+}
+
+/* The file's options; what the command line says is to be read again over them. */
+static bool load_file(struct cs_predict_options *options)
+{
+    int notes = 0;
+    if (cs_config_load_file(&options->config, options->file, cs_policy_names, note, &notes))
+        return notes == 0;
+    cs_cli_complain("predict: %s: cannot be read: %s", options->file, strerror(errno));
+    return false;
+}
+
+/* -1: go on; else the status to end with. */
+static int read_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
     if (status >= 0)
         return status;
     if (operand < argc)
         return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
+    if (options->program && !options->file)
+        return cs_cli_refuse(command.name, "--program goes with --config");
+    return -1;
+}
+
+int cs_predict_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    *options = (struct cs_predict_options){
+        .dtype = CS_F16, .direction = CS_FORWARD, .device = "h200", .mode = CS_ASK_A};
+    cs_config_default(&options->config);
+    int status = read_options(argc, argv, options);
+    if (status >= 0)
+        return status;
+    if (options->file && !load_file(options))
+        return CS_CLI_USAGE;
+    if (options->file)
+        (void)read_options(argc, argv, options);
+    cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
 }

@@ -267,6 +267,9 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
     cJSON_ArrayForEach(layer, layers)
     {
         const struct cs_prediction *prediction = &results->prediction[i++];
+        if (prediction->decision.rule > 0)
+            cJSON_AddStringToObject(
+                layer, "rule", results->options->rules.rule[prediction->decision.rule - 1].name);
         cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
         cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
         cJSON_AddItemToObject(layer, "candidates", choices_of(prediction));

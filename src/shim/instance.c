@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "config/program.h"
+#include "shim/limits.h"
 #include "shim/summary.h"
 #include "shim/traced.h"
 #include <errno.h>
@@ -83,46 +84,6 @@ static void after_fork_in_child(void)
     instance->start_ms = cs_now_ms();
 }
 
-/* Rules for other programs are never looked at. */
-static void pick_rules(struct cs *cs)
-{
-    const struct cs_rules *all = &cs->config.rules;
-    for (int i = 0; i < all->count; i++) {
-        const struct cs_rule *rule = &all->rule[i];
-        if (!cs_rule_has(rule, CS_RULE_program) || cs_glob_match(rule->program.text, cs->program))
-            cs->rules.rule[cs->rules.count++] = *rule;
-    }
-}
-
-/* The most that some convolution may use. */
-static int64_t largest_workspace(const struct cs *cs)
-{
-    int64_t most = cs->config.workspace;
-    for (int i = 0; i < cs->rules.count; i++) {
-        const struct cs_rule *rule = &cs->rules.rule[i];
-        if (cs_rule_has(rule, CS_RULE_workspace) && rule->workspace > most)
-            most = rule->workspace;
-    }
-    return most;
-}
-
-/* The most that arenas may hold. */
-static int64_t arena_limit(const struct cs *cs)
-{
-    int64_t limit = cs->config.arena;
-    if (limit == CS_CONFIG_AUTO && !cs_mul(largest_workspace(cs), 2, &limit))
-        limit = INT64_MAX;
-    return cs->config.interleave_budget > 0 ? cs->config.interleave_budget : limit;
-}
-
-/* What one convolution may use: where scratch is ours, no more than there may be. */
-static int64_t workspace_limit(const struct cs *cs)
-{
-    int64_t arena = arena_limit(cs), workspace = cs->config.workspace;
-    bool bounded = cs->config.backing == CS_CONFIG_BACKING_OWN && arena > 0;
-    return bounded && arena < workspace ? arena : workspace;
-}
-
 /* What all convolutions together may be told to bring. */
 static int64_t budget_total(const struct cs_config *config)
 {
@@ -130,13 +91,6 @@ static int64_t budget_total(const struct cs_config *config)
     if (total == CS_CONFIG_AUTO && !cs_mul(config->workspace, BUDGET_WORKSPACES, &total))
         total = INT64_MAX;
     return total;
-}
-
-/* Auto is negative; of a total every call site that wants anything takes its part. */
-static int64_t threshold_of(const struct cs *cs)
-{
-    bool divides = cs->policy && cs->policy->divides;
-    return cs->config.threshold < 0 && divides ? 0 : cs->config.threshold;
 }
 
 static void configure(struct cs *cs)
@@ -150,16 +104,8 @@ static void configure(struct cs *cs)
     cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
     cs_place_set(&cs->summary, cs->config.summary.path);
     cs->policy = cs_policy_find(cs->config.policy.text);
-    pick_rules(cs);
-    cs->limits =
-        (struct cs_limits){.workspace = workspace_limit(cs),
-                           .threshold = threshold_of(cs),
-                           .tiles = cs->config.tiles,
-                           .min_saving = cs->config.min_saving,
-                           .lanes = cs->config.lanes == CS_CONFIG_AUTO ? 0 : (int)cs->config.lanes,
-                           .staging = (enum cs_staging)cs->config.staged,
-                           .huge = cs->config.huge,
-                           .lent = cs->config.backing == CS_BACKING_OWN};
+    cs_limits_rules(&cs->config, cs->program, &cs->rules);
+    cs->limits = cs_limits_of(&cs->config, &cs->rules, cs->policy);
 }
 
 /* The program under these options: under others its sites ask for other sizes. */
@@ -177,7 +123,7 @@ static void provide(struct cs *cs)
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
-                 arena_limit(cs));
+                 cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);

@@ -326,3 +326,43 @@ for site, row in zip(sites, rows):
     assert int(row["input_bytes"]) == site["problem"]["x"]["bytes"], (row, site)
 END
 }
+
+@test "predict with the ini file of a run: the same rules, tilings and sizes" {
+    local cudnn
+    cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
+    cat >run.ini <<'END'
+workspace = 1MiB
+lanes = 2
+[rule other]
+program = another*
+skip = yes
+[rule narrow]
+program = vae_*
+k = 0..128
+policy = fixed
+tiles = 5
+threshold = 0
+[rule left]
+c = 256
+skip = yes
+END
+    CONVSHIM_CONFIGFILE=run.ini CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
+        --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
+    expect_status 0
+    planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
+    LD_PRELOAD='' CONVSHIM_CONFIG="workspace=1GiB" "$BUILD/convshim" predict --cudnn "$cudnn" --trace summary.json --device h200 \
+        --config run.ini --program vae_decoder --format json >predicted.json
+    python3 - <<'END'
+import json
+sites = json.load(open("summary.json"))["sites"]
+layers = json.load(open("predicted.json"))["layers"]
+assert len(layers) == len(sites)
+assert {site["rule"] for site in sites} == {None, "narrow", "left"}, [site["rule"] for site in sites]
+assert any(site["rule"] is None and site["decision"] for site in sites)
+for site, layer in zip(sites, layers):
+    assert layer.get("rule") == site["rule"], (layer, site)
+    assert layer["tiled_workspace_bytes"] == site["told"], (layer, site)
+    assert layer["tiles"] == (site["decision"]["tiles"] if site["decision"] else 1), (layer, site)
+    assert layer["candidates"] == site["candidates"], (layer, site)
+END
+}

@@ -253,3 +253,32 @@ load predict
     expect_status 1
     expect_line full.err 'cannot be written'
 }
+
+@test "an ini file: its options, the command's own over them, its rules, nothing from elsewhere" {
+    printf 'workspace = 16MiB\npolicy = off\n' >own.ini
+    expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
+    expect_line predict.out '"workspace_bytes":\s*16777216,$'
+    expect_line predict.out '"policy":\s*"off",$'
+    expect_predicted 0 "${SPIKE[@]}" --policy fit --config own.ini --format csv
+    expect_true "scratch" "$(column tiled_workspace_bytes) <= 16 << 20"
+    expect_true "tiles" "$(column tiles) > 1"
+    CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_CONFIGFILE=own.ini predict_as other --cudnn "$CUDNN" "${SPIKE[@]}" \
+        --policy fit --config own.ini --format csv
+    diff predict.out other.out || fail "the environment counts"
+    printf '[rule mine]\nprogram = mine\nskip = yes\n[rule big]\nwanted = 100MiB..\nworkspace = 8MiB\n' >rules.ini
+    expect_predicted 0 "${SPIKE[@]}" --config rules.ini --workspace 32MiB --format csv
+    expect_true "scratch by the rule" "$(column tiled_workspace_bytes) <= 8 << 20"
+    expect_predicted 0 "${SPIKE[@]}" --config rules.ini --program mine --format csv
+    expect_equal "left alone by the rule" "$(column reason)" "left alone by a rule"
+    predict_as predict "${SPIKE[@]}" --estimate --config rules.ini --format csv
+    expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
+}
+
+@test "an ini file that is wrong or missing is an error with its place" {
+    printf 'workspace = 64parsecs\n' >wrong.ini
+    refused '^convshim: predict: wrong\.ini:1: workspace: .*64parsecs' "${SPIKE[@]}" --config wrong.ini
+    printf '[rule r]\nskip = maybe\n' >rule.ini
+    refused '^convshim: predict: rule\.ini:2: ' "${SPIKE[@]}" --config rule.ini
+    refused '^convshim: predict: none\.ini: cannot be read: No such file or directory$' "${SPIKE[@]}" --config none.ini
+    refused '^convshim: predict: --program goes with --config' "${SPIKE[@]}" --program mine
+}
