@@ -35,6 +35,9 @@ void cs_report_sections(struct cs_report *report);
 void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
                     const struct cs_run_summary *b);
 
+/* "forward", "dgrad" or "wgrad". */
+const char *cs_report_direction(const struct cs_summary_site *site);
+
 enum cs_report_format {
     CS_REPORT_TEXT,
     CS_REPORT_JSON,
