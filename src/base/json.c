@@ -23,9 +23,9 @@ static void put(struct cs_json *json, const char *text)
     }
 }
 
-/* Bytes of the UTF-8 character that `text` begins with (RFC 3629, 4); 0 if it is none. */
-static size_t utf8_length(const unsigned char *text)
+size_t cs_utf8_length(const char *from)
 {
+    const unsigned char *text = (const unsigned char *)from;
     unsigned char least = 0x80, most = 0xbf;
     size_t length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
     if (length > 1 && (text[0] < 0xc2 || text[0] > 0xf4))
@@ -47,7 +47,7 @@ static size_t utf8_length(const unsigned char *text)
 /* One character of a string as it is written; returns the bytes of `text` that it takes. */
 static size_t escape(const char *text, char out[LONGEST])
 {
-    size_t length = utf8_length((const unsigned char *)text);
+    size_t length = cs_utf8_length(text);
     unsigned char first = (unsigned char)text[0];
     if (first == '"' || first == '\\') {
         snprintf(out, LONGEST, "\\%c", first);

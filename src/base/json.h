@@ -25,6 +25,10 @@ void cs_json_null(struct cs_json *json, const char *key);
 /* Text is UTF-8; bytes that are none are written as if they were Latin-1. */
 void cs_json_string(struct cs_json *json, const char *key, const char *text);
 
+/* Bytes of the UTF-8 character that `text` begins with (RFC 3629, 4), its NUL counts as one; 0 if
+ * it is none. */
+size_t cs_utf8_length(const char *text);
+
 /* A line's end before what comes next, and that many blanks. */
 void cs_json_line(struct cs_json *json, int indent);
 

@@ -1,7 +1,6 @@
 #include "cli/predict.h"
 
 #include "cli/cli.h"
-#include "cli/option_text.h"
 #include "config/option.h"
 #include "convshim/policy.h"
 #include "shim/limits.h"

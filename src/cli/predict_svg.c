@@ -2,8 +2,10 @@
  * cuDNN wants without it. One scale a model. */
 #include "cli/predict.h"
 
+#include "base/json.h"
 #include "cli/cli.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,46 +17,81 @@ enum {
     BAR = 12,    /* of its bar */
     TOP = 84,    /* title and legend */
     HEAD = 52,   /* a model's name and axis */
-    NAME = 38    /* characters of a name that have room */
+    MARGIN = 16,
+    SMALL = 11, /* sizes of fonts */
+    LARGE = 14,
+    LARGEST = 16,
+    PEAKS = 380, /* what stands behind a model's name */
+    THINNEST = 1 /* a bar that can be seen */
 };
+
+static const double BOLD = 1.15; /* times as wide */
 
 static const char STYLE[] =
     "<style>\n"
     ":root{color-scheme:light dark}\n"
     ".paper{fill:#fff}.text{fill:#1f2328}.faint{fill:#59636e}.grid{stroke:#d1d9e0}\n"
-    ".floor{fill:#57606a}.after{fill:#0969da}.before{fill:#f0a8a0}\n"
+    ".floor{fill:#57606a}.after{fill:#0969da}.before{fill:#d1746a}\n"
     "@media (prefers-color-scheme:dark){\n"
     ".paper{fill:#0d1117}.text{fill:#e6edf3}.faint{fill:#9198a1}.grid{stroke:#3d444d}\n"
-    ".floor{fill:#9198a1}.after{fill:#4493f8}.before{fill:#8e3b33}}\n"
+    ".floor{fill:#9198a1}.after{fill:#4493f8}.before{fill:#c26a60}}\n"
     "text{font:12px system-ui,sans-serif}.small{font-size:11px}.big{font-size:16px;font-weight:"
     "600}\n"
     ".model{font-size:14px;font-weight:600}\n"
     "</style>\n";
 
-/* As XML text; no more than `most` characters. */
-static void put_text(FILE *out, const char *text, int most)
+/* How wide a character is at most, in sizes of the font: those of DejaVu Sans and Verdana, the
+ * widest that are usual. */
+static double advance(char c)
 {
-    int length = (int)strlen(text);
-    for (int i = 0; text[i] && (length <= most || i < most - 1); i++) {
-        unsigned char c = (unsigned char)text[i];
-        switch (c) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(c < ' ' || c > '~' ? '?' : c, out);
-        }
+    if (strchr("MWmw@%+=<>#~", c) || (unsigned char)c >= 0x80)
+        return 1;
+    if (strchr("ijl.,:;'|! ", c))
+        return 0.4;
+    return c >= 'A' && c <= 'Z' ? 0.79 : 0.64;
+}
+
+/* One character as XML, `length` as cs_utf8_length has it. What XML does not have becomes a
+ * question mark. */
+static void put_character(FILE *out, const char *c, size_t length)
+{
+    static const char none[] = "\xef\xbf"; /* U+FFC0 to U+FFFF: nothing that a name has */
+    if (*c == '&')
+        fputs("&amp;", out);
+    else if (*c == '<')
+        fputs("&lt;", out);
+    else if (*c == '>')
+        fputs("&gt;", out);
+    else if (length == 0 || (length == 1 && ((unsigned char)*c < ' ' || *c == 0x7f)) ||
+             strncmp(c, none, 2) == 0)
+        fputc('?', out);
+    else
+        fwrite(c, 1, length, out);
+}
+
+/* The bytes of `text` that are at most so wide in sizes of the font. */
+static size_t fitting(const char *text, double room)
+{
+    size_t used = 0;
+    while (text[used] && (room -= advance(text[used])) >= 0) {
+        size_t length = cs_utf8_length(text + used);
+        used += length > 0 ? length : 1;
     }
-    if (length > most)
+    return used;
+}
+
+/* As XML text, as much of it as there is room for in sizes of the font. */
+static void put_text(FILE *out, const char *text, double room)
+{
+    size_t all = strlen(text), most = fitting(text, room);
+    if (most < all)
+        most = fitting(text, room - 1); /* with room for the dots */
+    for (size_t i = 0; i < most;) {
+        size_t length = cs_utf8_length(text + i);
+        put_character(out, text + i, length);
+        i += length > 0 ? length : 1;
+    }
+    if (most < all)
         fputs("&#8230;", out);
 }
 
@@ -65,10 +102,11 @@ static double position(int64_t bytes, int64_t most)
 
 static void put_bar(FILE *out, const char *class, int y, int64_t from, int64_t to, int64_t most)
 {
+    double width = position(to, most) - position(from, most);
     if (to > from)
         fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
                 class, position(from, most), y + (ROW - BAR) / 2,
-                position(to, most) - position(from, most), BAR);
+                width > THINNEST ? width : THINNEST, BAR);
 }
 
 static void put_tooltip(FILE *out, const struct cs_layer *layer,
@@ -76,9 +114,9 @@ static void put_tooltip(FILE *out, const struct cs_layer *layer,
 {
     char title[CS_PREDICT_TITLE], before[CS_BYTES_TEXT], after[CS_BYTES_TEXT], floor[CS_BYTES_TEXT];
     fputs("<title>", out);
-    put_text(out, layer->name, CS_PREDICT_TITLE);
+    put_text(out, layer->name, HUGE_VAL);
     fputs(": ", out);
-    put_text(out, cs_predict_title(&layer->problem, title), CS_PREDICT_TITLE);
+    put_text(out, cs_predict_title(&layer->problem, title), HUGE_VAL);
     cs_bytes_text(floor, prediction->floor);
     if (prediction->status == CS_OK)
         fprintf(out, "; peak %s, with convshim %s, floor %s</title>\n",
@@ -97,7 +135,7 @@ static void put_layer(FILE *out, int y, const struct cs_layer *layer,
     put_tooltip(out, layer, prediction);
     fprintf(out, "<text class=\"text small\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 8,
             baseline);
-    put_text(out, layer->name, NAME);
+    put_text(out, layer->name, (double)(LEFT - 8 - MARGIN) / SMALL);
     fputs("</text>\n", out);
     put_bar(out, "floor", y, 0, prediction->floor, most);
     if (prediction->status == CS_OK) {
@@ -146,7 +184,8 @@ static int put_model(FILE *out, int y, const struct cs_predict_results *results,
         if (of_model(results, i, sum->model) && results->prediction[i].floor > most)
             most = results->prediction[i].floor;
     fprintf(out, "<text class=\"text model\" x=\"16\" y=\"%d\">", y + 16);
-    put_text(out, *sum->model ? sum->model : results->card->title, WIDTH);
+    put_text(out, *sum->model ? sum->model : results->card->title,
+             (WIDTH - 2 * MARGIN - PEAKS) / (LARGE * BOLD));
     if (sum->unanswered < sum->layers)
         fprintf(out, ": largest peak %s, with convshim %s", cs_bytes_text(before, sum->peak),
                 cs_bytes_text(after, sum->tiled_peak));
@@ -172,7 +211,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
                 {"before", "workspace saved", 430}};
     char size[CS_BYTES_TEXT];
     fputs("<text class=\"text big\" x=\"16\" y=\"28\">Memory while each convolution runs, ", out);
-    put_text(out, results->card->title, CS_CARD_NAME);
+    put_text(out, results->card->title, (WIDTH - 2 * MARGIN - PEAKS) / (LARGEST * BOLD));
     fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
     if (results->options->estimate)
         fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);

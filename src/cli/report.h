@@ -38,6 +38,9 @@ void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
 /* Adds the section of candidates, which cs_report_sections has last. */
 void cs_report_candidates(struct cs_report *report);
 
+/* "forward", "dgrad" or "wgrad". */
+const char *cs_report_direction(const struct cs_summary_site *site);
+
 enum cs_report_format {
     CS_REPORT_TEXT,
     CS_REPORT_JSON,

@@ -67,11 +67,15 @@ static bool same(const struct cs_summary_site *a, const struct cs_summary_site *
 static void add_site(struct cs_table *table, const struct cs_summary_site *a,
                      const struct cs_summary_site *b)
 {
-    const struct cs_value row[] = {
-        {.text = a ? a->id : b->id},          {.text = a ? a->text : b->text},
-        {.number = a ? a->calls : -1},        {.number = b ? b->calls : -1},
-        {.number = a ? a->shape.wanted : -1}, {.number = b ? b->shape.wanted : -1},
-        {.number = a ? a->shape.told : -1},   {.number = b ? b->shape.told : -1}};
+    const struct cs_value row[] = {{.text = a ? a->id : b->id},
+                                   {.text = a ? a->text : b->text},
+                                   {.text = cs_report_direction(a ? a : b)},
+                                   {.number = a ? a->calls : -1},
+                                   {.number = b ? b->calls : -1},
+                                   {.number = a ? a->shape.wanted : -1},
+                                   {.number = b ? b->shape.wanted : -1},
+                                   {.number = a ? a->shape.told : -1},
+                                   {.number = b ? b->shape.told : -1}};
     cs_table_add(table, row);
 }
 
@@ -80,12 +84,13 @@ static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
 {
     static const struct cs_column columns[] = {{"id", NULL, CS_CELL_TEXT},
                                                {"problem", "convolution", CS_CELL_TEXT},
+                                               {"direction", "direction", CS_CELL_TEXT},
                                                {"calls_a", "calls, first", CS_CELL_COUNT},
-                                               {"calls_b", "second", CS_CELL_COUNT},
+                                               {"calls_b", "calls, second", CS_CELL_COUNT},
                                                {"wanted_a", "before, first", CS_CELL_BYTES},
-                                               {"wanted_b", "second", CS_CELL_BYTES},
+                                               {"wanted_b", "before, second", CS_CELL_BYTES},
                                                {"told_a", "after, first", CS_CELL_BYTES},
-                                               {"told_b", "second", CS_CELL_BYTES}};
+                                               {"told_b", "after, second", CS_CELL_BYTES}};
     struct cs_section *section = &report->section[report->sections++];
     *section = (struct cs_section){.name = "sites",
                                    .title = "Convolutions that differ",

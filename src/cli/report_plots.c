@@ -11,6 +11,7 @@ enum {
     HEIGHT = 240,
     MOST_COLUMNS = 480, /* more calls share one */
     BAR = 5,
+    THINNEST = 2, /* a bar that can be seen */
     MOST_BARS = 25
 };
 
@@ -177,7 +178,7 @@ static void put_stripe(const char *class, double y, int64_t bytes, int64_t most,
 {
     if (bytes > 0)
         fprintf(out, "<rect class=\"%s\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", class, y,
-                WIDTH * share(bytes, (double)most), BAR);
+                fmax(WIDTH * share(bytes, (double)most), THINNEST), BAR);
 }
 
 static void put_bar(const struct bar *bar, int64_t most, FILE *out)

@@ -131,14 +131,18 @@ static int compare_sites(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-static const char *const pass_names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
+const char *cs_report_direction(const struct cs_summary_site *site)
+{
+    static const char *const names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
+    return names[site->shape.pass];
+}
 
 static void add_site(struct cs_table *table, const struct cs_summary_site *site)
 {
     const struct cs_value row[] = {{.text = site->id},
                                    {.text = *site->name ? site->name : NULL},
                                    {.text = site->text},
-                                   {.text = pass_names[site->shape.pass]},
+                                   {.text = cs_report_direction(site)},
                                    {.text = site->reason ? site->reason : "tiled"},
                                    {.number = site->calls},
                                    {.number = site->tiled},
@@ -267,7 +271,7 @@ static void add_moments(struct cs_report *report)
         const struct cs_value row[] = {
             {.number = (int64_t)i + 1},
             {.text = text_at(report, moment->site)},
-            {.text = pass_names[report->shown->site[moment->site].shape.pass]},
+            {.text = cs_report_direction(&report->shown->site[moment->site])},
             {.number = moment->before},
             {.number = moment->after}};
         cs_table_add(table, row);
