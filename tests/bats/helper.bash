@@ -2,6 +2,7 @@
 #
 # CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
+# CONVSHIM_TEST_LOAD  of how many random cases this many percent are run (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
@@ -18,7 +19,11 @@ CLIENTS=$BUILD/clients
 LIBRARY=$BUILD/libconvshim.so
 SAN_RT=${CONVSHIM_SAN_RT:-}
 STRICT=${CONVSHIM_STRICT:-0}
+LOAD=${CONVSHIM_TEST_LOAD:-$([ -n "$SAN_RT" ] && echo 20 || echo 100)}
 PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
+# Seconds that a program may take.
+LIMIT=${SAN_RT:+900}
+LIMIT=${LIMIT:-120}
 AS_USER=()
 
 # Small tiles of everything.
@@ -49,6 +54,12 @@ fail()
     return 1
 }
 
+# few COUNT: of random cases or of repetitions, as many as are asked for.
+few()
+{
+    echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
+}
+
 cannot_run()
 {
     [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"
@@ -61,7 +72,7 @@ on_device()
     shift
     rm -f "$name.json"
     status=0
-    timeout 120 "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
+    timeout "$LIMIT" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
 }
 
