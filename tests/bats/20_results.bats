@@ -23,9 +23,9 @@ expect_same_result()
 
 integers()
 {
-    both "$2" "$APPS/conv_random" --api "$1" --count 120 --seed 33 --dtype all --data integers
+    both "$2" "$APPS/conv_random" --api "$1" --count "$(few 120)" --seed 33 --dtype all --data integers
     expect_same_result --exact
-    expect_true "rewritten calls" "$(counted rewritten) >= $3"
+    expect_true "rewritten calls" "$(counted rewritten) >= $(few "$3")"
     expect_true "launches beyond one a call" "$(counted extra) > 0"
 }
 
@@ -49,7 +49,7 @@ integers()
 # f16 and bf16: the same before one rounding, so a unit in the last place, 2^-10 or 2^-7 of the value.
 real_numbers()
 {
-    both "$EVERYTHING" "$APPS/conv_random" --api "$1" --count 60 --seed 34 --dtype "$2" --data normal
+    both "$EVERYTHING" "$APPS/conv_random" --api "$1" --count "$(few 60)" --seed 34 --dtype "$2" --data normal
     expect_same_result --rel "$3" --abs 2e-4
     expect_true "rewritten calls" "$(counted rewritten) > 0"
 }

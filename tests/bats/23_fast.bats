@@ -52,7 +52,7 @@ decode()
 
 random_problems()
 {
-    local program=("$APPS/conv_random" --api "$1" --count 80 --seed 36 --dtype all --data integers)
+    local program=("$APPS/conv_random" --api "$1" --count "$(few 80)" --seed 36 --dtype all --data integers)
     plain "${program[@]}" --dump plain.bin
     expect_status 0
     CONVSHIM_CONFIG="policy=fast;workspace=16KiB;min_saving=0;threshold=0" shimmed "${program[@]}" --dump shimmed.bin
@@ -60,7 +60,7 @@ random_problems()
     expect_no_violation plain shimmed
     expect_accounts_agree
     expect_same --exact
-    expect_true "rewritten calls" "$(counted rewritten) > 5"
+    expect_true "rewritten calls" "$(counted rewritten) > $(few 5)"
 }
 
 @test "random problems, graph API: equal to the bit" {

@@ -17,7 +17,7 @@ driver_calls()
 }
 
 @test "the traffic that the lanes are tested with has no race of its own" {
-    SIMDEV_RACES=1 plain "$APPS/traffic" --seeds 1:20 --threads 3
+    SIMDEV_RACES=1 plain "$APPS/traffic" --seeds "1:$(few 20)" --threads 3
     expect_status 0
     expect_no_violation plain
 }
@@ -44,57 +44,57 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
 }
 
 @test "two lanes on every kind of stream: right results, no race" {
-    traffic "$SIX;lanes=2" --seeds 1:30 --no-capture
+    traffic "$SIX;lanes=2" --seeds "1:$(few 30)" --no-capture
     expect_equal "lanes" "$(lanes)" 2
     expect_accounts_agree
 }
 
 @test "three and four lanes, tiles on scratch of our own: right results, no race" {
-    traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds 31:15
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=3;backing=own" --seeds "31:$(few 15)"
     expect_equal "lanes" "$(lanes)" 3
-    traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds 46:15
+    traffic "policy=fixed;tiles=16;threshold=0;lanes=4;backing=own" --seeds "46:$(few 15)"
     expect_equal "lanes" "$(lanes)" 4
 }
 
 @test "lanes of their own where a plan gains by them: right results, no race" {
-    traffic "workspace=16KiB" --seeds 1:20
+    traffic "workspace=16KiB" --seeds "1:$(few 20)"
 }
 
 @test "three threads: right results, no race" {
-    traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3
-    traffic "$SIX;lanes=2" --seeds 13:12 --threads 3
+    traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 12)" --threads 3
+    traffic "$SIX;lanes=2" --seeds "13:$(few 12)" --threads 3
 }
 
 @test "two devices: right results, no race" {
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --devices 2
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2" --seeds "1:$(few 10)" --threads 2 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds "11:$(few 10)" --threads 2 --devices 2
     expect_equal "lanes" "$(lanes)" 2
 }
 
 @test "one thread that goes from device to device: right results, no race" {
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 1:10 --threads 2 --devices 2 --in-turn
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 10)" --threads 2 --devices 2 --in-turn
 }
 
 @test "two contexts of one device: right results, no race" {
-    traffic "$SIX;lanes=2" --seeds 1:10 --threads 2 --contexts 2
-    traffic "$SIX;lanes=2;backing=own" --seeds 11:10 --threads 2 --contexts 2
-    traffic "$SIX;lanes=2;backing=own" --seeds 21:10 --threads 2 --contexts 2 --in-turn
+    traffic "$SIX;lanes=2" --seeds "1:$(few 10)" --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds "11:$(few 10)" --threads 2 --contexts 2
+    traffic "$SIX;lanes=2;backing=own" --seeds "21:$(few 10)" --threads 2 --contexts 2 --in-turn
 }
 
 @test "streams and events are made once" {
     local streams events
-    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds 1:100
+    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds "1:$(few 100)"
     expect_status 0
     streams=$(driver_calls cuStreamCreateWithPriority) events=$(driver_calls cuEventCreate)
     expect_true "side streams" "$streams > 0"
-    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds 1:300
+    CONVSHIM_CONFIG="$SIX;lanes=2" shimmed "$APPS/traffic" --seeds "1:$(few 300)"
     expect_status 0
     expect_equal "side streams of three times the calls" "$(driver_calls cuStreamCreateWithPriority)" "$streams"
     expect_equal "events of three times the calls" "$(driver_calls cuEventCreate)" "$events"
 }
 
 @test "one lane: no stream, no event, no wait" {
-    CONVSHIM_CONFIG="$SIX;lanes=1;backing=client" shimmed "$APPS/traffic" --seeds 1:10
+    CONVSHIM_CONFIG="$SIX;lanes=1;backing=client" shimmed "$APPS/traffic" --seeds "1:$(few 10)"
     expect_status 0
     expect_true "rewritten calls" "$(counted rewritten) > 0"
     expect_equal "side streams" "$(driver_calls cuStreamCreateWithPriority)" 0

@@ -13,7 +13,7 @@ mode()
 {
     local backing
     for backing in client own; do
-        traffic "$SIX;lanes=2;backing=$backing" --seeds 1:12 --capture-first --mode "$1"
+        traffic "$SIX;lanes=2;backing=$backing" --seeds "1:$(few 12)" --capture-first --mode "$1"
         expect_true "captures" "$(told_by_traffic captures) > 12"
         expect_true "replays" "$(told_by_traffic replays) > 12"
         expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
@@ -33,13 +33,13 @@ mode()
 }
 
 @test "three threads capture, each for itself: nothing that the library makes spoils another's capture" {
-    traffic "$SIX;lanes=2;backing=own" --seeds 1:12 --threads 3 --capture-first --mode global
-    traffic "$SIX;lanes=2;backing=own;arena=400KiB" --seeds 1:12 --threads 3 --mode global
+    traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 12)" --threads 3 --capture-first --mode global
+    traffic "$SIX;lanes=2;backing=own;arena=400KiB" --seeds "1:$(few 12)" --threads 3 --mode global
 }
 
 @test "captures on two devices and in two contexts" {
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds 1:8 --threads 2 --devices 2 --capture-first
-    traffic "$SIX;lanes=2;backing=own" --seeds 1:8 --threads 2 --contexts 2 --capture-first
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 8)" --threads 2 --devices 2 --capture-first
+    traffic "$SIX;lanes=2;backing=own" --seeds "1:$(few 8)" --threads 2 --contexts 2 --capture-first
 }
 
 # Each seed drops its graphs at its end. If what they had did not come back, a hundred seeds would want far more than
@@ -58,7 +58,7 @@ mode()
 }
 
 @test "an arena too small for graphs: the lifeboat is captured, results are right" {
-    traffic "$SIX;lanes=2;backing=own;arena=40KiB" --seeds 1:20
+    traffic "$SIX;lanes=2;backing=own;arena=40KiB" --seeds "1:$(few 20)"
     expect_true "calls on the lifeboat" "$(counted lifeboat) > 0"
 }
 

@@ -18,11 +18,11 @@ held()
 }
 
 @test "a budget is never exceeded, on one device and on two" {
-    traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds 1:10 --threads 3
+    traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds "1:$(few 10)" --threads 3
     expect_true "rewritten calls" "$(counted rewritten) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
     expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds 11:10 --threads 4 --devices 2
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds "11:$(few 10)" --threads 4 --devices 2
     expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
 }
 
@@ -46,7 +46,7 @@ held()
 }
 
 @test "scratch for one call at a time: the device waits, the host does not" {
-    traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds 1:10 --no-capture --model 0
+    traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds "1:$(few 10)" --no-capture --model 0
     expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
     grep -qE 'handed from stream to stream [0-9]+ times' shimmed.err || fail "no scratch was handed on"
 }
@@ -67,7 +67,7 @@ held()
 }
 
 @test "calls that bring no workspace: scratch of our own, right results" {
-    traffic "$SIX;lanes=2;backing=auto" --seeds 1:10 --empty-handed
+    traffic "$SIX;lanes=2;backing=auto" --seeds "1:$(few 10)" --empty-handed
     expect_true "rewritten calls" "$(counted rewritten) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$APPS/traffic" --seeds 1:4 --empty-handed
@@ -78,12 +78,12 @@ held()
     local lanes backing
     for lanes in 1 2 4; do
         for backing in client own; do
-            CONVSHIM_CONFIG="$SIX;lanes=$lanes;backing=$backing" shimmed "$APPS/traffic" --seeds 1:10 --steady
+            CONVSHIM_CONFIG="$SIX;lanes=$lanes;backing=$backing" shimmed "$APPS/traffic" --seeds "1:$(few 10)" --steady
             expect_status 0
             expect_true "rewritten calls" "$(counted rewritten) > 0"
         done
     done
-    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$APPS/traffic" --seeds 1:10 --steady --threads 3
+    CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$APPS/traffic" --seeds "1:$(few 10)" --steady --threads 3
     expect_status 0
 }
 

@@ -2,13 +2,17 @@
 # Threads that decode beside each other take turns with their high-memory stage.
 load helper
 
+# Images of which a sanitizer is done in time.
+WORKSPACE=1MiB PX=384
+[ -z "$SAN_RT" ] || WORKSPACE=256KiB PX=192
+
 # A saturated card; the device's peak is that of a process whose threads have warmed up one after the other.
 decode()
 {
     local threads=$1 config=$2
     export SIMDEV_COMPUTE=1
-    CONVSHIM_CONFIG="workspace=1MiB;$config" shimmed "$APPS/decoders" --threads "$threads" --images 3 --steps 20 \
-        --px 384 --thin 16 --csv "$ROOT/tests/data/conv_layers.csv"
+    CONVSHIM_CONFIG="workspace=$WORKSPACE;$config" shimmed "$APPS/decoders" --threads "$threads" --images 3 --steps 20 \
+        --px "$PX" --thin 16 --csv "$ROOT/tests/data/conv_layers.csv"
     expect_status 0
     expect_no_violation shimmed
     expect_accounts_agree

@@ -19,10 +19,10 @@ same()
 
 random()
 {
-    same "$ALWAYS" "$APPS/conv_random" --count 120 --seed 41 --dtype all --data integers "$@"
+    same "$ALWAYS" "$APPS/conv_random" --count "$(few 120)" --seed 41 --dtype all --data integers "$@"
     expect_accounts_agree
-    expect_true "rewritten calls" "$(counted rewritten) >= 20"
-    expect_true "copies" "$(device shimmed copies) > $(device plain copies) + 20"
+    expect_true "rewritten calls" "$(counted rewritten) >= $(few 20)"
+    expect_true "copies" "$(device shimmed copies) > $(device plain copies) + $(few 20)"
 }
 
 @test "forward, graph API, staged: equal to the bit" {
@@ -55,9 +55,9 @@ random()
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds 1:10
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds "1:$(few 10)"
         expect_equal "calls on the lifeboat" "$(counted lifeboat)" 0
-        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds 1:10 --mode global
+        traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds "1:$(few 10)" --mode global
     done
 }
 

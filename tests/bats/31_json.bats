@@ -90,20 +90,20 @@ decoder()
     local api
     for api in graph legacy; do
         CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG=$EVERYTHING \
-            shimmed "$APPS/conv_random" --api "$api" --count 60 --seed 35 --dtype all --data integers
+            shimmed "$APPS/conv_random" --api "$api" --count "$(few 60)" --seed 35 --dtype all --data integers
         expect_status 0
         expect_summary_agrees
         expect_candidates
-        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
+        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > $(few 10)"
     done
 }
 
 @test "eight threads: sites and totals agree" {
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json" \
-        shimmed "$APPS/threads" --threads 8 --calls 400 --seed 43 --api both
+        shimmed "$APPS/threads" --threads 8 --calls "$(few 400)" --seed 43 --api both
     expect_status 0
     expect_summary_agrees
-    expect_equal "calls traced" "$(events 'len({c["args"]["call"] for c in calls})' trace.json)" 400
+    expect_equal "calls traced" "$(events 'len({c["args"]["call"] for c in calls})' trace.json)" "$(few 400)"
 }
 
 @test "the text summary says the same" {

@@ -5,12 +5,12 @@ load helper
 # The program compares every result itself.
 threads()
 {
-    CONVSHIM_CONFIG=$2 shimmed "$APPS/threads" --threads 8 --calls 400 --seed "$3" --api "$1"
+    CONVSHIM_CONFIG=$2 shimmed "$APPS/threads" --threads 8 --calls "$(few 400)" --seed "$3" --api "$1"
     expect_status 0
     expect_no_violation shimmed
     expect_accounts_agree
-    expect_equal "calls" "$(counted calls)" 400
-    expect_true "rewritten calls" "$(counted rewritten) >= $4"
+    expect_equal "calls" "$(counted calls)" "$(few 400)"
+    expect_true "rewritten calls" "$(counted rewritten) >= $(few "$4")"
 }
 
 @test "eight threads, both APIs, everything in tiles: every result right" {

@@ -2,6 +2,7 @@
 #
 # CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
+# CONVSHIM_TEST_LOAD  of how many random cases this many percent are run (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
@@ -18,6 +19,7 @@ CLIENTS=$BUILD/clients
 LIBRARY=$BUILD/libconvshim.so
 SAN_RT=${CONVSHIM_SAN_RT:-}
 STRICT=${CONVSHIM_STRICT:-0}
+LOAD=${CONVSHIM_TEST_LOAD:-$([ -n "$SAN_RT" ] && echo 20 || echo 100)}
 PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
 AS_USER=()
 
@@ -49,6 +51,12 @@ fail()
     return 1
 }
 
+# few COUNT: of random cases or of repetitions, as many as are asked for.
+few()
+{
+    echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
+}
+
 cannot_run()
 {
     [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"
@@ -56,7 +64,8 @@ cannot_run()
 }
 
 # Seconds after which a program hangs. Far beyond what any takes: the machine may be busy with something else.
-readonly HANGS=600
+HANGS=${SAN_RT:+1800}
+readonly HANGS=${HANGS:-600}
 
 on_device()
 {

@@ -9,7 +9,8 @@ febin := $(B)/clients/frontend
 # Sanitizers leave these clients out, as they leave Python out: what they look at is the library.
 FECXX  = $(CXX) -std=c++17 -fPIC -pthread $(filter-out -Wstrict-prototypes -Wmissing-prototypes,$(WARN)) \
          -DCUDNN_FRONTEND_SKIP_JSON_LIB $(addprefix -isystem ,$(FRONTEND)/include $(CUDNN_INC) $(CUDA_INC))
-felibs = -L$(B)/simdev -lcudart -ldl
+# The simulated device takes atexit from the runtime of ThreadSanitizer, if it has one.
+felibs = -L$(B)/simdev -lcudart -ldl $(if $(findstring thread,$(SAN)),-ltsan)
 
 feclients := $(addprefix $(febin)/client_,linked loaded)
 # cuda_fp16.h includes a header of another package of CUDA's.
