@@ -32,6 +32,7 @@ struct cs_finding {
 struct cs_client {
     enum cs_linkage linkage;
     bool names_deepbind; /* the word is among its constants */
+    bool names_none;     /* it calls functions of cuDNN, and no library that it loads is one */
     char path[PATH_MAX];
     char cudnn[PATH_MAX]; /* the cuDNN that it would load; "": none was found */
     int version;          /* of that, as 90800; 0: not known */

@@ -62,8 +62,21 @@ static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
     }
 }
 
+/* A path without the ".." that $ORIGIN leaves in it. The file's own name stays: it is a link. */
+static void tidy(char path[PATH_MAX])
+{
+    char folder[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(file_of(path) - path), path);
+    if (!realpath(folder, real))
+        return;
+    int length = snprintf(whole, sizeof whole, "%s/%s", real, file_of(path));
+    if (length < PATH_MAX)
+        memcpy(path, whole, (size_t)length + 1);
+}
+
 /* What is not linked is searched for as by the file that looks it up. One that calls functions of
- * cuDNN and names no library has them from a stand-in beside it, which looks them up. */
+ * cuDNN and names no library has them from a stand-in beside it, which looks them up: see
+ * follow_stand_ins. */
 static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
                        struct cs_client *client)
 {
@@ -73,6 +86,7 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
              client->path);
     if (client->linkage == CS_LINKAGE_LINKED)
         cs_loader_list(client->path, NULL, take_cudnn, &wanted, complaint, sizeof complaint);
+    client->names_none = client->linkage == CS_LINKAGE_LINKED && !*client->cudnn;
     if (!*client->cudnn &&
         !cs_loader_find("libcudnn.so.9", origin, elf->rpath, elf->runpath, client->cudnn,
                         sizeof client->cudnn) &&
@@ -81,20 +95,52 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
         client->cudnn[0] = '\0';
     if (!*client->cudnn)
         find_packaged(doctor, client->cudnn);
-    if (*client->cudnn)
-        client->version = cs_cudnn_version(client->cudnn, &doctor->packages);
+    if (!*client->cudnn)
+        return;
+    client->version = cs_cudnn_version(client->cudnn, &doctor->packages);
+    tidy(client->cudnn);
+}
+
+/* Who names no library gets the cuDNN of the file that looks it up for both. */
+static void follow_stand_ins(struct cs_examined *subject)
+{
+    for (size_t i = 0; i < subject->clients; i++)
+        for (size_t j = 0; j < subject->clients && subject->client[i].names_none; j++) {
+            const struct cs_client *other = &subject->client[j];
+            if (other->linkage != CS_LINKAGE_LOOKED || !*other->cudnn)
+                continue;
+            strcpy(subject->client[i].cudnn, other->cudnn);
+            subject->client[i].version = other->version;
+            break;
+        }
+}
+
+static void note_main(void *ctx, const char *name, bool defined)
+{
+    bool *python = ctx;
+    *python |= defined && strcmp(name, "Py_BytesMain") == 0;
+}
+
+/* Python itself has the word, too, as a constant of its module os. */
+static bool names_deepbind(const struct cs_elf *elf)
+{
+    static const char word[] = "RTLD_DEEPBIND";
+    bool python = false;
+    if (!cs_elf_holds(elf, word, strlen(word) + 1))
+        return false;
+    cs_elf_symbols(elf, note_main, &python);
+    return !python;
 }
 
 /* Looks at one file; what does not come to cuDNN is left out. */
 static void add_client(struct cs_doctor *doctor, struct cs_examined *subject, const char *path)
 {
-    static const char word[] = "RTLD_DEEPBIND";
     struct cs_elf elf;
     const char *why;
     if (!cs_elf_open(&elf, path, &why))
         return;
     enum cs_linkage linkage = cs_linkage_of(&elf);
-    bool deepbind = cs_elf_holds(&elf, word, strlen(word) + 1);
+    bool deepbind = names_deepbind(&elf);
     if (linkage != CS_LINKAGE_NONE || deepbind) {
         struct cs_client *grown =
             reallocarray(subject->client, subject->clients + 1, sizeof *grown);
@@ -147,6 +193,8 @@ static void look_at_framework(struct cs_doctor *doctor, const struct framework *
                 add_files(doctor, subject, module->folder, at + name, length - name);
         }
     }
+    if (subject)
+        follow_stand_ins(subject);
 }
 
 struct scan {
@@ -272,31 +320,51 @@ void cs_check_deepbind(struct cs_doctor *doctor)
                 "nothing is known to load so; files do not tell for sure");
 }
 
-/* PyTorch's conv3d of 16 bits: 2.9.0 never asks cuDNN, later ones not where cuDNN is known to
- * compute wrongly. */
+/* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, told by
+ * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. cuDNN 9.8 to 9.14 are PyTorch's own bounds
+ * of what computes wrongly (its issue 163539). */
+static bool doubtful(int cudnn)
+{
+    return cudnn >= 90800 && cudnn < 91500;
+}
+
 static bool bypasses(const struct cs_examined *torch, int cudnn)
 {
     int major = 0, minor = 0, patch = 0;
     (void)sscanf(torch->version, "%d.%d.%d", &major, &minor, &patch);
-    bool checks = major > 2 || (major == 2 && minor >= 9);
-    return (major == 2 && minor == 9 && patch == 0) || (checks && cudnn >= 90800 && cudnn < 91500);
+    if (major != 2 || minor != 9)
+        return false;
+    return patch == 0 ? cudnn >= 90800 : doubtful(cudnn);
+}
+
+static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torch,
+                        const struct cs_client *client)
+{
+    char name[128], title[64];
+    name_of(torch, name, sizeof name);
+    cs_cudnn_title(client->cudnn, client->version, title, sizeof title);
+    if (bypasses(torch, client->version))
+        cs_find(doctor, CS_CHECK_bypass, CS_WARNING, name,
+                "with %s 16-bit conv3d in the contiguous layout leaves cuDNN for vol2col, whose "
+                "buffers are larger: convshim never sees it",
+                title);
+    else if (doubtful(client->version))
+        cs_find(doctor, CS_CHECK_bypass, CS_NOTE, name,
+                "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
+                "wrongly (pytorch issue 163539)",
+                title);
+    else
+        cs_find(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d goes to cuDNN",
+                title);
 }
 
 static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torch)
 {
-    char name[128], title[64];
-    name_of(torch, name, sizeof name);
     for (size_t i = 0; i < torch->clients; i++) {
         const struct cs_client *client = &torch->client[i];
         if (client->linkage != CS_LINKAGE_LINKED || !*client->cudnn)
             continue;
-        cs_cudnn_title(client->cudnn, client->version, title, sizeof title);
-        bool found = bypasses(torch, client->version);
-        cs_find(doctor, CS_CHECK_bypass, found ? CS_WARNING : CS_FINE, name,
-                found ? "with %s 16-bit conv3d leaves cuDNN for vol2col, whose buffers are larger: "
-                        "convshim never sees it"
-                      : "with %s every conv3d goes to cuDNN",
-                title);
+        tell_bypass(doctor, torch, client);
         return;
     }
 }

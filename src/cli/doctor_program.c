@@ -43,9 +43,13 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* By its name, or by that of the file that a link leads to. */
 static bool is_python(const char *path)
 {
-    return strncmp(file_of(path), "python", strlen("python")) == 0;
+    static const char name[] = "python";
+    char real[PATH_MAX];
+    return strncmp(file_of(path), name, strlen(name)) == 0 ||
+           (realpath(path, real) && strncmp(file_of(real), name, strlen(name)) == 0);
 }
 
 /* The words behind "#!", without `env` and its options; false if the file is no script. */
