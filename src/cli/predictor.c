@@ -78,7 +78,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
 
 /* The place of the rule that a problem follows; -1: none. */
 static int rule_for(const struct cs_predictor *predictor, const struct cs_problem *problem,
-                    const struct cs_offer *offer)
+                    const struct cs_ask_offer *offer)
 {
     struct cs_subject subject = cs_subject_of(
         problem, offer->workspace, predictor->estimate ? ENGINE_UNKNOWN : offer->engine.index,
@@ -89,7 +89,7 @@ static int rule_for(const struct cs_predictor *predictor, const struct cs_proble
 /* As src/shim/flow.c has it. */
 static struct cs_decision decide_by_rules(const struct cs_predictor *predictor,
                                           const struct cs_problem *problem,
-                                          const struct cs_offer *offer,
+                                          const struct cs_ask_offer *offer,
                                           const struct cs_vendor *vendor)
 {
     const struct cs_policy *policy = predictor->policy;

@@ -170,7 +170,7 @@ expect_later_run()
     local i pids=()
     reference
     for i in 1 2 3 4; do
-        CONVSHIM_CONFIG=$CONFIG LD_PRELOAD='' timeout "$LIMIT" "$ROOT/scripts/with-simdev" -- \
+        CONVSHIM_CONFIG=$CONFIG LD_PRELOAD='' timeout "$HANGS" "$ROOT/scripts/with-simdev" -- \
             env LD_PRELOAD="$PRELOAD" "${program[@]}" --dump "many$i.bin" >"many$i.out" 2>&1 &
         pids+=($!)
     done

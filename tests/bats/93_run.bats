@@ -185,10 +185,9 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     for file in lib/libconvshim.so share/man/man1/convshim.1 share/man/man5/convshim.ini.5 share/doc/convshim/convshim.ini; do
         [ -s "$tree/usr/$file" ] || fail "$file is missing"
     done
-    COMMAND=$tree/usr/bin/convshim
-    run_command 0 --dry-run --preset small
+    "$tree/usr/bin/convshim" run --dry-run --preset small >run.out
     expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
     expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/small.ini"
-    "$COMMAND" predict --device list --format csv >cards.csv
+    "$tree/usr/bin/convshim" predict --device list --format csv >cards.csv
     expect_equal "cards" "$(tail -n +2 cards.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }

@@ -24,7 +24,7 @@ predict_as()
     local name=$1
     shift
     status=0
-    LD_PRELOAD='' timeout "$LIMIT" "$COMMAND" predict "$@" >"$name.out" 2>"$name.err" || status=$?
+    LD_PRELOAD='' timeout "$HANGS" "$COMMAND" predict "$@" >"$name.out" 2>"$name.err" || status=$?
 }
 
 # predict OPTION...: the same as predict.out, with the cuDNN that was installed for the tests.
