@@ -73,7 +73,6 @@ class Page:
 
     def telephone(self):
         self.look("telephone", TELEPHONE)
-        self.look("telephone dark", TELEPHONE, "dark")
 
     def print(self):
         """Also of a screen that is dark."""
