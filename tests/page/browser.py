@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over a pair of pipes: messages are JSON, each ends with a NUL (--remote-debugging-pipe).
+"""Chromium without a window, driven over a pair of pipes (--remote-debugging-pipe): messages of JSON that a NUL ends.
 
 Nothing leaves the machine, whatever a page asks for: every name resolves to nothing."""
 import fcntl
@@ -11,9 +11,10 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-         "--no-default-browser-check", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--disable-default-apps", "--hide-scrollbars", "--force-color-profile=srgb", "--font-render-hinting=none",
+FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--no-first-run", "--no-default-browser-check", "--disable-extensions", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-default-apps", "--hide-scrollbars",
+         "--force-color-profile=srgb", "--font-render-hinting=none",
          "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=direct://")
 
 
@@ -41,9 +42,9 @@ class Browser:
         for name in ("LD_PRELOAD", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
             environment.pop(name, None)
         self.log = open(os.path.join(self.home, "log"), "wb")
-        self.process = subprocess.Popen(["bash", "-c", place, "-", find(), *FLAGS, "--user-data-dir=" + self.home, "about:blank"],
-                                        pass_fds=child, env=environment, stdin=subprocess.DEVNULL, stdout=self.log,
-                                        stderr=self.log)
+        command = ["bash", "-c", place, "-", find(), *FLAGS, "--user-data-dir=" + self.home, "about:blank"]
+        self.process = subprocess.Popen(command, pass_fds=child, env=environment, stdin=subprocess.DEVNULL,
+                                        stdout=self.log, stderr=self.log)
         for pipe in (theirs_in, theirs_out, *child):
             os.close(pipe)
         try:

@@ -3,9 +3,9 @@
 
     tests/page/check.py [--only WHERE,...] [--screenshots FOLDER] FILE...
 
-WHERE is one of light, dark, telephone, print, sorting and scripts (what is there without them); pictures are looked at in light and
-dark. Prints "FILE: [where] what is wrong" a line, and "FILE: N texts, N shapes, N columns sorted" for each. Status 0: nothing is
-wrong; 1: something is; 2: the browser does not work."""
+WHERE is one of light, dark, telephone, print, sorting and scripts (what is there without them); pictures are looked at
+in light and dark. Prints "FILE: [where] what is wrong" a line, and "FILE: N texts, N shapes, N columns sorted" for each.
+Status 0: nothing is wrong; 1: something is; 2: the browser does not work."""
 import argparse
 import base64
 import os
@@ -19,7 +19,7 @@ DOMAINS = ("Page", "Runtime", "Network", "Log")
 WIDE, TELEPHONE, PAPER = 1280, 400, 718  # the last one: A4 between margins
 WHERE = ("light", "dark", "telephone", "print", "sorting", "scripts")
 PICTURE = WHERE[:2]
-MOST_HEIGHT = 16000
+USUAL_HEIGHT, MOST_HEIGHT = 900, 16000
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe.js"), encoding="utf-8") as source:
     PROBE = source.read()
 
@@ -39,11 +39,14 @@ class Page:
 
     def show(self, width, scheme="light", media=""):
         """Sets how it is looked at, and makes the window as high as the page."""
-        self.tab.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
-        for height in (900, None):
-            height = height or min(max(self.probe("page()")["height"], 100), MOST_HEIGHT)
-            self.tab.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                          mobile=width == TELEPHONE)
+        self.tab.call("Emulation.setEmulatedMedia", media=media,
+                      features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.size(width, USUAL_HEIGHT)
+        self.size(width, min(max(self.probe("page()")["height"], 100), MOST_HEIGHT))
+
+    def size(self, width, height):
+        self.tab.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                      mobile=width == TELEPHONE)
 
     def look(self, where, width, scheme="light", media=""):
         """The checks that hold however it is looked at; what the page says of itself."""
@@ -70,7 +73,6 @@ class Page:
 
     def telephone(self):
         self.look("telephone", TELEPHONE)
-        self.look("telephone dark", TELEPHONE, "dark")
 
     def print(self):
         """Also of a screen that is dark."""
@@ -79,7 +81,8 @@ class Page:
             self.wrong("print", f"the paper is {paper}")
 
     def sorting(self):
-        self.show(WIDE)
+        """In a window of usual height, since every press of a key paints all of it."""
+        self.size(WIDE, USUAL_HEIGHT)
         self.sorted = sorting.check(self)
 
     def scripts(self):
@@ -108,7 +111,8 @@ class Page:
                 self.wrong(where, f"a request: {told['url'][:120]}")
             elif method == "Runtime.exceptionThrown":
                 details = told["exceptionDetails"]
-                self.wrong(where, f"an exception: {details.get('exception', {}).get('description', details['text'])[:200]}")
+                text = details.get("exception", {}).get("description", details["text"])
+                self.wrong(where, f"an exception: {text[:200]}")
             elif method == "Runtime.consoleAPICalled":
                 self.wrong(where, f"on the console: {told['type']} {str(told['args'])[:200]}")
             elif method == "Log.entryAdded":
@@ -140,7 +144,9 @@ def main():
             page = Page(tab, path, options.screenshots)
             page.check(only)
             found += len(page.found)
-            print("\n".join(page.found + [f"{path}: {page.texts} texts, {page.shapes} shapes, {page.sorted} columns sorted"]))
+            for line in page.found:
+                print(line)
+            print(f"{path}: {page.texts} texts, {page.shapes} shapes, {page.sorted} columns sorted")
     return 1 if found else 0
 
 

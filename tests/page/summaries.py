@@ -1,15 +1,16 @@
-"""summaries.py SUMMARY FOLDER: writes summaries that are hard to show, made of one that the library could have written.
+"""summaries.py SUMMARY FOLDER: writes summaries that are hard to show, made of one that the library could have
+written.
 
-mixed.json: sizes of every unit, counts of one to three digits; hostile.json: names that want to be markup or are far too
-long; long.json: a step of 600 calls; empty.json: no convolution at all; rank0.json to rank7.json: one job."""
+mixed.json: sizes of every unit, counts of one to three digits; hostile.json: names that want to be markup or are far
+too long; long.json: a step of 600 calls; empty.json: no convolution at all; rank0.json to rank7.json: one job."""
 import copy
 import json
 import os
 import random
 import sys
 
-HOSTILE = ["</style><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202egnitirw", "größe \U0001f600 <!--", "-", "a&lt;b",
-           "x" * 250, "'\"`${1}\\"]
+HOSTILE = ["</style><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202egnitirw",
+           "größe \U0001f600 <!--", "-", "a&lt;b", "x" * 250, "'\"`${1}\\"]
 
 
 def mixed(summary):
