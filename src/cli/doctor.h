@@ -36,6 +36,7 @@ struct cs_client {
     char path[PATH_MAX];
     char cudnn[PATH_MAX]; /* the cuDNN that it would load; "": none was found */
     int version;          /* of that, as 90800; 0: not known */
+    bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
 };
 
 /* What was looked through: a framework, or the command. */
@@ -43,6 +44,7 @@ struct cs_examined {
     const char *title;
     const char *package; /* "": the command, which is none */
     char version[64];    /* "" likewise */
+    const char *asked;   /* see frameworks.def */
     struct cs_client *client;
     size_t clients;
 };

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 static const struct framework {
-    const char *title, *packages, *files;
+    const char *title, *packages, *files, *asked;
 } frameworks[] = {
-#define CS_FRAMEWORK(title, packages, files) {title, packages, files},
+#define CS_FRAMEWORK(title, packages, files, asked) {title, packages, files, asked},
 #include "cli/frameworks.def"
 #undef CS_FRAMEWORK
 };
@@ -32,7 +32,8 @@ static struct cs_examined *add_subject(struct cs_doctor *doctor, const char *tit
     }
     doctor->subject = grown;
     struct cs_examined *subject = &grown[doctor->subjects++];
-    *subject = (struct cs_examined){.title = title, .package = package ? package->name : ""};
+    *subject =
+        (struct cs_examined){.title = title, .package = package ? package->name : "", .asked = ""};
     snprintf(subject->version, sizeof subject->version, "%s", package ? package->version : "");
     return subject;
 }
@@ -48,7 +49,7 @@ static void take_cudnn(void *ctx, const char *name, const char *path)
         snprintf(wanted->path, PATH_MAX, "%s", path);
 }
 
-/* The cuDNN of NVIDIA's package: frameworks load it from there by hand if the loader finds none. */
+/* The cuDNN of NVIDIA's package, which frameworks load by hand if the loader finds none. */
 static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
 {
     for (size_t i = 0; i < doctor->packages.packages && !*path; i++) {
@@ -93,7 +94,8 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
         !cs_loader_find("libcudnn.so.8", origin, elf->rpath, elf->runpath, client->cudnn,
                         sizeof client->cudnn))
         client->cudnn[0] = '\0';
-    if (!*client->cudnn)
+    client->packaged = !*client->cudnn;
+    if (client->packaged)
         find_packaged(doctor, client->cudnn);
     if (!*client->cudnn)
         return;
@@ -111,6 +113,7 @@ static void follow_stand_ins(struct cs_examined *subject)
                 continue;
             strcpy(subject->client[i].cudnn, other->cudnn);
             subject->client[i].version = other->version;
+            subject->client[i].packaged = other->packaged;
             break;
         }
 }
@@ -190,6 +193,8 @@ static void look_at_framework(struct cs_doctor *doctor, const struct framework *
             if (!subject)
                 subject = add_subject(doctor, framework->title, package);
             if (subject)
+                subject->asked = framework->asked;
+            if (subject)
                 add_files(doctor, subject, module->folder, at + name, length - name);
         }
     }
@@ -226,7 +231,8 @@ static const char *name_of(const struct cs_examined *subject, char *text, size_t
     return text;
 }
 
-static void tell_client(struct cs_doctor *doctor, const char *name, const struct cs_client *client)
+static void tell_client(struct cs_doctor *doctor, const char *name, const char *asked,
+                        const struct cs_client *client)
 {
     char title[64];
     const char *way = client->linkage == CS_LINKAGE_LINKED ? "links cuDNN: LD_PRELOAD reaches it"
@@ -238,7 +244,12 @@ static void tell_client(struct cs_doctor *doctor, const char *name, const struct
         return;
     }
     cs_cudnn_title(client->cudnn, client->version, title, sizeof title);
-    if (cs_cudnn_served(client->cudnn, client->version))
+    bool served = cs_cudnn_served(client->cudnn, client->version);
+    if (served && client->packaged && *asked)
+        cs_find(doctor, CS_CHECK_framework, CS_NOTE, name,
+                "%s %s; the loader finds no libcudnn for it, but a program that %s gets %s in %s",
+                file, way, asked, title, client->cudnn);
+    else if (served)
         cs_find(doctor, CS_CHECK_framework, CS_FINE, name, "%s %s; %s in %s", file, way, title,
                 client->cudnn);
     else
@@ -263,7 +274,7 @@ void cs_check_framework(struct cs_doctor *doctor)
             enum cs_linkage linkage = subject->client[j].linkage;
             told = told || linkage != CS_LINKAGE_NONE;
             if (linkage == CS_LINKAGE_LINKED || linkage == CS_LINKAGE_LOOKED)
-                tell_client(doctor, name, &subject->client[j]);
+                tell_client(doctor, name, subject->asked, &subject->client[j]);
         }
         if (!told)
             cs_find(doctor, CS_CHECK_framework, CS_NOTE, name,

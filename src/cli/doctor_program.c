@@ -156,7 +156,7 @@ static const char *const *modules(void)
     static char text[BYTES];
     size_t count = 0, used = 0;
     static const char *const files[] = {
-#define CS_FRAMEWORK(title, packages, patterns) patterns,
+#define CS_FRAMEWORK(title, packages, patterns, asked) patterns,
 #include "cli/frameworks.def"
 #undef CS_FRAMEWORK
     };

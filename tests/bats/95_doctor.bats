@@ -300,6 +300,28 @@ torch_with()
     expect_no_finding '[a-z]+' bypass
 }
 
+@test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by who asks for it" {
+    site
+    cudnn "$SITE/nvidia/cudnn" 9.28.0
+    package nvidia-cudnn-cu13 9.28.0.42
+    package onnxruntime_gpu 1.31.1
+    local lookup='#include <dlfcn.h>
+        void *f(void *cudnn) { return dlsym(cudnn, "cudnnBackendExecute"); }'
+    object "$SITE/onnxruntime/capi/libonnxruntime_providers_cuda.so" <<<"$lookup"
+    : >"$SITE/onnxruntime/__init__.py"
+    hide libcudnn.so.9 libcudnn.so.8
+    LD_LIBRARY_PATH=$PWD/hidden doctor 0
+    expect_finding note framework "ONNX Runtime 1\\.31\\.1: .*; the loader finds no libcudnn for it, but a program that calls onnxruntime\\.preload_dlls\\(\\) or imports PyTorch gets cuDNN 9\\.28\\.0 in $SITE/nvidia/"
+    # With LD_LIBRARY_PATH the loader finds one.
+    LD_LIBRARY_PATH=$SITE/nvidia/cudnn/lib doctor 0
+    expect_finding ok framework "ONNX Runtime 1\\.31\\.1: .*: dlsym reaches it; cuDNN 9\\.28\\.0 in $SITE/nvidia/"
+    # JAX loads it by itself.
+    package jax-cuda13-pjrt 0.12.0
+    object "$SITE/jax_plugins/xla_cuda13/xla_cuda_plugin.so" <<<"$lookup"
+    LD_LIBRARY_PATH=$PWD/hidden doctor 0
+    expect_finding ok framework "JAX 0\\.12\\.0: .*: dlsym reaches it; cuDNN 9\\.28\\.0 in $SITE/nvidia/"
+}
+
 @test "a framework with cuDNN 8, without any, without CUDA" {
     site
     torch 1.13.1 8.5.0
