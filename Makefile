@@ -171,7 +171,8 @@ $(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
 $(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
 $(B)/unit/test_measure: $(B)/obj/src/shim/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/shim/budget.o
-$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o measure.o traced.o)
+$(B)/unit/test_kept: $(B)/obj/src/shim/kept.o
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o kept.o measure.o traced.o)
 $(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
@@ -289,7 +290,7 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) $(addprefix src/shim/,flow.c budget.c measure.c traced.c)
+described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) $(addprefix src/shim/,flow.c budget.c kept.c measure.c traced.c)
 
 $(B)/fuzz/fuzz_describe: fuzzed := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c

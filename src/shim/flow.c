@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/range.h"
 #include "decide/memo.h"
+#include "shim/kept.h"
 #include "shim/measure.h"
 #include "shim/traced.h"
 #include <stdlib.h>
@@ -113,13 +114,13 @@ static enum cs_reason reason_of(enum cs_status status)
     return CS_REASON_INVARIANT;
 }
 
-static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_vendor *vendor)
+static enum cs_status build_kernels(struct cs_rewrite *rewrite, struct cs_kept *kept)
 {
     struct cs_plan *plan = &rewrite->plan;
     for (int64_t i = 0; i < plan->kinds; i++) {
         struct cs_problem kind;
         cs_plan_problem(plan, i, &kind);
-        enum cs_status status = vendor->build(vendor->ctx, &kind, plan->kind[i].latitude,
+        enum cs_status status = cs_kept_build(kept, &kind, plan->kind[i].latitude,
                                               &rewrite->kernel[i], &plan->kind[i].workspace);
         if (status != CS_OK)
             return status;
@@ -128,11 +129,10 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, const struct cs_
     return CS_OK;
 }
 
-static enum cs_status build_lifeboat(struct cs_rewrite *rewrite, int64_t told,
-                                     const struct cs_vendor *vendor)
+static enum cs_status build_lifeboat(struct cs_rewrite *rewrite, int64_t told, struct cs_kept *kept)
 {
     int64_t bytes;
-    enum cs_status status = vendor->lifeboat(vendor->ctx, told, &rewrite->lifeboat, &bytes);
+    enum cs_status status = cs_kept_lifeboat(kept, told, &rewrite->lifeboat, &bytes);
     return status == CS_OK && bytes > told ? CS_INVALID : status;
 }
 
@@ -156,30 +156,29 @@ static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
 }
 
 static enum cs_status build_tiles(const struct cs_request *request,
-                                  const struct cs_decision *decision,
-                                  const struct cs_vendor *vendor, struct cs_rewrite **rewrite_p)
+                                  const struct cs_decision *decision, struct cs_kept *kept,
+                                  struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(vendor);
+    struct cs_rewrite *rewrite = start(kept->real);
     if (!rewrite)
         return CS_NOMEM;
     enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
-        status = build_kernels(rewrite, vendor);
+        status = build_kernels(rewrite, kept);
     if (status == CS_OK)
-        status = build_lifeboat(rewrite, decision->told, vendor);
+        status = build_lifeboat(rewrite, decision->told, kept);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->scratch);
     return finish(status, rewrite, rewrite_p);
 }
 
 /* A rewriting without tiles: every call runs on the lifeboat. */
-static enum cs_status build_whole(int64_t told, const struct cs_vendor *vendor,
-                                  struct cs_rewrite **rewrite_p)
+static enum cs_status build_whole(int64_t told, struct cs_kept *kept, struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(vendor);
+    struct cs_rewrite *rewrite = start(kept->real);
     if (!rewrite)
         return CS_NOMEM;
-    return finish(build_lifeboat(rewrite, told, vendor), rewrite, rewrite_p);
+    return finish(build_lifeboat(rewrite, told, kept), rewrite, rewrite_p);
 }
 
 static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
@@ -273,13 +272,13 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
  * gets the lifeboat; otherwise the problem is left alone from now on, so that every question about
  * it gets one answer. */
 static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
-                                const struct cs_vendor *vendor, const struct cs_key *key,
+                                struct cs_kept *kept, const struct cs_key *key,
                                 struct cs_decision *decision, enum cs_reason reason,
                                 struct cs_rewrite **rewrite_p)
 {
     int64_t told = request->limit > 0 ? request->limit : decision->told;
     bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
-    if (held && build_whole(told, vendor, rewrite_p) == CS_OK) {
+    if (held && build_whole(told, kept, rewrite_p) == CS_OK) {
         decision->told = decision->scratch = told;
         return CS_REASON_NONE;
     }
@@ -312,15 +311,18 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
                                   const struct cs_vendor *vendor)
 {
     struct cs_key key;
+    struct cs_kept kept;
     int64_t begin = cs_trace_now();
-    struct cs_decision decision = decide(cs, request, vendor, &key);
+    cs_kept_init(&kept, vendor);
+    struct cs_decision decision = decide(cs, request, &kept.vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
-        reason = reason_of(build_tiles(request, &decision, vendor, &rewrite));
+        reason = reason_of(build_tiles(request, &decision, &kept, &rewrite));
     if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
         (request->limit > 0 || reason != decision.reason))
-        reason = fall_back(cs, request, vendor, &key, &decision, reason, &rewrite);
+        reason = fall_back(cs, request, &kept, &key, &decision, reason, &rewrite);
+    cs_kept_fini(&kept);
     if (decision.choices.listed == 0)
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
@@ -353,11 +355,13 @@ struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
     struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
     if (verdict.rewrite)
         return verdict;
+    struct cs_kept nothing;
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return verdict;
+    cs_kept_init(&nothing, vendor);
     if (build_own(request, vendor, rewrite) ||
-        build_lifeboat(rewrite, verdict.told, vendor) == CS_OK)
+        build_lifeboat(rewrite, verdict.told, &nothing) == CS_OK)
         verdict.rewrite = rewrite;
     else
         cs_flow_discard(rewrite);

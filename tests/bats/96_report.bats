@@ -6,6 +6,8 @@ load helper
 COMMAND=$BUILD/convshim
 SUMMARY=$ROOT/tests/data/summary_training.json
 GOLDEN=$ROOT/tests/golden
+# Before setup takes away what could reach the library.
+UPDATE=${CONVSHIM_UPDATE_GOLDEN:-0}
 
 # report STATUS ARGUMENT...: report.out and report.err.
 report()
@@ -13,9 +15,10 @@ report()
     command_of "$1" report "${@:2}"
 }
 
-# golden NAME FILE
+# golden NAME FILE. CONVSHIM_UPDATE_GOLDEN=1 writes the golden file anew.
 golden()
 {
+    [ "$UPDATE" != 1 ] || cp "$2" "$GOLDEN/$1"
     diff "$GOLDEN/$1" "$2" >difference.out || fail "not as tests/golden/$1"
 }
 

@@ -16,7 +16,9 @@
 #include <string.h>
 
 enum {
-    LITTLE = 1,
+    CHANNELS = 8,
+    SIZE = 16,
+    LITTLE = 1, /* images */
     MORE = 6,
     MUCH = 8,
     PLENTY = 1 << 20, /* bytes: more than MUCH images want */
@@ -48,9 +50,13 @@ struct client {
 
 static void shape(int images, struct conv_problem *problem)
 {
+    const int64_t image[] = {images, CHANNELS, SIZE, SIZE}, filter[] = {CHANNELS, CHANNELS, 3, 3};
     layer_describe(problem);
-    problem->x.size[0] = problem->y.size[0] = images;
+    memcpy(problem->x.size, image, sizeof image);
+    memcpy(problem->w.size, filter, sizeof filter);
+    memcpy(problem->y.size, image, sizeof image);
     tensor_pack(&problem->x, LAYOUT_NCHW);
+    tensor_pack(&problem->w, LAYOUT_NCHW);
     tensor_pack(&problem->y, LAYOUT_NCHW);
 }
 
@@ -60,7 +66,8 @@ static bool make_descriptors(struct client *c)
     GOOD(cudnnCreateTensorDescriptor(&c->y));
     GOOD(cudnnCreateFilterDescriptor(&c->w));
     GOOD(cudnnCreateConvolutionDescriptor(&c->conv));
-    GOOD(cudnnSetFilter4dDescriptor(c->w, CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, 16, 16, 3, 3));
+    GOOD(cudnnSetFilter4dDescriptor(c->w, CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, CHANNELS, CHANNELS, 3,
+                                    3));
     GOOD(cudnnSetConvolution2dDescriptor(c->conv, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION,
                                          CUDNN_DATA_FLOAT));
     GOOD(cudnnSetConvolutionMathType(c->conv, CUDNN_TENSOR_OP_MATH));

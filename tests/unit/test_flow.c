@@ -79,19 +79,23 @@ static bool expected(enum fault fault, bool building, enum cs_reason reason)
            reason == CS_REASON_NO_LIFEBOAT;
 }
 
-static void check_fault(enum fault fault, int at, int asks, const struct answer *sound)
+/* `at` counts from where the decision begins or, of a problem that was decided before, ends. */
+static void check_fault(enum fault fault, int at, bool decided, const struct answer *sound)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
+    if (decided)
+        check_same(prepare(cs, &request), *sound);
+    fake.calls = 0;
     fake.fault = fault;
     fake.fault_at = at;
     struct answer hit = prepare(cs, &request);
-    CHECK(expected(fault, at > asks, hit.reason));
+    CHECK(expected(fault, decided, hit.reason));
 
     /* What could not be decided for want of memory is decided later; all else is final. */
     fake.fault = NO_FAULT;
     struct answer again = prepare(cs, &request);
-    if (at <= asks && hit.reason == CS_REASON_HOST_MEMORY)
+    if (!decided && hit.reason == CS_REASON_HOST_MEMORY)
         check_same(again, *sound);
     else
         check_same(again, hit);
@@ -128,8 +132,7 @@ static void every_failing_call_is_survived(void)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
-    told(cs, &request);
-    int asks = fake.calls;
+    int asks = prepare(cs, &request).calls;
     struct answer sound = prepare(cs, &request);
     CHECK_INT(sound.reason, CS_REASON_NONE);
     CHECK(sound.kinds > 1 && asks > 2);
@@ -137,10 +140,28 @@ static void every_failing_call_is_survived(void)
     for (int fault = REFUSES; fault < FAULTS; fault++) {
         /* That a lifeboat needs no more than it may is the vendor's promise: the last call is one.
          */
-        int calls = asks + sound.calls - (fault == NEGATIVE || fault == GROWS);
-        for (int at = 1; at <= calls; at++)
-            check_fault((enum fault)fault, at, asks, &sound);
+        int last = sound.calls - (fault == NEGATIVE || fault == GROWS);
+        for (int at = 1; at <= asks; at++)
+            check_fault((enum fault)fault, at, false, &sound);
+        for (int at = 1; at <= last; at++)
+            check_fault((enum fault)fault, at, true, &sound);
     }
+}
+
+/* The tiles that were decided for and their lifeboat, not again in a decision that was made. */
+static void what_a_decision_built_is_not_built_again(void)
+{
+    struct cs_request request = ordinary();
+    struct cs *cs = new_instance("fit");
+    told(cs, &request);
+    int asks = fake.calls;
+    int builds = prepare(cs, &request).calls;
+    free(cs);
+    cs = new_instance("fit");
+    CHECK(builds > 2);
+    CHECK(prepare(cs, &request).calls <= asks);
+    CHECK_INT(prepare(cs, &request).calls, builds);
+    free(cs);
 }
 
 static void what_always_fails_has_its_reason(void)
@@ -291,6 +312,7 @@ int main(void)
     TEST(within_the_threshold_nobody_is_asked);
     TEST(what_the_caller_brought_is_the_limit);
     TEST(every_failing_call_is_survived);
+    TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
     TEST(what_always_fails_has_its_reason);
     TEST(a_lifeboat_may_raise_what_is_told);
