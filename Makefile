@@ -317,7 +317,7 @@ RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
 SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
-DIRECTIONS ?= forward
+POLICIES ?= fit
 JOBS     ?= 2
 
 # Suite `threads` is one of TSan in any case.
@@ -327,7 +327,9 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            caps='tests/suites/caps.sh $(B) $(DIRECTIONS)' foretold='tests/suites/foretold.py $(B)' \
+            caps_forward='tests/suites/caps.sh $(B) forward fit fast' \
+            caps_data='tests/suites/caps.sh $(B) data $(POLICIES)' caps_filter='tests/suites/caps.sh $(B) filter $(POLICIES)' \
+            foretold='tests/suites/foretold.py $(B)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' \
             $(if $(tsan),threads='tests/suites/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
@@ -341,7 +343,7 @@ test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(framewor
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
-test-all: DIRECTIONS := forward data filter
+test-all: POLICIES := fit fast
 test-all: test
 
 # What the suite `threads` needs, whatever this build is.

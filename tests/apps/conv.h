@@ -57,6 +57,8 @@ struct conv_settings {
     bool no_fallback;            /* graph: mode FALLBACK is not asked after `mode` */
     bool plan_handle;            /* graph: the plan is given the handle, as older clients do */
     bool ask_config;    /* graph: fill config_workspace, from the engine config before the plan */
+    bool ask_notes;     /* graph: fill notes */
+    bool precompiled;   /* graph: pass over engines that are compiled at run time; with ask_notes */
     bool ask_workspace; /* legacy: name the algorithm and ask for its workspace, as deterministic
                            frameworks do, instead of reading it from the algorithm query */
 };
@@ -70,6 +72,8 @@ struct conv_plan {
     int64_t engine;           /* global index; legacy: the algorithm */
     int64_t workspace;        /* bytes */
     int64_t config_workspace; /* bytes by the engine config, -1 if not asked or not known */
+    uint64_t notes; /* graph, if asked: bit n for the engine's numerical note n, bit 32 + n for its
+                       behaviour note n */
     float alpha, beta;
     cudnnBackendDescriptor_t plan; /* graph, the only descriptor left */
     cudnnTensorDescriptor_t x, y;  /* legacy */

@@ -150,22 +150,41 @@ static enum outcome build(cudnnHandle_t handle, const struct conv_problem *probl
     return outcome;
 }
 
+static enum outcome read_notes(cudnnBackendDescriptor_t engine, uint64_t *notes)
+{
+    cudnnBackendNumericalNote_t numerical[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+    cudnnBackendBehaviorNote_t behaviour[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+    int64_t numericals = 0, behaviours = 0;
+    ASK_CUDNN(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                       CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT,
+                                       &numericals, numerical));
+    ASK_CUDNN(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                       CUDNN_TYPE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT,
+                                       &behaviours, behaviour));
+    *notes = 0;
+    for (int64_t i = 0; i < numericals && i < CUDNN_NUMERICAL_NOTE_TYPE_COUNT; i++)
+        *notes |= UINT64_C(1) << numerical[i];
+    for (int64_t i = 0; i < behaviours && i < CUDNN_BEHAVIOR_NOTE_TYPE_COUNT; i++)
+        *notes |= UINT64_C(1) << 32 << behaviour[i];
+    return OUTCOME_OK;
+}
+
 static enum outcome read_engine(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t engine,
-                                int64_t *index)
+                                int64_t *index, uint64_t *notes)
 {
     int64_t count = 0;
     ASK_CUDNN(cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE,
                                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine));
     ASK_CUDNN(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
                                        &count, index));
-    return OUTCOME_OK;
+    return notes != NULL ? read_notes(engine, notes) : OUTCOME_OK;
 }
 
-static enum outcome ask_engine(cudnnBackendDescriptor_t config, int64_t *index)
+static enum outcome ask_engine(cudnnBackendDescriptor_t config, int64_t *index, uint64_t *notes)
 {
     cudnnBackendDescriptor_t engine = NULL;
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
-    enum outcome outcome = read_engine(config, engine, index);
+    enum outcome outcome = read_engine(config, engine, index, notes);
     backend_destroy(engine);
     return outcome;
 }
@@ -193,9 +212,13 @@ static enum outcome try_config(cudnnHandle_t handle, cudnnBackendDescriptor_t co
         cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
                                  &count, &plan->config_workspace) != CUDNN_STATUS_SUCCESS)
         plan->config_workspace = -1;
-    enum outcome outcome = ask_engine(config, &plan->engine);
+    enum outcome outcome =
+        ask_engine(config, &plan->engine, settings->ask_notes ? &plan->notes : NULL);
     if (outcome != OUTCOME_OK)
         return outcome;
+    if (settings->precompiled && plan->notes >> 32 & UINT64_C(1)
+                                                         << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
+        return OUTCOME_REFUSED;
     ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan->plan));
     outcome = build_plan(handle, config, settings, plan);
     if (outcome != OUTCOME_OK) {

@@ -14,15 +14,18 @@ struct options {
     enum layout layout;
     cudnnBackendHeurMode_t mode;
     bool all; /* every answer that works, as an autotuner plans them, not the first only */
+    bool precompiled;
 };
 
 static const char USAGE[] =
     "usage: plan_layers [--csv PATH] [--model NAME] [--api graph|legacy]\n"
     "                   [--direction forward|data|filter] [--layout nchw|nhwc]\n"
-    "                   [--mode a|b|fallback] [--all]\n"
+    "                   [--mode a|b|fallback] [--all [--precompiled]]\n"
     "Prints model,layer,dtype,layout,engine,status,workspace for every layer of the list, in one "
     "direction\n"
-    "(forward), of the first answer that works or, with --all, of each. Through the graph API "
+    "(forward), of the first answer that works or, with --all, of each, with its engine's notes as "
+    "bits;\n"
+    "--precompiled passes over those that are compiled at run time. Through the graph API "
     "the workspace\n"
     "is asked of the engine config and of the plan; a difference is an error.\n"
     "Status: 0, 1 on an error or a difference, 2 on usage.\n";
@@ -59,6 +62,9 @@ static bool take(int option, const char *value, void *to)
     case 'e':
         options->all = true;
         return true;
+    case 'p':
+        options->precompiled = true;
+        return true;
     case 'l':
         return layout_parse(value, &options->layout) ||
                option_refuse("layout", value, "nchw or nhwc");
@@ -76,15 +82,22 @@ static enum outcome plan_answer(cudnnHandle_t handle, const struct options *opti
                                 int *first, size_t *unasked)
 {
     static const char *const words[] = {"ok", "refused", "error"};
-    const struct conv_settings settings = {
-        .mode = options->mode, .no_fallback = true, .ask_config = true};
+    const struct conv_settings settings = {.mode = options->mode,
+                                           .no_fallback = true,
+                                           .ask_config = true,
+                                           .ask_notes = options->all,
+                                           .precompiled = options->all && options->precompiled};
     struct conv_plan plan = {.engine = -1, .workspace = -1};
     enum outcome outcome =
         conv_plan_create(handle, options->api, problem, &settings, *first, &plan);
-    if (outcome == OUTCOME_OK || *first == 0)
-        printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64 "\n", layer->model, layer->layer,
+    if (outcome == OUTCOME_OK || *first == 0) {
+        printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64, layer->model, layer->layer,
                dtype_name(layer->type), layout_name(options->layout), plan.engine, words[outcome],
                plan.workspace);
+        if (options->all)
+            printf(",%" PRIx64, plan.notes);
+        putchar('\n');
+    }
     if (outcome != OUTCOME_OK)
         return outcome;
     *first = plan.choice + 1;
@@ -127,7 +140,7 @@ static bool plan_layers(const struct options *options)
         return false;
     TRY_CUDNN(cudnnCreate(&handle), free_layers);
     good = true;
-    puts("model,layer,dtype,layout,engine,status,workspace");
+    printf("model,layer,dtype,layout,engine,status,workspace%s\n", options->all ? ",notes" : "");
     for (size_t i = 0; i < count; i++)
         good = plan_layer(handle, options, &layers[i], &unasked) && good;
     if (unasked > 0)
@@ -141,15 +154,12 @@ free_layers:
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"csv", required_argument, NULL, 'c'},
-                                          {"model", required_argument, NULL, 'm'},
-                                          {"api", required_argument, NULL, 'a'},
-                                          {"direction", required_argument, NULL, 'd'},
-                                          {"layout", required_argument, NULL, 'l'},
-                                          {"mode", required_argument, NULL, 'o'},
-                                          {"all", no_argument, NULL, 'e'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"csv", required_argument, NULL, 'c'},    {"model", required_argument, NULL, 'm'},
+        {"api", required_argument, NULL, 'a'},    {"direction", required_argument, NULL, 'd'},
+        {"layout", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'o'},
+        {"all", no_argument, NULL, 'e'},          {"precompiled", no_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     struct options options = {.csv = "tests/data/conv_layers.csv", .mode = CUDNN_HEUR_MODE_A};
     int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
     if (status >= 0)
