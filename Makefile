@@ -306,7 +306,7 @@ SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libt
             $(findstring address,$(SAN)),$(shell $(CC) -print-file-name=libasan.so)))
 TESTENV   = CONVSHIM_TEST_LOAD=$(LOAD) SOAK_CALLS=$(SOAK_CALLS) CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
 ifneq ($(SAN),)
-TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1 \
+TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1:exitcode=77 \
             TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0
 endif
 # Random problems, every how many settings of a sweep, seeds of traffic, calls of the soak. Sanitizers cost time: LOAD

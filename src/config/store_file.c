@@ -13,8 +13,12 @@
 
 enum {
     PAUSE = 2000000, /* nanoseconds between looks at a lock */
+#ifdef CS_DEBUG
+    PATIENCE = 10000, /* a sanitizer makes the holder slow */
+#else
     PATIENCE = 1000, /* milliseconds */
-    MOVES = 8,       /* of the file, while it is being opened */
+#endif
+    MOVES = 8, /* of the file, while it is being opened */
     CORRUPT_FILES = 9,
     ROOM = CS_STORE_PATH + 32
 };
