@@ -8,8 +8,7 @@
 #include "cli/anatomy.h"
 
 enum {
-    CS_SUMMARY_ERROR = 512,
-    CS_SUMMARY_VERSION = 1
+    CS_SUMMARY_ERROR = 512
 };
 
 /* A convolution of one run, or of many: then counts are sums and sizes the largest. */
