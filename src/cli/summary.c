@@ -1,5 +1,6 @@
 #include "cli/summary.h"
 
+#include "account/json.h"
 #include "cli/file.h"
 #include <cjson/cJSON.h>
 #include <math.h>

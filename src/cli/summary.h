@@ -8,8 +8,7 @@
 #include "cli/anatomy.h"
 
 enum {
-    CS_SUMMARY_ERROR = 512,
-    CS_SUMMARY_VERSION = 1
+    CS_SUMMARY_ERROR = 512
 };
 
 /* A candidate that its decision was made among; see docs/summary.md. */

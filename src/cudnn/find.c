@@ -148,12 +148,16 @@ int cs_find(struct cs *cs, const struct cs_legacy_call *call, const struct cs_le
     struct cs_legacy_call own = *call;
     if (!plan_workspace(cs, call, &own.brought))
         return (int)cs_legacy_call_find(call, to);
-    bool ready = allocate(&own);
-    if (!ready)
-        (void)CS_CUDA(cudaGetLastError); /* not the program's error */
-    int status = ready ? cs_find_ex(cs, &own, to) : (int)cs_legacy_call_find(call, to);
-    if (!ready && status == CUDNN_STATUS_SUCCESS)
-        cs_legacy_tell_results(cs, call, to);
+    if (allocate(&own)) {
+        int status = cs_find_ex(cs, &own, to);
+        deallocate(&own);
+        return status;
+    }
+    /* What there is room for is left to the vendor's own search. */
     deallocate(&own);
+    (void)CS_CUDA(cudaGetLastError); /* not the program's error */
+    int status = (int)cs_legacy_call_find(call, to);
+    if (status == CUDNN_STATUS_SUCCESS)
+        cs_legacy_tell_results(cs, call, to);
     return status;
 }

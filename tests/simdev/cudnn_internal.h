@@ -74,7 +74,6 @@ struct simdev_pointwise {
 
 /* The mode with neutral parameters. */
 struct simdev_pointwise simdev_pointwise_of(cudnnPointwiseMode_t mode);
-bool simdev_pointwise_computes(cudnnPointwiseMode_t mode);
 bool simdev_pointwise_is_binary(cudnnPointwiseMode_t mode);
 /* x and b (NULL for unary modes) are broadcast where their extent is 1. */
 void simdev_pointwise_run(const struct simdev_pointwise *op, const struct simdev_view *x,

@@ -137,29 +137,6 @@ bool simdev_pointwise_is_binary(cudnnPointwiseMode_t mode)
     }
 }
 
-bool simdev_pointwise_computes(cudnnPointwiseMode_t mode)
-{
-    switch (mode) {
-    case CUDNN_POINTWISE_IDENTITY:
-    case CUDNN_POINTWISE_ABS:
-    case CUDNN_POINTWISE_NEG:
-    case CUDNN_POINTWISE_EXP:
-    case CUDNN_POINTWISE_SQRT:
-    case CUDNN_POINTWISE_RSQRT:
-    case CUDNN_POINTWISE_RELU_FWD:
-    case CUDNN_POINTWISE_TANH_FWD:
-    case CUDNN_POINTWISE_SIGMOID_FWD:
-    case CUDNN_POINTWISE_ELU_FWD:
-    case CUDNN_POINTWISE_GELU_FWD:
-    case CUDNN_POINTWISE_GELU_APPROX_TANH_FWD:
-    case CUDNN_POINTWISE_SOFTPLUS_FWD:
-    case CUDNN_POINTWISE_SWISH_FWD:
-        return true;
-    default:
-        return simdev_pointwise_is_binary(mode);
-    }
-}
-
 static float relu(const struct simdev_pointwise *op, float x)
 {
     if (x != x)
