@@ -13,6 +13,7 @@ fused()
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
+    expect_accounts_agree
     expect_same --exact
     expect_true "rewritten calls" "$(counted rewritten) >= $least"
     expect_equal "failed calls and lifeboats" "$(counted failed)$(counted lifeboat)" 00

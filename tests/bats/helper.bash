@@ -237,12 +237,13 @@ told()
 # The summary counts what the device saw.
 expect_accounts_agree()
 {
-    local launches
+    local launches most=0
     launches=$(($(counted passed) + $(counted rewritten) + $(counted extra) + $(counted lifeboat)))
     expect_equal "calls" "$(($(counted passed) + $(counted rewritten) + $(counted lifeboat)))" "$(counted calls)"
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$launches"
     expect_equal "failed calls" "$(counted failed)" 0
-    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $(told)"
+    ! grep -qE '^convshim\[[0-9]+\]: workspace ' shimmed.err || most=$(told) # else nothing was wanted
+    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $most"
 }
 
 planned_by_cudnn()
