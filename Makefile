@@ -317,6 +317,8 @@ RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
 SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
+# Of the backward directions: the oldest card and the newest but one, all in test-all.
+CARDS    ?= CARDS="t4 h200"
 POLICIES ?= fit
 JOBS     ?= 2
 
@@ -328,7 +330,7 @@ suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
             random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             caps_forward='tests/suites/caps.sh $(B) forward fit fast' \
-            caps_data='tests/suites/caps.sh $(B) data $(POLICIES)' caps_filter='tests/suites/caps.sh $(B) filter $(POLICIES)' \
+            caps_data='$(CARDS) tests/suites/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/suites/caps.sh $(B) filter $(POLICIES)' \
             foretold='tests/suites/foretold.py $(B)' \
             traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' \
             $(if $(tsan),threads='tests/suites/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
@@ -343,6 +345,7 @@ test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(framewor
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
+test-all: CARDS :=
 test-all: POLICIES := fit fast
 test-all: test
 

@@ -52,13 +52,19 @@ bool conv_output(struct conv_problem *problem);
 /* True if one plan serves both. */
 bool conv_same(const struct conv_problem *a, const struct conv_problem *b);
 
+struct conv_plan;
+
 struct conv_settings {
     cudnnBackendHeurMode_t mode; /* graph: asked first */
     bool no_fallback;            /* graph: mode FALLBACK is not asked after `mode` */
     bool plan_handle;            /* graph: the plan is given the handle, as older clients do */
-    bool ask_config;    /* graph: fill config_workspace, from the engine config before the plan */
-    bool ask_notes;     /* graph: fill notes */
-    bool precompiled;   /* graph: pass over engines that are compiled at run time; with ask_notes */
+    bool ask_config;  /* graph: fill config_workspace, from the engine config before the plan */
+    bool ask_notes;   /* graph: fill notes */
+    bool precompiled; /* graph: pass over engines that are compiled at run time; with ask_notes */
+    /* graph: given every answer that works, all of one query; none is kept, the outcome is
+     * OUTCOME_REFUSED. May be NULL. */
+    void (*each)(void *ctx, const struct conv_plan *plan);
+    void *ctx;
     bool ask_workspace; /* legacy: name the algorithm and ask for its workspace, as deterministic
                            frameworks do, instead of reading it from the algorithm query */
 };

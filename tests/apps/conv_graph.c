@@ -251,6 +251,12 @@ static enum outcome try_configs(cudnnHandle_t handle, cudnnBackendDescriptor_t h
             continue;
         outcome = try_config(handle, config[i], settings, plan);
         plan->choice = *choice;
+        if (outcome == OUTCOME_OK && settings->each != NULL) {
+            settings->each(settings->ctx, plan);
+            backend_destroy(plan->plan);
+            plan->plan = NULL;
+            outcome = OUTCOME_REFUSED;
+        }
     }
 destroy_configs:
     for (int64_t i = 0; i < configs; i++)

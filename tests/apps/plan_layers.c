@@ -25,7 +25,8 @@ static const char USAGE[] =
     "direction\n"
     "(forward), of the first answer that works or, with --all, of each, with its engine's notes as "
     "bits;\n"
-    "--precompiled passes over those that are compiled at run time. Through the graph API "
+    "--precompiled passes over those that are compiled at run time, graph API only. Through the "
+    "graph API "
     "the workspace\n"
     "is asked of the engine config and of the plan; a difference is an error.\n"
     "Status: 0, 1 on an error or a difference, 2 on usage.\n";
@@ -75,6 +76,44 @@ static bool take(int option, const char *value, void *to)
     }
 }
 
+/* A layer and what it is printed with. */
+struct row {
+    const struct options *options;
+    const struct csv_layer *layer;
+};
+
+static void print_row(const struct row *row, const struct conv_plan *plan, const char *status)
+{
+    const struct csv_layer *layer = row->layer;
+    printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64, layer->model, layer->layer,
+           dtype_name(layer->type), layout_name(row->options->layout), plan->engine, status,
+           plan->workspace);
+    if (row->options->all)
+        printf(",%" PRIx64, plan->notes);
+    putchar('\n');
+}
+
+static void print_answer(void *ctx, const struct conv_plan *plan)
+{
+    print_row(ctx, plan, "ok");
+}
+
+/* All answers of one query. */
+static enum outcome plan_precompiled(cudnnHandle_t handle, const struct options *options,
+                                     const struct csv_layer *layer,
+                                     const struct conv_problem *problem)
+{
+    struct row row = {options, layer};
+    const struct conv_settings settings = {.mode = options->mode,
+                                           .no_fallback = true,
+                                           .ask_notes = true,
+                                           .precompiled = true,
+                                           .each = print_answer,
+                                           .ctx = &row};
+    struct conv_plan plan = {.engine = -1, .workspace = -1};
+    return conv_plan_create(handle, CONV_GRAPH, problem, &settings, 0, &plan);
+}
+
 /* Prints the first answer from the `first`-th on that works. Adds to `unasked` if its engine config
  * does not tell a workspace. */
 static enum outcome plan_answer(cudnnHandle_t handle, const struct options *options,
@@ -82,22 +121,14 @@ static enum outcome plan_answer(cudnnHandle_t handle, const struct options *opti
                                 int *first, size_t *unasked)
 {
     static const char *const words[] = {"ok", "refused", "error"};
-    const struct conv_settings settings = {.mode = options->mode,
-                                           .no_fallback = true,
-                                           .ask_config = true,
-                                           .ask_notes = options->all,
-                                           .precompiled = options->all && options->precompiled};
+    const struct row row = {options, layer};
+    const struct conv_settings settings = {
+        .mode = options->mode, .no_fallback = true, .ask_config = true, .ask_notes = options->all};
     struct conv_plan plan = {.engine = -1, .workspace = -1};
     enum outcome outcome =
         conv_plan_create(handle, options->api, problem, &settings, *first, &plan);
-    if (outcome == OUTCOME_OK || *first == 0) {
-        printf("%s,%s,%s,%s,%" PRId64 ",%s,%" PRId64, layer->model, layer->layer,
-               dtype_name(layer->type), layout_name(options->layout), plan.engine, words[outcome],
-               plan.workspace);
-        if (options->all)
-            printf(",%" PRIx64, plan.notes);
-        putchar('\n');
-    }
+    if (outcome == OUTCOME_OK || *first == 0)
+        print_row(&row, &plan, words[outcome]);
     if (outcome != OUTCOME_OK)
         return outcome;
     *first = plan.choice + 1;
@@ -123,6 +154,8 @@ static bool plan_layer(cudnnHandle_t handle, const struct options *options,
         return false;
     }
     problem.direction = options->direction;
+    if (options->all && options->precompiled)
+        return plan_precompiled(handle, options, layer, &problem) != OUTCOME_ERROR;
     enum outcome outcome = plan_answer(handle, options, layer, &problem, &first, unasked);
     while (outcome == OUTCOME_OK && options->all)
         outcome = plan_answer(handle, options, layer, &problem, &first, unasked);

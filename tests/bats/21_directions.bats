@@ -195,6 +195,34 @@ answers()
     expect_true "told <= limit" "$(told) <= 2097152"
 }
 
+# Images of one tile's size, of which only channels can be cut, in both layouts, with and without strides and sums; then
+# filters that alone want more than the limit.
+data_channels()
+{
+    tiled "$1" --direction data \
+        --problem "direction=data dtype=f16 x=1x24x1x1 w=512x24x3x3 pre=1" \
+        --problem "direction=data dtype=f16 layout=nhwc x=1x36x2x2 w=100x36x4x4 pre=1 stride=2 beta=-0.5" \
+        --problem "direction=data dtype=bf16 x=1x24x2x2x2 w=16x24x3x3x3 pre=1 stride=2 beta=2" \
+        --problem "direction=data dtype=f32 x=6x128x16x16 w=128x128x3x3 pre=1 beta=1" \
+        --problem "direction=data dtype=f32 x=1x128x32x16 w=128x128x3x3 pre=1 alpha=2"
+}
+
+@test "backward-data cut along its channels alone: equal to the bit" {
+    data_channels "$EVERYTHING"
+    expect_true "cuts along C" "$(grep -c ' C x 3' shimmed.err) >= 3"
+}
+
+@test "backward-data cut along channels and images for the filter's sake, on lanes and packed: equal to the bit" {
+    export SIMDEV_PROFILE=$ROOT/conf/devices/t4.json
+    local staged
+    for staged in never auto always; do
+        data_channels "workspace=350KiB;lanes=3;staged=$staged"
+        planned_by_cudnn plain || cannot_run "no real cuDNN"
+        expect_true "told <= limit" "$(told) <= 358400"
+        grep -q ' CN x ' shimmed.err || fail "no product of C and N"
+    done
+}
+
 @test "cudnn.torch 262: a width of 201 and one of 202 under the limit, equal to the bit" {
     local problems=(--problem "x=1x164x17x201 w=256x164x3x1" --problem "x=1x164x17x202 w=256x164x3x1")
     plain "$APPS/conv_random" --api both "${problems[@]}" --dump plain.bin

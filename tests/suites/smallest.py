@@ -140,9 +140,9 @@ def judge(layers, direction, remaining, told):
         clients = answers[layer][0]
         wants = {"whole": least(answers[layer], "notes", clients["notes"])}
         for tile in tiles_of(whole, direction).values():
-            bytes_of = least(answers[name(tile)], "engine", clients["engine"])
+            bytes_of = least(answers.get(name(tile), []), "engine", clients["engine"])
             if bytes_of is None:
-                bytes_of = least(answers[name(tile)], "notes", clients["notes"])
+                bytes_of = least(answers.get(name(tile), []), "notes", clients["notes"])
             wants[tile["layer"]] = bytes_of and bytes_of + staged(tile, whole, direction)
         known = {tile: bytes_of for tile, bytes_of in wants.items() if bytes_of is not None}
         smallest = min(known, key=known.get)
