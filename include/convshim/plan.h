@@ -139,8 +139,8 @@ enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
 /* The elements that can be divided along an axis: how often it can be cut at most. 1 for
  * CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C in forward, C where
- * the filter is virtual or a further tensor on its side is cut, too, K in backward-data, sums into a
- * filter gradient of 16 bits. */
+ * the filter is virtual or a further tensor on its side is cut, too, K in backward-data, sums into
+ * a filter gradient of 16 bits. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Steps along an axis are rounded up to a multiple of this. */
