@@ -43,6 +43,23 @@ static void pack(const struct cs_tensor *whole, int spatial, struct cs_tensor *p
     }
 }
 
+/* One image has no next one: its stride says nothing, but cuDNN judges tensors by it. As far as the
+ * tile's own images reach a slice of channels is packed, and shorter than 2^31 elements where the
+ * whole is not. */
+static void shorten(struct cs_tensor *tensor)
+{
+    int64_t reach = 1, bytes;
+    if (tensor->dims[CS_N] != 1)
+        return;
+    for (int dim = CS_C; dim < CS_DIMS; dim++) {
+        if (!cs_mul(tensor->dims[dim], tensor->strides[dim], &bytes))
+            return;
+        reach = bytes > reach ? bytes : reach;
+    }
+    if (reach < tensor->strides[CS_N])
+        tensor->strides[CS_N] = reach;
+}
+
 void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
 {
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
@@ -53,8 +70,10 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem
         take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
     }
     for (int i = 0; i < problem->tensors; i++) {
-        if (!plan->is_staged[i])
+        if (!plan->is_staged[i]) {
+            shorten(&problem->tensor[i]);
             continue;
+        }
         pack(&plan->problem.tensor[i], problem->spatial, &problem->tensor[i]);
         problem->tensor[i].alignment = CS_STAGED_ALIGNMENT;
     }

@@ -157,7 +157,8 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
 }
 
 /* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
- * where it adds, and in the strides of staged tensors. */
+ * where it adds, in the strides of staged tensors, and in how far the next image would be if there
+ * is one only. */
 static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
                          const struct cs_tile *tile, const struct cs_problem *kind, bool adds)
 {
@@ -173,6 +174,8 @@ static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
         if (plan->is_staged[i])
             memcpy(restored.tensor[i].strides, whole->tensor[i].strides,
                    sizeof whole->tensor[i].strides);
+        else if (kind->tensor[i].dims[CS_N] == 1)
+            restored.tensor[i].strides[CS_N] = whole->tensor[i].strides[CS_N];
     }
     for (int c = 0; c < plan->cuts; c++) {
         if (!ways[c].spatial)

@@ -94,6 +94,18 @@ huge()
     expect_equal "rewritten calls" "$(counted rewritten)" 0
 }
 
+@test "a huge filter gradient in 16 bits: cut along channels on both sides, with another engine within workspace" {
+    { head -n 1 "$ROOT/tests/data/conv_layers.csv" && echo huge,one,fwd,1,128,1,4096,4096,128,1,3,3,1,1,1,0,1,1,1,f16; } >huge.csv
+    plain "$APPS/plan_layers" --csv huge.csv --direction filter
+    expect_status 0
+    planned_by_cudnn plain || cannot_run "no real cuDNN"
+    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=1GiB;huge=2147483648" shimmed "$APPS/plan_layers" --csv huge.csv --direction filter
+    expect_status 0
+    expect_line plain.out '^huge,one,f16,nchw,0,ok,0$'
+    expect_line shimmed.err 'engine 0: 0 B wanted, [0-9.]+ MiB told, KC x [0-9]+'
+    expect_true "workspace told" "$(tail -n 1 shimmed.out | cut -d, -f7) <= 1 << 30"
+}
+
 @test "staged = never and huge = off change nothing" {
     same "$EVERYTHING;staged=never" "$APPS/conv_random" --api graph --count 20 --seed 43 --data integers
     expect_equal "copies" "$(device shimmed copies)" "$(device plain copies)"

@@ -213,6 +213,18 @@ static int cut_dim(const struct cs_problem *problem, enum cs_axis axis, int tens
     return dim >= 0 && t->dims[dim] == problem->tensor[t->side].dims[dim] ? dim : -1;
 }
 
+/* The next image, of which there is none, begins where this one ends. */
+static void shorten(struct cs_tensor *want)
+{
+    wide end = 1;
+    for (int dim = CS_C; dim < CS_DIMS; dim++) {
+        wide bytes = (wide)want->dims[dim] * want->strides[dim];
+        end = bytes > end ? bytes : end;
+    }
+    if (want->dims[CS_N] == 1 && end < want->strides[CS_N])
+        want->strides[CS_N] = (int64_t)end;
+}
+
 /* A kind as a convolution: only what the ranges say differs from the whole. */
 static void check_kind(const struct cs_plan *plan, const struct axis *axes,
                        const struct cs_tile *tile, const struct cs_problem *part, bool adds)
@@ -235,8 +247,10 @@ static void check_kind(const struct cs_plan *plan, const struct axis *axes,
         }
         staged |= a->name == CS_AXIS_C;
     }
-    for (int i = 0; i < want.tensors; i++)
+    for (int i = 0; i < want.tensors; i++) {
         want.tensor[i].alignment = part->tensor[i].alignment;
+        shorten(&want.tensor[i]);
+    }
     if (staged) {
         memcpy(want.tensor[CS_FILTER].strides, part->tensor[CS_FILTER].strides,
                sizeof want.tensor[CS_FILTER].strides);

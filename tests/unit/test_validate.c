@@ -365,6 +365,7 @@ static void every_wrong_field_is_seen(void)
     }
 SPOILED(no_change, kind->pre[1] += 0)
 SPOILED(wrong_stride, kind->tensor[CS_X].strides[CS_C]--)
+SPOILED(wrong_image, kind->tensor[CS_X].strides[CS_N]++)
 SPOILED(wrong_view, kind->tensor[CS_Y].strides[CS_H] = 13)
 SPOILED(wrong_step, kind->stride[1] = 2)
 SPOILED(wrong_dilation, kind->dilation[2] = 2)
@@ -388,9 +389,10 @@ SPOILED(low_alignment, kind->tensor[CS_X].alignment = 2)
 static void every_wrong_kind_is_seen(void)
 {
     static void (*const wrong[])(struct cs_problem *) = {
-        wrong_stride,    wrong_view,  wrong_step,    wrong_dilation,  wrong_groups,    wrong_beta,
-        wrong_alpha,     wrong_dtype, wrong_flip,    wrong_direction, wrong_written,   wrong_addend,
-        wrong_broadcast, wrong_steps, wrong_tensors, wrong_width,     wrong_alignment, wrong_pad};
+        wrong_stride,    wrong_image,   wrong_view,      wrong_step,      wrong_dilation,
+        wrong_groups,    wrong_beta,    wrong_alpha,     wrong_dtype,     wrong_flip,
+        wrong_direction, wrong_written, wrong_addend,    wrong_broadcast, wrong_steps,
+        wrong_tensors,   wrong_width,   wrong_alignment, wrong_pad};
     static struct cs_plan plan;
     struct cs_problem problem = fused();
     lie = NULL;
