@@ -183,7 +183,7 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -220,7 +220,7 @@ $(B)/clients/reshape: tests/clients/reshape.c $(clientbase) $(clientdep) $(simde
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(B)/clients/large: tests/clients/large.c $(clientdep) $(simdev)
+$(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/clients/%.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
 $(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl

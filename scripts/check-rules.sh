@@ -239,8 +239,8 @@ check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
 check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch
 check 'no file is longer than 700 lines' no_long_file
 check 'the planner, the decisions and the policies are pure' planner_is_pure
-check 'libconvshim.so needs no NVIDIA library' no_nvidia_needed
-check 'libconvshim.so exports what entries.def lists' exports_are_entries
+check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
+check 'libconvshim.so exports what entries.def lists, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
 check 'inih is inside libconvshim.so and not visible' inih_is_inside
 check 'no file names a path of one machine' no_machine_path
 echo "1..$number"

@@ -109,3 +109,14 @@ failing()
     expect_status 0
     expect_no_violation shimmed
 }
+
+@test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {
+    plain "$CLIENTS/refused"
+    expect_status 0
+    CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/refused"
+    expect_status 0
+    diff plain.out shimmed.out >difference.out || fail "answers differ"
+    expect_true "answers that were refused" "$(grep -c '[1-9][0-9]*, untouched$' shimmed.out) >= 6"
+    expect_true "answers that were given" "$(grep -c ': 0, written$' shimmed.out) >= 6"
+    expect_equal "refused and written" "$(grep -v ': 0, ' shimmed.out | grep -c 'written$')" 0
+}

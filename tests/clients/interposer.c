@@ -1,7 +1,8 @@
 /* A second preloaded library: hands malloc on to the next one, as profilers do, and says at the end
- * how often. */
+ * whether it was called and still finds the same. */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,10 +12,10 @@ typedef void *malloc_fn(size_t bytes);
 malloc_fn malloc;
 
 static atomic_long calls;
+static _Atomic(malloc_fn *) next;
 
 void *malloc(size_t bytes)
 {
-    static _Atomic(malloc_fn *) next;
     malloc_fn *now = atomic_load(&next);
     if (now == NULL) {
         now = (malloc_fn *)dlsym(RTLD_NEXT, "malloc");
@@ -27,8 +28,11 @@ void *malloc(size_t bytes)
 __attribute__((destructor)) static void report(void)
 {
     char line[64];
+    bool again = (malloc_fn *)dlsym(RTLD_NEXT, "malloc") == atomic_load(&next);
     int length = snprintf(line, sizeof line, "interposer: %s\n",
-                          atomic_load(&calls) > 0 ? "called" : "not called");
+                          atomic_load(&calls) == 0 ? "not called"
+                          : again                  ? "called, found again"
+                                                   : "called, then found another");
     ssize_t ignored = write(STDERR_FILENO, line, (size_t)length);
     (void)ignored;
 }
