@@ -101,6 +101,7 @@ expect_rewritten()
 
 @test "dynamic shapes pass through" {
     plain "$CLIENTS/plans" dynamic
+    [ "$status" = 0 ] || cannot_run "this cuDNN has no engine for dynamic shapes here" # 9.11
     CONVSHIM_CONFIG=workspace=64KiB shimmed "$CLIENTS/plans" dynamic
     expect_equal "status" "$status" 0
     expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
