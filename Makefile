@@ -106,7 +106,13 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
-cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(pureobj)
+# A stand-in that the command carries inside and loads where there is no driver; nothing installs it as a file.
+$(B)/nodriver.so: src/cudnn/nodriver/libcuda.c $(B)/flags
+	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
+$(B)/obj/src/cudnn/alone/nodriver.o: $(B)/nodriver.so
+$(B)/obj/src/cudnn/alone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodriver.so"'
+
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/alone/nodriver.o $(pureobj)
 $(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 

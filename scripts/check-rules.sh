@@ -125,7 +125,7 @@ no_getenv()
 # Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. These files know the rule.
 no_dlsym()
 {
-    local allowed='src/cudnn/(real\.[co]|alone/(real|capture)\.[co])|src/shim/dlsym'
+    local allowed='src/cudnn/(real\.[co]|alone/(real|capture|driver)\.[co])|src/shim/dlsym'
     code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }

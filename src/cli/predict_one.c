@@ -3,6 +3,7 @@
 #include "account/account.h"
 #include "cli/find_cudnn.h"
 #include "cudnn/alone/alone.h"
+#include "cudnn/alone/driver.h"
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 #include "cudnn/maker.h"
 
+#include "cudnn/newer.h"
 #include <string.h>
 
 enum {
@@ -49,9 +50,12 @@ static void read_settings(struct cs_maker *maker, cudnnBackendDescriptor_t engin
     if (CS_REAL(cudnnBackendGetAttribute, engine, CUDNN_ATTR_ENGINE_SM_COUNT_TARGET,
                 CUDNN_TYPE_INT32, 1, &count, &maker->target.sm_count) != CUDNN_STATUS_SUCCESS)
         maker->target.sm_count = 0;
-    if (CS_REAL(cudnnBackendGetAttribute, engine, CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE,
-                CUDNN_TYPE_BOOLEAN, 1, &count, &maker->target.no_clusters) != CUDNN_STATUS_SUCCESS)
+    if (CS_REAL(cudnnBackendGetAttribute, engine, CS_ATTR_ENGINE_NO_CLUSTERS, CUDNN_TYPE_BOOLEAN, 1,
+                &count, &maker->target.no_clusters) != CUDNN_STATUS_SUCCESS)
         maker->target.no_clusters = false;
+    if (CS_REAL(cudnnBackendGetAttribute, engine, CS_ATTR_ENGINE_SHARED_MEMORY, CUDNN_TYPE_INT32, 1,
+                &count, &maker->target.shared_memory) != CUDNN_STATUS_SUCCESS)
+        maker->target.shared_memory = 0;
 }
 
 static void read_device(struct cs_bench *bench, struct cs_maker *maker,

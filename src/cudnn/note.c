@@ -1,5 +1,6 @@
 #include "cudnn/note.h"
 
+#include "cudnn/newer.h"
 #include "cudnn/operation.h"
 #include "cudnn/shadow.h"
 #include <string.h>
@@ -353,10 +354,12 @@ static void set_graph(struct cs_graph_note *note, const struct attribute *a)
             note->reason = CS_REASON_ATTRIBUTE;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
+    case CS_ATTR_GRAPH_OVERRIDE_SHAPE:
         if (as_true(a))
             note->reason = CS_REASON_DYNAMIC;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY:
+    case CS_ATTR_GRAPH_MODE:
         break;
     default:
         note->reason = CS_REASON_ATTRIBUTE;

@@ -1,7 +1,12 @@
 #include "cudnn/parts.h"
 
 #include "cudnn/fusion.h"
+#include "cudnn/newer.h"
 #include "cudnn/operation.h"
+
+enum {
+    NOTES = 32 /* bits of struct cs_notes */
+};
 
 static const cudnnDataType_t vendor_dtype[CS_DTYPES] = {
     [CS_F32] = CUDNN_DATA_FLOAT, [CS_F16] = CUDNN_DATA_HALF, [CS_BF16] = CUDNN_DATA_BFLOAT16};
@@ -186,8 +191,11 @@ static cudnnBackendDescriptor_t make_engine(struct cs_bench *bench, const struct
         cs_bench_set(bench, engine, CUDNN_ATTR_ENGINE_SM_COUNT_TARGET, CUDNN_TYPE_INT32, 1,
                      &target->sm_count);
     if (target->no_clusters)
-        cs_bench_set(bench, engine, CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE,
-                     CUDNN_TYPE_BOOLEAN, 1, &target->no_clusters);
+        cs_bench_set(bench, engine, CS_ATTR_ENGINE_NO_CLUSTERS, CUDNN_TYPE_BOOLEAN, 1,
+                     &target->no_clusters);
+    if (target->shared_memory > 0)
+        cs_bench_set(bench, engine, CS_ATTR_ENGINE_SHARED_MEMORY, CUDNN_TYPE_INT32, 1,
+                     &target->shared_memory);
     cs_bench_finalize(bench, engine);
     return engine;
 }
@@ -274,22 +282,27 @@ int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configur
     return index;
 }
 
+static unsigned bit_of(unsigned note)
+{
+    return note < NOTES ? 1u << note : 0;
+}
+
 struct cs_notes cs_parts_notes(struct cs_bench *bench, cudnnBackendDescriptor_t configuration)
 {
-    cudnnBackendNumericalNote_t numerical[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
-    cudnnBackendBehaviorNote_t behaviour[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+    /* Not CUDNN_..._NOTE_TYPE_COUNT: the cuDNN that runs may know more notes than the headers. */
+    cudnnBackendNumericalNote_t numerical[NOTES];
+    cudnnBackendBehaviorNote_t behaviour[NOTES];
     struct cs_notes notes = {0, 0};
     cudnnBackendDescriptor_t engine = cs_bench_make(bench, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cs_bench_get(bench, configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                  1, &engine);
-    int64_t found =
-        cs_bench_get(bench, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                     CUDNN_NUMERICAL_NOTE_TYPE_COUNT, numerical);
-    for (int64_t i = 0; i < found && i < CUDNN_NUMERICAL_NOTE_TYPE_COUNT; i++)
-        notes.numerical |= 1u << numerical[i];
+    int64_t found = cs_bench_get(bench, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                 CUDNN_TYPE_NUMERICAL_NOTE, NOTES, numerical);
+    for (int64_t i = 0; i < found && i < NOTES; i++)
+        notes.numerical |= bit_of(numerical[i]);
     found = cs_bench_get(bench, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-                         CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, behaviour);
-    for (int64_t i = 0; i < found && i < CUDNN_BEHAVIOR_NOTE_TYPE_COUNT; i++)
-        notes.behaviour |= 1u << behaviour[i];
+                         NOTES, behaviour);
+    for (int64_t i = 0; i < found && i < NOTES; i++)
+        notes.behaviour |= bit_of(behaviour[i]);
     return notes;
 }

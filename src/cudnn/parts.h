@@ -12,6 +12,7 @@ struct cs_target {
     cudnnBackendDescriptor_t device; /* its properties */
     int64_t uid[CS_MAX_TENSORS];     /* names of the tensors in variant packs */
     int32_t sm_count;                /* settings of the client's engine beside its knobs; 0: none */
+    int32_t shared_memory;           /* bytes; 0: not limited */
     bool no_clusters;
 };
 

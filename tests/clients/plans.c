@@ -23,6 +23,8 @@ struct recipe {
 static struct {
     bool initializes; /* descriptors that held something else before */
     bool dynamic;     /* shapes may change between executions */
+    bool overrides;   /* the same, as cuDNN 9.21 and later have it */
+    bool hints;       /* says which pattern the graph has (9.23 and later) */
     bool caches;      /* kernels are shared between plans */
 } habit;
 
@@ -132,6 +134,21 @@ fail:
     return false;
 }
 
+/* By number, since older headers have no name for them. */
+static bool set_newer(cudnnBackendDescriptor_t graph)
+{
+    const cudnnBackendAttributeName_t override_shape = 805, mode = 806;
+    const cudnnBackendAttributeType_t mode_type = 32;
+    static const int conv_forward = 0;
+    if (habit.overrides)
+        TRY_CUDNN(set(graph, override_shape, CUDNN_TYPE_BOOLEAN, 1, &habit.overrides), fail);
+    if (habit.hints)
+        TRY_CUDNN(set(graph, mode, mode_type, 1, &conv_forward), fail);
+    return true;
+fail:
+    return false;
+}
+
 static bool make_graph(const struct client *client, struct chain *chain)
 {
     const struct conv_problem *p = &client->problem;
@@ -150,6 +167,8 @@ static bool make_graph(const struct client *client, struct chain *chain)
         TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, CUDNN_TYPE_BOOLEAN,
                       1, &habit.dynamic),
                   fail);
+    if (!set_newer(desc))
+        return false;
     return finish(chain, PART_GRAPH);
 fail:
     return false;
@@ -325,6 +344,18 @@ static bool run_initialized(struct client *client, struct chain *chain, int64_t 
 static bool run_dynamic(struct client *client, struct chain *chain, int64_t *bytes)
 {
     habit.dynamic = true;
+    return run_channels(client, chain, bytes);
+}
+
+static bool run_overriding(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    habit.overrides = true;
+    return run_channels(client, chain, bytes);
+}
+
+static bool run_hinting(struct client *client, struct chain *chain, int64_t *bytes)
+{
+    habit.hints = true;
     return run_channels(client, chain, bytes);
 }
 
@@ -612,6 +643,8 @@ static const struct {
     {"channels", run_channels},
     {"initialized", run_initialized},
     {"dynamic", run_dynamic},
+    {"overriding", run_overriding},
+    {"hinting", run_hinting},
     {"cached", run_cached},
     {"config_first", run_config_first},
     {"orphan", run_orphan},

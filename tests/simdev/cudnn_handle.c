@@ -104,7 +104,7 @@ SIMDEV_EXPORT const char *cudnnGetErrorString(cudnnStatus_t status)
 #define STATUS(s)                                                                                  \
     case s:                                                                                        \
         return #s
-    switch (status) {
+    switch ((int)status) {
         STATUS(CUDNN_STATUS_SUCCESS);
         STATUS(CUDNN_STATUS_NOT_INITIALIZED);
         STATUS(CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH);
@@ -139,7 +139,8 @@ SIMDEV_EXPORT const char *cudnnGetErrorString(cudnnStatus_t status)
         STATUS(CUDNN_STATUS_NOT_SUPPORTED_PADDING);
         STATUS(CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM);
         STATUS(CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API);
-        STATUS(CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE);
+    case 3014: /* not in headers before 9.18 */
+        return "CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE";
         STATUS(CUDNN_STATUS_INTERNAL_ERROR);
         STATUS(CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED);
         STATUS(CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE);

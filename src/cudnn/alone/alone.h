@@ -18,8 +18,4 @@ size_t cs_alone_version(void);
 /* The file that was opened, "" before. */
 const char *cs_alone_file(void);
 
-/* True if a CUDA driver can be loaded: without one cuDNN does not offer engines that it compiles at
- * run time. */
-bool cs_alone_driver(void);
-
 #endif

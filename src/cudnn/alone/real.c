@@ -1,6 +1,7 @@
 #include "cudnn/real.h"
 
 #include "cudnn/alone/alone.h"
+#include "cudnn/alone/driver.h"
 #include "cudnn/driver.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -52,6 +53,8 @@ bool cs_alone_open(const char *file, char *error, size_t size)
     }
     if (bind(library) && cs_alone_version() >= OLDEST && cs_alone_version() < AFTER) {
         remember_file(file);
+        if (cs_alone_version() >= CS_LINKED_TO_DRIVER && !cs_alone_driver())
+            cs_alone_stand_in();
         return true;
     }
     snprintf(error, size, "%s: version %zu, but cuDNN 9.8 or a later 9 is needed", file,
@@ -69,10 +72,4 @@ size_t cs_alone_version(void)
 const char *cs_alone_file(void)
 {
     return opened;
-}
-
-bool cs_alone_driver(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    return library != NULL; /* cuDNN will want it, too */
 }
