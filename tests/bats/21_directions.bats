@@ -214,11 +214,14 @@ data_channels()
 
 @test "backward-data cut along channels and images for the filter's sake, on lanes and packed: equal to the bit" {
     export SIMDEV_PROFILE=$ROOT/conf/devices/t4.json
-    local staged
+    local staged kib
     for staged in never auto always; do
-        data_channels "workspace=350KiB;lanes=3;staged=$staged"
-        planned_by_cudnn plain || cannot_run "no real cuDNN"
-        expect_true "told <= limit" "$(told) <= 358400"
+        for kib in 350 250; do # what cuts along C alone leave differs: 9.19 needs more than 9.28
+            data_channels "workspace=${kib}KiB;lanes=3;staged=$staged"
+            planned_by_cudnn plain || cannot_run "no real cuDNN"
+            expect_true "told <= limit" "$(told) <= $kib * 1024"
+            ! grep -q ' CN x ' shimmed.err || break
+        done
         grep -q ' CN x ' shimmed.err || fail "no product of C and N"
     done
 }

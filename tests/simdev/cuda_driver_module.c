@@ -1,10 +1,15 @@
-/* What the runtime-compiled engines of newer cuDNNs are linked against (9.28), where older ones
+/* What the runtime-compiled engines of newer cuDNNs are linked against (9.27), where older ones
  * looked everything up. Modules belong to a context, of which there is none; a tensor map describes
  * memory that no kernel here will read. */
 #include <cuda.h>
 
 /* Most parameters here are for things that do not exist. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
