@@ -124,10 +124,19 @@ static int64_t handle_number(cudnnHandle_t handle)
     return (int64_t)((uintptr_t)handle ^ generation << 48);
 }
 
+/* What a plan needs may depend on these settings of its engine as on the device. */
+static int64_t settings_number(const struct cs_target *target)
+{
+    uint64_t settings = (uint64_t)(uint32_t)target->sm_count << 33 |
+                        (uint64_t)(uint32_t)target->shared_memory << 1 | target->no_clusters;
+    return (int64_t)(settings * UINT64_C(0x9e3779b97f4a7c15));
+}
+
 int64_t cs_maker_scope(const struct cs_maker *maker)
 {
-    return maker->target.handle ? handle_number(maker->target.handle)
-                                : device_number(maker->target.device);
+    int64_t device = maker->target.handle ? handle_number(maker->target.handle)
+                                          : device_number(maker->target.device);
+    return device ^ settings_number(&maker->target);
 }
 
 void cs_maker_retire(void)

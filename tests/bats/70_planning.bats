@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 # What real cuDNN says to the plans of the library, and the same answer to every kind of client.
 load helper
 
