@@ -5,13 +5,17 @@ load helper
 # Images of which a sanitizer is done in time.
 WORKSPACE=1MiB PX=384
 [ -z "$SAN_RT" ] || WORKSPACE=256KiB PX=192
+# The last of those that this process may run on.
+CORE=$(taskset -pc $$ | sed -E 's/.*[ ,-]//')
 
-# A saturated card; the device's peak is that of a process whose threads have warmed up one after the other.
+# A saturated card, which does one thing at a time: on one core, or what the simulation has to do for the copies of one thread
+# would be free beside another's arithmetic. The device's peak is that of a process whose threads have warmed up one after the
+# other.
 decode()
 {
     local threads=$1 config=$2
     export SIMDEV_COMPUTE=1
-    CONVSHIM_CONFIG="workspace=$WORKSPACE;$config" shimmed "$APPS/decoders" --threads "$threads" --images 3 --steps 20 \
+    CONVSHIM_CONFIG="workspace=$WORKSPACE;$config" shimmed taskset -c "$CORE" "$APPS/decoders" --threads "$threads" --images 3 --steps 20 \
         --px "$PX" --thin 16 --csv "$ROOT/tests/data/conv_layers.csv"
     expect_status 0
     expect_no_violation shimmed
