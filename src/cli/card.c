@@ -66,7 +66,7 @@ void cs_card_fini(struct cs_card *profile)
     free(profile->source);
 }
 
-static bool add_row(void *to, const char *path, char error[CS_CARD_ERROR])
+static bool add_row(struct cs_table *table, const char *path, char error[CS_CARD_ERROR])
 {
     struct cs_card profile;
     if (!load_file(path, &profile, error))
@@ -79,7 +79,7 @@ static bool add_row(void *to, const char *path, char error[CS_CARD_ERROR])
                                    {.text = capability},
                                    {.number = profile.memory},
                                    {.text = profile.source}};
-    cs_table_add(to, row);
+    cs_table_add(table, row);
     cs_card_fini(&profile);
     return true;
 }
@@ -91,13 +91,6 @@ bool cs_card_list(const char *folder, enum cs_format format, char error[CS_CARD_
                                                {"capability", "capability", CS_CELL_TEXT},
                                                {"memory_bytes", "memory", CS_CELL_BYTES},
                                                {"source", "source", CS_CELL_TEXT}};
-    struct cs_table table;
-    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    bool good = cs_shelf_walk(&devices, folder, add_row, &table, error);
-    if (good && !cs_table_print(&table, format, stdout)) {
-        snprintf(error, CS_CARD_ERROR, "out of memory");
-        good = false;
-    }
-    cs_table_fini(&table);
-    return good;
+    return cs_shelf_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
+                         format, error);
 }

@@ -4,7 +4,6 @@
 #define CS_CLI_CARD_H
 
 #include "cli/shelf.h"
-#include "cli/table.h"
 
 enum {
     CS_CARD_NAME = 64,

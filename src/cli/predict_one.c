@@ -1,14 +1,11 @@
 #include "cli/predict.h"
 
 #include "account/account.h"
-#include "cli/find_cudnn.h"
-#include "cudnn/alone/alone.h"
 #include "cudnn/alone/driver.h"
 #include <inttypes.h>
-#include <string.h>
 
 enum {
-    ENGINE_TEXT = 80
+    NOTE_TEXT = 80
 };
 
 const char *const cs_predict_modes[CS_ASK_MODES] = {"a", "b", "fallback"};
@@ -51,7 +48,7 @@ static void print_numbers(const struct cs_predict_results *results)
                                                {"", "with", CS_CELL_BYTES},
                                                {"", "", CS_CELL_TEXT}};
     const struct cs_prediction *prediction = results->prediction;
-    char tiling[ENGINE_TEXT], halo[ENGINE_TEXT] = "", size[CS_BYTES_TEXT];
+    char tiling[NOTE_TEXT], halo[NOTE_TEXT] = "", size[CS_BYTES_TEXT];
     struct cs_table table;
     tiling_text(prediction, tiling, sizeof tiling);
     if (prediction->halo > 0)

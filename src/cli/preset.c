@@ -1,7 +1,6 @@
 #include "cli/preset.h"
 
 #include "cli/file.h"
-#include "cli/table.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_SHE
     return false;
 }
 
-static bool add_row(void *to, const char *path, char error[CS_SHELF_ERROR])
+static bool add_row(struct cs_table *table, const char *path, char error[CS_SHELF_ERROR])
 {
     char name[NAME_MAX], reason[CS_FILE_ERROR];
     char *text = cs_file_text(path, reason);
@@ -32,7 +31,7 @@ static bool add_row(void *to, const char *path, char error[CS_SHELF_ERROR])
     }
     cs_shelf_name(&presets, path, name, sizeof name);
     text[strcspn(text, "\n")] = '\0';
-    cs_table_add(to, (struct cs_value[]){{.text = name}, {.text = text + strspn(text, "# ")}});
+    cs_table_add(table, (struct cs_value[]){{.text = name}, {.text = text + strspn(text, "# ")}});
     free(text);
     return true;
 }
@@ -41,13 +40,6 @@ bool cs_preset_list(char error[CS_SHELF_ERROR])
 {
     static const struct cs_column columns[] = {{"name", "preset", CS_CELL_TEXT},
                                                {"about", "what for", CS_CELL_TEXT}};
-    struct cs_table table;
-    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    bool good = cs_shelf_walk(&presets, NULL, add_row, &table, error);
-    if (good && !cs_table_print(&table, CS_FORMAT_TEXT, stdout)) {
-        snprintf(error, CS_SHELF_ERROR, "out of memory");
-        good = false;
-    }
-    cs_table_fini(&table);
-    return good;
+    return cs_shelf_list(&presets, NULL, columns, sizeof columns / sizeof *columns, add_row,
+                         CS_FORMAT_TEXT, error);
 }

@@ -70,8 +70,8 @@ static bool on_shelf(const struct cs_shelf *shelf, const char *file)
     return file[0] != '.' && has_suffix(shelf, file);
 }
 
-bool cs_shelf_walk(const struct cs_shelf *shelf, const char *given, cs_shelf_see_fn *see, void *to,
-                   char error[CS_SHELF_ERROR])
+static bool fill(const struct cs_shelf *shelf, const char *given, cs_shelf_add_fn *add,
+                 struct cs_table *table, char error[CS_SHELF_ERROR])
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];
     struct dirent **entry;
@@ -83,9 +83,24 @@ bool cs_shelf_walk(const struct cs_shelf *shelf, const char *given, cs_shelf_see
     bool good = true;
     for (int i = 0; i < found && good; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
-        good = !on_shelf(shelf, entry[i]->d_name) || see(to, path, error);
+        good = !on_shelf(shelf, entry[i]->d_name) || add(table, path, error);
     }
     free_entries(entry, found);
+    return good;
+}
+
+bool cs_shelf_list(const struct cs_shelf *shelf, const char *folder, const struct cs_column *column,
+                   int columns, cs_shelf_add_fn *add, enum cs_format format,
+                   char error[CS_SHELF_ERROR])
+{
+    struct cs_table table;
+    cs_table_init(&table, column, columns);
+    bool good = fill(shelf, folder, add, &table, error);
+    if (good && !cs_table_print(&table, format, stdout)) {
+        snprintf(error, CS_SHELF_ERROR, "out of memory");
+        good = false;
+    }
+    cs_table_fini(&table);
     return good;
 }
 

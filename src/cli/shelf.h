@@ -3,6 +3,7 @@
 #ifndef CS_CLI_SHELF_H
 #define CS_CLI_SHELF_H
 
+#include "cli/table.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,9 +26,13 @@ bool cs_shelf_is_path(const struct cs_shelf *shelf, const char *name);
 bool cs_shelf_find(const struct cs_shelf *shelf, const char *folder, const char *name, char *path,
                    size_t size, char error[CS_SHELF_ERROR]);
 
-/* Shows every file in order of names; false from `see`, which has written `error`, ends it. */
-typedef bool cs_shelf_see_fn(void *to, const char *path, char error[CS_SHELF_ERROR]);
-bool cs_shelf_walk(const struct cs_shelf *shelf, const char *folder, cs_shelf_see_fn *see, void *to,
+/* Adds a file's row to a table; false, having written `error`, ends the list. */
+typedef bool cs_shelf_add_fn(struct cs_table *table, const char *path, char error[CS_SHELF_ERROR]);
+
+/* Prints a table of all files in order of names on standard output. False, with a line in `error`.
+ */
+bool cs_shelf_list(const struct cs_shelf *shelf, const char *folder, const struct cs_column *column,
+                   int columns, cs_shelf_add_fn *add, enum cs_format format,
                    char error[CS_SHELF_ERROR]);
 
 /* The name of a path: its last part without the suffix, cut to `size`. */

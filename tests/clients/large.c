@@ -7,6 +7,8 @@
  *   life       getters, sizes, what drops the note, other functions
  *   threads    two threads with a handle each
  *   fork       a child reads a note and makes another one */
+#include "good.h"
+
 #include <cuda_runtime.h>
 #include <cudnn.h>
 #include <pthread.h>
@@ -24,15 +26,6 @@ enum {
     IMAGE = CHANNELS * SIZE * SIZE,
     FILTER = CHANNELS * CHANNELS * 9
 };
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                \
-            return false;                                                                          \
-        }                                                                                          \
-    } while (0)
-#define GOOD(call) CHECK((call) == CUDNN_STATUS_SUCCESS)
 
 struct client {
     cudnnHandle_t handle;

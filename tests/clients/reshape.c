@@ -8,6 +8,7 @@
  *   refused    what cuDNN refuses is still refused, after others were told less than they want
  *   threads    little in three threads, while one asks about more and more
  * Status: 0 if every result and every status was right. */
+#include "good.h"
 #include "layer.h"
 
 #include <pthread.h>
@@ -26,15 +27,6 @@ enum {
 };
 
 static const cudnnConvolutionFwdAlgo_t algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                \
-            return false;                                                                          \
-        }                                                                                          \
-    } while (0)
-#define GOOD(call) CHECK((call) == CUDNN_STATUS_SUCCESS)
 
 /* Operands of MUCH images, of which shapes of fewer take the first. */
 struct client {
