@@ -39,26 +39,28 @@ LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 # --- sources, by folder -----------------------------------------------------------------------------------------------
 policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
 pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
-vendor   := $(wildcard src/cudnn/*.c src/shim/*.c)
+vendor   := $(wildcard src/cudnn/bind/*.c src/cudnn/plan/*.c src/cudnn/run/*.c src/flow/*.c src/intercept/*.c src/intercept/*/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
-doors    := src/shim/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
 libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
-# The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/alone).
-cli      := $(wildcard src/cli/*.c)
-alone    := $(wildcard src/cudnn/alone/*.c)
-cliplan  := $(addprefix src/cudnn/,backend.c fusion.c kernel.c maker.c operation.c parts.c profile.c) src/shim/limits.c
+# The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/standalone).
+cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
+alone    := $(wildcard src/cudnn/standalone/*.c)
+cliplan  := $(wildcard src/cudnn/plan/*.c) src/flow/limits.c
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
-unit     := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-simcudart := $(wildcard tests/simdev/cudart_*.c)
-simcudnn := $(wildcard tests/simdev/cudnn_*.c)
+unitsrc  := $(wildcard tests/unit/*/test_*.c)
+unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
+simcudart := $(wildcard src/simdev/cudart/*.c)
+simcudnn := $(wildcard src/simdev/cudnn/*.c)
+simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
-appshare := $(call objects,$(filter-out $(patsubst %,tests/apps/%.c,$(appmain)),$(wildcard tests/apps/*.c)))
+appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,$(appmain)),$(wildcard tests/support/programs/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
 .PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
@@ -87,13 +89,13 @@ $(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
 	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
 
 # The style and the script of the page that `convshim report` writes, as strings of C.
-$(B)/gen/report_%.h: src/cli/report.% Makefile
+$(B)/gen/report_%.h: src/cli/report/report.% Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/cudnn/entries.def Makefile
+$(B)/gen/convshim.map: src/intercept/entry/entries.def Makefile
 	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
 	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; InitializeInjectionNvtx2; local: *; };'; } > $@
 
@@ -107,12 +109,12 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
 # A stand-in that the command carries inside and loads where there is no driver; nothing installs it as a file.
-$(B)/nodriver.so: src/cudnn/nodriver/libcuda.c $(B)/flags
+$(B)/nodriver.so: src/cudnn/standalone/nodriver/libcuda.c $(B)/flags
 	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
-$(B)/obj/src/cudnn/alone/nodriver.o: $(B)/nodriver.so
-$(B)/obj/src/cudnn/alone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodriver.so"'
+$(B)/obj/src/cudnn/standalone/nodriver.o: $(B)/nodriver.so
+$(B)/obj/src/cudnn/standalone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodriver.so"'
 
-cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/alone/nodriver.o $(pureobj)
+cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standalone/nodriver.o $(pureobj)
 $(B)/convshim: $(cliobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 
@@ -132,8 +134,8 @@ $(man): $(B)/gen-man
 
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
-$(call objects,src/cli/run.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
-$(call objects,src/cli/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
+$(call objects,src/cli/run/run.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
+$(call objects,src/cli/report/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
@@ -148,44 +150,48 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 
 # --- simulated device -------------------------------------------------------------------------------------------------
-SIMFLAGS := -fPIC -Itests/simdev $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+SIMFLAGS := -fPIC $(addprefix -Isrc/simdev/,. cudart cudnn driver) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 
+$(B)/obj/src/simdev/%.o: src/simdev/%.c $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/tests/%.o: tests/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
-$(call objects,$(wildcard tests/simdev/*.c)): INCLUDES := $(SIMFLAGS)
+$(call objects,$(simcudart) $(simcudnn) $(simdriver) $(wildcard tests/simdev/*.c)): INCLUDES := $(SIMFLAGS)
 
-$(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) tests/simdev/cudart.map
+$(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cudart.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
-	-Wl,--version-script=tests/simdev/cudart.map -o $@ $(filter %.o,$^) -lcjson
+	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
-$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) tests/simdev/cudnn.map $(B)/simdev/libcudart.so.13
-	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
+$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/simdev/libcuda.so.1: $(call objects,$(wildcard tests/simdev/cuda_driver*.c)) $(B)/simdev/libcudart.so.13
+$(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm
 
 # --- programs ---------------------------------------------------------------------------------------------------------
-$(call objects,$(wildcard tests/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/apps/compare: $(addprefix $(B)/obj/tests/apps/,compare.o values.o)
+$(call objects,$(wildcard tests/support/programs/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/programs/,compare.o values.o)
 	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
-$(B)/apps/%: $(B)/obj/tests/apps/%.o $(appshare) $(simdev)
+$(B)/apps/%: $(B)/obj/tests/support/programs/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
-$(call objects,$(wildcard tests/unit/*.c)): INCLUDES := $(PURE)
-$(B)/unit/test_measure: $(B)/obj/src/shim/measure.o
-$(B)/unit/test_budget: $(B)/obj/src/shim/budget.o
-$(B)/unit/test_kept: $(B)/obj/src/shim/kept.o
-$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/shim/,flow.o budget.o kept.o measure.o traced.o)
-$(B)/unit/test_anatomy: $(B)/obj/src/cli/anatomy.o
-$(B)/unit/test_nonsense: $(B)/obj/tests/unit/test_nonsense.o $(call withtest,$(pureobj))
+$(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
+$(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
+$(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
+$(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o budget.o built_plans.o measure.o traced_gpu.o)
+$(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
+$(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
-$(cliunit): $(call objects,$(addprefix src/cli/,file.c layers.c layers_csv.c layers_json.c layers_sites.c option.c record.c shape.c table.c))
-$(cliunit) $(addprefix $(B)/unit/test_,json trace): UNITLIBS := -lcjson
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(pureobj)
+$(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
+           $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_row.c shape.c))
+$(cliunit) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
+$(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
+$(B)/unit/%: $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
@@ -194,10 +200,10 @@ clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile rang
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
               bypass bypass_static)
-include tests/clients/frontend/rules.mk
-include tests/clients/frameworks/rules.mk
-clientbase := tests/clients/layer.c $(addprefix tests/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
-clientdep  := $(wildcard tests/clients/*.[dhm]* tests/apps/*.h) $(B)/flags
+include tests/support/clients/frontend/rules.mk
+include tests/support/clients/frameworks/rules.mk
+clientbase := tests/support/clients/layer.c $(addprefix tests/support/programs/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/programs/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
@@ -206,46 +212,46 @@ SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 # Bound as the compiler's default is, at the first call, and at load.
 $(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
 $(B)/clients/libwork_noplt.so: BIND := -fno-plt
-$(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/clients/work.c $(clientbase) $(clientdep) $(simdev)
+$(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/support/clients/work.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 # Their cuDNN is their own, and its functions are exported.
-$(B)/clients/libwork_static.so: tests/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+$(B)/clients/libwork_static.so: tests/support/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
 # Their cuDNN is loaded behind stubs, which other libraries come before or not.
 $(B)/clients/libwork_stubs_bound.so: BIND := -Wl,-Bsymbolic
-$(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/clients/,work.c stubs.c) $(clientbase) \
-              $(B)/obj/tests/clients/loader_cudnn.o $(clientdep) $(simdev)
+$(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/support/clients/,work.c stubs.c) $(clientbase) \
+              $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c %.o,$^) $(CLIENTLIBS)
-$(B)/clients/bypass_static: tests/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+$(B)/clients/bypass_static: tests/support/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
-$(B)/clients/bypass: tests/clients/bypass.c $(clientdep)
+$(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/plans: tests/clients/plans.c tests/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
+$(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(B)/clients/reshape: tests/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
+$(B)/clients/reshape: tests/support/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(B)/clients/idle: tests/clients/idle.c $(clientdep) $(simdev)
+$(B)/clients/idle: tests/support/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/clients/%.c $(clientdep) $(simdev)
+$(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/support/clients/%.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/clients/%.c $(clientdep)
+$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/libinterposer.so: tests/clients/interposer.c $(clientdep)
+$(B)/clients/libinterposer.so: tests/support/clients/interposer.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
 # libwork.so with a cuDNN that is loaded and looked up instead of linked.
-$(B)/obj/tests/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
-$(B)/clients/libwork_looked_up.so: tests/clients/work.c $(clientbase) $(B)/obj/tests/clients/loader_cudnn.o $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
+$(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
+$(B)/clients/libwork_looked_up.so: tests/support/clients/work.c $(clientbase) $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/support/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
 	-L$(B)/simdev -lcudart -lm -ldl
 # What is not called through a stub can be called before the loader is done.
-$(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/clients/loader_%.c $(clientdep)
+$(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/support/clients/loader_%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -fno-plt -shared -Wl,-soname,$(@F) -o $@ $<
-$(B)/clients/libloader_local.so: tests/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)
+$(B)/clients/libloader_local.so: tests/support/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(@D) -lloader_deep
-$(B)/clients/loader: tests/clients/loader.c $(clientdep)
+$(B)/clients/loader: tests/support/clients/loader.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/clients/partial.map $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
+$(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/support/clients/partial.map $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/support/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
 
 # --- programs of the GPU suite ----------------------------------------------------------------------------------------
 gpumain  := gpu_facts gpu_layers gpu_ballast
@@ -274,8 +280,8 @@ $(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -i
 $(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(addprefix $(B)/obj/tests/bench/,repeat.o count.o): INCLUDES := $(PURE) -Itests/unit
 
-$(B)/bench/libcudnn.so.9: $(null) tests/simdev/cudnn.map
-	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=tests/simdev/cudnn.map \
+$(B)/bench/libcudnn.so.9: $(null) src/simdev/cudnn/cudnn.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(null)
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
@@ -296,7 +302,8 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/,describe_graph.c fusion.c graph.c note.c operation.c shadow.c) $(addprefix src/shim/,flow.c budget.c kept.c measure.c traced.c)
+described := $(addprefix src/cudnn/plan/,fusion.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c shadow.c) \
+             $(addprefix src/flow/,flow.c budget.c built_plans.c measure.c traced_gpu.c)
 
 $(B)/fuzz/fuzz_describe: fuzzed := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
@@ -328,23 +335,26 @@ CARDS    ?= CARDS="t4 h200"
 POLICIES ?= fit
 JOBS     ?= 2
 
-# Suite `threads` is one of TSan in any case.
+# Suite `tsan_threads` is one of TSan in any case.
 tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
-suites    = rules='scripts/check-rules.sh $(B)' conf='tests/suites/conf.sh' \
+suites    = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
-            random='tests/suites/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            caps_forward='tests/suites/caps.sh $(B) forward fit fast' \
-            caps_data='$(CARDS) tests/suites/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/suites/caps.sh $(B) filter $(POLICIES)' \
-            foretold='tests/suites/foretold.py $(B)' \
-            traffic='tests/suites/traffic.sh $(B) $(SEEDS) $(B)/traffic' \
-            $(if $(tsan),threads='tests/suites/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
+            random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' \
+            caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
+            caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
+            predicted_time='tests/sweeps/predicted_time.py $(B)' \
+            traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic' \
+            $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
-            $(foreach t,$(wildcard tests/bats/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
+            $(foreach t,$(wildcard tests/system/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
 
-test: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle) $(tsan)
+.PHONY: tests-built
+tests-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle)
+
+test: tests-built $(tsan)
 	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
 
 # The whole sweep of patch_conv, and many more random problems.
@@ -355,7 +365,7 @@ test-all: CARDS :=
 test-all: POLICIES := fit fast
 test-all: test
 
-# What the suite `threads` needs, whatever this build is.
+# What the suite `tsan_threads` needs, whatever this build is.
 tsan:
 	$(Q)$(MAKE) --no-print-directory SAN=thread lib $(patsubst $(B)/%,build/san-thread/%,$(simdev)) build/san-thread/apps/threads
 

@@ -44,10 +44,10 @@ undefined_of()
     nm -A -u "$@" | sed -E 's/: +[Uuwv] /:/; s/@.*//' | grep -vE ':(__(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_|_GLOBAL_OFFSET_TABLE_)' || true
 }
 
-find src policies include -name '*.[ch]' -o -name '*.def' | sort >"$work/files"
+find src policies include -path src/simdev -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print | sort >"$work/files"
 mapfile -t files <"$work/files"
 [ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
-find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' 2>/dev/null |
+find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' ! -path "$build/obj/src/simdev/*" 2>/dev/null |
     sort >"$work/objects" || true
 : >"$work/undefined"
 if [ -s "$work/objects" ]; then
@@ -117,7 +117,7 @@ no_constructor()
 # command has a place of its own for what it hands on to programs.
 no_getenv()
 {
-    local allowed='src/config/|src/cli/variable\.[co]'
+    local allowed='src/config/|src/cli/common/environment\.[co]'
     code_without "$word((secure_)?getenv *\\(|(__)?environ([^A-Za-z0-9_]|\$))" "$allowed"
     symbols_without '(secure_|__secure_)?getenv|(__)?environ' "$allowed"
 }
@@ -125,7 +125,7 @@ no_getenv()
 # Resolving a symbol by the wrong rule finds ourselves (endless recursion) or another cuDNN. These files know the rule.
 no_dlsym()
 {
-    local allowed='src/cudnn/(real\.[co]|alone/(real|capture|driver)\.[co])|src/shim/dlsym'
+    local allowed='src/cudnn/(bind/(real|find_dlsym)\.[co]|standalone/(open_cudnn|capture_profile|open_driver)\.[co])|src/intercept/loader/dlsym'
     code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
@@ -145,7 +145,7 @@ nvidia_headers_of()
 no_nvidia_outside()
 {
     local files
-    mapfile -t files < <(grep -vE '^(src/cudnn|include)/' "$work/files" | grep -E '\.[ch]$')
+    mapfile -t files < <(grep -vE '^(src/cudnn|src/intercept|src/simdev|include)/' "$work/files" | grep -E '\.[ch]$')
     [ "${#files[@]}" -gt 0 ] || echo "no source was found"
     nvidia_headers_of "${files[@]}"
 }
@@ -206,11 +206,11 @@ no_nvidia_needed()
 exports_are_entries()
 {
     need_library || return 0
-    printf '#define CS_FIRST(name, ...) name\n#define CS_ENTRY(...) CS_EXPORTED CS_FIRST(__VA_ARGS__, )\n#include "src/cudnn/entries.def"\n' |
+    printf '#define CS_FIRST(name, ...) name\n#define CS_ENTRY(...) CS_EXPORTED CS_FIRST(__VA_ARGS__, )\n#include "src/intercept/entry/entries.def"\n' |
         gcc -E -P -x c -I. - | awk '{ for (i = 1; i < NF; i++) if ($i == "CS_EXPORTED") print $(i + 1) }' >"$work/wanted"
-    compgen -G 'src/shim/dlsym*' >/dev/null && printf 'dlsym\ndlvsym\n' >>"$work/wanted"
-    [ ! -e src/cudnn/nvtx.c ] || echo InitializeInjectionNvtx2 >>"$work/wanted"
-    [ -s "$work/wanted" ] || echo "src/cudnn/entries.def lists nothing"
+    compgen -G 'src/intercept/loader/dlsym*' >/dev/null && printf 'dlsym\ndlvsym\n' >>"$work/wanted"
+    [ ! -e src/intercept/nvtx.c ] || echo InitializeInjectionNvtx2 >>"$work/wanted"
+    [ -s "$work/wanted" ] || echo "src/intercept/entry/entries.def lists nothing"
     nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
@@ -233,7 +233,7 @@ no_machine_path()
 check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
-check 'symbols are looked up in src/cudnn/real.c and src/shim/dlsym* only' no_dlsym
+check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
 check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside
 check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
 check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch

@@ -1,9 +1,9 @@
 /* Prints the manual pages from the tables that --help, the parser of options and the checks of the
  * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
-#include "shim/instance.h"
+#include "flow/instance.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void list_checks(void)
 {
     puts(".SH CHECKS\nWhat \\fBconvshim doctor\\fR looks for, and what to do if it is not so:");
 #define CS_CHECK(id, what, advice) term(#id, NULL, what ". " advice);
-#include "cli/doctor_checks.def"
+#include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 }
 

@@ -3,7 +3,7 @@
 #include "base/signals.h"
 
 #include "account/outcome.h"
-#include "base/json.h"
+#include "base/json_writer.h"
 #include "base/log.h"
 #include <errno.h>
 #include <fcntl.h>

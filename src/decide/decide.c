@@ -1,10 +1,10 @@
 #include "decide/decide.h"
 
 #include "base/checked.h"
-#include "decide/choices.h"
+#include "decide/choice_record.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
-#include "decide/stage.h"
+#include "decide/staged_search.h"
 
 enum {
     LIFEBOAT_ASKS = 2,

@@ -1,7 +1,7 @@
 #include "base/checked.h"
 #include "plan/layout.h"
-#include "plan/line.h"
-#include "plan/stage.h"
+#include "plan/axis.h"
+#include "plan/staging.h"
 #include <string.h>
 
 /* How often the range that follows is read: elements of all tiles together, and those of them that

@@ -2,7 +2,7 @@
  * the first time and again. An ordinary program: the same binary runs without and with the library.
  * Prints "LAYER WORKSPACE FIRST AGAIN WALL" a line: nanoseconds of the processor, since those of
  * the clock are also other programs', and for the first time of the clock too. */
-#include "apps/csv.h"
+#include "support/programs/csv.h"
 #include "bench.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
     {                                                                                              \
         return 0;                                                                                  \
     }
-#include "cudnn/calls.def"
+#include "cudnn/bind/calls.def"
 CS_CALL(cudnnActivationForward)
 CS_CALL(cudnnAddTensor)
 CS_CALL(cudnnCreateActivationDescriptor)

@@ -3,7 +3,7 @@
 #ifndef SOUND_GRAPH_H
 #define SOUND_GRAPH_H
 
-#include "cudnn/describe_graph.h"
+#include "intercept/graph/describe_graph.h"
 
 enum slot {
     TENSOR_X,

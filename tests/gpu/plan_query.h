@@ -3,7 +3,7 @@
 #ifndef PLAN_QUERY_H
 #define PLAN_QUERY_H
 
-#include "../apps/conv.h"
+#include "../support/programs/conv.h"
 
 enum direction {
     DIRECTION_FORWARD,

@@ -1,11 +1,11 @@
-/* For the tests of src/shim/flow: a vendor whose workspaces follow the output's size and which
+/* For the tests of src/flow/flow: a vendor whose workspaces follow the output's size and which
  * refuses, lies or runs out of memory at any one of its calls, an instance, a request. */
 #ifndef FLOW_FIXTURE_H
 #define FLOW_FIXTURE_H
 
 #include "check.h"
 #include "random_problem.h"
-#include "shim/flow.h"
+#include "flow/flow.h"
 
 enum {
     LIMIT = 512 << 10,

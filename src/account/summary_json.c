@@ -1,0 +1,376 @@
+#include "account/summary_json.h"
+
+#include "account/outcome.h"
+#include "base/checked.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    OPTION_BYTES = 4200 /* of the text of an option */
+};
+
+/* The site at each place of the list, in the order of first calls, and the place of each site. */
+struct listing {
+    int sites;
+    int16_t site[CS_MAX_SITES], place[CS_MAX_SITES];
+};
+
+static int64_t count_of(uint64_t tagged)
+{
+    return (int64_t)(tagged << 20 >> 20);
+}
+
+/* Two threads that count the first calls of a site may have come in either order. */
+static void calls_of(const struct cs_site *site, int64_t *first_p, int64_t *last_p)
+{
+    int64_t first = count_of(site->first), last = count_of(site->last);
+    *first_p = first < last ? first : last;
+    *last_p = first < last ? last : first;
+}
+
+static bool comes_before(const struct cs_account *account, int a, int b)
+{
+    int64_t first_a, first_b, last;
+    calls_of(&account->site[a], &first_a, &last);
+    calls_of(&account->site[b], &first_b, &last);
+    if (!first_a || !first_b)
+        return first_a && !first_b;
+    return first_a < first_b;
+}
+
+/* By insertion: sites are mostly made in the order in which they are called. */
+static void list(const struct cs_account *account, struct listing *listing)
+{
+    listing->sites = account->sites;
+    for (int i = 0; i < listing->sites; i++) {
+        int at = i;
+        for (; at > 0 && comes_before(account, i, listing->site[at - 1]); at--)
+            listing->site[at] = listing->site[at - 1];
+        listing->site[at] = (int16_t)i;
+    }
+    for (int i = 0; i < listing->sites; i++)
+        listing->place[listing->site[i]] = (int16_t)i;
+}
+
+static void put_process(struct cs_json *json, const struct cs_summary_process *process)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "process", '{');
+    cs_json_integer(json, "pid", process->pid);
+    cs_json_string(json, "program", process->program);
+    if (process->rank < 0)
+        cs_json_null(json, "rank");
+    else
+        cs_json_integer(json, "rank", process->rank);
+    cs_json_integer(json, "start_ms", process->start_ms);
+    cs_json_integer(json, "end_ms", process->end_ms);
+    cs_json_close(json, '}');
+}
+
+static void put_setting(struct cs_json *json, const struct cs_summary_head *head,
+                        const struct cs_summary_process *process)
+{
+    char text[OPTION_BYTES];
+    cs_json_line(json, 1);
+    cs_json_open(json, "versions", '{');
+    cs_json_string(json, "convshim", head->version);
+    cs_json_string(json, "vendor", head->vendor);
+    cs_json_close(json, '}');
+    cs_json_line(json, 1);
+    cs_json_open(json, "config", '{');
+    cs_json_string(json, "source", head->config);
+    cs_json_open(json, "options", '{');
+    for (int i = 0; i < process->options; i++) {
+        const char *name = process->option(process->ctx, i, text, sizeof text);
+        cs_json_string(json, name, text);
+    }
+    cs_json_close(json, '}');
+    cs_json_close(json, '}');
+    cs_json_line(json, 1);
+    cs_json_open(json, "device", '{');
+    cs_json_string(json, "name", process->device);
+    cs_json_close(json, '}');
+}
+
+static void put_passed(struct cs_json *json, const struct cs_account *account)
+{
+    cs_json_open(json, "passed", '[');
+    for (int i = 0; i < CS_REASONS; i++) {
+        if (account->passed[i] == 0)
+            continue;
+        cs_json_open(json, NULL, '{');
+        cs_json_string(json, "id", cs_reason_id((enum cs_reason)i));
+        cs_json_string(json, "text", cs_reason_text((enum cs_reason)i));
+        cs_json_integer(json, "calls", account->passed[i]);
+        cs_json_close(json, '}');
+    }
+    cs_json_close(json, ']');
+}
+
+/* Sums that leave 64 bits stay at the most. */
+static void raise_by(int64_t *sum, int64_t amount)
+{
+    if (!cs_add(*sum, amount, sum))
+        *sum = INT64_MAX;
+}
+
+static void put_sums(struct cs_json *json, const struct cs_account *account)
+{
+    int64_t wanted = 0, told = 0, host = account->folded_host;
+    for (int i = 0; i < account->sites; i++) {
+        raise_by(&host, account->site[i].host);
+        if (cs_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+            continue;
+        raise_by(&wanted, account->facts[i].wanted);
+        raise_by(&told, account->facts[i].told);
+    }
+    cs_json_integer(json, "wanted_sum", wanted);
+    cs_json_integer(json, "told_sum", told);
+    cs_json_integer(json, "host_ns", host);
+}
+
+static void put_totals(struct cs_json *json, const struct cs_account *account)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "totals", '{');
+    cs_json_integer(json, "calls", account->calls);
+    cs_json_integer(json, "rewritten", account->rewritten);
+    cs_json_integer(json, "lifeboat", account->lifeboats);
+    cs_json_integer(json, "failed", account->failed);
+    put_passed(json, account);
+    cs_json_integer(json, "launches", account->launches);
+    cs_json_integer(json, "extra_launches", account->launches - account->rewritten);
+    cs_json_integer(json, "lanes", account->lanes);
+    cs_json_integer(json, "wanted_max", account->wanted_max);
+    cs_json_integer(json, "told_max", account->told_max);
+    put_sums(json, account);
+    cs_json_close(json, '}');
+}
+
+static void put_own(struct cs_json *json, const struct cs_summary_own *own)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "own", '{');
+    cs_json_integer(json, "limit", own->limit);
+    cs_json_integer(json, "peak", own->peak);
+    cs_json_integer(json, "allocations", own->allocations);
+    cs_json_integer(json, "captured", own->captured);
+    cs_json_integer(json, "lost", own->lost);
+    cs_json_integer(json, "handed_over", own->handed_over);
+    cs_json_integer(json, "refused", own->refused);
+    cs_json_close(json, '}');
+}
+
+static void put_turns(struct cs_json *json, const struct cs_summary_turns *turns)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "turns", '{');
+    cs_json_integer(json, "waits", turns->waits);
+    cs_json_integer(json, "vain", turns->vain);
+    cs_json_integer(json, "wait_ns", turns->nanoseconds);
+    cs_json_boolean(json, "given_up", turns->given_up);
+    cs_json_close(json, '}');
+}
+
+static void put_rules(struct cs_json *json, const struct cs_account *account,
+                      const char *const *rules)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "rules", '[');
+    for (int i = 0; rules && rules[i]; i++) {
+        cs_json_open(json, NULL, '{');
+        cs_json_string(json, "name", rules[i]);
+        cs_json_integer(json, "calls", cs_account_rule(account, i + 1));
+        cs_json_close(json, '}');
+    }
+    cs_json_close(json, ']');
+}
+
+static void put_numbers(struct cs_json *json, const char *key, const int64_t *numbers, int count)
+{
+    cs_json_open(json, key, '[');
+    for (int i = 0; i < count; i++)
+        cs_json_integer(json, NULL, numbers[i]);
+    cs_json_close(json, ']');
+}
+
+static int64_t bytes_of(const struct cs_tensor *tensor)
+{
+    int64_t bytes;
+    return cs_tensor_bytes(tensor, &bytes) == CS_OK ? bytes : INT64_MAX;
+}
+
+static void put_operands(struct cs_json *json, const struct cs_problem *problem)
+{
+    static const char *const names[CS_OPERANDS] = {"x", "w", "y"};
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        cs_json_open(json, names[i], '{');
+        put_numbers(json, "dims", tensor->dims, CS_DIMS);
+        put_numbers(json, "strides", tensor->strides, CS_DIMS);
+        cs_json_string(json, "dtype", cs_dtype_name(tensor->dtype));
+        cs_json_integer(json, "bytes", bytes_of(tensor));
+        cs_json_close(json, '}');
+    }
+}
+
+static int64_t extra_bytes(const struct cs_problem *problem)
+{
+    int64_t sum = 0;
+    for (int i = CS_OPERANDS; i < problem->tensors; i++)
+        if (!problem->tensor[i].is_virtual && !problem->tensor[i].by_value)
+            raise_by(&sum, bytes_of(&problem->tensor[i]));
+    return sum;
+}
+
+static void put_problem(struct cs_json *json, const struct cs_problem *problem)
+{
+    char text[CS_PROBLEM_TEXT];
+    cs_problem_text(problem, text, sizeof text);
+    cs_json_open(json, "problem", '{');
+    cs_json_string(json, "text", text);
+    cs_json_string(json, "direction", cs_direction_name(problem->direction));
+    cs_json_string(json, "dtype", cs_dtype_name(problem->tensor[CS_X].dtype));
+    cs_json_string(json, "compute", cs_dtype_name(problem->compute));
+    cs_json_string(json, "layout", cs_problem_layout(problem));
+    cs_json_integer(json, "spatial", problem->spatial);
+    put_operands(json, problem);
+    cs_json_open(json, "padding", '[');
+    put_numbers(json, NULL, problem->pre, CS_SPATIAL);
+    put_numbers(json, NULL, problem->post, CS_SPATIAL);
+    cs_json_close(json, ']');
+    put_numbers(json, "stride", problem->stride, CS_SPATIAL);
+    put_numbers(json, "dilation", problem->dilation, CS_SPATIAL);
+    cs_json_integer(json, "groups", problem->groups);
+    cs_json_boolean(json, "flipped", problem->flipped);
+    cs_json_boolean(json, "accumulates", problem->beta < 0 || problem->beta > 0);
+    cs_json_integer(json, "steps", problem->steps);
+    cs_json_integer(json, "extra_bytes", extra_bytes(problem));
+    cs_json_close(json, '}');
+}
+
+static void put_decision(struct cs_json *json, const struct cs_site_facts *facts)
+{
+    const struct cs_tiling *tiling = &facts->tiling;
+    if (facts->reason != CS_REASON_NONE && facts->reason != CS_REASON_REPORT_ONLY) {
+        cs_json_null(json, "decision");
+        return;
+    }
+    cs_json_open(json, "decision", '{');
+    cs_json_string(json, "axis", cs_tiling_name(tiling));
+    put_numbers(json, "step", tiling->step, CS_MAX_CUTS);
+    cs_json_open(json, "runs", '[');
+    for (int i = 0; i < tiling->runs; i++) {
+        cs_json_open(json, NULL, '{');
+        cs_json_integer(json, "step", tiling->run[i].step);
+        cs_json_integer(json, "tiles", tiling->run[i].tiles);
+        cs_json_string(json, "latitude", cs_latitude_name(tiling->run[i].latitude));
+        cs_json_close(json, '}');
+    }
+    cs_json_close(json, ']');
+    cs_json_integer(json, "tiles", facts->tiles);
+    cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
+    cs_json_string(json, "latitude", cs_latitude_name(tiling->latitude));
+    cs_json_boolean(json, "staged", tiling->staged);
+    cs_json_close(json, '}');
+}
+
+static void put_string_or_null(struct cs_json *json, const char *key, const char *text)
+{
+    if (text)
+        cs_json_string(json, key, text);
+    else
+        cs_json_null(json, key);
+}
+
+static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
+                      const char *const *rules)
+{
+    bool rewritten = facts->reason == CS_REASON_NONE;
+    put_problem(json, &facts->problem);
+    cs_json_integer(json, "engine", facts->engine);
+    put_string_or_null(json, "reason", rewritten ? NULL : cs_reason_id(facts->reason));
+    put_decision(json, facts);
+    cs_json_integer(json, "asked", facts->asked);
+    cs_json_integer(json, "listed", facts->choices.listed);
+    cs_choices_json(json, "candidates", &facts->choices);
+    put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
+    cs_json_integer(json, "wanted", facts->wanted);
+    cs_json_integer(json, "told", facts->told);
+}
+
+static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "lifeboat", "failed",
+                                                  "launches"};
+
+static void put_site(struct cs_json *json, const struct cs_account *account, int index,
+                     const char *const *rules)
+{
+    const struct cs_site *site = &account->site[index];
+    const struct cs_site_facts *facts = &account->facts[index];
+    char id[CS_SITE_ID];
+    int64_t first, last;
+    calls_of(site, &first, &last);
+    cs_json_line(json, 2);
+    cs_json_open(json, NULL, '{');
+    cs_json_string(json, "id", cs_problem_id(&facts->problem, id));
+    cs_json_string(json, "name", site->name);
+    put_facts(json, facts, rules);
+    for (int i = 0; i < CS_COUNTERS; i++)
+        cs_json_integer(json, counters[i], cs_site_count(site, (enum cs_counter)i));
+    cs_json_integer(json, "prepared", site->prepared);
+    cs_json_integer(json, "host_ns", site->host);
+    cs_json_integer(json, "first_call", first);
+    cs_json_integer(json, "last_call", last);
+    cs_json_close(json, '}');
+}
+
+static void put_folded(struct cs_json *json, const struct cs_account *account)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "folded", '{');
+    cs_json_integer(json, "sites", account->folds);
+    for (int i = 0; i < CS_COUNTERS; i++)
+        cs_json_integer(json, counters[i], account->folded[i]);
+    cs_json_integer(json, "host_ns", account->folded_host);
+    cs_json_close(json, '}');
+}
+
+static void put_order(struct cs_json *json, const struct cs_account *account,
+                      const struct listing *listing)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "order", '[');
+    for (int64_t i = 1; i <= account->calls && i <= CS_ORDER; i++) {
+        int site = cs_account_order(account, i);
+        cs_json_integer(json, NULL, site < 0 ? -1 : listing->place[site]);
+    }
+    cs_json_close(json, ']');
+}
+
+void cs_summary_json(struct cs_json *json, const struct cs_account *account,
+                     const struct cs_summary_head *head, const struct cs_summary_process *process)
+{
+    struct listing listing;
+    list(account, &listing);
+    cs_json_open(json, NULL, '{');
+    cs_json_string(json, "schema", "convshim summary");
+    cs_json_integer(json, "version", CS_SUMMARY_VERSION);
+    put_process(json, process);
+    put_setting(json, head, process);
+    put_totals(json, account);
+    put_own(json, &head->own);
+    put_turns(json, &head->turns);
+    put_rules(json, account, head->rules);
+    cs_json_line(json, 1);
+    cs_json_string(json, "bypass", head->bypass);
+    cs_json_line(json, 1);
+    cs_json_open(json, "sites", '[');
+    for (int i = 0; i < listing.sites; i++)
+        put_site(json, account, listing.site[i], head->rules);
+    cs_json_close(json, ']');
+    put_folded(json, account);
+    put_order(json, account, &listing);
+    cs_json_close(json, '}');
+    json->comma = false;
+    cs_json_line(json, 0);
+}

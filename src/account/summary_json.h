@@ -1,0 +1,31 @@
+/* The summary as JSON, as docs/summary.md describes it. */
+#ifndef CS_ACCOUNT_SUMMARY_JSON_H
+#define CS_ACCOUNT_SUMMARY_JSON_H
+
+#include "account/account.h"
+#include "base/json_writer.h"
+
+enum {
+    CS_SUMMARY_VERSION = 1
+};
+
+/* What it says of the process beside the text's head. */
+struct cs_summary_process {
+    const char *program;
+    int64_t pid;
+    int64_t rank;             /* -1: none */
+    int64_t start_ms, end_ms; /* since 1970 */
+    const char *device;       /* "" if not known */
+    int options;              /* each as a name and a text, written by: */
+    const char *(*option)(void *ctx, int index, char *text, size_t size);
+    void *ctx;
+};
+
+/* Writes the object and a line's end, but not cs_json_end. The account's lock is held. */
+void cs_summary_json(struct cs_json *json, const struct cs_account *account,
+                     const struct cs_summary_head *head, const struct cs_summary_process *process);
+
+/* Writes the choices of a decision as an array, as the summary has them. */
+void cs_choices_json(struct cs_json *json, const char *key, const struct cs_choices *choices);
+
+#endif

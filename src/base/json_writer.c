@@ -1,0 +1,165 @@
+#include "base/json_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LONGEST = 8 /* bytes of a character as it is written, and an end */
+};
+
+void cs_json_end(struct cs_json *json)
+{
+    if (json->used > 0)
+        json->write(json->ctx, json->buffer, json->used);
+    json->used = 0;
+}
+
+static void put(struct cs_json *json, const char *text)
+{
+    for (; *text; text++) {
+        if (json->used == sizeof json->buffer)
+            cs_json_end(json);
+        json->buffer[json->used++] = *text;
+    }
+}
+
+size_t cs_utf8_length(const char *from)
+{
+    const unsigned char *text = (const unsigned char *)from;
+    unsigned char least = 0x80, most = 0xbf;
+    size_t length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    if (length > 1 && (text[0] < 0xc2 || text[0] > 0xf4))
+        return 0;
+    if (text[0] == 0xe0)
+        least = 0xa0;
+    if (text[0] == 0xed)
+        most = 0x9f;
+    if (text[0] == 0xf0)
+        least = 0x90;
+    if (text[0] == 0xf4)
+        most = 0x8f;
+    for (size_t i = 1; i < length; i++, least = 0x80, most = 0xbf)
+        if (text[i] < least || text[i] > most)
+            return 0;
+    return length;
+}
+
+/* One character of a string as it is written; returns the bytes of `text` that it takes. */
+static size_t escape(const char *text, char out[LONGEST])
+{
+    size_t length = cs_utf8_length(text);
+    unsigned char first = (unsigned char)text[0];
+    if (first == '"' || first == '\\') {
+        snprintf(out, LONGEST, "\\%c", first);
+    } else if (length == 0 || first < ' ' || first == 0x7f) {
+        snprintf(out, LONGEST, "\\u00%02x", first);
+        length = 1;
+    } else {
+        memcpy(out, text, length);
+        out[length] = '\0';
+    }
+    return length;
+}
+
+static void put_string(struct cs_json *json, const char *text)
+{
+    char out[LONGEST];
+    put(json, "\"");
+    while (*text) {
+        text += escape(text, out);
+        put(json, out);
+    }
+    put(json, "\"");
+}
+
+static void begin(struct cs_json *json, const char *key)
+{
+    if (json->comma)
+        put(json, ",");
+    json->comma = true;
+    if (!key)
+        return;
+    put_string(json, key);
+    put(json, ":");
+}
+
+void cs_json_open(struct cs_json *json, const char *key, char bracket)
+{
+    begin(json, key);
+    put(json, (const char[]){bracket, '\0'});
+    json->comma = false;
+}
+
+void cs_json_close(struct cs_json *json, char bracket)
+{
+    put(json, (const char[]){bracket, '\0'});
+    json->comma = true;
+}
+
+void cs_json_integer(struct cs_json *json, const char *key, int64_t number)
+{
+    char text[24];
+    begin(json, key);
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    put(json, text);
+}
+
+/* Nine digits, with a point whatever the locale has. */
+void cs_json_number(struct cs_json *json, const char *key, double number)
+{
+    enum {
+        BEHIND = 8
+    };
+    char text[48];
+    snprintf(text, sizeof text, "%.*e", BEHIND, number);
+    size_t first = strcspn(text, "0123456789"), power = strcspn(text, "e");
+    char digit[] = {text[first], '.', '\0'};
+    begin(json, key);
+    put(json, number < 0 ? "-" : "");
+    put(json, digit);
+    put(json, text + power - BEHIND);
+}
+
+void cs_json_boolean(struct cs_json *json, const char *key, bool value)
+{
+    begin(json, key);
+    put(json, value ? "true" : "false");
+}
+
+void cs_json_null(struct cs_json *json, const char *key)
+{
+    begin(json, key);
+    put(json, "null");
+}
+
+void cs_json_string(struct cs_json *json, const char *key, const char *text)
+{
+    begin(json, key);
+    put_string(json, text);
+}
+
+void cs_json_line(struct cs_json *json, int indent)
+{
+    put(json, json->comma ? ",\n" : "\n");
+    json->comma = false;
+    for (; indent > 0; indent--)
+        put(json, " ");
+}
+
+size_t cs_json_quote(char *out, size_t size, const char *text)
+{
+    char piece[LONGEST];
+    size_t used = 0;
+    out[used++] = '"';
+    while (*text) {
+        text += escape(text, piece);
+        size_t length = strlen(piece);
+        if (used + length + 2 > size)
+            break;
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    out[used++] = '"';
+    out[used] = '\0';
+    return used;
+}

@@ -1,0 +1,74 @@
+/* What the commands of `convshim` share: how they say what is wrong, read options and end.
+ *
+ * A command is a function of commands.def; it gets argv from its own name on and returns the exit
+ * status. Results go to standard output, everything else to standard error. One thread, unless a
+ * command says otherwise. */
+#ifndef CS_CLI_COMMON_CLI_H
+#define CS_CLI_COMMON_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cs_cli_status {
+    CS_CLI_OK,
+    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is nobody's typing */
+    CS_CLI_USAGE /* options or input that cannot be understood */
+};
+
+#define CS_COMMAND(name, summary) int cs_cli_##name(int argc, char **argv);
+#include "cli/commands.def"
+#undef CS_COMMAND
+
+/* One line on standard error: "convshim: ...". */
+void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An option of a command: a row of its X-macro table CS_CLI_OPTION(id, name, argument, group,
+ * help), from which parser, --help and manual page come (command_options.def). */
+struct cs_cli_option {
+    const char *name;     /* without the dashes */
+    const char *argument; /* what --help calls its value; NULL: it takes none */
+    const char *group;    /* a heading of --help; rows of a group stand together */
+    const char *help;
+};
+
+/* A command as its user sees it. */
+struct cs_cli_command {
+    const char *name;
+    const char *usage; /* lines as "convshim NAME [options] ...", without "usage: " */
+    const char *about; /* what it does, a few lines for --help */
+    const struct cs_cli_option *option;
+    int options;
+    bool stops; /* what stands behind the first operand is not looked at */
+};
+
+/* Every command, for the manual page: cs_cli_command_NAME. */
+#define CS_COMMAND(name, summary) extern const struct cs_cli_command *const cs_cli_command_##name;
+#include "cli/commands.def"
+#undef CS_COMMAND
+
+/* One option that was given; `value` NULL where it takes none. False: not to be had like that, and
+ * a line has said so (cs_cli_refuse). */
+typedef bool cs_cli_take_fn(void *to, int option, const char *value);
+
+/* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"). -1: go
+ * on, argv[*operand_p] is the first operand; else the status to end with: --help was answered, or
+ * something was refused. */
+int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
+                 void *to, int *operand_p);
+
+/* Says what is wrong with how a command was called, and where help is. Returns CS_CLI_USAGE. */
+int cs_cli_refuse(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The word of a NULL-ended list that `word` was probably meant to be; NULL if none is near. */
+const char *cs_cli_nearest(const char *word, const char *const *words);
+
+/* "64MiB" to bytes, as in the ini; false for everything else, also for "auto". */
+bool cs_cli_size(const char *text, int64_t *bytes_p);
+
+/* The folder of the running program, without a slash at its end; false if the system does not
+ * tell. */
+bool cs_cli_folder(char *path, size_t size);
+
+#endif

@@ -1,0 +1,177 @@
+#include "cli/common/cli.h"
+
+#include "config/option.h"
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MAX_OPTIONS = 48,
+    HELP_AT = 26, /* column in which an option's help begins */
+    COLUMNS = 100
+};
+
+void cs_cli_complain(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fputs("convshim: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+}
+
+int cs_cli_refuse(const char *command, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "convshim: %s: ", command);
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "\nTry 'convshim %s --help'.\n", command);
+    va_end(list);
+    return CS_CLI_USAGE;
+}
+
+const char *cs_cli_nearest(const char *word, const char *const *words)
+{
+    size_t least = 1 + (strlen(word) + 1) / 3;
+    const char *nearest = NULL;
+    for (; *words; words++) {
+        if (strlen(*words) >= CS_CONFIG_NAME)
+            continue;
+        size_t distance = cs_name_distance(word, *words);
+        if (distance < least) {
+            least = distance;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}
+
+bool cs_cli_size(const char *text, int64_t *bytes_p)
+{
+    int64_t bytes;
+    if (!cs_config_size(text, &bytes) || bytes < 0)
+        return false;
+    *bytes_p = bytes;
+    return true;
+}
+
+bool cs_cli_folder(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    if (length <= 0 || (size_t)length >= size - 1)
+        return false;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+/* Text broken at blanks, every line but the first set in. */
+static void print_wrapped(const char *text, int column)
+{
+    while (*text) {
+        size_t room = (size_t)(COLUMNS - column), end = strlen(text);
+        if (end > room)
+            for (end = room; end > 0 && text[end] != ' '; end--)
+                continue;
+        if (end == 0)
+            end = strcspn(text, " ");
+        printf("%.*s\n", (int)end, text);
+        text += end + (text[end] == ' ');
+        if (*text)
+            printf("%*s", column, "");
+    }
+}
+
+static void print_option(const char *name, const char *argument, const char *text)
+{
+    int width = printf("  --%s%s%s", name, argument ? " " : "", argument ? argument : "");
+    if (width + 2 > HELP_AT)
+        printf("\n%*s", HELP_AT, "");
+    else
+        printf("%*s", HELP_AT - width, "");
+    print_wrapped(text, HELP_AT);
+}
+
+static void print_help(const struct cs_cli_command *command)
+{
+    printf("usage: %s\n\n%s\n", command->usage, command->about);
+    const char *group = "";
+    for (int i = 0; i < command->options; i++) {
+        const struct cs_cli_option *option = &command->option[i];
+        if (strcmp(group, option->group) != 0)
+            printf("\n%s\n", option->group);
+        group = option->group;
+        print_option(option->name, option->argument, option->help);
+    }
+    print_option("help", NULL, "Show this text.");
+}
+
+static int refuse_option(const struct cs_cli_command *command, const char *word)
+{
+    const char *names[MAX_OPTIONS + 2] = {"help"};
+    char name[CS_CONFIG_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (int i = 0; i < command->options && i < MAX_OPTIONS; i++)
+        names[i + 1] = command->option[i].name;
+    const char *bare = name + strspn(name, "-");
+    const char *nearest = cs_cli_nearest(bare, names);
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], bare) == 0)
+            return cs_cli_refuse(command->name, "option '--%s' takes no value", bare);
+    return cs_cli_refuse(command->name, "unknown or ambiguous option '%s'%s%s%s", name,
+                         nearest ? "; did you mean '--" : "", nearest ? nearest : "",
+                         nearest ? "'?" : "");
+}
+
+enum {
+    HELP = MAX_OPTIONS + 1,
+    MISSING = ':',
+    UNKNOWN = '?',
+    FIRST = UCHAR_MAX + 1 /* an option's number for getopt: beyond all characters */
+};
+
+static void list_options(const struct cs_cli_command *command, struct option *known)
+{
+    int count = command->options < MAX_OPTIONS ? command->options : MAX_OPTIONS;
+    for (int i = 0; i < count; i++)
+        known[i] = (struct option){command->option[i].name,
+                                   command->option[i].argument ? required_argument : no_argument,
+                                   NULL, FIRST + i};
+    known[count] = (struct option){"help", no_argument, NULL, FIRST + HELP};
+    known[count + 1] = (struct option){NULL, 0, NULL, 0};
+}
+
+int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
+                 void *to, int *operand_p)
+{
+    struct option known[MAX_OPTIONS + 2];
+    list_options(command, known);
+    optind = 0; /* begin anew, in the manner of GNU */
+    opterr = 0;
+    for (;;) {
+        int found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", known, NULL);
+        if (found == -1)
+            break;
+        if (found == FIRST + HELP || found == 'h') {
+            print_help(command);
+            return CS_CLI_OK;
+        }
+        if (found == MISSING)
+            return cs_cli_refuse(command->name, "option '%s' needs a value", argv[optind - 1]);
+        if (found == UNKNOWN)
+            return refuse_option(command, argv[optind - 1]);
+        if (!take(to, found - FIRST, optarg))
+            return CS_CLI_USAGE;
+    }
+    *operand_p = optind;
+    return -1;
+}

@@ -1,0 +1,41 @@
+/* Files that come with the program and are called by their names alone: device profiles, presets.
+ */
+#ifndef CS_CLI_COMMON_DATA_FILES_H
+#define CS_CLI_COMMON_DATA_FILES_H
+
+#include "cli/common/table.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CS_SHELF_ERROR = 320
+};
+
+struct cs_shelf {
+    const char *folder; /* "devices": the folder's name under share/convshim or conf */
+    const char *what;   /* "device": what a line calls one file */
+    const char *suffix; /* ".json": what its name has that users leave out */
+    const char *option; /* "--devices": names another folder; NULL: there is no such option */
+};
+
+/* True if a name stands for itself, as a path: it has a slash or the suffix. */
+bool cs_shelf_is_path(const struct cs_shelf *shelf, const char *name);
+
+/* The path of a file of the shelf. `folder` NULL: beside the installed program, or in the source
+ * tree that it was built in. False, with a line in `error` that names the nearest. */
+bool cs_shelf_find(const struct cs_shelf *shelf, const char *folder, const char *name, char *path,
+                   size_t size, char error[CS_SHELF_ERROR]);
+
+/* Adds a file's row to a table; false, having written `error`, ends the list. */
+typedef bool cs_shelf_add_fn(struct cs_table *table, const char *path, char error[CS_SHELF_ERROR]);
+
+/* Prints a table of all files in order of names on standard output. False, with a line in `error`.
+ */
+bool cs_shelf_list(const struct cs_shelf *shelf, const char *folder, const struct cs_column *column,
+                   int columns, cs_shelf_add_fn *add, enum cs_format format,
+                   char error[CS_SHELF_ERROR]);
+
+/* The name of a path: its last part without the suffix, cut to `size`. */
+void cs_shelf_name(const struct cs_shelf *shelf, const char *path, char *name, size_t size);
+
+#endif

@@ -1,0 +1,9 @@
+#include "cli/common/environment.h"
+
+#include <stdlib.h>
+
+const char *cs_cli_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}

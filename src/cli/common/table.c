@@ -1,0 +1,231 @@
+#include "cli/common/table.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "cli/common/cli.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GAP = 2, /* blanks between columns */
+    MOST_TICKS = 6
+};
+
+char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
+{
+    const double mebi = 1 << 20, gibi = 1 << 30;
+    if (bytes < 1 << 20)
+        return cs_size_text(text, (long long)bytes);
+    if ((double)bytes >= 10 * gibi)
+        snprintf(text, CS_BYTES_TEXT, "%.2f GiB", (double)bytes / gibi);
+    else
+        snprintf(text, CS_BYTES_TEXT, "%.1f MiB", (double)bytes / mebi);
+    char *zero = strstr(text, ".0 ");
+    if (zero)
+        memmove(zero, zero + 2, strlen(zero + 2) + 1);
+    return text;
+}
+
+int64_t cs_bytes_step(int64_t most)
+{
+    int64_t step = 1;
+    while (most / step > MOST_TICKS)
+        step *= 2;
+    return step;
+}
+
+bool cs_format_take(const char *command, const char *value, enum cs_format *format_p)
+{
+    static const char *const names[] = {"text", "json", "csv"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *format_p = (enum cs_format)i;
+            return true;
+        }
+    }
+    cs_cli_refuse(command, "--format: \"%s\" is not allowed; allowed: text, json, csv", value);
+    return false;
+}
+
+void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns)
+{
+    *table = (struct cs_table){.column = column, .columns = columns};
+}
+
+void cs_table_fini(struct cs_table *table)
+{
+    for (size_t i = 0; i < table->rows * (size_t)table->columns; i++)
+        free((char *)table->value[i].text);
+    free(table->value);
+}
+
+static bool grow(struct cs_table *table)
+{
+    size_t room = table->room > 0 ? 2 * table->room : 16;
+    struct cs_value *grown =
+        reallocarray(table->value, room, (size_t)table->columns * sizeof *grown);
+    if (!grown)
+        return false;
+    table->value = grown;
+    table->room = room;
+    return true;
+}
+
+void cs_table_add(struct cs_table *table, const struct cs_value *row)
+{
+    table->broken = table->broken || (table->rows == table->room && !grow(table));
+    if (table->broken)
+        return;
+    struct cs_value *to = table->value + table->rows++ * (size_t)table->columns;
+    for (int i = 0; i < table->columns; i++) {
+        to[i] = row[i];
+        to[i].text = row[i].text ? strdup(row[i].text) : NULL;
+        table->broken = table->broken || (row[i].text && !to[i].text);
+    }
+}
+
+const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
+                          char buffer[CS_CELL_TEXT_BYTES])
+{
+    if (column->cell == CS_CELL_TEXT)
+        return value->text ? value->text : people ? "-" : "";
+    bool ratio = column->cell == CS_CELL_RATIO;
+    if (ratio ? value->ratio <= 0 : value->number < 0)
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%s", people ? "-" : "");
+    else if (ratio)
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
+    else if (people && column->cell == CS_CELL_BYTES)
+        cs_bytes_text(buffer, value->number);
+    else
+        snprintf(buffer, CS_CELL_TEXT_BYTES, "%" PRId64, value->number);
+    return buffer;
+}
+
+static void print_quoted(const char *text, FILE *out)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void print_csv(const struct cs_table *table, FILE *out)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    for (int i = 0; i < table->columns; i++)
+        fprintf(out, "%s%s", i > 0 ? "," : "", table->column[i].name);
+    fputc('\n', out);
+    for (size_t row = 0; row < table->rows; row++) {
+        const struct cs_value *value = table->value + row * (size_t)table->columns;
+        for (int i = 0; i < table->columns; i++) {
+            if (i > 0)
+                fputc(',', out);
+            print_quoted(cs_table_text(&table->column[i], &value[i], false, buffer), out);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void add_value(cJSON *object, const struct cs_column *column, const struct cs_value *value)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    if (column->cell == CS_CELL_TEXT && value->text)
+        cJSON_AddStringToObject(object, column->name, value->text);
+    else if (column->cell == CS_CELL_RATIO ? value->ratio > 0
+                                           : column->cell != CS_CELL_TEXT && value->number >= 0)
+        cJSON_AddRawToObject(object, column->name, cs_table_text(column, value, false, buffer));
+}
+
+struct cJSON *cs_table_json(const struct cs_table *table)
+{
+    cJSON *rows = table->broken ? NULL : cJSON_CreateArray();
+    for (size_t row = 0; rows && row < table->rows; row++) {
+        cJSON *object = cJSON_CreateObject();
+        for (int i = 0; i < table->columns; i++)
+            add_value(object, &table->column[i],
+                      &table->value[row * (size_t)table->columns + (size_t)i]);
+        cJSON_AddItemToArray(rows, object);
+    }
+    return rows;
+}
+
+static bool print_json(const struct cs_table *table, FILE *out)
+{
+    cJSON *rows = cs_table_json(table);
+    char *text = cJSON_Print(rows);
+    cJSON_Delete(rows);
+    if (!text)
+        return false;
+    fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return true;
+}
+
+static int width_of(const struct cs_table *table, int column)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    size_t width = strlen(table->column[column].title);
+    for (size_t row = 0; row < table->rows; row++) {
+        const struct cs_value *value = &table->value[row * (size_t)table->columns + (size_t)column];
+        size_t length = strlen(cs_table_text(&table->column[column], value, true, buffer));
+        width = length > width ? length : width;
+    }
+    return (int)width;
+}
+
+/* One line; `row` NULL: the titles. No blanks at its end. */
+static void print_line(const struct cs_table *table, const int *width, const struct cs_value *row,
+                       FILE *out)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    int owed = 0;
+    for (int i = 0; i < table->columns; i++) {
+        const struct cs_column *column = &table->column[i];
+        if (!column->title)
+            continue;
+        const char *text = row ? cs_table_text(column, &row[i], true, buffer) : column->title;
+        int length = (int)strlen(text);
+        bool left = column->cell == CS_CELL_TEXT;
+        int before = left ? 0 : width[i] - length;
+        if (length > 0) {
+            fprintf(out, "%*s%s", owed + before, "", text);
+            owed = 0;
+        }
+        owed += GAP + (length > 0 ? width[i] - length - before : width[i]);
+    }
+    fputc('\n', out);
+}
+
+static bool print_text(const struct cs_table *table, FILE *out)
+{
+    int *width = calloc((size_t)table->columns, sizeof *width);
+    if (!width)
+        return false;
+    for (int i = 0; i < table->columns; i++)
+        width[i] = table->column[i].title ? width_of(table, i) : 0;
+    print_line(table, width, NULL, out);
+    for (size_t row = 0; row < table->rows; row++)
+        print_line(table, width, table->value + row * (size_t)table->columns, out);
+    free(width);
+    return true;
+}
+
+bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out)
+{
+    if (table->broken)
+        return false;
+    if (format == CS_FORMAT_CSV) {
+        print_csv(table, out);
+        return true;
+    }
+    return format == CS_FORMAT_JSON ? print_json(table, out) : print_text(table, out);
+}

@@ -1,0 +1,92 @@
+/* A table for people (aligned text) or programs (CSV, JSON), from the same rows. */
+#ifndef CS_CLI_COMMON_TABLE_H
+#define CS_CLI_COMMON_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum cs_format {
+    CS_FORMAT_TEXT,
+    CS_FORMAT_JSON,
+    CS_FORMAT_CSV
+};
+
+/* Bytes for people who compare them: "516.5 MiB", "1033 MiB", "20.46 GiB"; returns text. */
+enum {
+    CS_BYTES_TEXT = 24
+};
+char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
+
+/* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
+ * short. At least 1. */
+int64_t cs_bytes_step(int64_t most);
+
+/* The value of a command's --format: "text", "json", "csv". False, having said so
+ * (cs_cli_refuse), for everything else. */
+bool cs_format_take(const char *command, const char *value, enum cs_format *format_p);
+
+enum {
+    CS_CELL_TEXT_BYTES = 32
+};
+
+enum cs_cell {
+    CS_CELL_TEXT,
+    CS_CELL_COUNT, /* a whole number; for people "-" where it is negative: there is none */
+    CS_CELL_BYTES, /* the same in bytes; for people as "64 MiB" */
+    CS_CELL_RATIO  /* a number with two digits behind the point, absent unless above 0 */
+};
+
+struct cs_column {
+    const char *name;  /* CSV header, JSON key */
+    const char *title; /* for people; NULL: they do not see the column */
+    enum cs_cell cell;
+};
+
+/* One value: which member counts is the column's matter. A text is copied. */
+struct cs_value {
+    const char *text;
+    int64_t number;
+    double ratio;
+};
+
+/* Rows of values, owned by the table. Out of memory makes it `broken`: then nothing is printed. */
+struct cs_table {
+    const struct cs_column *column;
+    int columns;
+    size_t rows, room;
+    struct cs_value *value; /* rows times columns */
+    bool broken;
+};
+
+/* `column` must outlive the table. */
+void cs_table_init(struct cs_table *table, const struct cs_column *column, int columns);
+void cs_table_fini(struct cs_table *table);
+
+/* Adds a row of table->columns values. */
+void cs_table_add(struct cs_table *table, const struct cs_value *row);
+
+/* CSV begins with the columns' names and quotes what has to be quoted; JSON is cs_table_json.
+ * False if memory ran out. */
+bool cs_table_print(const struct cs_table *table, enum cs_format format, FILE *out);
+
+/* A table of GitHub's Markdown, for people. Nothing in a text is markup. */
+void cs_table_markdown(const struct cs_table *table, FILE *out);
+
+/* A table of HTML, for people, of class `class`. Cells of numbers have the number as data-v, -1
+ * where there is none. */
+void cs_table_html(const struct cs_table *table, const char *class, FILE *out);
+
+/* Text as HTML, also inside of quoted attributes. */
+void cs_html_text(const char *text, FILE *out);
+
+/* How people see a value; `buffer` holds it where it is no text anyway. */
+const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
+                          char buffer[CS_CELL_TEXT_BYTES]);
+
+/* The rows as an array of objects, without what is absent; the caller deletes it. NULL if memory
+ * ran out. */
+struct cJSON *cs_table_json(const struct cs_table *table);
+
+#endif

@@ -1,0 +1,128 @@
+/* `convshim config`: the options in force, and what is wrong with how they are written. */
+#include "cli/common/cli.h"
+#include "cli/config/config_explain.h"
+#include "cli/common/table.h"
+#include "config/option.h"
+#include "config/option_text.h"
+#include "convshim/policy.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_CLI_OPTIONS "cli/config/config_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "config",
+    .usage = "convshim config [options]",
+    .about = "Shows every option with its value, its default and where the value comes from: the\n"
+             "built-in default, a line of a file, an item of CONVSHIM_CONFIG or a variable; then, "
+             "but for\n"
+             "CSV and JSON, the rules in the order in which they are tried.\n\n"
+             "Status: 0; 1 if something is to be mended, with a line for each on standard error.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+};
+const struct cs_cli_command *const cs_cli_command_config = &command;
+
+struct request {
+    const char *program, *check, *explain;
+    enum cs_format format;
+};
+
+static const struct cs_column columns[] = {{"option", "option", CS_CELL_TEXT},
+                                           {"value", "value", CS_CELL_TEXT},
+                                           {"default", "default", CS_CELL_TEXT},
+                                           {"source", "from", CS_CELL_TEXT}};
+
+static bool take(void *to, int option, const char *value)
+{
+    struct request *request = to;
+    if (option == OPTION_PROGRAM)
+        request->program = value;
+    else if (option == OPTION_CHECK)
+        request->check = value;
+    else if (option == OPTION_EXPLAIN)
+        request->explain = value;
+    else
+        return cs_format_take(command.name, value, &request->format);
+    return true;
+}
+
+static void note(void *ctx, const char *line)
+{
+    int *notes = ctx;
+    ++*notes;
+    cs_cli_complain("%s", line);
+}
+
+static int check(const char *path)
+{
+    static struct cs_config config;
+    int notes = 0;
+    if (!cs_config_load_file(&config, path, cs_policy_names, note, &notes)) {
+        cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
+        return CS_CLI_NO;
+    }
+    return notes > 0 ? CS_CLI_NO : CS_CLI_OK;
+}
+
+static void add_row(struct cs_table *table, const struct cs_config *config, int option)
+{
+    char value[CS_CONFIG_TEXT], source[CS_CONFIG_TEXT + 32];
+    cs_option_text(config, option, value, sizeof value);
+    cs_origin_text(config, option, source, sizeof source);
+    cs_table_add(table, (const struct cs_value[]){{.text = cs_options[option].name},
+                                                  {.text = value},
+                                                  {.text = cs_options[option].value},
+                                                  {.text = source}});
+}
+
+/* Rules as an ini file would have them: the same text makes the same rules. */
+static bool print_rules(const struct cs_rules *rules)
+{
+    for (int i = 0; i < rules->count; i++) {
+        int length = cs_rule_write(&rules->rule[i], NULL, 0);
+        char *text = malloc((size_t)length + 1);
+        if (!text)
+            return false;
+        cs_rule_write(&rules->rule[i], text, (size_t)length + 1);
+        printf("\n%s", text);
+        free(text);
+    }
+    return true;
+}
+
+static int show(const struct request *request)
+{
+    static struct cs_config config;
+    struct cs_table table;
+    int notes = 0;
+    cs_config_load(&config, request->program, cs_policy_names, note, &notes);
+    if (!config.enabled)
+        cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
+    if (request->explain)
+        return cs_config_explain(&config, request->program, request->explain);
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < CS_OPTIONS; i++)
+        add_row(&table, &config, i);
+    bool printed = cs_table_print(&table, request->format, stdout);
+    cs_table_fini(&table);
+    if (request->format == CS_FORMAT_TEXT)
+        printed = printed && print_rules(&config.rules);
+    if (!printed)
+        cs_cli_complain("out of memory");
+    return notes > 0 || !printed ? CS_CLI_NO : CS_CLI_OK;
+}
+
+int cs_cli_config(int argc, char **argv)
+{
+    struct request request = {.format = CS_FORMAT_TEXT};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status >= 0)
+        return status;
+    if (operand < argc)
+        return cs_cli_refuse(command.name, "\"%s\": no operand is expected", argv[operand]);
+    return request.check ? check(request.check) : show(&request);
+}

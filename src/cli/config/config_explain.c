@@ -1,0 +1,164 @@
+#include "cli/config/config_explain.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "cli/common/cli.h"
+#include "cli/predict/shape.h"
+#include "cli/predict/estimate.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ENGINE_UNKNOWN = -1,
+    WORD_BYTES = 64,
+    LINE = 512
+};
+
+/* What a text says. */
+struct asked {
+    struct cs_shape shape;
+    int dims;
+    int64_t per_group; /* channels that the filter takes */
+    int64_t wanted;    /* bytes; -1: not said */
+    int64_t engine;
+};
+
+static bool refuse(const char *word, const char *allowed)
+{
+    cs_cli_refuse("config", "--explain: \"%s\" is not %s", word, allowed);
+    return false;
+}
+
+static bool take_extents(struct asked *asked, const char *input, const char *filter)
+{
+    int64_t in[CS_DIMS], kernel[CS_DIMS];
+    asked->dims = cs_shape_numbers(input, in, CS_DIMS);
+    if (asked->dims < 3)
+        return refuse(input, "an input: 3 to 5 numbers with x between them");
+    if (cs_shape_numbers(filter, kernel, CS_DIMS) != asked->dims)
+        return refuse(filter, "a filter with as many numbers as the input");
+    asked->per_group = kernel[1];
+    asked->shape = (struct cs_shape){.spatial = asked->dims == 5 ? 3 : 2,
+                                     .n = in[0],
+                                     .c = in[1],
+                                     .k = kernel[0],
+                                     .groups = 1,
+                                     .in = {1, 1, 1},
+                                     .kernel = {1, 1, 1},
+                                     .stride = {1, 1, 1},
+                                     .dilation = {1, 1, 1},
+                                     .dtype = CS_F16};
+    for (int i = 2; i < asked->dims; i++) {
+        asked->shape.in[CS_SPATIAL - asked->dims + i] = in[i];
+        asked->shape.kernel[CS_SPATIAL - asked->dims + i] = kernel[i];
+    }
+    return true;
+}
+
+/* One number for all spatial dimensions, or one for each. */
+static bool take_window(const struct asked *asked, const char *value, int64_t to[CS_SPATIAL])
+{
+    int64_t numbers[CS_SPATIAL];
+    int spatial = asked->dims - 2, count = cs_shape_numbers(value, numbers, CS_SPATIAL);
+    if (count != 1 && count != spatial)
+        return refuse(value, "one number, or one for each spatial dimension");
+    for (int i = 0; i < spatial; i++)
+        to[CS_SPATIAL - spatial + i] = numbers[count == 1 ? 0 : i];
+    return true;
+}
+
+static bool take_value(struct asked *asked, const char *name, const char *value)
+{
+    struct cs_shape *shape = &asked->shape;
+    if (strcmp(name, "pad") == 0)
+        return take_window(asked, value, shape->pad);
+    if (strcmp(name, "stride") == 0)
+        return take_window(asked, value, shape->stride);
+    if (strcmp(name, "dilation") == 0)
+        return take_window(asked, value, shape->dilation);
+    if (strcmp(name, "groups") == 0)
+        return cs_shape_numbers(value, &shape->groups, 1) == 1 || refuse(value, "a number");
+    if (strcmp(name, "engine") == 0)
+        return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse(value, "a number");
+    if (strcmp(name, "wanted") == 0)
+        return cs_cli_size(value, &asked->wanted) || refuse(value, "a size as 64MiB");
+    return refuse(name, "one of pad, stride, dilation, groups, wanted, engine");
+}
+
+static bool take_word(struct asked *asked, char *word)
+{
+    char *value = strchr(word, '=');
+    if (value) {
+        *value = '\0';
+        return take_value(asked, word, value + 1);
+    }
+    return cs_shape_dtype(word, &asked->shape.dtype) ||
+           cs_shape_direction(word, &asked->shape.direction) ||
+           cs_shape_layout(word, &asked->shape.layout) ||
+           refuse(word, "a data type, a direction, a layout or NAME=VALUE");
+}
+
+/* Cuts the next word off; false if it does not fit. */
+static bool next_word(const char **text, char word[WORD_BYTES])
+{
+    size_t length = strcspn(*text, ",");
+    if (length >= WORD_BYTES)
+        return refuse(*text, "short enough");
+    memcpy(word, *text, length);
+    word[length] = '\0';
+    *text += length + ((*text)[length] == ',');
+    return true;
+}
+
+static bool read_text(const char *text, struct asked *asked, struct cs_problem *problem)
+{
+    char word[WORD_BYTES], filter[WORD_BYTES], error[LINE];
+    int64_t channels;
+    *asked = (struct asked){.dims = 0};
+    if (!next_word(&text, word) || !next_word(&text, filter) || !take_extents(asked, word, filter))
+        return false;
+    asked->wanted = -1;
+    asked->engine = ENGINE_UNKNOWN;
+    while (*text)
+        if (!next_word(&text, word) || !take_word(asked, word))
+            return false;
+    if (!cs_mul(asked->per_group, asked->shape.groups, &channels) || channels != asked->shape.c)
+        return refuse(filter, "a filter for the input's channels and groups");
+    if (cs_shape_problem(&asked->shape, problem, error, sizeof error))
+        return true;
+    cs_cli_refuse("config", "--explain: %s", error);
+    return false;
+}
+
+/* The explanation; to be freed, NULL: out of memory. */
+static char *explain(const struct cs_config *config, const struct cs_subject *subject)
+{
+    int length = cs_rules_explain(&config->rules, subject, NULL, 0);
+    char *text = malloc((size_t)length + 1);
+    if (text)
+        cs_rules_explain(&config->rules, subject, text, (size_t)length + 1);
+    return text;
+}
+
+int cs_config_explain(const struct cs_config *config, const char *program, const char *text)
+{
+    struct asked asked;
+    struct cs_problem problem;
+    char size[CS_SIZE_TEXT];
+    if (!read_text(text, &asked, &problem))
+        return CS_CLI_USAGE;
+    bool said = asked.wanted >= 0;
+    int64_t wanted = said ? asked.wanted : cs_thumb_workspace(&problem);
+    struct cs_subject subject =
+        cs_subject_of(&problem, wanted, asked.engine, program ? program : "");
+    char *explanation = explain(config, &subject);
+    if (!explanation) {
+        cs_cli_complain("out of memory");
+        return CS_CLI_NO;
+    }
+    printf("%s wanted%s\n%s", cs_size_text(size, wanted),
+           said ? "" : ", by a rule of thumb: wanted=SIZE says what cuDNN wants", explanation);
+    free(explanation);
+    return CS_CLI_OK;
+}

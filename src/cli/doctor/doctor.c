@@ -1,0 +1,171 @@
+/* `convshim doctor`: makes the checks and shows what they found. */
+#include "cli/doctor/doctor.h"
+
+#include "cli/common/cli.h"
+#include "cli/common/table.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_CLI_OPTIONS "cli/doctor/doctor_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "doctor",
+    .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]",
+    .about =
+        "Says what will happen to programs on this machine, or to COMMAND, under convshim: which\n"
+        "cuDNN and CUDA they find, whether frameworks can be intercepted, what stands in the way,\n"
+        "and what to do. Files are read; nothing of COMMAND or of a framework is run, but for the\n"
+        "Python that is asked where its packages are.\n\n"
+        "Status: 0; 1 with warnings; 2 if something will not work, or if called wrongly.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_doctor = &command;
+
+static const struct check {
+    const char *name, *advice;
+    void (*run)(struct cs_doctor *doctor);
+} checks[CS_CHECKS] = {
+#define CS_CHECK(id, what, advice) {#id, advice, cs_check_##id},
+#include "cli/doctor/doctor_checks.def"
+#undef CS_CHECK
+};
+
+static const char *const severities[] = {"ok", "note", "warning", "fatal"};
+
+struct request {
+    const char *library, *cudnn;
+    bool capture;
+    enum cs_format format;
+};
+
+static bool take(void *to, int option, const char *value)
+{
+    struct request *request = to;
+    if (option == OPTION_LIBRARY)
+        request->library = value;
+    else if (option == OPTION_CAPTURE_DEVICE)
+        request->capture = true;
+    else if (option == OPTION_CUDNN)
+        request->cudnn = value;
+    else
+        return cs_format_take(command.name, value, &request->format);
+    return true;
+}
+
+void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
+             const char *subject, const char *format, ...)
+{
+    struct cs_finding *grown = reallocarray(doctor->finding, doctor->findings + 1, sizeof *grown);
+    if (!grown) {
+        doctor->broken = true;
+        return;
+    }
+    doctor->finding = grown;
+    struct cs_finding *finding = &grown[doctor->findings++];
+    *finding = (struct cs_finding){check, severity, strdup(subject), NULL};
+    va_list list;
+    va_start(list, format);
+    if (vasprintf(&finding->text, format, list) < 0)
+        finding->text = NULL;
+    va_end(list);
+    doctor->broken = doctor->broken || !finding->subject || !finding->text;
+}
+
+static const char *advice_of(const struct cs_finding *finding)
+{
+    return finding->severity > CS_FINE ? checks[finding->check].advice : NULL;
+}
+
+static void print_text(const struct cs_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->findings; i++) {
+        const struct cs_finding *finding = &doctor->finding[i];
+        const char *advice = advice_of(finding);
+        printf("%-8s%-10s %s: %s\n", severities[finding->severity], checks[finding->check].name,
+               finding->subject, finding->text);
+        if (advice)
+            printf("%-19s-> %s\n", "", advice);
+    }
+}
+
+static bool print_table(const struct cs_doctor *doctor, enum cs_format format)
+{
+    static const struct cs_column columns[] = {{"id", "id", CS_CELL_TEXT},
+                                               {"severity", "severity", CS_CELL_TEXT},
+                                               {"subject", "subject", CS_CELL_TEXT},
+                                               {"text", "text", CS_CELL_TEXT},
+                                               {"advice", "advice", CS_CELL_TEXT}};
+    struct cs_table table;
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < doctor->findings; i++) {
+        const struct cs_finding *finding = &doctor->finding[i];
+        cs_table_add(&table, (const struct cs_value[]){{.text = checks[finding->check].name},
+                                                       {.text = severities[finding->severity]},
+                                                       {.text = finding->subject},
+                                                       {.text = finding->text},
+                                                       {.text = advice_of(finding)}});
+    }
+    bool printed = cs_table_print(&table, format, stdout);
+    cs_table_fini(&table);
+    return printed;
+}
+
+static enum cs_severity worst(const struct cs_doctor *doctor)
+{
+    enum cs_severity worst = CS_FINE;
+    for (size_t i = 0; i < doctor->findings; i++)
+        if (doctor->finding[i].severity > worst)
+            worst = doctor->finding[i].severity;
+    return worst;
+}
+
+static void forget(struct cs_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->findings; i++) {
+        free(doctor->finding[i].subject);
+        free(doctor->finding[i].text);
+    }
+    for (size_t i = 0; i < doctor->subjects; i++)
+        free(doctor->subject[i].client);
+    free(doctor->finding);
+    free(doctor->subject);
+    cs_packages_free(&doctor->packages);
+}
+
+static int answer(struct cs_doctor *doctor, enum cs_format format)
+{
+    static const int status[] = {
+        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
+    for (int i = 0; i < CS_CHECKS; i++)
+        checks[i].run(doctor);
+    if (!doctor->broken && format == CS_FORMAT_TEXT)
+        print_text(doctor);
+    else if (!doctor->broken)
+        doctor->broken = !print_table(doctor, format);
+    if (doctor->broken) {
+        cs_cli_complain("out of memory: not all was checked");
+        return status[CS_FATAL];
+    }
+    return status[worst(doctor)];
+}
+
+int cs_cli_doctor(int argc, char **argv)
+{
+    static struct cs_doctor doctor; /* too large for the stack */
+    struct request request = {.format = CS_FORMAT_TEXT};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status >= 0)
+        return status;
+    if (request.capture)
+        return cs_doctor_capture(request.cudnn);
+    doctor.library_option = request.library;
+    doctor.command = operand < argc ? argv + operand : NULL;
+    status = answer(&doctor, request.format);
+    forget(&doctor);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* `convshim doctor`: what is known to all checks, and the findings that they make. One thread. */
+#ifndef CS_CLI_DOCTOR_DOCTOR_H
+#define CS_CLI_DOCTOR_DOCTOR_H
+
+#include "cli/doctor/linkage.h"
+#include "cli/doctor/packages.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cs_severity {
+    CS_FINE,    /* as it should be */
+    CS_NOTE,    /* worth knowing, nothing to mend */
+    CS_WARNING, /* works less well than it could, or may */
+    CS_FATAL    /* will not work */
+};
+
+enum cs_check {
+#define CS_CHECK(id, what, advice) CS_CHECK_##id,
+#include "cli/doctor/doctor_checks.def"
+#undef CS_CHECK
+    CS_CHECKS
+};
+
+struct cs_finding {
+    enum cs_check check;
+    enum cs_severity severity;
+    char *subject, *text; /* owned */
+};
+
+/* A file that comes to cuDNN, or has it inside. */
+struct cs_client {
+    enum cs_linkage linkage;
+    bool names_deepbind; /* the word is among its constants */
+    bool names_none;     /* it calls functions of cuDNN, and no library that it loads is one */
+    char path[PATH_MAX];
+    char cudnn[PATH_MAX]; /* the cuDNN that it would load; "": none was found */
+    int version;          /* of that, as 90800; 0: not known */
+    bool packaged;        /* it is that of NVIDIA's package, which the loader does not find */
+};
+
+/* What was looked through: a framework, or the command. */
+struct cs_examined {
+    const char *title;
+    const char *package; /* "": the command, which is none */
+    char version[64];    /* "" likewise */
+    const char *asked;   /* see frameworks.def */
+    struct cs_client *client;
+    size_t clients;
+};
+
+struct cs_doctor {
+    const char *library_option; /* NULL: not given */
+    char **command;             /* NULL-ended; NULL: none was given */
+
+    /* What checks find out for those behind them. */
+    char library[PATH_MAX]; /* "": there is none */
+    char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
+    char python[PATH_MAX];
+    struct cs_packages packages;
+    struct cs_examined *subject;
+    size_t subjects;
+
+    struct cs_finding *finding;
+    size_t findings;
+    bool broken; /* out of memory */
+};
+
+/* Adds a finding about `subject`. */
+void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
+             const char *subject, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* The checks. Each makes at least one finding if it could look, and says so if it could not; those
+ * about frameworks one for each that it concerns. */
+#define CS_CHECK(id, what, advice) void cs_check_##id(struct cs_doctor *doctor);
+#include "cli/doctor/doctor_checks.def"
+#undef CS_CHECK
+
+/* Prints the profile of the card present, told by the cuDNN of that file or folder (NULL: any).
+ * Returns the status to end with. */
+int cs_doctor_capture(const char *cudnn);
+
+/* The file that a shell would run for `name`: false if there is none. */
+bool cs_doctor_which(const char *name, char *path, size_t size);
+
+#endif

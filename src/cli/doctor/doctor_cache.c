@@ -1,0 +1,74 @@
+/* Check of XLA's caches: compiled programs and tuning results hold workspace sizes. One written
+ * with the library and used without it would run a whole convolution in a tile's workspace. */
+#include "cli/doctor/doctor.h"
+#include "cli/common/environment.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Where a cache is named: by a variable, or by an option in one. */
+static const struct place {
+    const char *variable, *option; /* NULL: the variable is the path */
+} places[] = {
+    {"JAX_COMPILATION_CACHE_DIR", NULL},
+    {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory="},
+    {"XLA_FLAGS", "--xla_gpu_per_fusion_autotune_cache_dir="},
+    {"XLA_FLAGS", "--xla_gpu_kernel_cache_file="},
+    {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to="},
+    {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from="},
+};
+
+/* The path that the variable names, to be read before the next call; NULL if it names none. */
+static const char *named(const struct place *place, char *path, size_t size)
+{
+    const char *value = cs_cli_variable(place->variable);
+    const char *start = value && place->option ? strstr(value, place->option) : value;
+    if (!start)
+        return NULL;
+    start += place->option ? strlen(place->option) : 0;
+    snprintf(path, size, "%.*s", place->option ? (int)strcspn(start, " \t\n") : (int)strlen(start),
+             start);
+    return *path ? path : NULL;
+}
+
+/* True if something is stored there. What is not a folder here (gs://...) may hold anything. */
+static bool filled(const char *path)
+{
+    struct stat status;
+    if (strstr(path, "://"))
+        return true;
+    if (stat(path, &status) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode))
+        return status.st_size > 0;
+    int entries = 0;
+    DIR *folder = opendir(path);
+    while (folder && readdir(folder))
+        entries++;
+    if (folder)
+        closedir(folder);
+    return entries > 2; /* . and .. */
+}
+
+void cs_check_cache(struct cs_doctor *doctor)
+{
+    char path[PATH_MAX];
+    bool found = false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (!named(&places[i], path, sizeof path))
+            continue;
+        found = true;
+        if (filled(path))
+            cs_find(doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
+                    "%s holds compiled programs or tuning results: a size stored with convshim is "
+                    "too small without it",
+                    path);
+        else
+            cs_find(doctor, CS_CHECK_cache, CS_NOTE, places[i].variable,
+                    "%s is empty so far: use it with convshim only, or without it only", path);
+    }
+    if (!found)
+        cs_find(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches",
+                "none is set in the environment; a program can set its own");
+}

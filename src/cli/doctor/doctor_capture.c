@@ -1,0 +1,73 @@
+/* `convshim doctor --capture-device`: the profile of the card present, for conf/devices. */
+#include "cli/common/cli.h"
+#include "cli/doctor/doctor.h"
+#include "cli/predict/find_cudnn.h"
+#include "cudnn/standalone/standalone.h"
+#include "cudnn/standalone/capture_profile.h"
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* "captured on 2026-01-31 with cuDNN 9.19.0" */
+static bool date_source(char *text, size_t size)
+{
+    char day[16];
+    time_t now = time(NULL);
+    struct tm utc;
+    size_t version = cs_alone_version();
+    if (!gmtime_r(&now, &utc) || strftime(day, sizeof day, "%Y-%m-%d", &utc) == 0)
+        return false;
+    snprintf(text, size, "captured on %s with cuDNN %zu.%zu.%zu", day, version / 10000,
+             version % 10000 / 100, version % 100);
+    return true;
+}
+
+/* What cuDNN tells, with what it does not tell put before it. NULL: not to be had. */
+static char *complete(const char *json, int bus_width)
+{
+    char source[96];
+    cJSON *told = cJSON_Parse(json), *profile = cJSON_CreateObject(), *item;
+    char *text = NULL;
+    if (cJSON_IsObject(told) && date_source(source, sizeof source) &&
+        cJSON_AddStringToObject(profile, "source", source)) {
+        if (bus_width > 0)
+            cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
+        /* The simulated device's cuDNN has them already. */
+        cJSON_DeleteItemFromObject(told, "source");
+        cJSON_DeleteItemFromObject(told, "memoryBusWidth");
+        while ((item = told->child)) {
+            cJSON_DetachItemViaPointer(told, item);
+            cJSON_AddItemToObject(profile, item->string, item);
+        }
+        text = cJSON_PrintUnformatted(profile);
+    }
+    cJSON_Delete(told);
+    cJSON_Delete(profile);
+    return text;
+}
+
+int cs_doctor_capture(const char *cudnn)
+{
+    char error[512], *json = NULL;
+    int bus_width = 0;
+    if (!cs_find_cudnn(cudnn, error, sizeof error)) {
+        cs_cli_complain("no cuDNN: %s", error);
+        return CS_CLI_NO;
+    }
+    if (!cs_alone_capture(&json, &bus_width, error, sizeof error)) {
+        cs_cli_complain("%s", error);
+        return CS_CLI_NO;
+    }
+    char *text = complete(json, bus_width);
+    free(json);
+    if (!text) {
+        cs_cli_complain("%s: its description of the card cannot be read", cs_alone_file());
+        return CS_CLI_NO;
+    }
+    if (bus_width == 0)
+        cs_cli_complain("the driver does not tell the memory bus: add memoryBusWidth by hand");
+    puts(text);
+    cJSON_free(text);
+    return CS_CLI_OK;
+}

@@ -1,0 +1,198 @@
+/* Checks of the command: the program that would run, and the Python that would import frameworks.
+ */
+#include "cli/doctor/doctor.h"
+#include "cli/common/environment.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum {
+    DEEPEST = 4, /* scripts whose interpreter is a script */
+    FIRST_LINE = 512
+};
+
+static bool runnable(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+bool cs_doctor_which(const char *name, char *path, size_t size)
+{
+    const char *folders = cs_cli_variable("PATH");
+    if (strchr(name, '/')) {
+        snprintf(path, size, "%s", name);
+        return runnable(path);
+    }
+    while (folders && *folders) {
+        size_t length = strcspn(folders, ":");
+        snprintf(path, size, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./", name);
+        if (runnable(path))
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* By its name, or by that of the file that a link leads to. */
+static bool is_python(const char *path)
+{
+    static const char name[] = "python";
+    char real[PATH_MAX];
+    return strncmp(file_of(path), name, strlen(name)) == 0 ||
+           (realpath(path, real) && strncmp(file_of(real), name, strlen(name)) == 0);
+}
+
+/* The words behind "#!", without `env` and its options; false if the file is no script. */
+static bool read_interpreter(const char *path, char *name, size_t size)
+{
+    char line[FIRST_LINE] = "", *rest;
+    FILE *file = fopen(path, "r");
+    bool script = file && fgets(line, sizeof line, file) && strncmp(line, "#!", 2) == 0;
+    if (file)
+        fclose(file);
+    char *word = script ? strtok_r(line + 2, " \t\n", &rest) : NULL;
+    if (word && strcmp(file_of(word), "env") == 0)
+        do
+            word = strtok_r(NULL, " \t\n", &rest);
+        while (word && (*word == '-' || strchr(word, '=')));
+    if (word)
+        snprintf(name, size, "%s", word);
+    return word != NULL;
+}
+
+/* Follows scripts from `path` to what the kernel runs in the end. A Python on the way is the one
+ * that will import frameworks, also if it is a wrapper that is a script itself. */
+static bool follow(char path[PATH_MAX], char python[PATH_MAX])
+{
+    char name[FIRST_LINE];
+    for (int i = 0; i <= DEEPEST; i++) {
+        if (!*python && is_python(path))
+            snprintf(python, PATH_MAX, "%s", path);
+        if (!read_interpreter(path, name, sizeof name))
+            return true;
+        if (!cs_doctor_which(name, path, PATH_MAX))
+            return false;
+    }
+    return false;
+}
+
+/* What makes the loader forget LD_PRELOAD. */
+static bool privileged(const char *path)
+{
+    struct stat status;
+    if (geteuid() == 0 || stat(path, &status) != 0)
+        return false;
+    return ((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+           ((status.st_mode & S_ISGID) && status.st_gid != getegid()) ||
+           getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+/* NULL if a library can be preloaded into that program. */
+static const char *obstacle(const struct cs_elf *elf, const char *path)
+{
+    if (elf->machine != cs_elf_this_machine())
+        return "made for another processor";
+    if (!elf->interpreter)
+        return "linked statically: it has no loader, and LD_PRELOAD no meaning";
+    if (strstr(elf->interpreter, "ld-musl"))
+        return "made for musl: the library needs glibc";
+    if (privileged(path))
+        return "runs with privileges of its own: the loader ignores LD_PRELOAD";
+    return NULL;
+}
+
+static void judge(struct cs_doctor *doctor, const char *subject)
+{
+    struct cs_elf elf;
+    const char *why;
+    if (!cs_elf_open(&elf, doctor->program, &why)) {
+        cs_find(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
+        doctor->program[0] = '\0';
+        return;
+    }
+    why = obstacle(&elf, doctor->program);
+    if (why)
+        cs_find(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
+    else
+        cs_find(doctor, CS_CHECK_program, CS_FINE, subject, "runs %s", doctor->program);
+    cs_elf_close(&elf);
+}
+
+void cs_check_program(struct cs_doctor *doctor)
+{
+    const char *name = doctor->command ? doctor->command[0] : NULL;
+    if (!name) {
+        cs_find(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
+        return;
+    }
+    if (!cs_doctor_which(name, doctor->program, sizeof doctor->program) ||
+        !follow(doctor->program, doctor->python)) {
+        doctor->program[0] = '\0';
+        cs_find(doctor, CS_CHECK_program, CS_FATAL, name,
+                "not found, or its interpreter is not, or it cannot be executed");
+        return;
+    }
+    judge(doctor, name);
+}
+
+/* Modules that rows of frameworks.def name: what stands before the slash, each once. */
+static const char *const *modules(void)
+{
+    enum {
+        MOST = 32,
+        BYTES = 2048
+    };
+    static const char *names[MOST + 1];
+    static char text[BYTES];
+    size_t count = 0, used = 0;
+    static const char *const files[] = {
+#define CS_FRAMEWORK(title, packages, patterns, asked) patterns,
+#include "cli/doctor/frameworks.def"
+#undef CS_FRAMEWORK
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (const char *at = files[i]; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL)) {
+            size_t length = strcspn(at, "/");
+            bool known = count > 0 && strlen(names[count - 1]) == length &&
+                         memcmp(names[count - 1], at, length) == 0;
+            if (known || count == MOST || used + length + 1 > sizeof text)
+                continue;
+            memcpy(text + used, at, length);
+            names[count++] = text + used;
+            used += length + 1;
+        }
+    return names;
+}
+
+void cs_check_python(struct cs_doctor *doctor)
+{
+    char why[FIRST_LINE];
+    if (doctor->command && !*doctor->python) {
+        cs_find(doctor, CS_CHECK_python, CS_NOTE, "Python",
+                "%s is none: frameworks of one that it starts were not looked for",
+                doctor->command[0]);
+        return;
+    }
+    if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {
+        cs_find(doctor, CS_CHECK_python, CS_NOTE, "Python",
+                "no python3 in PATH: PyTorch, JAX and others could not be looked for");
+        return;
+    }
+    if (!cs_packages_read(&doctor->packages, doctor->python, modules(), why, sizeof why))
+        cs_find(doctor, CS_CHECK_python, CS_WARNING, "Python",
+                "%s does not tell what it has, frameworks could not be looked for: %s",
+                doctor->python, why);
+    else
+        cs_find(doctor, CS_CHECK_python, CS_FINE, "Python", "%s in %s, %zu packages",
+                doctor->packages.version, doctor->packages.python, doctor->packages.packages);
+}

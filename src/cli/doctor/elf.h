@@ -1,0 +1,41 @@
+/* What an ELF file says of itself, read from the file: nothing of it is loaded or run. 64-bit files
+ * of this machine's byte order; every offset is checked against the file's size, since a file may
+ * be damaged or made to harm. Not thread-safe for one struct. */
+#ifndef CS_CLI_DOCTOR_ELF_H
+#define CS_CLI_DOCTOR_ELF_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CS_ELF_NEEDED = 256 /* entries that are kept */
+};
+
+struct cs_elf {
+    const unsigned char *bytes; /* the whole file, mapped */
+    size_t size;
+    int machine;                          /* EM_X86_64, ... */
+    bool dynamic;                         /* the loader has a say: false for a static program */
+    const char *interpreter;              /* the loader that a program names; NULL: none */
+    const char *soname, *rpath, *runpath; /* NULL: none. All texts point into the file */
+    const char *needed[CS_ELF_NEEDED];
+    int needs;
+};
+
+/* Opens and reads the file. False, and nothing to close: *why_p tells why, in static text. */
+bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p);
+void cs_elf_close(struct cs_elf *elf);
+
+/* A symbol of the table that the loader reads: `defined` there, or wanted from elsewhere. */
+typedef void cs_elf_symbol_fn(void *ctx, const char *name, bool defined);
+void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx);
+
+/* True if the constant data contain the bytes (a whole text: with its end). Code, and the GPU's
+ * code that makes CUDA libraries large, is not read. */
+bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size);
+
+/* The machine that this program runs on. */
+int cs_elf_this_machine(void);
+
+#endif

@@ -1,0 +1,96 @@
+#include "cli/predict/device_files.h"
+
+#include "cli/common/read_file.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cs_shelf devices = {"devices", "device", ".json", "--devices"};
+
+static int64_t number_of(const cJSON *root, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
+    double number = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return number >= 1 && number <= 0x1p53 ? (int64_t)number : 0;
+}
+
+/* What we read ourselves; the rest is cuDNN's to judge. */
+static bool read_profile(struct cs_card *profile)
+{
+    cJSON *root = cJSON_Parse(profile->text);
+    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
+    const char *source = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "source"));
+    profile->memory = number_of(root, "totalGlobalMem");
+    profile->version = number_of(root, "deviceVer");
+    snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
+    profile->source = source ? strdup(source) : NULL;
+    cJSON_Delete(root);
+    return title && profile->memory > 0 && profile->version > 0;
+}
+
+static bool load_file(const char *path, struct cs_card *profile, char error[CS_CARD_ERROR])
+{
+    char reason[CS_FILE_ERROR];
+    struct cs_card loaded = {.text = cs_file_text(path, reason)};
+    if (!loaded.text) {
+        snprintf(error, CS_CARD_ERROR, "%.150s: %s", path, reason);
+        return false;
+    }
+    cs_shelf_name(&devices, path, loaded.name, sizeof loaded.name);
+    if (!read_profile(&loaded)) {
+        snprintf(error, CS_CARD_ERROR,
+                 "%.150s: no device profile: deviceName, deviceVer and totalGlobalMem are needed",
+                 path);
+        cs_card_fini(&loaded);
+        return false;
+    }
+    *profile = loaded;
+    return true;
+}
+
+bool cs_card_load(const char *device, const char *folder, struct cs_card *profile,
+                  char error[CS_CARD_ERROR])
+{
+    char path[2 * PATH_MAX];
+    if (cs_shelf_is_path(&devices, device))
+        return load_file(device, profile, error);
+    return cs_shelf_find(&devices, folder, device, path, sizeof path, error) &&
+           load_file(path, profile, error);
+}
+
+void cs_card_fini(struct cs_card *profile)
+{
+    free(profile->text);
+    free(profile->source);
+}
+
+static bool add_row(struct cs_table *table, const char *path, char error[CS_CARD_ERROR])
+{
+    struct cs_card profile;
+    if (!load_file(path, &profile, error))
+        return false;
+    char capability[CS_CARD_NAME];
+    snprintf(capability, sizeof capability, "%" PRId64 ".%" PRId64, profile.version / 100,
+             profile.version / 10 % 10);
+    const struct cs_value row[] = {{.text = profile.name},
+                                   {.text = profile.title},
+                                   {.text = capability},
+                                   {.number = profile.memory},
+                                   {.text = profile.source}};
+    cs_table_add(table, row);
+    cs_card_fini(&profile);
+    return true;
+}
+
+bool cs_card_list(const char *folder, enum cs_format format, char error[CS_CARD_ERROR])
+{
+    static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
+                                               {"device", "device", CS_CELL_TEXT},
+                                               {"capability", "capability", CS_CELL_TEXT},
+                                               {"memory_bytes", "memory", CS_CELL_BYTES},
+                                               {"source", "source", CS_CELL_TEXT}};
+    return cs_shelf_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
+                         format, error);
+}

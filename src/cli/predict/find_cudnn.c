@@ -1,0 +1,55 @@
+#include "cli/predict/find_cudnn.h"
+
+#include "cudnn/standalone/standalone.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LIBRARY "libcudnn.so.9"
+
+const char cs_find_cudnn_hint[] =
+    "cuDNN answers without a GPU or driver: pip install nvidia-cudnn-cu12 (or -cu13), or point "
+    "--cudnn to a " LIBRARY;
+
+static bool open_at(const char *path, char *error, size_t size)
+{
+    char file[PATH_MAX];
+    struct stat facts;
+    bool folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    int length = snprintf(file, sizeof file, "%s%s", path, folder ? "/" LIBRARY : "");
+    if (length >= PATH_MAX) {
+        snprintf(error, size, "the path is too long");
+        return false;
+    }
+    return cs_alone_open(file, error, size);
+}
+
+/* The folders that python's package may be in, one a line; the first one that has it. */
+static bool open_of_python(char *error, size_t size)
+{
+    static const char ask[] =
+        "python3 -c 'import importlib.util as u; s = u.find_spec(\"nvidia.cudnn\"); "
+        "print(\"\\n\".join(s.submodule_search_locations) if s else \"\")' 2>/dev/null";
+    char line[PATH_MAX], path[PATH_MAX + sizeof "/lib/" LIBRARY];
+    bool opened = false;
+    FILE *answer = popen(ask, "re");
+    while (answer && !opened && fgets(line, sizeof line, answer)) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(path, sizeof path, "%s/lib/" LIBRARY, line);
+        opened = *line && cs_alone_open(path, error, size);
+    }
+    if (answer)
+        pclose(answer);
+    return opened;
+}
+
+bool cs_find_cudnn(const char *path, char *error, size_t size)
+{
+    char python[PATH_MAX];
+    if (path)
+        return open_at(path, error, size);
+    if (cs_alone_open(LIBRARY, error, size))
+        return true;
+    return open_of_python(python, sizeof python);
+}

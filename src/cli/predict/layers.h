@@ -1,0 +1,44 @@
+/* Lists of convolutions: the layers of models, from CSV (tests/data/conv_layers.csv) or JSON, and
+ * what the library saw, from its JSON summary (docs/summary.md). */
+#ifndef CS_CLI_PREDICT_LAYERS_H
+#define CS_CLI_PREDICT_LAYERS_H
+
+#include "cli/predict/shape.h"
+
+struct cs_layer {
+    char *model, *name; /* owned; "" for none */
+    int64_t line;       /* of the list: in CSV from 1, the header; in JSON the element, from 1 */
+    struct cs_problem problem;
+};
+
+struct cs_layers {
+    struct cs_layer *layer;
+    size_t count, room;
+};
+
+/* What stands for what a list does not say, and what is taken in place of what it says. */
+struct cs_layer_rules {
+    enum cs_order layout;               /* of layers that say none */
+    const enum cs_direction *direction; /* of all layers; NULL: their own */
+    const enum cs_dtype *dtype;
+};
+
+/* One line about something wrong, as "PATH:LINE: what". */
+typedef void cs_layers_note_fn(void *ctx, const char *line);
+
+/* Reads a list. Every wrong line makes a note, up to a handful; then and if nothing is in it the
+ * result is false. The caller frees the layers in every case. Columns and keys: layer_fields.def,
+ * in any order. A CSV column that is not in there is refused, a JSON key is passed over: JSON
+ * comes from programs. Blank lines and those that begin with # are passed over. */
+bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
+                   cs_layers_note_fn *note, void *ctx);
+bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
+                    cs_layers_note_fn *note, void *ctx);
+
+/* Appends one; the names are copied. False if memory ran out. */
+bool cs_layers_add(struct cs_layers *layers, const char *model, const char *name, int64_t line,
+                   const struct cs_problem *problem);
+
+void cs_layers_fini(struct cs_layers *layers);
+
+#endif

@@ -1,0 +1,13 @@
+/* The convolutions of a JSON summary (docs/summary.md, version 1) as a list of layers. Private to
+ * the readers of lists. */
+#ifndef CS_CLI_PREDICT_LAYERS_SITES_H
+#define CS_CLI_PREDICT_LAYERS_SITES_H
+
+#include "cli/predict/layer_row.h"
+#include <cjson/cJSON.h>
+
+/* Adds every site, by its NVTX name or its text, with the program as the model; notes those that
+ * are no convolutions. Of fused operations nothing is left: a summary does not tell them. */
+void cs_reading_sites(struct cs_reading *reading, const cJSON *summary);
+
+#endif

@@ -1,0 +1,50 @@
+/* What convolutions will take on a card: cuDNN's own answer, and the library's own decision about
+ * it. Many at once, on as many threads as the machine has cores; equal problems are asked once. The
+ * same problems give the same predictions, whatever the threads do. */
+#ifndef CS_CLI_PREDICT_PLAN_LAYERS_H
+#define CS_CLI_PREDICT_PLAN_LAYERS_H
+
+#include "convshim/policy.h"
+#include "cudnn/standalone/engine_list.h"
+#include "decide/decide.h"
+#include "decide/rule.h"
+
+/* What predictions depend on beside the problem. */
+struct cs_predictor {
+    const char *profile; /* the device's JSON */
+    enum cs_ask_mode mode;
+    const struct cs_policy *policy;
+    struct cs_limits limits;      /* where no rule says another */
+    const struct cs_rules *rules; /* NULL: none */
+    const char *program;          /* for which they are; "" for none by name */
+    int64_t most;                 /* bytes of scratch beyond which no rule goes */
+    bool estimate;                /* by the rule of thumb (cli/thumb.h) instead of cuDNN */
+    int threads;                  /* 0: as many as there are cores, 8 at most */
+
+    /* Called after every problem that was asked; may be NULL. From one thread at a time, not always
+     * the same. */
+    void (*progress)(void *ctx, size_t done, size_t of);
+    void *ctx;
+};
+
+struct cs_prediction {
+    enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes` and
+                              `floor` hold; CS_NOMEM */
+    int64_t bytes[CS_OPERANDS];
+    int64_t floor; /* all operands: the least that the convolution needs */
+    struct cs_ask_offer
+        offer;    /* the engine that a framework takes; of an estimate only .workspace */
+    int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
+    struct cs_decision decision;
+    int64_t tiled_peak; /* floor and what convshim tells */
+    int64_t halo;       /* bytes of x and y that tiles read again */
+    double time_ratio;  /* of a rewritten call to the call as it is, by decide/cost.h; 0: not known,
+                           or  not rewritten */
+};
+
+/* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,
+ * if the device cannot be planned for or memory runs out. */
+bool cs_predict(const struct cs_predictor *predictor, const struct cs_problem *const *problem,
+                size_t count, struct cs_prediction *prediction, char *error, size_t size);
+
+#endif

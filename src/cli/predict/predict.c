@@ -1,0 +1,320 @@
+#include "cli/predict/predict.h"
+
+#include "base/checked.h"
+#include "cli/common/cli.h"
+#include "cli/predict/find_cudnn.h"
+#include "cudnn/standalone/standalone.h"
+#include "flow/limits.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ERROR_BYTES = 400
+};
+
+static bool refuse_text(const char *name, const char *text, const char *allowed)
+{
+    cs_cli_complain("predict: --%s '%s': not %s", name, text, allowed);
+    return false;
+}
+
+/* "1" for all, or as many numbers as the convolution has spatial dimensions. */
+static bool read_window(const char *name, const char *text, int64_t otherwise, int spatial,
+                        int64_t absent, int64_t to[CS_SPATIAL])
+{
+    int64_t numbers[CS_SPATIAL] = {otherwise};
+    int count = text ? cs_shape_numbers(text, numbers, CS_SPATIAL) : 1;
+    if (count != 1 && count != spatial)
+        return refuse_text(name, text, "one number or one a spatial dimension, as 1 or 0x1x1");
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        int from = i - (CS_SPATIAL - spatial);
+        to[i] = from < 0 ? absent : numbers[count == 1 ? 0 : from];
+    }
+    return true;
+}
+
+static bool read_windows(const struct cs_predict_options *options, int spatial,
+                         struct cs_shape *shape)
+{
+    shape->groups = 1;
+    if (options->groups && cs_shape_numbers(options->groups, &shape->groups, 1) != 1)
+        return refuse_text("groups", options->groups, "a whole number");
+    return read_window("pad", options->pad, 0, spatial, 0, shape->pad) &&
+           read_window("stride", options->stride, 1, spatial, 1, shape->stride) &&
+           read_window("dilation", options->dilation, 1, spatial, 1, shape->dilation);
+}
+
+/* What the shape does not hold: how many channels the filter takes. Extents below 1 are somebody
+ * else's to refuse. */
+static bool check_channels(const struct cs_shape *shape, int64_t per_group)
+{
+    int64_t channels;
+    if (per_group < 1) {
+        cs_cli_complain("predict: the filter's extents must be at least 1");
+        return false;
+    }
+    if (shape->c < 1 || shape->groups < 1 ||
+        (cs_mul(per_group, shape->groups, &channels) && channels == shape->c))
+        return true;
+    cs_cli_complain("predict: the filter takes %" PRId64 " channels in each of %" PRId64
+                    " groups, the input has %" PRId64 " channels",
+                    per_group, shape->groups, shape->c);
+    return false;
+}
+
+static bool read_shape(const struct cs_predict_options *options, struct cs_shape *shape)
+{
+    int64_t input[CS_DIMS], filter[CS_DIMS];
+    int dims = cs_shape_numbers(options->input, input, CS_DIMS);
+    int filter_dims = cs_shape_numbers(options->filter, filter, CS_DIMS);
+    if (dims < 3)
+        return refuse_text("input", options->input, "3 to 5 numbers with x between them");
+    if (filter_dims != dims)
+        return refuse_text("filter", options->filter, "as many numbers as --input has");
+    *shape = (struct cs_shape){.spatial = dims == 5 ? 3 : 2,
+                               .n = input[0],
+                               .c = input[1],
+                               .k = filter[0],
+                               .in = {1, 1, 1},
+                               .kernel = {1, 1, 1},
+                               .dtype = options->dtype,
+                               .direction = options->direction,
+                               .layout = options->layout};
+    for (int i = 2; i < dims; i++) {
+        shape->in[CS_SPATIAL - dims + i] = input[i];
+        shape->kernel[CS_SPATIAL - dims + i] = filter[i];
+    }
+    return read_windows(options, dims - 2, shape) && check_channels(shape, filter[1]);
+}
+
+static bool read_one(const struct cs_predict_options *options, struct cs_layers *layers)
+{
+    char error[ERROR_BYTES];
+    struct cs_shape shape;
+    struct cs_problem problem;
+    if (!read_shape(options, &shape))
+        return false;
+    if (!cs_shape_problem(&shape, &problem, error, sizeof error)) {
+        cs_cli_complain("predict: %s", error);
+        return false;
+    }
+    return cs_layers_add(layers, "", "convolution", 1, &problem);
+}
+
+static void note(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_cli_complain("%s", line);
+}
+
+static bool read_layers(const struct cs_predict_options *options, struct cs_layers *layers)
+{
+    const struct cs_layer_rules rules = {.layout = options->layout,
+                                         .direction =
+                                             options->direction_given ? &options->direction : NULL,
+                                         .dtype = options->dtype_given ? &options->dtype : NULL};
+    if (options->input)
+        return read_one(options, layers);
+    return options->csv ? cs_layers_csv(layers, options->csv, &rules, note, NULL)
+                        : cs_layers_json(layers, options->trace, &rules, note, NULL);
+}
+
+static void vendor_text(char *text, size_t size)
+{
+    size_t version = cs_alone_version();
+    snprintf(text, size, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+}
+
+/* cuDNN, or else the rule of thumb. The status to end with, or -1. */
+static int find_vendor(struct cs_predict_options *options, struct cs_predict_results *results)
+{
+    char error[ERROR_BYTES];
+    snprintf(results->vendor, sizeof results->vendor, "rule of thumb");
+    if (options->estimate)
+        return -1;
+    /* Where convshim is preloaded into this very process, its answers must not be taken for
+     * cuDNN's. */
+    setenv("CONVSHIM", "0", 1);
+    if (cs_find_cudnn(options->cudnn, error, sizeof error)) {
+        vendor_text(results->vendor, sizeof results->vendor);
+        return -1;
+    }
+    if (options->cudnn) {
+        cs_cli_complain("predict: no cuDNN that can be used at --cudnn: %s", error);
+        return CS_CLI_USAGE;
+    }
+    cs_cli_complain("predict: no cuDNN found: %s", error);
+    cs_cli_complain("%s", cs_find_cudnn_hint);
+    if (options->engines)
+        return CS_CLI_NO;
+    cs_cli_complain("what follows is an ESTIMATE by a rule of thumb, not cuDNN's answer");
+    options->estimate = true;
+    return -1;
+}
+
+static void show_progress(void *ctx, size_t done, size_t of)
+{
+    enum {
+        SOME = 16 /* fewer are answered before anybody has read a line */
+    };
+    (void)ctx;
+    if (of > SOME && done == of)
+        fputs("\r\033[K", stderr);
+    else if (of > SOME && done % SOME == 0)
+        fprintf(stderr, "\r%zu of %zu convolutions", done, of);
+}
+
+/* Policies that know more when a program runs than can be known before. */
+static void warn_of(const struct cs_policy *policy)
+{
+    if (policy->divides)
+        cs_cli_complain(
+            "predict: policy %s divides a total among all calls of a program; here every "
+            "convolution has workspace to itself",
+            policy->name);
+    if (policy->contenders > 1)
+        cs_cli_complain(
+            "predict: policy %s may choose another way to cut when it has timed some on "
+            "the card",
+            policy->name);
+}
+
+static struct cs_predictor predictor_of(const struct cs_predict_options *options,
+                                        const struct cs_card *card)
+{
+    const struct cs_config *config = &options->config;
+    const struct cs_policy *policy = cs_policy_find(config->policy.text);
+    struct cs_limits limits = cs_limits_of(config, &options->rules, policy);
+    int64_t arena = cs_limits_arena(config, &options->rules);
+    bool bounded = limits.lent && arena > 0;
+    limits.lent = false; /* scratch is memory, whoever owns it */
+    return (struct cs_predictor){.profile = card->text,
+                                 .mode = options->mode,
+                                 .policy = policy,
+                                 .limits = limits,
+                                 .rules = &options->rules,
+                                 .program = options->program ? options->program : "",
+                                 .most = bounded ? arena : INT64_MAX,
+                                 .estimate = options->estimate,
+                                 .threads = options->threads,
+                                 .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
+}
+
+/* What one convolution is asked beyond its numbers: why, and which engines. */
+static int print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+{
+    const struct cs_predict_options *options = results->options;
+    if (!options->engines && options->format != CS_FORMAT_TEXT)
+        return cs_predict_print(results, fit) ? CS_CLI_OK : CS_CLI_NO;
+    bool good = true;
+    if (options->engines)
+        good = cs_predict_print_engines(results);
+    else
+        cs_predict_print_one(results);
+    if (fit && !options->engines)
+        cs_predict_print_fit(results, fit, stdout);
+    return good && results->prediction->status == CS_OK ? CS_CLI_OK : CS_CLI_NO;
+}
+
+static int print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+{
+    char error[ERROR_BYTES];
+    const struct cs_predict_options *options = results->options;
+    if (options->svg && !cs_predict_svg(results, options->svg, error, sizeof error)) {
+        cs_cli_complain("predict: %s", error);
+        return CS_CLI_NO;
+    }
+    int status = CS_CLI_OK;
+    if (options->input)
+        status = print_one(results, fit);
+    else if (!cs_predict_print(results, fit))
+        status = CS_CLI_NO;
+    return fit && fit->after > 0 ? CS_CLI_NO : status;
+}
+
+static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
+                  const struct cs_problem **problem)
+{
+    const struct cs_predict_options *options = results->options;
+    struct cs_predictor predictor = predictor_of(options, results->card);
+    struct cs_predict_fit fit;
+    char error[ERROR_BYTES];
+    warn_of(predictor.policy);
+    for (size_t i = 0; i < results->layers->count; i++)
+        problem[i] = &results->layers->layer[i].problem;
+    if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||
+        (options->fits > 0 && !cs_predict_fits(results, &predictor, &fit, error, sizeof error))) {
+        cs_cli_complain("predict: %s", error);
+        return CS_CLI_NO;
+    }
+    return print(results, options->fits > 0 ? &fit : NULL);
+}
+
+/* A profile of somebody's own may lack what cuDNN wants to know. */
+static bool find_device(struct cs_predict_results *results)
+{
+    char error[ERROR_BYTES];
+    if (results->options->estimate ||
+        cs_asker_create(results->card->text, &results->asker, error, sizeof error))
+        return true;
+    cs_cli_complain("predict: %s: %s", results->card->name, error);
+    return false;
+}
+
+static int predict(struct cs_predict_options *options, struct cs_predict_results *results)
+{
+    int status = find_vendor(options, results);
+    if (status >= 0)
+        return status;
+    if (!find_device(results))
+        return CS_CLI_USAGE;
+    size_t count = results->layers->count;
+    struct cs_prediction *prediction = calloc(count, sizeof *prediction);
+    const struct cs_problem **problem = calloc(count, sizeof *problem);
+    status = CS_CLI_NO;
+    results->prediction = prediction;
+    if (prediction && problem)
+        status = answer(results, prediction, problem);
+    else
+        cs_cli_complain("predict: out of memory");
+    free(problem);
+    free(prediction);
+    return status;
+}
+
+static int list_devices(const struct cs_predict_options *options)
+{
+    char error[CS_CARD_ERROR];
+    if (cs_card_list(options->devices, options->format, error))
+        return CS_CLI_OK;
+    cs_cli_complain("predict: %s", error);
+    return CS_CLI_USAGE;
+}
+
+static int run(struct cs_predict_options *options)
+{
+    char error[CS_CARD_ERROR];
+    struct cs_card card;
+    struct cs_layers layers = {NULL, 0, 0};
+    struct cs_predict_results results = {.options = options, .card = &card, .layers = &layers};
+    if (!cs_card_load(options->device, options->devices, &card, error)) {
+        cs_cli_complain("predict: %s", error);
+        return CS_CLI_USAGE;
+    }
+    int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
+    cs_asker_destroy(results.asker);
+    cs_layers_fini(&layers);
+    cs_card_fini(&card);
+    return status;
+}
+
+int cs_cli_predict(int argc, char **argv)
+{
+    struct cs_predict_options options;
+    int status = cs_predict_options(argc, argv, &options);
+    if (status >= 0)
+        return status;
+    return strcmp(options.device, "list") == 0 ? list_devices(&options) : run(&options);
+}

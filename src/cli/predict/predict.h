@@ -1,0 +1,108 @@
+/* `convshim predict` as its parts see it. */
+#ifndef CS_CLI_PREDICT_PREDICT_H
+#define CS_CLI_PREDICT_PREDICT_H
+
+#include "cli/predict/device_files.h"
+#include "cli/predict/layers.h"
+#include "cli/predict/plan_layers.h"
+#include "cli/common/table.h"
+#include "config/config.h"
+
+/* What its user wants. */
+struct cs_predict_options {
+    const char *input, *filter, *pad, *stride, *dilation, *groups; /* one convolution */
+    const char *csv, *trace;                                       /* or a list */
+    enum cs_dtype dtype;
+    enum cs_direction direction;
+    enum cs_order layout;
+    bool dtype_given, direction_given;
+    const char *device, *devices, *cudnn;
+    enum cs_ask_mode mode;
+    bool estimate;
+    const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
+    struct cs_config config;    /* what bears upon decisions; the rest means nothing here */
+    struct cs_rules rules;      /* of it, for the program */
+    int64_t fits;               /* bytes; 0: not asked */
+    bool engines;
+    enum cs_format format;
+    const char *svg;
+    int threads;
+};
+
+/* Reads the command line. -1: go on; else the status to end with, and all is said. */
+int cs_predict_options(int argc, char **argv, struct cs_predict_options *options);
+
+/* Everything that was found out. */
+struct cs_predict_results {
+    const struct cs_predict_options *options;
+    const struct cs_card *card;
+    const struct cs_layers *layers;
+    const struct cs_prediction *prediction; /* of each layer */
+    struct cs_asker *asker;                 /* for further questions; NULL: by the rule of thumb */
+    char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
+};
+
+/* What the layers of one model need, in bytes. */
+struct cs_predict_sum {
+    const char *model;
+    int64_t layers, tiled, unanswered;
+    int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
+};
+
+/* The layers of a list by model, in the order in which models appear. The caller frees the array;
+ * NULL if memory ran out. */
+struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results, size_t *count_p);
+
+/* Does the list fit? */
+struct cs_predict_fit {
+    size_t before, after;            /* layers whose peak does not fit, without and with convshim */
+    bool possible;                   /* there is a workspace with which all fit: */
+    int64_t workspace;               /* the largest such setting; 0: any will do */
+    const struct cs_layer *hopeless; /* else one whose tensors alone are too large, or that no
+                                        tiling makes small enough */
+};
+
+/* Asks cuDNN again, with other limits. False, with a line in `error`, as cs_predict. */
+bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_predictor *predictor,
+                     struct cs_predict_fit *fit, char *error, size_t size);
+
+/* Prints everything on standard output in the format asked for; `fit` may be NULL. False if memory
+ * ran out. */
+bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit);
+
+/* What --fits asked, in words. */
+void cs_predict_print_fit(const struct cs_predict_results *results,
+                          const struct cs_predict_fit *fit, FILE *out);
+
+/* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines; a line if
+ * engines are missing for want of a driver. */
+extern const char *const cs_predict_modes[CS_ASK_MODES];
+void cs_predict_print_head(const struct cs_predict_results *results);
+void cs_predict_print_driverless(const struct cs_predict_results *results);
+
+/* One convolution for people. */
+void cs_predict_print_one(const struct cs_predict_results *results);
+
+/* Every engine offered for one convolution; for people one line for all settings of an engine that
+ * want the same. False if memory ran out. */
+bool cs_predict_print_engines(const struct cs_predict_results *results);
+
+/* "1x512x64x64 -> 512, window 3x3, stride 1, pad 1, f16 nchw, fwd"; returns text. */
+enum {
+    CS_PREDICT_TITLE = 200
+};
+char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE]);
+
+/* Why cuDNN wants the workspace of a prediction that has one, as two lines for people, found out by
+ * asking cuDNN the same with one thing changed. */
+enum {
+    CS_EXPLAIN_LINE = 240
+};
+void cs_explain(const struct cs_problem *problem, const struct cs_prediction *prediction,
+                struct cs_asker *asker, char first[CS_EXPLAIN_LINE], char second[CS_EXPLAIN_LINE]);
+
+/* Draws the layers as SVG. False, with a line in `error`. */
+bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,
+                    size_t size);
+
+#endif

@@ -1,0 +1,111 @@
+#include "cli/predict/predict.h"
+
+#include "account/account.h"
+#include "cudnn/standalone/open_driver.h"
+#include <inttypes.h>
+
+enum {
+    NOTE_TEXT = 80
+};
+
+const char *const cs_predict_modes[CS_ASK_MODES] = {"a", "b", "fallback"};
+
+void cs_predict_print_head(const struct cs_predict_results *results)
+{
+    const struct cs_ask_offer *offer = &results->prediction->offer;
+    char title[CS_PREDICT_TITLE];
+    if (results->options->estimate)
+        puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
+    printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
+           results->card->title, results->vendor);
+    if (results->prediction->status == CS_OK && !results->options->estimate)
+        printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index,
+               cs_predict_modes[offer->mode], offer->tensor_cores ? ", tensor cores" : "");
+    puts("\n");
+}
+
+static void tiling_text(const struct cs_prediction *prediction, char *text, size_t size)
+{
+    const struct cs_decision *decision = &prediction->decision;
+    if (decision->reason != CS_REASON_NONE) {
+        snprintf(text, size, "%s", cs_reason_text(decision->reason));
+        return;
+    }
+    if (decision->tiles == 1) {
+        snprintf(text, size, "in one piece, another engine");
+        return;
+    }
+    int length =
+        snprintf(text, size, "%s x %" PRId64, cs_tiling_name(&decision->tiling), decision->tiles);
+    if (decision->tiling.lanes > 1)
+        snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);
+}
+
+static void print_numbers(const struct cs_predict_results *results)
+{
+    static const struct cs_column columns[] = {{"", "", CS_CELL_TEXT},
+                                               {"", "without convshim", CS_CELL_BYTES},
+                                               {"", "with", CS_CELL_BYTES},
+                                               {"", "", CS_CELL_TEXT}};
+    const struct cs_prediction *prediction = results->prediction;
+    char tiling[NOTE_TEXT], halo[NOTE_TEXT] = "", size[CS_BYTES_TEXT];
+    struct cs_table table;
+    tiling_text(prediction, tiling, sizeof tiling);
+    if (prediction->halo > 0)
+        snprintf(halo, sizeof halo, "%s read again (%.1f %% of the tensors)",
+                 cs_bytes_text(size, prediction->halo),
+                 100 * (double)prediction->halo / (double)prediction->floor);
+    const struct {
+        const char *name;
+        int64_t before, after;
+        const char *text;
+    } rows[] = {
+        {"input", prediction->bytes[CS_X], prediction->bytes[CS_X], ""},
+        {"filter", prediction->bytes[CS_FILTER], prediction->bytes[CS_FILTER], ""},
+        {"output", prediction->bytes[CS_Y], prediction->bytes[CS_Y], ""},
+        {"workspace", prediction->offer.workspace, prediction->decision.told, tiling},
+        {"peak", prediction->peak, prediction->tiled_peak, halo},
+    };
+    cs_table_init(&table, columns, 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cs_table_add(&table, (struct cs_value[]){{.text = rows[i].name},
+                                                 {.number = rows[i].before},
+                                                 {.number = rows[i].after},
+                                                 {.text = rows[i].text}});
+    (void)cs_table_print(&table, CS_FORMAT_TEXT, stdout);
+    cs_table_fini(&table);
+}
+
+void cs_predict_print_driverless(const struct cs_predict_results *results)
+{
+    if (!results->options->estimate && !cs_alone_driver())
+        puts("No CUDA driver can be loaded here: cuDNN was not asked for engines that it compiles "
+             "at "
+             "run time.");
+}
+
+static void print_time(const struct cs_prediction *prediction)
+{
+    if (prediction->time_ratio > 0)
+        printf(
+            "\nForetold time of the tiles: %.2f times that of the whole (a model, not measured).\n",
+            prediction->time_ratio);
+}
+
+void cs_predict_print_one(const struct cs_predict_results *results)
+{
+    const struct cs_prediction *prediction = results->prediction;
+    char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
+    cs_predict_print_head(results);
+    if (prediction->status != CS_OK) {
+        puts("cuDNN has no engine for it on this card.");
+        cs_predict_print_driverless(results);
+        return;
+    }
+    print_numbers(results);
+    print_time(prediction);
+    if (results->asker && prediction->offer.workspace > 0) {
+        cs_explain(&results->layers->layer->problem, prediction, results->asker, first, second);
+        printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
+    }
+}

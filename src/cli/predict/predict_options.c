@@ -1,0 +1,223 @@
+#include "cli/predict/predict.h"
+
+#include "cli/common/cli.h"
+#include "config/option.h"
+#include "convshim/policy.h"
+#include "flow/limits.h"
+#include <errno.h>
+#include <string.h>
+
+#define CS_CLI_OPTIONS "cli/predict/predict_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "predict",
+    .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
+             "       convshim predict --csv FILE | --trace FILE [options]\n"
+             "       convshim predict --device list",
+    .about = "How much memory convolutions take on a card while they run, without convshim and "
+             "with it. Real cuDNN is\n"
+             "asked, which plans for cards that are not there: no GPU and no driver is needed. "
+             "Peak means input, filter,\n"
+             "output and workspace together; floor means without workspace.\n\n"
+             "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for it; 2 for input "
+             "not understood.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+};
+const struct cs_cli_command *const cs_cli_command_predict = &command;
+
+static bool refuse_value(enum option option, const char *value, const char *allowed)
+{
+    cs_cli_refuse(command.name, "--%s '%s': not %s", rows[option].name, value, allowed);
+    return false;
+}
+
+/* Options of the library mean here what they mean there. */
+static bool take_config(struct cs_predict_options *options, enum option option, const char *value)
+{
+    const char *name = option == OPTION_MIN_SAVING ? "min_saving" : rows[option].name;
+    int index = cs_option_find(name);
+    if (index >= 0 && cs_option_set(&options->config, index, value, cs_policy_names))
+        return true;
+    if (option != OPTION_POLICY)
+        return refuse_value(option, value, index >= 0 ? cs_options[index].allowed : "an option");
+    const char *nearest = cs_cli_nearest(value, cs_policy_names);
+    cs_cli_refuse(command.name, "unknown policy '%s'%s%s%s", value,
+                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return false;
+}
+
+static bool take_mode(struct cs_predict_options *options, const char *value)
+{
+    for (int i = 0; i < CS_ASK_MODES; i++) {
+        if (strcmp(value, cs_predict_modes[i]) == 0) {
+            options->mode = (enum cs_ask_mode)i;
+            return true;
+        }
+    }
+    return refuse_value(OPTION_MODE, value, "a, b or fallback");
+}
+
+static bool take_threads(struct cs_predict_options *options, const char *value)
+{
+    int64_t threads;
+    if (cs_shape_numbers(value, &threads, 1) != 1 || threads < 1 || threads > 8)
+        return refuse_value(OPTION_THREADS, value, "1 to 8");
+    options->threads = (int)threads;
+    return true;
+}
+
+static bool take_fits(struct cs_predict_options *options, const char *value)
+{
+    return (cs_cli_size(value, &options->fits) && options->fits > 0) ||
+           refuse_value(OPTION_FITS, value, "a size as 8GiB");
+}
+
+static bool take_kind(struct cs_predict_options *options, enum option option, const char *value)
+{
+    switch (option) {
+    case OPTION_DTYPE:
+        options->dtype_given = true;
+        return cs_shape_dtype(value, &options->dtype) ||
+               refuse_value(option, value, "f32, f16 or bf16");
+    case OPTION_DIR:
+        options->direction_given = true;
+        return cs_shape_direction(value, &options->direction) ||
+               refuse_value(option, value, "fwd, dgrad or wgrad");
+    default:
+        return cs_shape_layout(value, &options->layout) ||
+               refuse_value(option, value, "nchw or nhwc");
+    }
+}
+
+/* Where the text of an option is kept that is only looked at later; NULL for others. */
+static const char **text_of(struct cs_predict_options *options, enum option option)
+{
+    static const struct {
+        enum option option;
+        size_t offset;
+    } texts[] = {{OPTION_INPUT, offsetof(struct cs_predict_options, input)},
+                 {OPTION_FILTER, offsetof(struct cs_predict_options, filter)},
+                 {OPTION_PAD, offsetof(struct cs_predict_options, pad)},
+                 {OPTION_STRIDE, offsetof(struct cs_predict_options, stride)},
+                 {OPTION_DILATION, offsetof(struct cs_predict_options, dilation)},
+                 {OPTION_GROUPS, offsetof(struct cs_predict_options, groups)},
+                 {OPTION_CSV, offsetof(struct cs_predict_options, csv)},
+                 {OPTION_TRACE, offsetof(struct cs_predict_options, trace)},
+                 {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
+                 {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
+                 {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
+                 {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
+                 {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
+                 {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].option == option)
+            return (const char **)((char *)options + texts[i].offset);
+    return NULL;
+}
+
+static bool take(void *to, int row, const char *value)
+{
+    struct cs_predict_options *options = to;
+    enum option option = (enum option)row;
+    const char **text = text_of(options, option);
+    if (text) {
+        *text = value;
+        return true;
+    }
+    switch (option) {
+    case OPTION_MODE:
+        return take_mode(options, value);
+    case OPTION_ESTIMATE:
+        return options->estimate = true;
+    case OPTION_ENGINES:
+        return options->engines = true;
+    case OPTION_FITS:
+        return take_fits(options, value);
+    case OPTION_THREADS:
+        return take_threads(options, value);
+    case OPTION_FORMAT:
+        return cs_format_take(command.name, value, &options->format);
+    case OPTION_WORKSPACE:
+    case OPTION_THRESHOLD:
+    case OPTION_POLICY:
+    case OPTION_MIN_SAVING:
+    case OPTION_TILES:
+    case OPTION_LANES:
+        return take_config(options, option, value);
+    default:
+        return take_kind(options, option, value);
+    }
+}
+
+/* Options that go together; the status to end with, or -1. */
+static int check_options(const struct cs_predict_options *options)
+{
+    int sources = !!options->input + !!options->csv + !!options->trace;
+    bool window = options->pad || options->stride || options->dilation || options->groups;
+    if (sources == 0)
+        return cs_cli_refuse(command.name,
+                             "nothing to predict: --input, --csv or --trace says what");
+    if (sources > 1)
+        return cs_cli_refuse(command.name, "only one of --input, --csv and --trace");
+    if (options->input && !options->filter)
+        return cs_cli_refuse(command.name, "--input needs --filter");
+    if (!options->input && (options->filter || window))
+        return cs_cli_refuse(command.name,
+                             "--filter, --pad, --stride, --dilation and --groups go with --input");
+    if (options->engines && !options->input)
+        return cs_cli_refuse(command.name, "--engines goes with --input");
+    if (options->engines && (options->estimate || options->fits > 0))
+        return cs_cli_refuse(command.name, "--engines does not go with --%s",
+                             options->estimate ? "estimate" : "fits");
+    if (options->estimate && options->cudnn)
+        return cs_cli_refuse(command.name, "only one of --cudnn and --estimate");
+    return -1;
+}
+
+static void note(void *ctx, const char *line)
+{
+    int *notes = ctx;
+    ++*notes;
+    cs_cli_complain("predict: %s", line);
+}
+
+/* The file's options; what the command line says is to be read again over them. */
+static bool load_file(struct cs_predict_options *options)
+{
+    int notes = 0;
+    if (cs_config_load_file(&options->config, options->file, cs_policy_names, note, &notes))
+        return notes == 0;
+    cs_cli_complain("predict: %s: cannot be read: %s", options->file, strerror(errno));
+    return false;
+}
+
+/* -1: go on; else the status to end with. */
+static int read_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
+    if (status >= 0)
+        return status;
+    if (operand < argc)
+        return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
+    if (options->program && !options->file)
+        return cs_cli_refuse(command.name, "--program goes with --config");
+    return -1;
+}
+
+int cs_predict_options(int argc, char **argv, struct cs_predict_options *options)
+{
+    *options = (struct cs_predict_options){
+        .dtype = CS_F16, .direction = CS_FORWARD, .device = "h200", .mode = CS_ASK_A};
+    cs_config_default(&options->config);
+    int status = read_options(argc, argv, options);
+    if (status >= 0)
+        return status;
+    if (options->file && !load_file(options))
+        return CS_CLI_USAGE;
+    if (options->file)
+        (void)read_options(argc, argv, options);
+    cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
+    return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
+}

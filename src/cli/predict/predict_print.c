@@ -1,0 +1,320 @@
+#include "cli/predict/predict.h"
+
+#include "account/summary_json.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of the CSV form are a contract with scripts: append, never change. */
+enum show {
+    ALWAYS,
+    ASKED,  /* with --fits */
+    NOT_CSV /* younger than the contract */
+};
+
+static const struct {
+    struct cs_column column;
+    enum show show;
+} shown[] = {
+    {{"model", "model", CS_CELL_TEXT}, ALWAYS},
+    {{"layer", "layer", CS_CELL_TEXT}, ALWAYS},
+    {{"dir", "dir", CS_CELL_TEXT}, ALWAYS},
+    {{"device", NULL, CS_CELL_TEXT}, ALWAYS},
+    {{"engine", "engine", CS_CELL_TEXT}, ALWAYS},
+    {{"input_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"filter_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"output_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"workspace_bytes", "workspace", CS_CELL_BYTES}, ALWAYS},
+    {{"peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
+    {{"tiled_axis", "axis", CS_CELL_TEXT}, ALWAYS},
+    {{"tiles", "tiles", CS_CELL_COUNT}, ALWAYS},
+    {{"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES}, ALWAYS},
+    {{"tiled_peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
+    {{"halo_bytes", NULL, CS_CELL_BYTES}, NOT_CSV},
+    {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
+    {{"reason", "left alone because", CS_CELL_TEXT}, ALWAYS},
+    {{"fits", "fits", CS_CELL_TEXT}, ASKED},
+};
+
+enum {
+    COLUMNS = sizeof shown / sizeof *shown,
+    ANSWER = 8, /* where begins what depends on an engine */
+    REASON = 16,
+    ENGINE_TEXT = 24
+};
+
+char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE])
+{
+    struct cs_site_facts facts = {.problem = *problem};
+    cs_site_text(&facts, text, CS_PREDICT_TITLE);
+    char *end = strstr(text, ", engine");
+    if (end)
+        *end = '\0';
+    return text;
+}
+
+static const char *engine_text(const struct cs_predict_options *options,
+                               const struct cs_prediction *prediction, char text[ENGINE_TEXT])
+{
+    if (options->estimate)
+        return "estimate";
+    snprintf(text, ENGINE_TEXT, "%" PRId64, prediction->offer.engine.index);
+    return text;
+}
+
+static const char *fits_text(const struct cs_predict_options *options,
+                             const struct cs_prediction *prediction)
+{
+    if (prediction->peak <= options->fits)
+        return "yes";
+    return prediction->tiled_peak <= options->fits ? "with convshim" : "no";
+}
+
+static void fill_answer(const struct cs_predict_options *options,
+                        const struct cs_prediction *prediction, struct cs_value row[COLUMNS])
+{
+    const struct cs_decision *decision = &prediction->decision;
+    bool tiled = decision->reason == CS_REASON_NONE;
+    const struct cs_value values[] = {
+        {.number = prediction->offer.workspace},
+        {.number = prediction->peak},
+        {.text = tiled ? cs_tiling_name(&decision->tiling) : "-"},
+        {.number = tiled ? decision->tiles : 1},
+        {.number = decision->told},
+        {.number = prediction->tiled_peak},
+        {.number = prediction->halo},
+        {.ratio = prediction->time_ratio},
+        {.text = cs_reason_text(decision->reason)},
+        {.text = fits_text(options, prediction)},
+    };
+    memcpy(row + ANSWER, values, sizeof values);
+}
+
+static void fill_row(const struct cs_predict_results *results, size_t i, char engine[ENGINE_TEXT],
+                     struct cs_value row[COLUMNS])
+{
+    const struct cs_layer *layer = &results->layers->layer[i];
+    const struct cs_prediction *prediction = &results->prediction[i];
+    const struct cs_value values[ANSWER] = {
+        {.text = layer->model},
+        {.text = layer->name},
+        {.text = cs_shape_direction_name(layer->problem.direction)},
+        {.text = results->card->name},
+        {.text = NULL},
+        {.number = prediction->bytes[CS_X]},
+        {.number = prediction->bytes[CS_FILTER]},
+        {.number = prediction->bytes[CS_Y]},
+    };
+    memcpy(row, values, sizeof values);
+    for (int k = ANSWER; k < COLUMNS; k++)
+        row[k] = (struct cs_value){.number = -1};
+    row[REASON].text = "no engine";
+    if (prediction->status != CS_OK)
+        return;
+    row[4].text = engine_text(results->options, prediction, engine);
+    fill_answer(results->options, prediction, row);
+}
+
+/* What the format shows of a list of columns or of a row. */
+static bool is_shown(const struct cs_predict_options *options, int column)
+{
+    enum show show = shown[column].show;
+    return show == ALWAYS || (show == ASKED && options->fits > 0) ||
+           (show == NOT_CSV && options->format != CS_FORMAT_CSV);
+}
+
+/* `column` is filled for the table and must outlive it. */
+static void fill_layers(struct cs_table *table, const struct cs_predict_results *results,
+                        struct cs_column column[COLUMNS])
+{
+    int columns = 0;
+    for (int i = 0; i < COLUMNS; i++)
+        if (is_shown(results->options, i))
+            column[columns++] = shown[i].column;
+    cs_table_init(table, column, columns);
+    for (size_t i = 0; i < results->layers->count; i++) {
+        struct cs_value row[COLUMNS], part[COLUMNS];
+        char engine[ENGINE_TEXT];
+        int values = 0;
+        fill_row(results, i, engine, row);
+        for (int k = 0; k < COLUMNS; k++)
+            if (is_shown(results->options, k))
+                part[values++] = row[k];
+        cs_table_add(table, part);
+    }
+}
+
+static bool fill_models(struct cs_table *table, const struct cs_predict_results *results)
+{
+    static const struct cs_column of_model[] = {
+        {"model", "model", CS_CELL_TEXT},
+        {"layers", "layers", CS_CELL_COUNT},
+        {"rewritten", "rewritten", CS_CELL_COUNT},
+        {"unanswered", "no engine", CS_CELL_COUNT},
+        {"workspace_bytes", "largest workspace", CS_CELL_BYTES},
+        {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
+        {"peak_bytes", "largest peak", CS_CELL_BYTES},
+        {"tiled_peak_bytes", "with convshim", CS_CELL_BYTES},
+        {"floor_bytes", "floor", CS_CELL_BYTES},
+        {"ratio", "ratio", CS_CELL_RATIO}};
+    size_t count;
+    struct cs_predict_sum *sum = cs_predict_sums(results, &count);
+    cs_table_init(table, of_model, sizeof of_model / sizeof *of_model);
+    if (!sum)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool known = sum[i].unanswered < sum[i].layers;
+        double ratio = known ? (double)sum[i].peak / (double)sum[i].tiled_peak : 0;
+        const struct cs_value row[] = {{.text = sum[i].model},
+                                       {.number = sum[i].layers},
+                                       {.number = sum[i].tiled},
+                                       {.number = sum[i].unanswered},
+                                       {.number = known ? sum[i].workspace : -1},
+                                       {.number = known ? sum[i].tiled_workspace : -1},
+                                       {.number = known ? sum[i].peak : -1},
+                                       {.number = known ? sum[i].tiled_peak : -1},
+                                       {.number = known ? sum[i].floor : -1},
+                                       {.ratio = ratio}};
+        cs_table_add(table, row);
+    }
+    free(sum);
+    return true;
+}
+
+void cs_predict_print_fit(const struct cs_predict_results *results,
+                          const struct cs_predict_fit *fit, FILE *out)
+{
+    char size[CS_BYTES_TEXT], workspace[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
+    size_t count = results->layers->count;
+    cs_bytes_text(size, results->options->fits);
+    cs_bytes_text(workspace, fit->workspace);
+    cs_bytes_text(now, results->options->config.workspace);
+    fprintf(out, "\n%s: %zu of %zu do not fit without convshim, %zu with workspace = %s.\n", size,
+            fit->before, count, fit->after, now);
+    if (fit->before == 0)
+        fprintf(out, "Everything fits as it is.\n");
+    else if (fit->possible)
+        fprintf(out, "Everything fits with workspace = %s (%" PRId64 "KiB) or less.\n", workspace,
+                fit->workspace / 1024);
+    else
+        fprintf(out, "No workspace makes everything fit: not %s%s%s.\n", fit->hopeless->model,
+                *fit->hopeless->model ? ", " : "", fit->hopeless->name);
+}
+
+static void print_head(const struct cs_predict_results *results, FILE *out)
+{
+    const struct cs_predict_options *options = results->options;
+    char size[CS_BYTES_TEXT];
+    if (options->estimate)
+        fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
+    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->card->title,
+            results->vendor, cs_bytes_text(size, options->config.workspace),
+            options->config.policy.text);
+}
+
+static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
+                       const struct cs_table *models, const struct cs_predict_fit *fit)
+{
+    print_head(results, stdout);
+    if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
+        return false;
+    puts("");
+    if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
+        return false;
+    if (fit)
+        cs_predict_print_fit(results, fit, stdout);
+    return true;
+}
+
+static void add_fit(cJSON *root, const struct cs_predict_options *options,
+                    const struct cs_predict_fit *fit)
+{
+    cJSON *object = cJSON_AddObjectToObject(root, "fits");
+    cJSON_AddNumberToObject(object, "bytes", (double)options->fits);
+    cJSON_AddNumberToObject(object, "too_large", (double)fit->before);
+    cJSON_AddNumberToObject(object, "too_large_with_convshim", (double)fit->after);
+    cJSON_AddBoolToObject(object, "possible", fit->possible);
+    if (fit->possible && fit->before > 0)
+        cJSON_AddNumberToObject(object, "workspace_bytes", (double)fit->workspace);
+}
+
+static void write_text(void *ctx, const char *bytes, size_t size)
+{
+    fwrite(bytes, 1, size, ctx);
+}
+
+/* What the decision was made among, as a summary has it; NULL if memory ran out. */
+static cJSON *choices_of(const struct cs_prediction *prediction)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    struct cs_json json = {.write = write_text, .ctx = file};
+    cs_choices_json(&json, NULL, &prediction->decision.choices);
+    cs_json_end(&json);
+    cJSON *choices = fclose(file) == 0 ? cJSON_CreateRaw(text) : NULL;
+    free(text);
+    return choices;
+}
+
+static cJSON *layers_of(const struct cs_predict_results *results, const struct cs_table *table)
+{
+    cJSON *layers = cs_table_json(table), *layer;
+    size_t i = 0;
+    cJSON_ArrayForEach(layer, layers)
+    {
+        const struct cs_prediction *prediction = &results->prediction[i++];
+        if (prediction->decision.rule > 0)
+            cJSON_AddStringToObject(
+                layer, "rule", results->options->rules.rule[prediction->decision.rule - 1].name);
+        cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
+        cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
+        cJSON_AddItemToObject(layer, "candidates", choices_of(prediction));
+    }
+    return layers;
+}
+
+static bool print_json(const struct cs_predict_results *results, const struct cs_table *layers,
+                       const struct cs_table *models, const struct cs_predict_fit *fit)
+{
+    const struct cs_predict_options *options = results->options;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "device", results->card->name);
+    cJSON_AddStringToObject(root, "device_name", results->card->title);
+    cJSON_AddStringToObject(root, "planned_by", results->vendor);
+    cJSON_AddBoolToObject(root, "estimate", options->estimate);
+    cJSON_AddNumberToObject(root, "workspace_bytes", (double)options->config.workspace);
+    cJSON_AddStringToObject(root, "policy", options->config.policy.text);
+    cJSON_AddItemToObject(root, "layers", layers_of(results, layers));
+    cJSON_AddItemToObject(root, "models", cs_table_json(models));
+    if (fit)
+        add_fit(root, options, fit);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    return text;
+}
+
+bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+{
+    struct cs_column column[COLUMNS];
+    struct cs_table layers, models;
+    fill_layers(&layers, results, column);
+    bool good = fill_models(&models, results) && !layers.broken && !models.broken;
+    if (good && results->options->format == CS_FORMAT_CSV)
+        good = cs_table_print(&layers, CS_FORMAT_CSV, stdout);
+    else if (good && results->options->format == CS_FORMAT_JSON)
+        good = print_json(results, &layers, &models, fit);
+    else if (good)
+        good = print_text(results, &layers, &models, fit);
+    if (good && fit && results->options->format == CS_FORMAT_CSV)
+        cs_predict_print_fit(results, fit, stderr);
+    cs_table_fini(&models);
+    cs_table_fini(&layers);
+    return good;
+}

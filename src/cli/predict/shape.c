@@ -1,0 +1,205 @@
+#include "cli/predict/shape.h"
+
+#include "base/checked.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 16 /* that frameworks declare for tensors of their allocators */
+};
+
+static bool find_word(const char *text, const char *const *words, int count, int *place_p)
+{
+    for (int i = 0; i < count; i++) {
+        if (words[i] && strcmp(text, words[i]) == 0) {
+            *place_p = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *const directions[] = {"fwd", "dgrad", "wgrad", "forward"};
+
+bool cs_shape_direction(const char *text, enum cs_direction *direction_p)
+{
+    int place;
+    if (!find_word(text, directions, 4, &place))
+        return false;
+    *direction_p = place == 3 ? CS_FORWARD : (enum cs_direction)place;
+    return true;
+}
+
+const char *cs_shape_direction_name(enum cs_direction direction)
+{
+    return directions[direction];
+}
+
+bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p)
+{
+    for (int i = 0; i < CS_DTYPES; i++) {
+        if (strcmp(text, cs_dtype_name((enum cs_dtype)i)) == 0) {
+            *dtype_p = (enum cs_dtype)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cs_shape_layout(const char *text, enum cs_order *layout_p)
+{
+    static const char *const names[] = {"nchw", "ncdhw", "ncw", "nhwc", "ndhwc", "nwc"};
+    int place;
+    if (!find_word(text, names, 6, &place))
+        return false;
+    *layout_p = place < 3 ? CS_CHANNELS_FIRST : CS_CHANNELS_LAST;
+    return true;
+}
+
+int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
+{
+    for (int count = 0; count < limit; text++) {
+        char *end;
+        errno = 0;
+        long long number = strtoll(text, &end, 10);
+        if (end == text || errno != 0 || strchr(" \t\n\r\v\f+", *text))
+            return 0;
+        numbers[count++] = number;
+        text = end;
+        if (*text == '\0')
+            return count;
+        if (*text != 'x')
+            return 0;
+    }
+    return 0;
+}
+
+static bool below(const int64_t *values, int64_t least)
+{
+    return values[0] < least || values[1] < least || values[2] < least;
+}
+
+static const char *wrong_numbers(const struct cs_shape *shape)
+{
+    if (shape->n < 1 || shape->c < 1 || below(shape->in, 1))
+        return "the input's extents must be at least 1";
+    if (shape->k < 1 || below(shape->kernel, 1))
+        return "the filter's extents must be at least 1";
+    if (below(shape->pad, 0))
+        return "paddings must not be negative";
+    if (below(shape->stride, 1) || below(shape->dilation, 1))
+        return "strides and dilations must be at least 1";
+    if (shape->groups < 1)
+        return "there must be at least 1 group";
+    return NULL;
+}
+
+/* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution has not. */
+static bool pack(struct cs_tensor *tensor, const struct cs_shape *shape)
+{
+    static const enum cs_dim orders[][CS_DIMS] = {{CS_W, CS_H, CS_D, CS_C, CS_N},
+                                                  {CS_C, CS_W, CS_H, CS_D, CS_N}};
+    int64_t stride = 1;
+    for (int i = 0; i < CS_DIMS; i++) {
+        enum cs_dim dim = orders[shape->layout][i];
+        tensor->strides[dim] = shape->spatial == 2 && dim == CS_D ? 0 : stride;
+        if (!cs_mul(stride, tensor->dims[dim], &stride))
+            return false;
+    }
+    return true;
+}
+
+static bool output_extent(const struct cs_shape *shape, int i, int64_t *extent_p, char *error,
+                          size_t size)
+{
+    int64_t padding, padded, window;
+    if (!cs_mul(shape->pad[i], 2, &padding) || !cs_add(shape->in[i], padding, &padded) ||
+        !cs_mul(shape->kernel[i] - 1, shape->dilation[i], &window) || !cs_add(window, 1, &window)) {
+        snprintf(error, size, "extents beyond 64 bits");
+        return false;
+    }
+    if (window > padded) {
+        snprintf(error, size,
+                 "along %c the window of %" PRId64 " is larger than the padded input of %" PRId64,
+                 "DHW"[i], window, padded);
+        return false;
+    }
+    *extent_p = (padded - window) / shape->stride[i] + 1;
+    return true;
+}
+
+static void set_tensor(struct cs_problem *problem, enum cs_operand operand, int64_t first,
+                       int64_t second, enum cs_dtype dtype)
+{
+    problem->tensor[operand] =
+        (struct cs_tensor){.dims = {first, second, 1, 1, 1},
+                           .alignment = ALIGNMENT,
+                           .dtype = dtype,
+                           .side = operand,
+                           .written = operand == cs_result(problem->direction)};
+}
+
+static bool set_extents(const struct cs_shape *shape, struct cs_problem *problem, char *error,
+                        size_t size)
+{
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        problem->pre[i] = problem->post[i] = shape->pad[i];
+        problem->stride[i] = shape->stride[i];
+        problem->dilation[i] = shape->dilation[i];
+        problem->tensor[CS_X].dims[CS_D + i] = shape->in[i];
+        problem->tensor[CS_FILTER].dims[CS_D + i] = shape->kernel[i];
+        if (!output_extent(shape, i, &problem->tensor[CS_Y].dims[CS_D + i], error, size))
+            return false;
+    }
+    return true;
+}
+
+/* What is left after all that has a text of its own. */
+static bool check(const struct cs_problem *problem, char *error, size_t size)
+{
+    enum cs_status status = cs_problem_check(problem);
+    if (status != CS_OK)
+        snprintf(error, size, "%s",
+                 status == CS_OVERFLOW ? "tensors beyond 64 bits" : "not a convolution");
+    return status == CS_OK;
+}
+
+bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, char *error,
+                      size_t size)
+{
+    struct cs_problem made = {.direction = shape->direction,
+                              .compute = CS_F32,
+                              .spatial = shape->spatial,
+                              .groups = shape->groups,
+                              .alpha = 1,
+                              .tensors = CS_OPERANDS};
+    const char *wrong = wrong_numbers(shape);
+    if (wrong) {
+        snprintf(error, size, "%s", wrong);
+        return false;
+    }
+    if (shape->c % shape->groups != 0 || shape->k % shape->groups != 0) {
+        snprintf(error, size,
+                 "%" PRId64 " and %" PRId64 " channels cannot be split into %" PRId64 " groups",
+                 shape->c, shape->k, shape->groups);
+        return false;
+    }
+    set_tensor(&made, CS_X, shape->n, shape->c, shape->dtype);
+    set_tensor(&made, CS_FILTER, shape->k, shape->c / shape->groups, shape->dtype);
+    set_tensor(&made, CS_Y, shape->n, shape->k, shape->dtype);
+    if (!set_extents(shape, &made, error, size))
+        return false;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        if (!pack(&made.tensor[i], shape)) {
+            snprintf(error, size, "tensors beyond 64 bits");
+            return false;
+        }
+    }
+    if (!check(&made, error, size))
+        return false;
+    *problem = made;
+    return true;
+}

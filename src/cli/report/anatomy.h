@@ -1,0 +1,86 @@
+/* What a run holds in memory, from the calls alone: filters, their gradients, outputs, inputs kept
+ * for the gradients of filters, workspaces; in one step, per layer and in total, and over time.
+ *
+ * Pure. Thread-safe. Bytes are those of elements, without gaps.
+ *
+ * A step is one pass over the network. In training it ends where a forward call follows a backward
+ * one; of all steps the last of those with the most usual number of calls is taken. Without
+ * backward calls it is the smallest period of the sequence, else all of it.
+ *
+ * A layer is a call of a step: calls of one shape in one step are as many layers, calls of one
+ * shape in different directions belong to the same ones. What calls cannot show: layers that share
+ * one filter (counted as if they did not), outputs of other operations, slack of the allocator, and
+ * whether an input that is kept is the output of the layer before, itself. */
+#ifndef CS_CLI_REPORT_ANATOMY_H
+#define CS_CLI_REPORT_ANATOMY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cs_pass {
+    CS_PASS_FORWARD,
+    CS_PASS_DGRAD,
+    CS_PASS_WGRAD,
+    CS_PASSES
+};
+
+/* A convolution that was called, as the summary has it. */
+struct cs_anatomy_site {
+    enum cs_pass pass;
+    int64_t x[5], w[5], y[5]; /* N C D H W; of w: K, C of one group, D, H, W */
+    int64_t window[13]; /* padding, stride, dilation and groups: what else tells layers apart */
+    int64_t x_bytes, w_bytes, y_bytes;
+    int64_t wanted, told; /* workspace before and after, bytes */
+};
+
+/* Layers of one shape. Bytes are of all `layers` together; workspaces the largest of one call. */
+struct cs_anatomy_layer {
+    size_t site;              /* the first of its sites, forward if there is one */
+    int64_t calls[CS_PASSES]; /* in the step */
+    int64_t layers;
+    int64_t filters, gradients, outputs, inputs_kept;
+    int64_t wanted, told;
+    int64_t flops; /* to compute the outputs again: 2 N K P Q C R S / groups each */
+    int64_t held;  /* work in progress of the calculation */
+};
+
+/* What is held while a call of the step runs: filters and optimizer state, the gradients of filters
+ * made so far, outputs that wait for the backward calls of their layer (none if it has none),
+ * what the call reads or makes besides them, and its workspace. */
+struct cs_anatomy_moment {
+    size_t site;
+    int64_t before, after; /* bytes without and with convshim */
+};
+
+struct cs_anatomy {
+    bool training;       /* the step has backward calls */
+    size_t first, calls; /* the step, in the order given */
+    size_t layers, moments;
+    struct cs_anatomy_layer *layer;   /* in the order of first calls */
+    struct cs_anatomy_moment *moment; /* one a call */
+    struct cs_anatomy_layer total;    /* `site` means nothing */
+    int64_t optimizer;                /* bytes of its state */
+    int64_t peak_before, peak_after;
+};
+
+/* Which layers to checkpoint: most bytes for each operation that computing them again takes first;
+ * only outputs that are held (training). */
+struct cs_anatomy_checkpoint {
+    size_t layer;
+    int64_t saved;   /* bytes of its outputs */
+    int64_t running; /* of this one and those above it */
+    int64_t flops, running_flops;
+};
+
+/* `order`: index into `sites` of each call, or -1. `optimizer`: times that its state is as large as
+ * the filters in f32. False if memory ran out or an amount leaves 63 bits; then nothing is owned.
+ * No calls make an empty anatomy. */
+bool cs_anatomy(const struct cs_anatomy_site *sites, size_t count, const int64_t *order,
+                size_t calls, int64_t optimizer, struct cs_anatomy *anatomy_p);
+void cs_anatomy_fini(struct cs_anatomy *anatomy);
+
+/* Fills `list` (anatomy->layers of room) and returns how many there are. */
+size_t cs_anatomy_checkpoints(const struct cs_anatomy *anatomy, struct cs_anatomy_checkpoint *list);
+
+#endif

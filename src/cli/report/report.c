@@ -1,0 +1,194 @@
+#include "cli/report/report.h"
+
+#include "cli/common/cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CS_CLI_OPTIONS "cli/report/report_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "report",
+    .usage = "convshim report [options] FILE...\n"
+             "       convshim report --diff [options] FILE FILE",
+    .about = "Renders summaries that CONVSHIM_SUMMARY=json:PATH left: figures, convolutions, what "
+             "a step holds in memory,\n"
+             "what to checkpoint. Many files are the processes of one job: calls are summed, of "
+             "sizes the largest counts.\n\n"
+             "Status: 0; 1 if something cannot be written; 2 for input not understood.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+};
+const struct cs_cli_command *const cs_cli_command_report = &command;
+
+struct request {
+    bool diff;
+    int64_t optimizer; /* times the filters in f32 */
+    const char *optimizer_name, *table, *html;
+    enum cs_report_format format;
+};
+
+/* The index of a word in a list that ends with NULL; -1, having said so, if it is not there. */
+static int choose(enum option option, const char *value, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return i;
+    const char *nearest = cs_cli_nearest(value, words);
+    cs_cli_refuse(command.name, "--%s '%s': not known%s%s%s", rows[option].name, value,
+                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return -1;
+}
+
+static bool take(void *to, int option, const char *value)
+{
+    static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
+    static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
+    static const char *const tables[] = {"figures",     "processes", "sites",      "layers",
+                                         "checkpoints", "moments",   "candidates", NULL};
+    struct request *request = to;
+    int index = 0;
+    switch ((enum option)option) {
+    case OPTION_DIFF:
+        request->diff = true;
+        break;
+    case OPTION_OPTIMIZER:
+        index = choose(OPTION_OPTIMIZER, value, optimizers);
+        request->optimizer = index;
+        request->optimizer_name = value;
+        break;
+    case OPTION_FORMAT:
+        index = choose(OPTION_FORMAT, value, formats);
+        request->format = (enum cs_report_format)(index < 0 ? 0 : index);
+        break;
+    case OPTION_TABLE:
+        index = choose(OPTION_TABLE, value, tables);
+        request->table = value;
+        break;
+    case OPTION_HTML:
+        request->html = value;
+        break;
+    }
+    return index >= 0;
+}
+
+static void free_report(struct cs_report *report)
+{
+    for (size_t i = 0; i < report->sections; i++)
+        cs_table_fini(&report->section[i].table);
+    for (size_t i = 0; i < report->runs; i++)
+        cs_summary_fini(&report->run[i]);
+    cs_summary_fini(&report->all);
+    cs_anatomy_fini(&report->anatomy);
+    free(report->run);
+}
+
+static bool read_runs(struct cs_report *report, char **paths, size_t count)
+{
+    char error[CS_SUMMARY_ERROR];
+    report->run = calloc(count, sizeof *report->run);
+    for (; report->run && report->runs < count; report->runs++) {
+        if (!cs_summary_read(paths[report->runs], &report->run[report->runs], error)) {
+            cs_cli_complain("report: %s", error);
+            return false;
+        }
+    }
+    return report->run != NULL;
+}
+
+/* The anatomy of the process that holds the most. */
+static bool dissect(struct cs_report *report, int64_t optimizer)
+{
+    for (size_t i = 0; i < report->runs; i++) {
+        struct cs_anatomy anatomy;
+        if (!cs_summary_anatomy(&report->run[i], optimizer, &anatomy))
+            return false;
+        bool largest = !report->shown || anatomy.peak_before > report->anatomy.peak_before;
+        cs_anatomy_fini(largest ? &report->anatomy : &anatomy);
+        if (largest) {
+            report->anatomy = anatomy;
+            report->shown = &report->run[i];
+        }
+    }
+    return true;
+}
+
+static bool merge_two(struct cs_report *report)
+{
+    struct cs_run_summary a, b;
+    if (!cs_summary_merge(&report->run[0], 1, &a))
+        return false;
+    bool good = cs_summary_merge(&report->run[1], 1, &b);
+    if (good) {
+        cs_report_diff(report, &a, &b);
+        cs_summary_fini(&b);
+    }
+    cs_summary_fini(&a);
+    return good;
+}
+
+static bool build(struct cs_report *report, const struct request *request)
+{
+    if (request->diff)
+        return merge_two(report);
+    if (!cs_summary_merge(report->run, report->runs, &report->all))
+        return false;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): free_report frees the runs */
+    if (!dissect(report, request->optimizer))
+        return false;
+    cs_report_sections(report);
+    return true;
+}
+
+static int write_html(const struct cs_report *report, const char *path)
+{
+    for (size_t i = 0; i < report->sections; i++) {
+        if (report->section[i].table.broken) {
+            cs_cli_complain("report: out of memory");
+            return CS_CLI_NO;
+        }
+    }
+    FILE *file = fopen(path, "w");
+    if (file) {
+        cs_report_html(report, file);
+        bool good = !ferror(file);
+        if (fclose(file) == 0 && good)
+            return CS_CLI_OK;
+    }
+    cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
+    return CS_CLI_NO;
+}
+
+static int run(const struct request *request, char **paths, size_t count)
+{
+    struct cs_report report = {.optimizer = request->optimizer_name};
+    int status = CS_CLI_USAGE;
+    if (!read_runs(&report, paths, count)) {
+        free_report(&report);
+        return status;
+    }
+    if (!build(&report, request))
+        cs_cli_complain("report: amounts beyond 63 bits, or out of memory");
+    else if (request->html)
+        status = write_html(&report, request->html);
+    else if (cs_report_print(&report, request->format, request->table, stdout))
+        status = CS_CLI_OK;
+    else
+        cs_cli_complain("report: out of memory, or there is no table '%s' here", request->table);
+    free_report(&report);
+    return status;
+}
+
+int cs_cli_report(int argc, char **argv)
+{
+    struct request request = {.optimizer_name = "sgd", .table = "sites"};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status >= 0)
+        return status;
+    if (operand == argc)
+        return cs_cli_refuse(command.name, "which summary? CONVSHIM_SUMMARY=json:PATH writes one");
+    if (request.diff && argc - operand != 2)
+        return cs_cli_refuse(command.name, "--diff takes two summaries");
+    return run(&request, argv + operand, (size_t)(argc - operand));
+}

@@ -1,0 +1,63 @@
+/* `convshim report`: sections of tables from summaries, and how they are rendered. One thread. */
+#ifndef CS_CLI_REPORT_REPORT_H
+#define CS_CLI_REPORT_REPORT_H
+
+#include "cli/report/summary_reader.h"
+#include "cli/common/table.h"
+
+enum {
+    CS_REPORT_SECTIONS = 7
+};
+
+/* A table with a heading. */
+struct cs_section {
+    const char *name, *title; /* in JSON and of --table; for people */
+    const char *note;         /* one line below the heading; NULL: none */
+    size_t most;              /* rows that text and markdown show */
+    struct cs_table table;
+};
+
+struct cs_report {
+    struct cs_run_summary *run; /* as given; owned with `all` and `anatomy` */
+    size_t runs;
+    struct cs_run_summary all;          /* merged */
+    const struct cs_run_summary *shown; /* that of the runs whose step has the largest peak */
+    struct cs_anatomy anatomy;          /* of it */
+    const char *optimizer;              /* its name */
+    struct cs_section section[CS_REPORT_SECTIONS];
+    size_t sections;
+};
+
+/* Fills the sections of `report`, which has all else. A broken table shows when it is printed. */
+void cs_report_sections(struct cs_report *report);
+
+/* The same for two runs: what is different. */
+void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
+                    const struct cs_run_summary *b);
+
+/* Adds the section of candidates, which cs_report_sections has last. */
+void cs_report_candidates(struct cs_report *report);
+
+/* "forward", "dgrad" or "wgrad". */
+const char *cs_report_direction(const struct cs_summary_site *site);
+
+enum cs_report_format {
+    CS_REPORT_TEXT,
+    CS_REPORT_JSON,
+    CS_REPORT_CSV,
+    CS_REPORT_MARKDOWN
+};
+
+/* Prints the sections; `table`: which one as CSV. False if memory ran out or there is no such
+ * table. */
+bool cs_report_print(const struct cs_report *report, enum cs_report_format format,
+                     const char *table, FILE *out);
+
+/* The plots of a report on one run or the processes of one job: memory over the step, workspaces,
+ * anatomy. */
+void cs_report_plots(const struct cs_report *report, FILE *out);
+
+/* One page without any reference to elsewhere: plots (unless it is of two runs) and the tables. */
+void cs_report_html(const struct cs_report *report, FILE *out);
+
+#endif

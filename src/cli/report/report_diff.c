@@ -1,0 +1,115 @@
+/* The sections of a report on two runs. */
+#include "cli/report/report.h"
+
+#include <string.h>
+
+/* A member of struct cs_run_summary that is compared. */
+static const struct figure {
+    const char *name, *title;
+    size_t offset;
+} figures[] = {
+    {"calls", "convolutions", offsetof(struct cs_run_summary, calls)},
+    {"rewritten", "run as tiles", offsetof(struct cs_run_summary, rewritten)},
+    {"lifeboat", "run on the lifeboat", offsetof(struct cs_run_summary, lifeboat)},
+    {"failed", "failed", offsetof(struct cs_run_summary, failed)},
+    {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches)},
+    {"wanted_max", "largest workspace, before, bytes", offsetof(struct cs_run_summary, wanted_max)},
+    {"told_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, told_max)},
+    {"own_peak", "scratch of the library's own, bytes", offsetof(struct cs_run_summary, own_peak)},
+    {"host_ns", "host time spent, ns", offsetof(struct cs_run_summary, host_ns)},
+};
+
+/* With its sign; a text, as a table's numbers are none below 0. Both are from 0 to 2^63. */
+static const char *change_text(int64_t a, int64_t b, char text[CS_CELL_TEXT_BYTES])
+{
+    snprintf(text, CS_CELL_TEXT_BYTES, a == b ? "0" : "%+lld", (long long)(b - a));
+    return text;
+}
+
+static void add_figures(struct cs_report *report, const struct cs_run_summary *a,
+                        const struct cs_run_summary *b)
+{
+    static const struct cs_column columns[] = {{"name", NULL, CS_CELL_TEXT},
+                                               {"title", "figure", CS_CELL_TEXT},
+                                               {"a", "first", CS_CELL_COUNT},
+                                               {"b", "second", CS_CELL_COUNT},
+                                               {"change", "change", CS_CELL_TEXT}};
+    struct cs_section *section = &report->section[report->sections++];
+    *section = (struct cs_section){.name = "figures", .title = "Figures", .most = SIZE_MAX};
+    cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        char text[CS_CELL_TEXT_BYTES];
+        int64_t left = *(const int64_t *)((const char *)a + figures[i].offset);
+        int64_t right = *(const int64_t *)((const char *)b + figures[i].offset);
+        const struct cs_value row[] = {{.text = figures[i].name},
+                                       {.text = figures[i].title},
+                                       {.number = left},
+                                       {.number = right},
+                                       {.text = change_text(left, right, text)}};
+        cs_table_add(&section->table, row);
+    }
+}
+
+static const struct cs_summary_site *find(const struct cs_run_summary *run, const char *id)
+{
+    for (size_t i = 0; i < run->sites; i++)
+        if (strcmp(run->site[i].id, id) == 0)
+            return &run->site[i];
+    return NULL;
+}
+
+static bool same(const struct cs_summary_site *a, const struct cs_summary_site *b)
+{
+    return a && b && a->calls == b->calls && a->shape.wanted == b->shape.wanted &&
+           a->shape.told == b->shape.told && !a->reason == !b->reason;
+}
+
+static void add_site(struct cs_table *table, const struct cs_summary_site *a,
+                     const struct cs_summary_site *b)
+{
+    const struct cs_value row[] = {{.text = a ? a->id : b->id},
+                                   {.text = a ? a->text : b->text},
+                                   {.text = cs_report_direction(a ? a : b)},
+                                   {.number = a ? a->calls : -1},
+                                   {.number = b ? b->calls : -1},
+                                   {.number = a ? a->shape.wanted : -1},
+                                   {.number = b ? b->shape.wanted : -1},
+                                   {.number = a ? a->shape.told : -1},
+                                   {.number = b ? b->shape.told : -1}};
+    cs_table_add(table, row);
+}
+
+static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
+                      const struct cs_run_summary *b)
+{
+    static const struct cs_column columns[] = {{"id", NULL, CS_CELL_TEXT},
+                                               {"problem", "convolution", CS_CELL_TEXT},
+                                               {"direction", "direction", CS_CELL_TEXT},
+                                               {"calls_a", "calls, first", CS_CELL_COUNT},
+                                               {"calls_b", "calls, second", CS_CELL_COUNT},
+                                               {"wanted_a", "before, first", CS_CELL_BYTES},
+                                               {"wanted_b", "before, second", CS_CELL_BYTES},
+                                               {"told_a", "after, first", CS_CELL_BYTES},
+                                               {"told_b", "after, second", CS_CELL_BYTES}};
+    struct cs_section *section = &report->section[report->sections++];
+    *section = (struct cs_section){.name = "sites",
+                                   .title = "Convolutions that differ",
+                                   .note = "-: not in that run.",
+                                   .most = SIZE_MAX};
+    cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < a->sites; i++) {
+        const struct cs_summary_site *other = find(b, a->site[i].id);
+        if (!same(&a->site[i], other))
+            add_site(&section->table, &a->site[i], other);
+    }
+    for (size_t i = 0; i < b->sites; i++)
+        if (!find(a, b->site[i].id))
+            add_site(&section->table, NULL, &b->site[i]);
+}
+
+void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
+                    const struct cs_run_summary *b)
+{
+    add_figures(report, a, b);
+    add_sites(report, a, b);
+}

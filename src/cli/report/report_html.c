@@ -1,0 +1,115 @@
+/* The page: nothing in it refers to elsewhere, and its own policy forbids every request. Without
+ * scripts it shows the same; its style and its script are report.css and report.js. */
+#include "cli/report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char POLICY[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+    "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+
+static const char STYLE[] =
+#include "report_css.h"
+    ;
+
+static const char SCRIPT[] =
+#include "report_js.h"
+    ;
+
+static void put_head(const char *program, FILE *out)
+{
+    fputs(POLICY, out);
+    fputs("<title>convshim report", out);
+    if (*program) {
+        fputs(": ", out);
+        cs_html_text(program, out);
+    }
+    fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>convshim report</h1>\n", STYLE);
+}
+
+/* A value and, unless negative, what it became. */
+static void put_card(const char *title, int64_t before, int64_t after, FILE *out)
+{
+    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT];
+    fprintf(out, "<div><dt>%s</dt><dd>%s", title, cs_bytes_text(a, before));
+    if (after >= 0)
+        fprintf(out, " &#8594; %s", cs_bytes_text(b, after));
+    fputs("</dd></div>\n", out);
+}
+
+static void put_cards(const struct cs_report *report, FILE *out)
+{
+    const struct cs_run_summary *all = &report->all;
+    fputs("<dl class=\"cards\">\n", out);
+    if (report->anatomy.moments > 0)
+        put_card("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after, out);
+    put_card("Largest workspace", all->wanted_max, all->told_max, out);
+    fprintf(out,
+            "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "</dd></div>\n"
+            "<div><dt>Calls that failed</dt><dd>%" PRId64 "</dd></div>\n</dl>\n",
+            all->rewritten, all->calls, all->failed);
+}
+
+static void put_source(const struct cs_run_summary *all, FILE *out)
+{
+    const char *const texts[] = {all->device, all->vendor};
+    fputs("<p class=\"source\">", out);
+    cs_html_text(*all->program ? all->program : "-", out);
+    fputs("\n", out);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*texts[i]) {
+            cs_html_text(texts[i], out);
+            fputs(", ", out);
+        }
+    fputs("convshim ", out);
+    cs_html_text(all->convshim, out);
+    if (all->runs > 1)
+        fprintf(out, ", %" PRId64 " processes", all->runs);
+    fputs("</p>\n", out);
+}
+
+/* Which two runs are compared. */
+static void put_pair(const struct cs_report *report, FILE *out)
+{
+    fputs("<p class=\"source\">", out);
+    for (size_t i = 0; i < report->runs; i++) {
+        fputs(i > 0 ? "\nsecond: " : "first: ", out);
+        cs_html_text(report->run[i].path, out);
+        fputs(", ", out);
+        cs_html_text(*report->run[i].program ? report->run[i].program : "-", out);
+    }
+    fputs("</p>\n", out);
+}
+
+/* Figures belong together as they stand; the rest can be sorted. */
+static void put_section(const struct cs_section *section, FILE *out)
+{
+    bool figures = strcmp(section->name, "figures") == 0;
+    if (section->table.rows == 0)
+        return;
+    fprintf(out, "<h2 id=\"%s\">%s</h2>\n", section->name, section->title);
+    if (section->note)
+        fprintf(out, "<p>%s</p>\n", section->note);
+    fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s\">",
+            section->name);
+    cs_table_html(&section->table, figures ? "figures" : "sorts", out);
+    fputs("</div>\n", out);
+}
+
+void cs_report_html(const struct cs_report *report, FILE *out)
+{
+    put_head(report->shown ? report->all.program : "", out);
+    if (report->shown) {
+        put_source(&report->all, out);
+        put_cards(report, out);
+        cs_report_plots(report, out);
+    } else {
+        put_pair(report, out);
+    }
+    for (size_t i = 0; i < report->sections; i++)
+        put_section(&report->section[i], out);
+    fprintf(out, "<script>\n%s</script>\n</body></html>\n", SCRIPT);
+}

@@ -1,0 +1,65 @@
+#include "cli/report/report.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+/* The rows that are shown; what is left out is counted below. */
+static bool print_section(const struct cs_section *section, bool markdown, FILE *out)
+{
+    struct cs_table shown = section->table;
+    if (shown.broken)
+        return false;
+    if (shown.rows == 0 || section->most == 0)
+        return true;
+    shown.rows = shown.rows < section->most ? shown.rows : section->most;
+    fprintf(out, markdown ? "\n## %s\n\n" : "\n%s\n", section->title);
+    if (section->note)
+        fprintf(out, markdown ? "%s\n\n" : "%s\n", section->note);
+    if (markdown)
+        cs_table_markdown(&shown, out);
+    else if (!cs_table_print(&shown, CS_FORMAT_TEXT, out))
+        return false;
+    if (shown.rows < section->table.rows)
+        fprintf(out, "%s... and %zu more\n", markdown ? "\n" : "",
+                section->table.rows - shown.rows);
+    return true;
+}
+
+static bool print_people(const struct cs_report *report, bool markdown, FILE *out)
+{
+    fputs(markdown ? "# convshim report\n" : "convshim report\n", out);
+    for (size_t i = 0; i < report->sections; i++)
+        if (!print_section(&report->section[i], markdown, out))
+            return false;
+    return true;
+}
+
+static bool print_json(const struct cs_report *report, FILE *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    bool good = root && cJSON_AddStringToObject(root, "schema", "convshim report") &&
+                cJSON_AddNumberToObject(root, "version", 1);
+    for (size_t i = 0; i < report->sections && good; i++) {
+        cJSON *rows = cs_table_json(&report->section[i].table);
+        good = rows && cJSON_AddItemToObject(root, report->section[i].name, rows);
+    }
+    char *text = good ? cJSON_Print(root) : NULL;
+    if (text)
+        fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return text != NULL;
+}
+
+bool cs_report_print(const struct cs_report *report, enum cs_report_format format,
+                     const char *table, FILE *out)
+{
+    if (format == CS_REPORT_JSON)
+        return print_json(report, out);
+    if (format != CS_REPORT_CSV)
+        return print_people(report, format == CS_REPORT_MARKDOWN, out);
+    for (size_t i = 0; i < report->sections; i++)
+        if (strcmp(report->section[i].name, table) == 0)
+            return cs_table_print(&report->section[i].table, CS_FORMAT_CSV, out);
+    return false;
+}

@@ -1,0 +1,290 @@
+/* The sections of a report on one run or the processes of one job. */
+#include "cli/report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_ROWS = 20,
+    MOST_CHECKPOINTS = 10
+};
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static struct cs_table *begin(struct cs_report *report, const char *name, const char *title,
+                              const char *note, size_t most, const struct cs_column *column,
+                              int columns)
+{
+    struct cs_section *section = &report->section[report->sections++];
+    *section = (struct cs_section){.name = name, .title = title, .note = note, .most = most};
+    cs_table_init(&section->table, column, columns);
+    return &section->table;
+}
+
+/* Figures: a number or a text each. */
+static void figure_text(struct cs_table *table, const char *name, const char *title,
+                        const char *text)
+{
+    const struct cs_value row[] = {
+        {.text = name}, {.number = -1}, {.text = title}, {.text = *text ? text : "-"}};
+    cs_table_add(table, row);
+}
+
+static void figure(struct cs_table *table, const char *name, const char *title, enum cs_cell cell,
+                   int64_t number)
+{
+    char buffer[CS_CELL_TEXT_BYTES];
+    const struct cs_column column = {name, title, cell};
+    const struct cs_value value = {.number = number};
+    const struct cs_value row[] = {{.text = name},
+                                   {.number = number},
+                                   {.text = title},
+                                   {.text = cs_table_text(&column, &value, true, buffer)}};
+    cs_table_add(table, row);
+}
+
+static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
+{
+    figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
+    figure(table, "rewritten", "  run as tiles", CS_CELL_COUNT, all->rewritten);
+    figure(table, "lifeboat", "  run on the lifeboat", CS_CELL_COUNT, all->lifeboat);
+    figure(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
+    for (size_t i = 0; i < all->passed_count; i++) {
+        char title[160], name[80];
+        snprintf(title, sizeof title, "  left alone: %.140s", all->passed[i].text);
+        snprintf(name, sizeof name, "passed.%.70s", all->passed[i].id);
+        figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
+    }
+    figure(table, "launches", "launches of tiles", CS_CELL_COUNT, all->launches);
+    figure(table, "wanted_max", "largest workspace, before", CS_CELL_BYTES, all->wanted_max);
+    figure(table, "told_max", "largest workspace, after", CS_CELL_BYTES, all->told_max);
+    figure(table, "own_peak", "scratch of the library's own", CS_CELL_BYTES, all->own_peak);
+    figure(table, "host_ns", "host time spent, ns", CS_CELL_COUNT, all->host_ns);
+}
+
+static void add_anatomy(struct cs_table *table, const struct cs_report *report)
+{
+    const struct cs_anatomy *anatomy = &report->anatomy;
+    char text[64];
+    if (anatomy->moments == 0)
+        return;
+    figure_text(table, "step", "one step", anatomy->training ? "training" : "inference");
+    figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
+    figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
+    figure(table, "filters", "  filters", CS_CELL_BYTES, anatomy->total.filters);
+    figure(table, "gradients", "  gradients of filters", CS_CELL_BYTES, anatomy->total.gradients);
+    snprintf(text, sizeof text, "  optimizer, if it is %.20s", report->optimizer);
+    figure(table, "optimizer", text, CS_CELL_BYTES, anatomy->optimizer);
+    figure(table, "outputs", "  outputs", CS_CELL_BYTES, anatomy->total.outputs);
+    figure(table, "inputs_kept", "  inputs kept for backward", CS_CELL_BYTES,
+           anatomy->total.inputs_kept);
+    figure(table, "peak_before", "  peak, before", CS_CELL_BYTES, anatomy->peak_before);
+    figure(table, "peak_after", "  peak, after", CS_CELL_BYTES, anatomy->peak_after);
+}
+
+static void add_figures(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {{"name", NULL, CS_CELL_TEXT},
+                                               {"number", NULL, CS_CELL_COUNT},
+                                               {"title", "figure", CS_CELL_TEXT},
+                                               {"text", "value", CS_CELL_TEXT}};
+    const struct cs_run_summary *all = &report->all;
+    struct cs_table *table =
+        begin(report, "figures", "Figures", NULL, SIZE_MAX, columns, LENGTH(columns));
+    figure_text(table, "program", "program", all->program);
+    figure_text(table, "device", "device", all->device);
+    figure_text(table, "convshim", "convshim", all->convshim);
+    figure_text(table, "vendor", "vendor", all->vendor);
+    figure(table, "processes", "processes", CS_CELL_COUNT, all->runs);
+    if (*all->bypass)
+        figure_text(table, "bypass", "not seen: calls of", all->bypass);
+    add_calls(table, all);
+    add_anatomy(table, report);
+}
+
+static void add_processes(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {
+        {"rank", "rank", CS_CELL_COUNT},       {"pid", "pid", CS_CELL_COUNT},
+        {"program", "program", CS_CELL_TEXT},  {"calls", "calls", CS_CELL_COUNT},
+        {"rewritten", "tiled", CS_CELL_COUNT}, {"wanted_max", "before", CS_CELL_BYTES},
+        {"told_max", "after", CS_CELL_BYTES},  {"file", NULL, CS_CELL_TEXT}};
+    struct cs_table *table = begin(report, "processes", "Processes", "Largest workspace of each.",
+                                   SIZE_MAX, columns, LENGTH(columns));
+    for (size_t i = 0; i < report->runs; i++) {
+        const struct cs_run_summary *run = &report->run[i];
+        const struct cs_value row[] = {{.number = run->rank},      {.number = run->pid},
+                                       {.text = run->program},     {.number = run->calls},
+                                       {.number = run->rewritten}, {.number = run->wanted_max},
+                                       {.number = run->told_max},  {.text = run->path}};
+        cs_table_add(table, row);
+    }
+}
+
+static int compare_sites(const void *left, const void *right)
+{
+    const struct cs_summary_site *a = *(const struct cs_summary_site *const *)left,
+                                 *b = *(const struct cs_summary_site *const *)right;
+    if (a->shape.wanted != b->shape.wanted)
+        return a->shape.wanted > b->shape.wanted ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+const char *cs_report_direction(const struct cs_summary_site *site)
+{
+    static const char *const names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
+    return names[site->shape.pass];
+}
+
+static void add_site(struct cs_table *table, const struct cs_summary_site *site)
+{
+    const struct cs_value row[] = {{.text = site->id},
+                                   {.text = *site->name ? site->name : NULL},
+                                   {.text = site->text},
+                                   {.text = cs_report_direction(site)},
+                                   {.text = site->reason ? site->reason : "tiled"},
+                                   {.number = site->calls},
+                                   {.number = site->tiled},
+                                   {.number = site->lifeboat},
+                                   {.number = site->failed},
+                                   {.number = site->launches},
+                                   {.number = site->shape.wanted},
+                                   {.number = site->shape.told},
+                                   {.number = site->host_ns}};
+    cs_table_add(table, row);
+}
+
+static void add_sites(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {{"id", NULL, CS_CELL_TEXT},
+                                               {"name", NULL, CS_CELL_TEXT},
+                                               {"problem", "convolution", CS_CELL_TEXT},
+                                               {"direction", "direction", CS_CELL_TEXT},
+                                               {"state", "state", CS_CELL_TEXT},
+                                               {"calls", "calls", CS_CELL_COUNT},
+                                               {"tiled", NULL, CS_CELL_COUNT},
+                                               {"lifeboat", NULL, CS_CELL_COUNT},
+                                               {"failed", NULL, CS_CELL_COUNT},
+                                               {"launches", "launches", CS_CELL_COUNT},
+                                               {"wanted", "before", CS_CELL_BYTES},
+                                               {"told", "after", CS_CELL_BYTES},
+                                               {"host_ns", NULL, CS_CELL_COUNT}};
+    const struct cs_run_summary *all = &report->all;
+    struct cs_table *table =
+        begin(report, "sites", "Convolutions", "Workspace of each, largest first.", MOST_ROWS,
+              columns, LENGTH(columns));
+    const struct cs_summary_site **sorted = calloc(all->sites + 1, sizeof *sorted);
+    table->broken = !sorted;
+    for (size_t i = 0; sorted && i < all->sites; i++)
+        sorted[i] = &all->site[i];
+    if (sorted)
+        qsort(sorted, all->sites, sizeof *sorted, compare_sites);
+    for (size_t i = 0; sorted && i < all->sites; i++)
+        add_site(table, sorted[i]);
+    free(sorted);
+}
+
+static const char *text_at(const struct cs_report *report, size_t site)
+{
+    return report->shown->site[site].text;
+}
+
+static void add_layers(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {{"id", NULL, CS_CELL_TEXT},
+                                               {"problem", "layers of this shape", CS_CELL_TEXT},
+                                               {"layers", "layers", CS_CELL_COUNT},
+                                               {"filters", "filters", CS_CELL_BYTES},
+                                               {"gradients", "gradients", CS_CELL_BYTES},
+                                               {"outputs", "outputs", CS_CELL_BYTES},
+                                               {"inputs_kept", "inputs kept", CS_CELL_BYTES},
+                                               {"wanted", "workspace before", CS_CELL_BYTES},
+                                               {"told", "after", CS_CELL_BYTES}};
+    struct cs_table *table =
+        begin(report, "layers", "Anatomy of one step",
+              "Of convolutions alone: outputs of other operations and slack of the allocator are "
+              "not seen; layers that share a filter count each.",
+              MOST_ROWS, columns, LENGTH(columns));
+    for (size_t i = 0; i < report->anatomy.layers; i++) {
+        const struct cs_anatomy_layer *layer = &report->anatomy.layer[i];
+        const struct cs_value row[] = {{.text = report->shown->site[layer->site].id},
+                                       {.text = text_at(report, layer->site)},
+                                       {.number = layer->layers},
+                                       {.number = layer->filters},
+                                       {.number = layer->gradients},
+                                       {.number = layer->outputs},
+                                       {.number = layer->inputs_kept},
+                                       {.number = layer->wanted},
+                                       {.number = layer->told}};
+        cs_table_add(table, row);
+    }
+}
+
+static void add_checkpoint(struct cs_table *table, const struct cs_report *report,
+                           const struct cs_anatomy_checkpoint *checkpoint)
+{
+    const struct cs_anatomy_layer *layer = &report->anatomy.layer[checkpoint->layer];
+    const struct cs_value row[] = {
+        {.text = text_at(report, layer->site)},
+        {.number = layer->layers},
+        {.number = checkpoint->saved},
+        {.number = checkpoint->flops},
+        {.ratio = 1e6 * (double)checkpoint->saved / (double)checkpoint->flops},
+        {.number = checkpoint->running},
+        {.number = checkpoint->running_flops}};
+    cs_table_add(table, row);
+}
+
+static void add_checkpoints(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {
+        {"problem", "layers to checkpoint", CS_CELL_TEXT},
+        {"layers", "layers", CS_CELL_COUNT},
+        {"saved", "saved", CS_CELL_BYTES},
+        {"flops", "operations", CS_CELL_COUNT},
+        {"bytes_per_megaflop", "bytes a million", CS_CELL_RATIO},
+        {"running", "saved so far", CS_CELL_BYTES},
+        {"running_flops", NULL, CS_CELL_COUNT}};
+    struct cs_table *table = begin(report, "checkpoints", "What to checkpoint",
+                                   "Outputs to compute again instead of holding them, best first.",
+                                   MOST_CHECKPOINTS, columns, LENGTH(columns));
+    struct cs_anatomy_checkpoint *list = calloc(report->anatomy.layers + 1, sizeof *list);
+    size_t count = list ? cs_anatomy_checkpoints(&report->anatomy, list) : 0;
+    table->broken = !list;
+    for (size_t i = 0; i < count; i++)
+        add_checkpoint(table, report, &list[i]);
+    free(list);
+}
+
+static void add_moments(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {{"call", "call", CS_CELL_COUNT},
+                                               {"problem", "convolution", CS_CELL_TEXT},
+                                               {"direction", "direction", CS_CELL_TEXT},
+                                               {"before", "before", CS_CELL_BYTES},
+                                               {"after", "after", CS_CELL_BYTES}};
+    struct cs_table *table =
+        begin(report, "moments", "Memory, call by call", NULL, 0, columns, LENGTH(columns));
+    for (size_t i = 0; i < report->anatomy.moments; i++) {
+        const struct cs_anatomy_moment *moment = &report->anatomy.moment[i];
+        const struct cs_value row[] = {
+            {.number = (int64_t)i + 1},
+            {.text = text_at(report, moment->site)},
+            {.text = cs_report_direction(&report->shown->site[moment->site])},
+            {.number = moment->before},
+            {.number = moment->after}};
+        cs_table_add(table, row);
+    }
+}
+
+void cs_report_sections(struct cs_report *report)
+{
+    add_figures(report);
+    add_processes(report);
+    add_sites(report);
+    add_layers(report);
+    add_checkpoints(report);
+    add_moments(report);
+    cs_report_candidates(report);
+}

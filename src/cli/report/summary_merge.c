@@ -1,0 +1,150 @@
+#include "base/checked.h"
+#include "cli/report/summary_reader.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct merger {
+    struct cs_run_summary merged;
+    bool broken; /* memory ran out, or a sum left 63 bits */
+};
+
+static void sum(struct merger *merger, int64_t *to, int64_t amount)
+{
+    merger->broken = merger->broken || !cs_add(*to, amount, to);
+}
+
+static void most(int64_t *to, int64_t amount)
+{
+    if (amount > *to)
+        *to = amount;
+}
+
+static char *copy(struct merger *merger, const char *text)
+{
+    char *copied = text ? strdup(text) : NULL;
+    merger->broken = merger->broken || (text && !copied);
+    return copied;
+}
+
+/* What all runs say, else "(various)". */
+static void agree(struct merger *merger, char **to, const char *text)
+{
+    if (*to && strcmp(*to, text) == 0)
+        return;
+    const char *agreed = *to ? "(various)" : text;
+    free(*to);
+    *to = copy(merger, agreed);
+}
+
+static struct cs_summary_site *site_of(struct merger *merger, const struct cs_summary_site *site)
+{
+    struct cs_run_summary *merged = &merger->merged;
+    for (size_t i = 0; i < merged->sites; i++)
+        if (merged->site[i].id && strcmp(merged->site[i].id, site->id) == 0)
+            return &merged->site[i];
+    struct cs_summary_site *added = &merged->site[merged->sites++];
+    *added = (struct cs_summary_site){.id = copy(merger, site->id),
+                                      .name = copy(merger, site->name),
+                                      .text = copy(merger, site->text),
+                                      .reason = copy(merger, site->reason),
+                                      .shape = site->shape};
+    return added;
+}
+
+static void copy_choices(struct merger *merger, const struct cs_summary_site *site,
+                         struct cs_summary_site *to)
+{
+    if (to->choices > 0 || site->choices == 0)
+        return;
+    to->choice = calloc(site->choices, sizeof *to->choice);
+    merger->broken = merger->broken || !to->choice;
+    for (; to->choice && to->choices < site->choices; to->choices++) {
+        struct cs_summary_choice *choice = &to->choice[to->choices];
+        *choice = site->choice[to->choices];
+        choice->axis = copy(merger, choice->axis);
+        choice->latitude = copy(merger, choice->latitude);
+    }
+}
+
+/* Of sites that were here rewritten and there left alone, the merged one counts as rewritten. */
+static void add_site(struct merger *merger, const struct cs_summary_site *site)
+{
+    struct cs_summary_site *to = site_of(merger, site);
+    if (!site->reason && to->reason) {
+        free(to->reason);
+        to->reason = NULL;
+    }
+    most(&to->shape.wanted, site->shape.wanted);
+    most(&to->shape.told, site->shape.told);
+    sum(merger, &to->calls, site->calls);
+    sum(merger, &to->tiled, site->tiled);
+    sum(merger, &to->lifeboat, site->lifeboat);
+    sum(merger, &to->failed, site->failed);
+    sum(merger, &to->launches, site->launches);
+    sum(merger, &to->host_ns, site->host_ns);
+    copy_choices(merger, site, to);
+}
+
+static void add_passed(struct merger *merger, const struct cs_summary_passed *passed)
+{
+    struct cs_run_summary *merged = &merger->merged;
+    size_t i = 0;
+    while (i < merged->passed_count &&
+           (!merged->passed[i].id || strcmp(merged->passed[i].id, passed->id) != 0))
+        i++;
+    if (i == merged->passed_count)
+        merged->passed[merged->passed_count++] = (struct cs_summary_passed){
+            .id = copy(merger, passed->id), .text = copy(merger, passed->text)};
+    sum(merger, &merged->passed[i].calls, passed->calls);
+}
+
+static void add_run(struct merger *merger, const struct cs_run_summary *run)
+{
+    struct cs_run_summary *to = &merger->merged;
+    agree(merger, &to->program, run->program);
+    agree(merger, &to->convshim, run->convshim);
+    agree(merger, &to->vendor, run->vendor);
+    agree(merger, &to->device, run->device);
+    agree(merger, &to->bypass, run->bypass);
+    to->start_ms = to->runs == 0 || run->start_ms < to->start_ms ? run->start_ms : to->start_ms;
+    most(&to->end_ms, run->end_ms);
+    most(&to->wanted_max, run->wanted_max);
+    most(&to->told_max, run->told_max);
+    sum(merger, &to->runs, run->runs);
+    sum(merger, &to->calls, run->calls);
+    sum(merger, &to->rewritten, run->rewritten);
+    sum(merger, &to->lifeboat, run->lifeboat);
+    sum(merger, &to->failed, run->failed);
+    sum(merger, &to->launches, run->launches);
+    sum(merger, &to->extra_launches, run->extra_launches);
+    sum(merger, &to->wanted_sum, run->wanted_sum);
+    sum(merger, &to->told_sum, run->told_sum);
+    sum(merger, &to->own_peak, run->own_peak);
+    sum(merger, &to->host_ns, run->host_ns);
+    sum(merger, &to->folded, run->folded);
+    for (size_t i = 0; i < run->sites && !merger->broken; i++)
+        add_site(merger, &run->site[i]);
+    for (size_t i = 0; i < run->passed_count && !merger->broken; i++)
+        add_passed(merger, &run->passed[i]);
+}
+
+bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
+                      struct cs_run_summary *merged_p)
+{
+    struct merger merger = {.merged = {.rank = -1}};
+    size_t sites = 1, passed = 1;
+    for (size_t i = 0; i < count; i++) {
+        sites += runs[i].sites;
+        passed += runs[i].passed_count;
+    }
+    merger.merged.site = calloc(sites, sizeof *merger.merged.site);
+    merger.merged.passed = calloc(passed, sizeof *merger.merged.passed);
+    merger.broken = !merger.merged.site || !merger.merged.passed;
+    for (size_t i = 0; i < count && !merger.broken; i++)
+        add_run(&merger, &runs[i]);
+    if (merger.broken)
+        cs_summary_fini(&merger.merged);
+    else
+        *merged_p = merger.merged;
+    return !merger.broken;
+}

@@ -1,0 +1,357 @@
+#include "cli/report/summary_reader.h"
+
+#include "account/summary_json.h"
+#include "cli/common/read_file.h"
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACE_TEXT = 64,
+    DIMS = 5,
+    SPATIAL = 3
+};
+
+/* A summary being read. Once something is wrong `error` says what, and nothing else is looked at.
+ */
+struct reader {
+    const char *path;
+    char *error;
+    bool wrong;
+    char place[PLACE_TEXT]; /* "sites[3]." */
+};
+
+__attribute__((format(printf, 2, 3))) static void refuse(struct reader *reader, const char *format,
+                                                         ...)
+{
+    va_list arguments;
+    if (reader->wrong)
+        return;
+    reader->wrong = true;
+    int length =
+        snprintf(reader->error, CS_SUMMARY_ERROR, "%.300s: %s", reader->path, reader->place);
+    va_start(arguments, format);
+    vsnprintf(reader->error + length, CS_SUMMARY_ERROR - (size_t)length, format, arguments);
+    va_end(arguments);
+}
+
+/* A whole number from `least` to 2^53, so that a double holds it exactly. */
+static int64_t whole(struct reader *reader, const cJSON *item, const char *name, int64_t least)
+{
+    double number = cJSON_GetNumberValue(item);
+    if (!cJSON_IsNumber(item) || number != floor(number) || number > 0x1p53 ||
+        number < (double)least) {
+        refuse(reader, "%s: not a whole number of at least %lld", name, (long long)least);
+        return least;
+    }
+    return (int64_t)number;
+}
+
+static int64_t count_of(struct reader *reader, const cJSON *object, const char *name)
+{
+    return whole(reader, cJSON_GetObjectItemCaseSensitive(object, name), name, 0);
+}
+
+/* Names come from anywhere: what steers a terminal is taken out. */
+static char *text_of(struct reader *reader, const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsString(item)) {
+        refuse(reader, "%s: not a text", name);
+        return NULL;
+    }
+    char *text = strdup(item->valuestring);
+    if (!text)
+        refuse(reader, "out of memory");
+    for (char *c = text; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+    return text;
+}
+
+static const cJSON *object_of(struct reader *reader, const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsObject(item))
+        refuse(reader, "%s: not an object", name);
+    return item;
+}
+
+static const cJSON *array_of(struct reader *reader, const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsArray(item))
+        refuse(reader, "%s: not an array", name);
+    return item;
+}
+
+static void read_numbers(struct reader *reader, const cJSON *object, const char *name, int count,
+                         int64_t least, int64_t *to)
+{
+    const cJSON *array = array_of(reader, object, name);
+    if (!reader->wrong && cJSON_GetArraySize(array) != count)
+        refuse(reader, "%s: not %d numbers", name, count);
+    for (int i = 0; i < count && !reader->wrong; i++)
+        to[i] = whole(reader, cJSON_GetArrayItem(array, i), name, least);
+}
+
+static void read_tensor(struct reader *reader, const cJSON *problem, const char *name,
+                        int64_t dims[DIMS], int64_t *bytes)
+{
+    const cJSON *tensor = object_of(reader, problem, name);
+    read_numbers(reader, tensor, "dims", DIMS, 1, dims);
+    *bytes = count_of(reader, tensor, "bytes");
+}
+
+static void read_window(struct reader *reader, const cJSON *problem, struct cs_anatomy_site *shape)
+{
+    const cJSON *padding = array_of(reader, problem, "padding");
+    int64_t *to = shape->window;
+    for (int side = 0; side < 2 && !reader->wrong; side++, to += SPATIAL) {
+        const cJSON *numbers = cJSON_GetArrayItem(padding, side);
+        for (int i = 0; i < SPATIAL; i++)
+            to[i] = whole(reader, cJSON_GetArrayItem(numbers, i), "padding", INT32_MIN);
+    }
+    read_numbers(reader, problem, "stride", SPATIAL, 1, to);
+    read_numbers(reader, problem, "dilation", SPATIAL, 1, to + SPATIAL);
+    to[2 * SPATIAL] = count_of(reader, problem, "groups");
+}
+
+static enum cs_pass read_pass(struct reader *reader, const cJSON *problem)
+{
+    static const char *const names[CS_PASSES] = {"forward", "dgrad", "wgrad"};
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "direction"));
+    for (int i = 0; i < CS_PASSES; i++)
+        if (text && strcmp(text, names[i]) == 0)
+            return (enum cs_pass)i;
+    refuse(reader, "direction: not forward, dgrad or wgrad");
+    return CS_PASS_FORWARD;
+}
+
+/* Room for a list's elements; one at least, so that NULL always means that memory ran out. */
+static void *room_for(struct reader *reader, const cJSON *array, size_t size)
+{
+    int count = cJSON_GetArraySize(array);
+    void *room = reader->wrong ? NULL : calloc((size_t)count + 1, size);
+    if (!room)
+        refuse(reader, "out of memory");
+    return room;
+}
+
+static void read_choice(struct reader *reader, const cJSON *from, struct cs_summary_choice *choice)
+{
+    const cJSON *score = cJSON_GetObjectItemCaseSensitive(from, "score");
+    choice->axis = text_of(reader, from, "axis");
+    choice->latitude = text_of(reader, from, "latitude");
+    read_numbers(reader, from, "step", 2, 1, choice->step);
+    choice->tiles = count_of(reader, from, "tiles");
+    choice->lanes = count_of(reader, from, "lanes");
+    choice->workspace = count_of(reader, from, "workspace");
+    choice->staged = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "staged"));
+    choice->picked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "picked"));
+    choice->score = cJSON_GetNumberValue(score);
+    if (!cJSON_IsNull(score) && !cJSON_IsNumber(score))
+        refuse(reader, "score: neither a number nor null");
+}
+
+/* Summaries of the first convshims have none. */
+static void read_choices(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
+{
+    if (!cJSON_HasObjectItem(from, "candidates"))
+        return;
+    const cJSON *choices = array_of(reader, from, "candidates"), *choice;
+    site->choice = room_for(reader, choices, sizeof *site->choice);
+    for (choice = reader->wrong ? NULL : choices->child; choice && !reader->wrong;
+         choice = choice->next)
+        read_choice(reader, choice, &site->choice[site->choices++]);
+}
+
+static void read_site(struct reader *reader, const cJSON *from, struct cs_summary_site *site)
+{
+    const cJSON *problem = object_of(reader, from, "problem");
+    const cJSON *reason = cJSON_GetObjectItemCaseSensitive(from, "reason");
+    site->id = text_of(reader, from, "id");
+    site->name = text_of(reader, from, "name");
+    site->text = text_of(reader, problem, "text");
+    site->reason = cJSON_IsNull(reason) ? NULL : text_of(reader, from, "reason");
+    site->shape.pass = read_pass(reader, problem);
+    read_tensor(reader, problem, "x", site->shape.x, &site->shape.x_bytes);
+    read_tensor(reader, problem, "w", site->shape.w, &site->shape.w_bytes);
+    read_tensor(reader, problem, "y", site->shape.y, &site->shape.y_bytes);
+    read_window(reader, problem, &site->shape);
+    site->shape.wanted = count_of(reader, from, "wanted");
+    site->shape.told = count_of(reader, from, "told");
+    site->calls = count_of(reader, from, "calls");
+    site->tiled = count_of(reader, from, "tiled");
+    site->lifeboat = count_of(reader, from, "lifeboat");
+    site->failed = count_of(reader, from, "failed");
+    site->launches = count_of(reader, from, "launches");
+    site->host_ns = count_of(reader, from, "host_ns");
+    read_choices(reader, from, site);
+}
+
+static void read_sites(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *sites = array_of(reader, root, "sites"), *site;
+    run->site = room_for(reader, sites, sizeof *run->site);
+    for (site = reader->wrong ? NULL : sites->child; site && !reader->wrong; site = site->next) {
+        snprintf(reader->place, sizeof reader->place, "sites[%zu]: ", run->sites);
+        read_site(reader, site, &run->site[run->sites++]);
+    }
+    reader->place[0] = '\0';
+}
+
+static void read_order(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *order = array_of(reader, root, "order"), *item;
+    run->order = room_for(reader, order, sizeof *run->order);
+    for (item = reader->wrong ? NULL : order->child; item && !reader->wrong; item = item->next) {
+        int64_t site = whole(reader, item, "order", -1);
+        if (site >= (int64_t)run->sites)
+            refuse(reader, "order: there is no site %lld", (long long)site);
+        run->order[run->order_count++] = site;
+    }
+}
+
+static void read_passed(struct reader *reader, const cJSON *totals, struct cs_run_summary *run)
+{
+    const cJSON *passed = array_of(reader, totals, "passed"), *item;
+    run->passed = room_for(reader, passed, sizeof *run->passed);
+    for (item = reader->wrong ? NULL : passed->child; item && !reader->wrong; item = item->next) {
+        struct cs_summary_passed *to = &run->passed[run->passed_count++];
+        to->id = text_of(reader, item, "id");
+        to->text = text_of(reader, item, "text");
+        to->calls = count_of(reader, item, "calls");
+    }
+}
+
+static void read_process(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *process = object_of(reader, root, "process");
+    const cJSON *rank = cJSON_GetObjectItemCaseSensitive(process, "rank");
+    const cJSON *versions = object_of(reader, root, "versions");
+    run->pid = count_of(reader, process, "pid");
+    run->rank = cJSON_IsNull(rank) ? -1 : whole(reader, rank, "rank", 0);
+    run->program = text_of(reader, process, "program");
+    run->start_ms = count_of(reader, process, "start_ms");
+    run->end_ms = count_of(reader, process, "end_ms");
+    run->convshim = text_of(reader, versions, "convshim");
+    run->vendor = text_of(reader, versions, "vendor");
+    run->device = text_of(reader, object_of(reader, root, "device"), "name");
+    run->bypass = text_of(reader, root, "bypass");
+}
+
+static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *totals = object_of(reader, root, "totals");
+    run->calls = count_of(reader, totals, "calls");
+    run->rewritten = count_of(reader, totals, "rewritten");
+    run->lifeboat = count_of(reader, totals, "lifeboat");
+    run->failed = count_of(reader, totals, "failed");
+    run->launches = count_of(reader, totals, "launches");
+    run->extra_launches = count_of(reader, totals, "extra_launches");
+    run->wanted_max = count_of(reader, totals, "wanted_max");
+    run->told_max = count_of(reader, totals, "told_max");
+    run->wanted_sum = count_of(reader, totals, "wanted_sum");
+    run->told_sum = count_of(reader, totals, "told_sum");
+    run->host_ns = count_of(reader, totals, "host_ns");
+    run->own_peak = count_of(reader, object_of(reader, root, "own"), "peak");
+    run->folded = count_of(reader, object_of(reader, root, "folded"), "calls");
+    read_passed(reader, totals, run);
+}
+
+static void read_root(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
+    if (!root) {
+        refuse(reader, "not JSON");
+        return;
+    }
+    if (!schema || strcmp(schema, "convshim summary") != 0) {
+        refuse(reader, "not a summary of convshim");
+        return;
+    }
+    int64_t version = count_of(reader, root, "version");
+    if (version != CS_SUMMARY_VERSION)
+        refuse(reader, "a summary of version %lld; this convshim reads version %d",
+               (long long)version, CS_SUMMARY_VERSION);
+    read_process(reader, root, run);
+    read_totals(reader, root, run);
+    read_sites(reader, root, run);
+    read_order(reader, root, run);
+}
+
+bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[CS_SUMMARY_ERROR])
+{
+    struct reader reader = {.path = path, .error = error};
+    struct cs_run_summary run = {.path = strdup(path), .runs = 1};
+    char why[CS_FILE_ERROR];
+    char *text = cs_file_text(path, why);
+    if (!run.path)
+        refuse(&reader, "out of memory");
+    if (text) {
+        cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
+        read_root(&reader, root, &run);
+        cJSON_Delete(root);
+    } else {
+        refuse(&reader, "%s", why);
+    }
+    free(text);
+    if (reader.wrong)
+        cs_summary_fini(&run);
+    else
+        *run_p = run;
+    return !reader.wrong;
+}
+
+bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
+                        struct cs_anatomy *anatomy_p)
+{
+    struct cs_anatomy_site *shape = calloc(run->sites + 1, sizeof *shape);
+    for (size_t i = 0; shape && i < run->sites; i++)
+        shape[i] = run->site[i].shape;
+    bool good =
+        shape && cs_anatomy(shape, run->sites, run->order, run->order_count, optimizer, anatomy_p);
+    free(shape);
+    return good;
+}
+
+void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices)
+{
+    for (size_t i = 0; i < choices; i++) {
+        free(choice[i].axis);
+        free(choice[i].latitude);
+    }
+    free(choice);
+}
+
+static void free_site(struct cs_summary_site *site)
+{
+    cs_summary_free_choices(site->choice, site->choices);
+    free(site->id);
+    free(site->name);
+    free(site->text);
+    free(site->reason);
+}
+
+void cs_summary_fini(struct cs_run_summary *run)
+{
+    for (size_t i = 0; i < run->sites; i++)
+        free_site(&run->site[i]);
+    for (size_t i = 0; i < run->passed_count; i++) {
+        free(run->passed[i].id);
+        free(run->passed[i].text);
+    }
+    free(run->site);
+    free(run->passed);
+    free(run->order);
+    free(run->path);
+    free(run->program);
+    free(run->convshim);
+    free(run->vendor);
+    free(run->device);
+    free(run->bypass);
+}

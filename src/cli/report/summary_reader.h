@@ -1,0 +1,75 @@
+/* Summaries that the library wrote as JSON (docs/summary.md, version 1): reading one, and many as
+ * one. Members that are not known are passed over.
+ *
+ * Not pure: reads files. Thread-safe on distinct objects. */
+#ifndef CS_CLI_REPORT_SUMMARY_READER_H
+#define CS_CLI_REPORT_SUMMARY_READER_H
+
+#include "cli/report/anatomy.h"
+
+enum {
+    CS_SUMMARY_ERROR = 512
+};
+
+/* A candidate that its decision was made among; see docs/summary.md. */
+struct cs_summary_choice {
+    char *axis, *latitude; /* owned */
+    int64_t step[2], tiles, lanes, workspace;
+    double score; /* NaN: vetoed */
+    bool staged, picked;
+};
+
+/* A convolution of one run, or of many: then counts are sums and sizes the largest. */
+struct cs_summary_site {
+    char *id, *name, *text;       /* owned */
+    char *reason;                 /* owned; NULL: rewritten */
+    struct cs_anatomy_site shape; /* with `wanted` and `told` */
+    int64_t calls, tiled, lifeboat, failed, launches, host_ns;
+    struct cs_summary_choice *choice; /* owned; of many runs: those of the first that has any */
+    size_t choices;
+};
+
+/* Calls left alone for one reason. */
+struct cs_summary_passed {
+    char *id, *text; /* owned */
+    int64_t calls;
+};
+
+struct cs_run_summary {
+    char *path; /* of the file; all texts are owned */
+    char *program, *convshim, *vendor, *device, *bypass;
+    int64_t pid, rank; /* rank -1: none */
+    int64_t start_ms, end_ms;
+    int64_t runs;                                                         /* merged: how many */
+    int64_t calls, rewritten, lifeboat, failed, launches, extra_launches; /* sums */
+    int64_t wanted_max, told_max;                                         /* bytes */
+    int64_t wanted_sum, told_sum, own_peak, host_ns;                      /* sums */
+    struct cs_summary_passed *passed;
+    size_t passed_count;
+    struct cs_summary_site *site;
+    size_t sites;
+    int64_t folded; /* calls of sites that were folded */
+    int64_t *order; /* site of each call, or -1; merged: none */
+    size_t order_count;
+};
+
+/* Reads and checks a summary; the caller frees it. False, with "PATH: what" in `error` and nothing
+ * owned, for anything that is none of version 1. */
+bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[CS_SUMMARY_ERROR]);
+
+/* The runs of one job as one: sites of the same id become one, in the order in which they are met.
+ * Texts in which the runs differ are "(various)". False if memory ran out or a sum leaves 63 bits;
+ * then nothing is owned. */
+bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
+                      struct cs_run_summary *merged_p);
+
+/* The anatomy of a run as read: see anatomy.h. */
+bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
+                        struct cs_anatomy *anatomy_p);
+
+/* Frees what choices own, and them. */
+void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices);
+
+void cs_summary_fini(struct cs_run_summary *run);
+
+#endif

@@ -1,0 +1,27 @@
+/* How a program is given the library: which file, and what the variables have to say. */
+#ifndef CS_CLI_RUN_PRELOAD_H
+#define CS_CLI_RUN_PRELOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The absolute path of libconvshim.so: the file `named`, or (NULL) the one beside this program, or
+ * in ../lib from there. False, and one line of why, if there is none that LD_PRELOAD could name. */
+bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size);
+
+/* The next file of a LD_PRELOAD, and its length; NULL at the end. Begin with the value itself. */
+const char *cs_preload_next(const char **list_p, size_t *length_p);
+
+/* True if the file of that path and length is the library, under whatever folder. */
+bool cs_preload_is_library(const char *path, size_t length);
+
+/* `now` (NULL: nothing) with the library before everything but the runtimes of sanitizers, which
+ * insist on the first place; as it is if the library is there already. To be freed; NULL: out of
+ * memory. */
+char *cs_preload_list(const char *library, const char *now);
+
+/* Items of CONVSHIM_CONFIG (NULL: none) with one more: it takes the place of those that set the
+ * same option. To be freed; NULL: out of memory. */
+char *cs_preload_items(const char *now, const char *name, const char *value);
+
+#endif

@@ -1,0 +1,15 @@
+/* Presets: ini files for common needs (conf/presets). The first line of each says what it is for.
+ */
+#ifndef CS_CLI_RUN_PRESET_H
+#define CS_CLI_RUN_PRESET_H
+
+#include "cli/common/data_files.h"
+
+/* The absolute path of a preset, or of an ini file that is named by its path. False, with a line in
+ * `error`. */
+bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_SHELF_ERROR]);
+
+/* Prints all with what they are for. False, with a line in `error`. */
+bool cs_preset_list(char error[CS_SHELF_ERROR]);
+
+#endif

@@ -1,0 +1,227 @@
+/* `convshim run`: what the environment must say for a program to have the library, then the
+ * program. */
+#include "cli/common/cli.h"
+#include "cli/run/preload.h"
+#include "cli/run/preset.h"
+#include "cli/common/environment.h"
+#include "config/option.h"
+#include "convshim/policy.h"
+#include "policy_names.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* As env, nice and timeout have them: below these the status is the program's own. */
+enum {
+    FAILED = 125,
+    NOT_EXECUTABLE = 126,
+    NOT_FOUND = 127
+};
+
+enum {
+#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
+#include "cli/run/run_options.def"
+#undef CS_CLI_OPTION
+    OWN_OPTIONS
+};
+
+#define GROUP "Options of the library, over those of files and of CONVSHIM_CONFIG"
+/* Policies are allowed as they are there. */
+#define HELP(help, allowed)                                                                        \
+    sizeof allowed > 1 ? help " Allowed: " allowed "." : help " Allowed: " CS_POLICY_NAMES "."
+
+static const struct cs_cli_option options[] = {
+#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
+#include "cli/run/run_options.def"
+#undef CS_CLI_OPTION
+#define CS_OPTION(name, type, value, allowed, help) {#name, "VALUE", GROUP, HELP(help, allowed)},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section "." #name, "VALUE", GROUP, HELP(help, allowed)},
+#include "convshim/options.def"
+#undef CS_OPTION
+};
+
+static const struct cs_cli_command command = {
+    .name = "run",
+    .usage = "convshim run [options] [--] COMMAND [ARGUMENT...]",
+    .about =
+        "Runs COMMAND with the library preloaded. LD_PRELOAD is extended, never overwritten. The "
+        "library also\n"
+        "listens to NVTX ranges, for the names of convolutions, unless NVTX_INJECTION64_PATH is "
+        "set to another tool.\n\n"
+        "Status: COMMAND's own; 125 if convshim itself fails, 126 if COMMAND cannot be run,\n"
+        "127 if it is not found.",
+    .option = options,
+    .options = sizeof options / sizeof *options,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_run = &command;
+
+/* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
+ * option would win over it, so they are removed where that option was given. */
+struct request {
+    const char *library, *preset;
+    bool dry;
+    char *items; /* NULL: no option of the library was given */
+    bool given[CS_OPTIONS];
+};
+
+static bool refuse_value(const struct cs_option *option, const char *value)
+{
+    char allowed[CS_OPTION_TEXT];
+    cs_cli_refuse(command.name, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
+                  cs_option_allowed(option, cs_policy_names, allowed));
+    return false;
+}
+
+static bool take_library_option(struct request *request, int index, const char *value)
+{
+    static struct cs_config scratch;
+    const struct cs_option *option = &cs_options[index];
+    if (!cs_option_set(&scratch, index, value, cs_policy_names))
+        return refuse_value(option, value);
+    if (strpbrk(value, ";\n")) {
+        cs_cli_refuse(command.name, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",
+                      option->name);
+        return false;
+    }
+    const char *now = request->items ? request->items : cs_cli_variable("CONVSHIM_CONFIG");
+    char *items = cs_preload_items(now, option->name, value);
+    free(request->items);
+    request->items = items;
+    request->given[index] = true;
+    if (!items)
+        cs_cli_complain("out of memory");
+    return items != NULL;
+}
+
+static bool take(void *to, int option, const char *value)
+{
+    struct request *request = to;
+    if (option == OPTION_LIBRARY)
+        request->library = value;
+    else if (option == OPTION_PRESET)
+        request->preset = value;
+    else if (option == OPTION_DRY_RUN)
+        request->dry = true;
+    else
+        return take_library_option(request, option - OWN_OPTIONS, value);
+    return true;
+}
+
+/* For a shell: in quotes unless it is plain. */
+static void print_value(const char *value)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./:,%@";
+    if (*value && !value[strspn(value, plain)]) {
+        puts(value);
+        return;
+    }
+    putchar('\'');
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\'", stdout);
+        putchar(*value);
+    }
+    puts("'");
+}
+
+/* Sets a variable of the program to come, or removes it (NULL). */
+static bool change(const struct request *request, const char *name, const char *value)
+{
+    if (!request->dry)
+        return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+    if (!value) {
+        printf("unset %s\n", name);
+        return true;
+    }
+    printf("export %s=", name);
+    print_value(value);
+    return true;
+}
+
+/* NVTX has one listener: where a profiler has set its own it stays. */
+static bool listen_to_ranges(const struct request *request, const char *library)
+{
+    static const char name[] = "NVTX_INJECTION64_PATH";
+    return cs_cli_variable(name) || change(request, name, library);
+}
+
+/* `preset`: the file of options, NULL if none was asked for. */
+static bool prepare(const struct request *request, const char *library, const char *preset)
+{
+    char *preload = cs_preload_list(library, cs_cli_variable("LD_PRELOAD"));
+    bool done = preload && change(request, "LD_PRELOAD", preload);
+    free(preload);
+    if (preset)
+        done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
+    done = done && listen_to_ranges(request, library);
+    if (request->items)
+        done = done && change(request, "CONVSHIM_CONFIG", request->items);
+    for (int i = 0; i < CS_OPTIONS && done; i++) {
+        const char *variable = cs_config_variable(cs_options[i].name);
+        if (request->given[i] && variable && cs_cli_variable(variable))
+            done = change(request, variable, NULL);
+    }
+    if (!done)
+        cs_cli_complain("the environment cannot be set: out of memory");
+    return done;
+}
+
+static int run(char **argv)
+{
+    fflush(NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    cs_cli_complain("%s: %s", argv[0], strerror(error));
+    return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
+}
+
+static int list_presets(void)
+{
+    char error[CS_SHELF_ERROR];
+    if (cs_preset_list(error))
+        return CS_CLI_OK;
+    cs_cli_complain("%s", error);
+    return FAILED;
+}
+
+static int answer(const struct request *request, char **argv)
+{
+    char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
+    if (request->preset && strcmp(request->preset, "list") == 0)
+        return list_presets();
+    if (!*argv && !request->dry) {
+        cs_cli_refuse(command.name, "which program?");
+        return FAILED;
+    }
+    if (!cs_preload_library(request->library, library, sizeof library, why, sizeof why)) {
+        cs_cli_complain("%s", why);
+        return FAILED;
+    }
+    if (request->preset && !cs_preset_find(request->preset, preset, sizeof preset, why)) {
+        cs_cli_complain("%s", why);
+        return FAILED;
+    }
+    if (cs_config_disabled())
+        cs_cli_complain("CONVSHIM=0 is set: the library will do nothing");
+    if (!prepare(request, library, request->preset ? preset : NULL))
+        return FAILED;
+    return request->dry ? CS_CLI_OK : run(argv);
+}
+
+int cs_cli_run(int argc, char **argv)
+{
+    struct request request = {.library = NULL};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status < 0)
+        status = answer(&request, argv + operand);
+    else if (status != CS_CLI_OK)
+        status = FAILED;
+    free(request.items);
+    return status;
+}

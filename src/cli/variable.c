@@ -1,9 +1,0 @@
-#include "cli/variable.h"
-
-#include <stdlib.h>
-
-const char *cs_cli_variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}

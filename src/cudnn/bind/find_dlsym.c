@@ -1,0 +1,196 @@
+#include "cudnn/bind/find_dlsym.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+enum {
+    VERSION_HIDDEN = 0x8000, /* an old version, kept for programs that were linked against it */
+    AUXILIARIES = 64,
+    PAGE = 4096
+};
+
+/* Where we lie: known without a relocation. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+/* The loader's list: weak, so that NULL tells that we are not relocated yet. */
+#pragma weak _r_debug
+
+/* The tables of one loaded library. */
+struct tables {
+    const char *strings;
+    const Elf64_Sym *symbols;
+    const uint32_t *hash;
+    const Elf64_Half *versions;
+    Elf64_Xword soname;
+    bool named;
+};
+
+/* The loader adds the base to these addresses when it loads a library; not every loader does. */
+CS_EARLY static const void *at(const struct link_map *map, Elf64_Addr address)
+{
+    uintptr_t where = address < map->l_addr ? map->l_addr + address : address;
+    return (const void *)where;
+}
+
+CS_EARLY static struct tables tables_of(const struct link_map *map)
+{
+    struct tables t = {0};
+    for (const Elf64_Dyn *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_STRTAB)
+            t.strings = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_SYMTAB)
+            t.symbols = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_GNU_HASH)
+            t.hash = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_VERSYM)
+            t.versions = at(map, d->d_un.d_ptr);
+        else if (d->d_tag == DT_SONAME) {
+            t.soname = d->d_un.d_val;
+            t.named = true;
+        }
+    }
+    return t;
+}
+
+/* strcmp and its like are the sanitizers' before they are libc's. */
+CS_EARLY static bool same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+CS_EARLY static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+CS_EARLY static bool defines(const struct tables *t, uint32_t index, const char *name)
+{
+    const Elf64_Sym *symbol = &t->symbols[index];
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
+           !(t->versions && t->versions[index] & VERSION_HIDDEN) &&
+           same(t->strings + symbol->st_name, name);
+}
+
+/* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
+ * the chains, each ended by an odd hash. */
+CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables *t,
+                                const char *name)
+{
+    if (!t->hash || !t->symbols || !t->strings || t->hash[0] == 0)
+        return NULL;
+    uint32_t buckets = t->hash[0], first = t->hash[1];
+    const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    uint32_t hash = gnu_hash(name), index = bucket[hash % buckets];
+    for (; index >= first && index != 0; index++) {
+        uint32_t other = chain[index - first];
+        if ((other | 1) == (hash | 1) && defines(t, index, name))
+            return (void *)(map->l_addr + t->symbols[index].st_value);
+        if (other & 1)
+            break;
+    }
+    return NULL;
+}
+
+/* Before glibc 2.34 the two were in libdl. */
+CS_EARLY static bool is_libc(const struct tables *t)
+{
+    const char *soname = t->named && t->strings ? t->strings + t->soname : "";
+    return same(soname, "libc.so.6") || same(soname, "libdl.so.2");
+}
+
+#if defined __x86_64__
+CS_EARLY static long kernel(long number, long a, void *b, long c)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined __aarch64__
+CS_EARLY static long kernel(long number, long a, void *b, long c)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register void *x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+}
+#endif
+
+/* Where the loader itself lies, asked from the kernel; NULL if it does not tell. */
+CS_EARLY static const char *loader(void)
+{
+    char path[] = "/proc/self/auxv";
+    Elf64_auxv_t auxiliary[AUXILIARIES];
+    long fd = kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    long bytes = kernel(SYS_read, fd, auxiliary, sizeof auxiliary);
+    kernel(SYS_close, fd, NULL, 0);
+    uintptr_t base = 0, headers = 0;
+    for (long i = 0; i < bytes / (long)sizeof *auxiliary; i++) {
+        /* The kernel has written it. */
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+        if (auxiliary[i].a_type == AT_BASE)
+            base = auxiliary[i].a_un.a_val;
+        else if (auxiliary[i].a_type == AT_PHDR)
+            headers = auxiliary[i].a_un.a_val;
+    }
+    /* A loader that was started as the program has no base. */
+    return (const char *)(base ? base : headers / PAGE * PAGE);
+}
+
+/* The loader's list while it has not relocated us yet: another library, whose relocation comes
+ * first, looks up something on the way. */
+CS_EARLY static const struct link_map *early_list(void)
+{
+    const Elf64_Ehdr *file = (const void *)loader();
+    if (!file)
+        return NULL;
+    const Elf64_Phdr *segment = (const void *)((const char *)file + file->e_phoff);
+    struct link_map map = {.l_addr = (Elf64_Addr)(uintptr_t)file};
+    for (int i = 0; i < file->e_phnum; i++)
+        if (segment[i].p_type == PT_DYNAMIC)
+            map.l_ld = (void *)(map.l_addr + segment[i].p_vaddr);
+    struct tables t = tables_of(&map);
+    const struct r_debug *debug = symbol_in(&map, &t, "_r_debug");
+    return debug ? debug->r_map : NULL;
+}
+
+CS_EARLY bool cs_dlsym_relocated(void)
+{
+    return &_r_debug;
+}
+
+CS_EARLY struct cs_dlsym_found cs_dlsym_find(const char *name)
+{
+    struct cs_dlsym_found found = {NULL, NULL};
+    bool behind = false;
+    const struct link_map *map = cs_dlsym_relocated() ? _r_debug.r_map : early_list();
+    /* What comes before libc was loaded at start-up and stays. */
+    for (; map && !found.libc; map = map->l_next) {
+        struct tables t = tables_of(map);
+        void *function = symbol_in(map, &t, name);
+        if (map->l_addr == (Elf64_Addr)(uintptr_t)__ehdr_start)
+            behind = true;
+        else if (function && behind && !found.next)
+            found.next = function;
+        if (function && is_libc(&t))
+            found.libc = function;
+    }
+    if (!found.next)
+        found.next = found.libc;
+    return found;
+}

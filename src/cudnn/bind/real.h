@@ -1,0 +1,29 @@
+/* The real cuDNN: one struct of typed function pointers, bound once. The only part that looks up
+ * symbols. */
+#ifndef CS_CUDNN_BIND_REAL_H
+#define CS_CUDNN_BIND_REAL_H
+
+/* cuDNN 9 marks the legacy API, which is what we serve, as deprecated. */
+#ifndef NV_CUDNN_DISABLE_DEPRECATION_WARNINGS
+#define CS_CUDNN_QUIET _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
+CS_CUDNN_QUIET
+#endif
+#include <cudnn.h>
+#include <cudnn_backend.h>
+
+struct cs_real {
+#define CS_CALL(name) __typeof__(name) *name;
+#include "cudnn/bind/calls.def"
+#undef CS_CALL
+};
+
+/* The table; never NULL. Slots of functions that are not there are NULL. Thread-safe; one load
+ * after the first time. Pure, as asking twice changes nothing: CS_REAL then asks once. */
+__attribute__((pure)) const struct cs_real *cs_real(void);
+
+/* Calls a real function that returns a status; an empty slot answers as cuDNN does for what it does
+ * not have. */
+#define CS_REAL(name, ...)                                                                         \
+    (cs_real()->name ? cs_real()->name(__VA_ARGS__) : CUDNN_STATUS_NOT_SUPPORTED)
+
+#endif

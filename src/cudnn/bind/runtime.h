@@ -1,0 +1,22 @@
+/* The CUDA runtime that the program has loaded: one struct of typed function pointers, bound once.
+ * Slots of functions that are not there are NULL; a program that links the runtime statically has
+ * none of them. */
+#ifndef CS_CUDNN_BIND_RUNTIME_H
+#define CS_CUDNN_BIND_RUNTIME_H
+
+#include <cuda_runtime_api.h>
+
+struct cs_runtime {
+#define CS_RUNTIME(name) __typeof__(name) *name;
+#include "cudnn/bind/runtime.def"
+#undef CS_RUNTIME
+};
+
+/* The table; never NULL. Thread-safe; one load after the first time. */
+const struct cs_runtime *cs_runtime(void);
+
+/* Calls a function that returns an error; an empty slot answers as a runtime too old for it. */
+#define CS_CUDA(name, ...)                                                                         \
+    (cs_runtime()->name ? cs_runtime()->name(__VA_ARGS__) : cudaErrorCallRequiresNewerDriver)
+
+#endif

@@ -1,0 +1,40 @@
+/* Building descriptors of the real backend API without a check at every line: a workbench remembers
+ * the first error, after which nothing more is done, and owns everything made on it until it is
+ * taken away. */
+#ifndef CS_CUDNN_PLAN_DESCRIPTOR_BUILDER_H
+#define CS_CUDNN_PLAN_DESCRIPTOR_BUILDER_H
+
+#include "cudnn/bind/real.h"
+#include <stdbool.h>
+
+enum {
+    CS_BENCH_MADE = 128
+};
+
+struct cs_bench {
+    cudnnStatus_t status; /* of the first call that failed */
+    int made;
+    cudnnBackendDescriptor_t descriptor[CS_BENCH_MADE];
+};
+
+/* A new descriptor, owned by the bench; NULL after an error. */
+cudnnBackendDescriptor_t cs_bench_make(struct cs_bench *bench, cudnnBackendDescriptorType_t type);
+
+void cs_bench_set(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor,
+                  cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                  const void *elements);
+
+/* Reads up to `count` elements; returns how many there are. */
+int64_t cs_bench_get(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor,
+                     cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                     int64_t count, void *elements);
+
+void cs_bench_finalize(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor);
+
+/* The bench gives up a descriptor: the caller owns it now. */
+cudnnBackendDescriptor_t cs_bench_take(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor);
+
+/* Destroys what is left on the bench. */
+void cs_bench_clear(struct cs_bench *bench);
+
+#endif

@@ -1,0 +1,155 @@
+#include "cudnn/plan/device_profile.h"
+
+#include "base/log.h"
+#include "cudnn/bind/driver.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEPT = 64 /* devices; those behind are asked anew */
+};
+
+enum state {
+    UNKNOWN,
+    FILLING,
+    KNOWN
+};
+
+static struct {
+    _Atomic(enum state) state;
+    struct cs_profile profile; /* constant once it is known */
+} kept[KEPT];
+
+size_t cs_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
+{
+    int64_t length = 0;
+    if (CS_REAL(cudnnBackendGetAttribute, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                CUDNN_TYPE_CHAR, CS_DEVICE_JSON, &length, text) != CUDNN_STATUS_SUCCESS)
+        length = 0;
+    if (length > CS_DEVICE_JSON - 1)
+        length = CS_DEVICE_JSON - 1;
+    text[length > 0 ? length : 0] = '\0';
+    return strlen(text);
+}
+
+/* What follows "key": in an object whose members have different names; NULL if it is not there. A
+ * library for the whole of JSON is not to be had without another one to load. */
+static const char *value_of(const char *json, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = strchr(json, '"'); at; at = strchr(at + 1, '"')) {
+        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '"')
+            continue;
+        const char *value = at + length + 2;
+        value += strspn(value, " \t\r\n");
+        if (*value == ':')
+            return value + 1 + strspn(value + 1, " \t\r\n");
+    }
+    return NULL;
+}
+
+static int64_t number_of(const char *json, const char *key)
+{
+    const char *value = value_of(json, key);
+    int64_t number = value ? strtoll(value, NULL, 10) : 0;
+    return number > 0 ? number : 0;
+}
+
+static void name_of(const char *json, char name[CS_PROFILE_NAME])
+{
+    const char *value = value_of(json, "deviceName");
+    size_t length = value && *value == '"' ? strcspn(value + 1, "\"") : 0;
+    if (length > CS_PROFILE_NAME - 1)
+        length = CS_PROFILE_NAME - 1;
+    if (length > 0)
+        memcpy(name, value + 1, length);
+    name[length] = '\0';
+}
+
+/* Fills in what the text says; what it does not say stays 0. The keys are cuDNN's own, and
+ * memoryBusWidth, which only profiles of ours have (conf/devices). */
+static void parse(const char *json, struct cs_profile *profile)
+{
+    *profile = (struct cs_profile){
+        .capability = number_of(json, "deviceVer"),
+        .multiprocessors = number_of(json, "multiProcessorCount"),
+        .clock = number_of(json, "smClockRateKHz"),
+        .memory_clock = number_of(json, "memClockRateKHz"),
+        .bus_width = number_of(json, "memoryBusWidth"),
+        .l2 = number_of(json, "l2CacheSize"),
+        .memory = number_of(json, "totalGlobalMem"),
+    };
+    name_of(json, profile->name);
+}
+
+static int64_t attribute_of(CUdevice device, CUdevice_attribute attribute)
+{
+    int value = 0;
+    return CS_CU(cuDeviceGetAttribute, &value, attribute, device) == CUDA_SUCCESS && value > 0
+               ? value
+               : 0;
+}
+
+static struct cs_profile ask(CUdevice device)
+{
+    size_t memory = 0;
+    struct cs_profile profile = {
+        .capability = 100 * attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                      10 * attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+        .multiprocessors = attribute_of(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        .clock = attribute_of(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        .memory_clock = attribute_of(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+        .bus_width = attribute_of(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH),
+        .l2 = attribute_of(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+    };
+    if (CS_CU(cuDeviceGetName, profile.name, CS_PROFILE_NAME - 1, device) != CUDA_SUCCESS)
+        profile.name[0] = '\0';
+    if (CS_CU(cuDeviceTotalMem_v2, &memory, device) == CUDA_SUCCESS && memory <= INT64_MAX)
+        profile.memory = (int64_t)memory;
+    return profile;
+}
+
+static void announce(const struct cs_profile *profile)
+{
+    cs_log(CS_LOG_DEBUG,
+           "predictions for %s: capability %lld, %lld multiprocessors at %lld kHz, "
+           "memory of %lld bits at %lld kHz, L2 %lld bytes",
+           profile->name, (long long)profile->capability, (long long)profile->multiprocessors,
+           (long long)profile->clock, (long long)profile->bus_width,
+           (long long)profile->memory_clock, (long long)profile->l2);
+}
+
+/* A thread that comes while another one asks asks for itself: nobody waits, and a fork in between
+ * costs a place. */
+static struct cs_profile of_device(CUdevice device)
+{
+    enum state unknown = UNKNOWN;
+    if (device < 0 || device >= KEPT)
+        return ask(device);
+    if (atomic_load_explicit(&kept[device].state, memory_order_acquire) == KNOWN)
+        return kept[device].profile;
+    struct cs_profile profile = ask(device);
+    if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
+        kept[device].profile = profile;
+        atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);
+        announce(&profile);
+    }
+    return profile;
+}
+
+bool cs_profile_of(const struct cs_target *target, struct cs_profile *profile)
+{
+    char json[CS_DEVICE_JSON];
+    CUdevice device;
+    *profile = (struct cs_profile){.capability = 0};
+    if (!target->handle) {
+        if (target->device && cs_profile_json(target->device, json) > 0) {
+            parse(json, profile);
+            announce(profile);
+        }
+    } else if (CS_CU(cuCtxGetDevice, &device) == CUDA_SUCCESS) {
+        *profile = of_device(device);
+    }
+    return profile->capability > 0;
+}

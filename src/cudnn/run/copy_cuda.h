@@ -1,0 +1,27 @@
+/* Copies of staged tensors by the CUDA driver, on a stream or as nodes of a graph. Statuses are
+ * cuDNN's. */
+#ifndef CS_CUDNN_RUN_COPY_CUDA_H
+#define CS_CUDNN_RUN_COPY_CUDA_H
+
+#include "convshim/copy.h"
+#include <cuda.h>
+
+/* True if the process has a driver that copies, and the calling thread a context. */
+bool cs_copy_possible(void);
+
+/* The box of that number, of copy->times, as the driver copies it: into the packed tensor (`in`) or
+ * out of it. */
+CUDA_MEMCPY3D cs_copy_box(const struct cs_copy *copy, void *view, void *packed, bool in,
+                          int64_t number);
+
+/* Starts a copy on a stream, captured or not. */
+int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream);
+
+/* Adds a box to a graph behind *last_p, which becomes the new node; behind nothing if it is NULL.
+ */
+int cs_copy_add_node(const CUDA_MEMCPY3D *box, CUgraph graph, CUgraphNode *last_p);
+
+/* Gives a node that cs_copy_add_node made another box. */
+int cs_copy_change_node(const CUDA_MEMCPY3D *box, CUgraphNode node);
+
+#endif

@@ -1,0 +1,200 @@
+#include "cudnn/run/device_cuda.h"
+
+#include "cudnn/bind/driver.h"
+#include "cudnn/bind/real.h"
+#include <stdlib.h>
+
+/* What a client knows are cuDNN's statuses. */
+static int status_of(CUresult result)
+{
+    switch (result) {
+    case CUDA_SUCCESS:
+        return CUDNN_STATUS_SUCCESS;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+        return CUDNN_STATUS_ALLOC_FAILED;
+    default:
+        return CUDNN_STATUS_EXECUTION_FAILED;
+    }
+}
+
+/* Our numbers begin at 1: 0 says that there is none. */
+static uint64_t number_of(unsigned long long id)
+{
+    return id == UINT64_MAX ? 0 : id + 1;
+}
+
+/* A driver that numbers contexts has everything else, too. */
+static uint64_t context(void *ctx)
+{
+    CUcontext current = NULL;
+    unsigned long long id = UINT64_MAX;
+    (void)ctx;
+    if (CS_CU(cuCtxGetCurrent, &current) != CUDA_SUCCESS || !current)
+        return 0;
+    return CS_CU(cuCtxGetId, current, &id) == CUDA_SUCCESS ? number_of(id) : 0;
+}
+
+static uint64_t stream_id(void *ctx, void *stream)
+{
+    unsigned long long id;
+    (void)ctx;
+    return CS_CU(cuStreamGetId, stream, &id) == CUDA_SUCCESS ? number_of(id) : 0;
+}
+
+static int capture(void *ctx, void *stream, struct cs_capture *found)
+{
+    CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUgraph graph = NULL;
+    (void)ctx;
+    *found = (struct cs_capture){0, NULL};
+    if (!cs_driver()->cuStreamGetCaptureInfo_v2) /* then there is no context either: see above */
+        return CUDNN_STATUS_SUCCESS;
+    CUresult result = CS_CU(cuStreamGetCaptureInfo_v2, stream, &state, &id, &graph, NULL, NULL);
+    if (result != CUDA_SUCCESS)
+        return status_of(result);
+    if (state == CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        *found = (struct cs_capture){number_of(id), graph};
+    return state == CU_STREAM_CAPTURE_STATUS_INVALIDATED ? CUDNN_STATUS_EXECUTION_FAILED
+                                                         : CUDNN_STATUS_SUCCESS;
+}
+
+/* Until it is swapped back, this thread may do what a capture of the strict modes forbids, its own
+ * or another thread's: nothing of it becomes part of a graph. */
+static CUstreamCaptureMode swap_mode(CUstreamCaptureMode mode)
+{
+    (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
+    return mode;
+}
+
+static int stream_create(void *ctx, void *like, void **stream_p)
+{
+    CUstream stream = NULL;
+    int priority = 0;
+    (void)ctx;
+    CUstreamCaptureMode before = swap_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (CS_CU(cuStreamGetPriority, like, &priority) != CUDA_SUCCESS)
+        priority = 0;
+    CUresult result = CS_CU(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, priority);
+    (void)swap_mode(before);
+    if (result == CUDA_SUCCESS)
+        *stream_p = stream;
+    return status_of(result);
+}
+
+static void stream_destroy(void *ctx, void *stream)
+{
+    (void)ctx;
+    (void)CS_CU(cuStreamDestroy_v2, stream);
+}
+
+static int event_create(void *ctx, void **event_p)
+{
+    CUevent event = NULL;
+    (void)ctx;
+    CUstreamCaptureMode before = swap_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    CUresult result = CS_CU(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    (void)swap_mode(before);
+    if (result == CUDA_SUCCESS)
+        *event_p = event;
+    return status_of(result);
+}
+
+static void event_destroy(void *ctx, void *event)
+{
+    (void)ctx;
+    (void)CS_CU(cuEventDestroy_v2, event);
+}
+
+static int record(void *ctx, void *event, void *stream)
+{
+    (void)ctx;
+    return status_of(CS_CU(cuEventRecord, event, stream));
+}
+
+static int wait(void *ctx, void *stream, void *event)
+{
+    (void)ctx;
+    return status_of(CS_CU(cuStreamWaitEvent, stream, event, 0));
+}
+
+static bool done(void *ctx, void *event)
+{
+    (void)ctx;
+    CUstreamCaptureMode before = swap_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    CUresult result = CS_CU(cuEventQuery, event);
+    (void)swap_mode(before);
+    return result == CUDA_SUCCESS;
+}
+
+static int allocate(void *ctx, int64_t bytes, void **memory_p)
+{
+    CUdeviceptr memory = 0;
+    (void)ctx;
+    CUstreamCaptureMode before = swap_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    CUresult result = CS_CU(cuMemAlloc_v2, &memory, (size_t)bytes);
+    (void)swap_mode(before);
+    if (result == CUDA_SUCCESS)
+        *memory_p = (void *)(uintptr_t)memory;
+    return status_of(result);
+}
+
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    CUstreamCaptureMode before = swap_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+    (void)CS_CU(cuMemFree_v2, (CUdeviceptr)(uintptr_t)memory);
+    (void)swap_mode(before);
+}
+
+/* What the driver calls when a graph is gone. */
+struct keepsake {
+    void (*gone)(void *arg); /* NULL: nobody is to be told */
+    void *arg;
+};
+
+static void CUDA_CB tell(void *opaque)
+{
+    struct keepsake *keepsake = opaque;
+    if (keepsake->gone)
+        keepsake->gone(keepsake->arg);
+    free(keepsake);
+}
+
+static int keep(void *ctx, void *graph, void (*gone)(void *arg), void *arg)
+{
+    CUuserObject object;
+    struct keepsake *keepsake = malloc(sizeof *keepsake);
+    (void)ctx;
+    if (!keepsake)
+        return CUDNN_STATUS_ALLOC_FAILED;
+    *keepsake = (struct keepsake){gone, arg};
+    CUresult result =
+        CS_CU(cuUserObjectCreate, &object, keepsake, tell, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (result != CUDA_SUCCESS) {
+        free(keepsake);
+        return status_of(result);
+    }
+    result = CS_CU(cuGraphRetainUserObject, graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (result != CUDA_SUCCESS) {
+        keepsake->gone = NULL;
+        (void)CS_CU(cuUserObjectRelease, object, 1);
+    }
+    return status_of(result);
+}
+
+const struct cs_device cs_device_cuda = {
+    .context = context,
+    .stream_id = stream_id,
+    .capture = capture,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .record = record,
+    .wait = wait,
+    .done = done,
+    .allocate = allocate,
+    .free = release,
+    .keep = keep,
+};

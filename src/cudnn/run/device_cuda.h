@@ -1,0 +1,9 @@
+/* struct cs_device over the CUDA driver, for whatever context the calling thread is in. */
+#ifndef CS_CUDNN_RUN_DEVICE_CUDA_H
+#define CS_CUDNN_RUN_DEVICE_CUDA_H
+
+#include "convshim/gpu.h"
+
+extern const struct cs_device cs_device_cuda;
+
+#endif

@@ -1,0 +1,97 @@
+#include "cudnn/run/launcher.h"
+
+#include "cudnn/plan/descriptor_builder.h"
+#include "cudnn/run/copy_cuda.h"
+#include "cudnn/plan/execution_plan.h"
+
+int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
+                     cudnnBackendDescriptor_t *pack_p)
+{
+    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    void *pointer[CS_MAX_TENSORS];
+    int64_t uid[CS_MAX_TENSORS];
+    int count = 0;
+    for (int i = 0; i < launcher->problem->tensors; i++) {
+        if (launcher->problem->tensor[i].is_virtual)
+            continue;
+        pointer[count] = addresses->tensor[i];
+        uid[count++] = launcher->uid[i];
+    }
+    cudnnBackendDescriptor_t pack = cs_bench_make(&bench, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count,
+                 pointer);
+    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uid);
+    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                 &addresses->workspace);
+    cs_bench_finalize(&bench, pack);
+    if (bench.status == CUDNN_STATUS_SUCCESS)
+        *pack_p = cs_bench_take(&bench, pack);
+    cs_bench_clear(&bench);
+    return (int)bench.status;
+}
+
+static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
+{
+    cudnnBackendDescriptor_t pack;
+    (void)kind;
+    int status = cs_launcher_pack(ctx, addresses, &pack);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *pack_p = pack;
+    return status;
+}
+
+static int launch(void *ctx, int kind, void *pack)
+{
+    const struct cs_launcher *launcher = ctx;
+    const struct cs_kernel *kernel = launcher->rewrite->kernel[kind];
+    return (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, pack);
+}
+
+static void release(void *ctx, void *pack)
+{
+    (void)ctx;
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
+}
+
+static int lifeboat(void *ctx)
+{
+    const struct cs_launcher *launcher = ctx;
+    const struct cs_kernel *kernel = launcher->rewrite->lifeboat;
+    cudnnBackendDescriptor_t pack = NULL;
+    if (launcher->pack)
+        return (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, launcher->pack);
+    int status = cs_launcher_pack(launcher, &launcher->whole, &pack);
+    if (status != 0)
+        return status;
+    status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, pack);
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
+    return status;
+}
+
+static int choose(void *ctx, void *stream)
+{
+    struct cs_launcher *launcher = ctx;
+    int status = (int)CS_REAL(cudnnSetStream, launcher->handle, stream);
+    if (status == CUDNN_STATUS_SUCCESS)
+        launcher->stream = stream;
+    return status;
+}
+
+static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed, bool in)
+{
+    const struct cs_launcher *launcher = ctx;
+    return cs_copy_start(what, view, packed, in, launcher->stream);
+}
+
+struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
+{
+    struct cs_gpu gpu = {launcher, bind, launch, release, lifeboat, choose, copy};
+    cudaStream_t stream = NULL;
+    bool known = CS_REAL(cudnnGetStream, launcher->handle, &stream) == CUDNN_STATUS_SUCCESS;
+    if (!known)
+        gpu.choose = NULL;
+    if (!known || !cs_copy_possible())
+        gpu.copy = NULL;
+    *stream_p = launcher->stream = stream;
+    return gpu;
+}

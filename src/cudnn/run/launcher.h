@@ -1,0 +1,30 @@
+/* struct cs_gpu over cuDNN: launches through the client's own handle, whose stream is switched for
+ * tiles on side streams. A handle is one thread's at a time, so nobody else sees that. */
+#ifndef CS_CUDNN_RUN_LAUNCHER_H
+#define CS_CUDNN_RUN_LAUNCHER_H
+
+#include "convshim/gpu.h"
+#include "cudnn/bind/real.h"
+#include "flow/flow.h"
+
+/* One call being run. */
+struct cs_launcher {
+    cudnnHandle_t handle;
+    const struct cs_rewrite *rewrite;
+    const struct cs_problem *problem; /* the whole */
+    const int64_t *uid;               /* of the problem's tensors */
+    cudnnBackendDescriptor_t pack; /* the client's variant pack for the whole problem, or NULL: */
+    struct cs_addresses whole;     /* what it would hold */
+    void *stream;                  /* that launches go to; see cs_launcher_gpu */
+};
+
+/* *stream_p becomes the client's stream. Where cuDNN does not tell it, launches go to that one
+ * alone.
+ */
+struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
+
+/* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
+int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
+                     cudnnBackendDescriptor_t *pack_p);
+
+#endif

@@ -1,0 +1,64 @@
+/* What cuDNN says to a convolution on a card that need not be there: the engines that its
+ * heuristics offer, and an engine of them for the library's own decision to work with.
+ *
+ * An asker is one thread's; every thread has its own. Nothing here touches a device. */
+#ifndef CS_CUDNN_STANDALONE_ENGINE_LIST_H
+#define CS_CUDNN_STANDALONE_ENGINE_LIST_H
+
+#include "convshim/vendor.h"
+#include <stddef.h>
+
+struct cs_asker;
+struct cs_chosen;
+
+enum cs_ask_mode {
+    CS_ASK_A, /* cuDNN's heuristic modes */
+    CS_ASK_B,
+    CS_ASK_FALLBACK,
+    CS_ASK_MODES
+};
+
+/* An engine as the heuristics offer it. */
+struct cs_ask_offer {
+    enum cs_ask_mode mode;
+    struct cs_engine engine;
+    int64_t workspace; /* bytes; -1: cuDNN builds no plan for it */
+    bool compiled;     /* at run time */
+    bool tensor_cores;
+    bool down_converts; /* f32 inputs are rounded first */
+    bool deterministic;
+    bool winograd, fft;
+    bool splits; /* its sum over parts whose results are kept and added */
+};
+
+enum {
+    CS_ASK_OFFERS = 96
+};
+
+/* After cs_alone_open. `profile` is a device's JSON (conf/devices). False, with a line in `error`,
+ * if cuDNN does not take it. */
+bool cs_asker_create(const char *profile, struct cs_asker **asker_p, char *error, size_t size);
+void cs_asker_destroy(struct cs_asker *asker);
+
+/* Everything that the heuristics of one mode offer for a checked problem, best first. Returns how
+ * many. Engines that are compiled at run time are offered only where a CUDA driver can be loaded.
+ */
+int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum cs_ask_mode mode,
+                  struct cs_ask_offer offer[CS_ASK_OFFERS]);
+
+/* What a framework takes: the first offer that has a plan, of the fallbacks if the mode offers
+ * none. CS_REFUSED: there is none. The caller owns what is chosen. */
+enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
+                             enum cs_ask_mode mode, struct cs_ask_offer *offer,
+                             struct cs_chosen **chosen_p);
+void cs_chosen_destroy(struct cs_chosen *chosen);
+
+/* The chosen engine as cs_decide wants it; lives as long as `chosen`. */
+struct cs_vendor cs_chosen_vendor(struct cs_chosen *chosen);
+
+/* The workspace that another problem wants with exactly this engine and these settings; -1: they do
+ * not take it. */
+int64_t cs_ask_workspace(struct cs_asker *asker, const struct cs_problem *problem,
+                         const struct cs_engine *engine);
+
+#endif

@@ -1,0 +1,75 @@
+#include "cudnn/bind/real.h"
+
+#include "cudnn/standalone/standalone.h"
+#include "cudnn/standalone/open_driver.h"
+#include "cudnn/bind/driver.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+enum {
+    OLDEST = 90800, /* the first version that plans by device properties */
+    AFTER = 100000  /* another cuDNN has another ABI */
+};
+
+static struct cs_real table;
+static char opened[PATH_MAX];
+
+const struct cs_real *cs_real(void)
+{
+    return &table;
+}
+
+/* Devices are only described here: no driver is asked. */
+const struct cs_driver *cs_driver(void)
+{
+    static const struct cs_driver none;
+    return &none;
+}
+
+static void remember_file(const char *file)
+{
+    Dl_info info;
+    bool known = dladdr((void *)table.cudnnGetVersion, &info) != 0;
+    snprintf(opened, sizeof opened, "%s", known ? info.dli_fname : file);
+}
+
+static bool bind(void *library)
+{
+#define CS_CALL(name) table.name = (__typeof__(name) *)dlsym(library, #name);
+#include "cudnn/bind/calls.def"
+#undef CS_CALL
+    return table.cudnnGetVersion && table.cudnnBackendCreateDescriptor &&
+           table.cudnnBackendFinalize && table.cudnnBackendSetAttribute &&
+           table.cudnnBackendGetAttribute && table.cudnnBackendDestroyDescriptor;
+}
+
+bool cs_alone_open(const char *file, char *error, size_t size)
+{
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(error, size, "%s", dlerror());
+        return false;
+    }
+    if (bind(library) && cs_alone_version() >= OLDEST && cs_alone_version() < AFTER) {
+        remember_file(file);
+        if (cs_alone_version() >= CS_LINKED_TO_DRIVER && !cs_alone_driver())
+            cs_alone_stand_in();
+        return true;
+    }
+    snprintf(error, size, "%s: version %zu, but cuDNN 9.8 or a later 9 is needed", file,
+             cs_alone_version());
+    table = (struct cs_real){0};
+    dlclose(library);
+    return false;
+}
+
+size_t cs_alone_version(void)
+{
+    return table.cudnnGetVersion ? table.cudnnGetVersion() : 0;
+}
+
+const char *cs_alone_file(void)
+{
+    return opened;
+}

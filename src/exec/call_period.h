@@ -1,0 +1,46 @@
+/* What a host thread does over and over: the period of its sequence of calls, and where in it
+ * memory is high.
+ *
+ * A period is learned when it has been seen twice, a short one somewhat more often, since a loop
+ * inside a program looks like one too. What came before it does not matter. Of the calls of a
+ * period those are low whose bytes are at most a fifth of the highest; a low stage is a stretch of
+ * low calls, and a dip much shorter than the longest such stretch belongs to the high stage around
+ * it. A period without low calls has its lowest call for a low stage; a period of one call has no
+ * stages, and is not learned.
+ *
+ * One thread's at a time. Nothing is allocated. */
+#ifndef CS_EXEC_CALL_PERIOD_H
+#define CS_EXEC_CALL_PERIOD_H
+
+#include <stdint.h>
+
+enum {
+    CS_HABIT_PERIOD = 1024,             /* calls of the longest period that is learned */
+    CS_HABIT_KEPT = 4 * CS_HABIT_PERIOD /* calls that are remembered */
+};
+
+/* What a call is in its thread's habit; several may be true. */
+enum cs_habit_place {
+    CS_HABIT_BROKEN = 1, /* not the call that was expected: the period is forgotten */
+    CS_HABIT_FALL = 2,   /* the first of a low stage */
+    CS_HABIT_DOOR = 4,   /* the last of a low stage: memory rises after it */
+    CS_HABIT_LAST = 8    /* the last of a high stage */
+};
+
+struct cs_habit {
+    int calls;    /* remembered */
+    int period;   /* 0: none */
+    int at;       /* how far in the period the next call is */
+    int patience; /* calls until the next look for a period */
+    uint32_t call[CS_HABIT_KEPT];
+    int64_t bytes[CS_HABIT_KEPT];
+    uint8_t place[CS_HABIT_PERIOD]; /* of the calls of the period */
+};
+
+void cs_habit_init(struct cs_habit *habit);
+
+/* Notes a call that is about to be made, identified by a number, with the bytes that it takes;
+ * returns a set of enum cs_habit_place, 0 mostly. */
+unsigned cs_habit_note(struct cs_habit *habit, uint64_t call, int64_t bytes);
+
+#endif

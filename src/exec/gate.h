@@ -1,0 +1,60 @@
+/* Memory that takes turns: a host thread waits at the door of its program's high-memory stage while
+ * another thread is inside its own.
+ *
+ * Every thread's calls are a sequence that repeats (a denoising step, a decode, a training step).
+ * From it is learned (habit.h) which call is the last one before memory rises, the door, and which
+ * is the first one after it has fallen. One thread per context is inside at a time; whoever waits
+ * at the door is let in by the one who leaves, first come, first in. Nobody waits inside, and
+ * nobody waits longer than the time-out; whoever has waited in vain goes in, and after a few vain
+ * waits in a row the doors of that context stay open for good: a program that cannot take turns is
+ * never slowed down for long and never stopped. A thread that ends leaves its stage, and one that
+ * is long overdue with the first call after it, counted from the last one inside, loses its place
+ * to who waits.
+ *
+ * What is held is the host thread. A program that frees in stream order and runs far ahead of its
+ * device has left its stage before the device has. */
+#ifndef CS_EXEC_GATE_H
+#define CS_EXEC_GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cs_guest; /* a thread */
+struct cs_house; /* a context */
+
+struct cs_turns_facts {
+    int64_t waits;  /* threads held at a door */
+    int64_t waited; /* nanoseconds, all of them together */
+    int64_t vain;   /* of the waits, those that ended by time-out */
+    int64_t stages; /* high-memory stages entered, but for those whose doors stay open */
+    bool given_up;  /* some context's doors stay open */
+};
+
+struct cs_turns {
+    pthread_mutex_t lock;
+    pthread_cond_t left; /* by the monotonic clock */
+    pthread_key_t self;
+    bool usable;
+    int64_t timeout; /* nanoseconds */
+    struct cs_house *houses;
+    struct cs_guest *guests;
+    struct cs_turns_facts facts;
+};
+
+/* Never ended: threads may end later than whoever would end it. */
+void cs_turns_init(struct cs_turns *turns, int64_t timeout);
+
+/* To be called before a convolution is run, from the thread that runs it. `call` identifies what is
+ * run (the same problem from the same place in the program: the same number), `bytes` is what its
+ * operands and scratch take. May wait. */
+void cs_turns_pass(struct cs_turns *turns, uint64_t context, uint64_t call, int64_t bytes);
+
+/* A copy of the counters. */
+struct cs_turns_facts cs_turns_facts(struct cs_turns *turns);
+
+/* Holds (before) or frees (after) the lock across a fork; `child` forgets all threads but the
+ * caller, and counts anew. */
+void cs_turns_fork(struct cs_turns *turns, bool before, bool child);
+
+#endif

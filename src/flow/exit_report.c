@@ -1,0 +1,108 @@
+#include "flow/exit_report.h"
+
+#include "account/summary_json.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "config/option.h"
+#include "config/option_text.h"
+#include "intercept/loader/bypass.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SUMMARY_BYTES = 8192,
+    BYPASS_BYTES = 200
+};
+
+/* Names of the rules in force. */
+static const char *const *rule_names(const struct cs_rules *rules)
+{
+    static const char *names[CS_MAX_RULES + 1];
+    for (int i = 0; i < rules->count; i++)
+        names[i] = rules->rule[i].name;
+    return names;
+}
+
+static struct cs_summary_own own_of(struct cs *cs)
+{
+    const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
+    return (struct cs_summary_own){.limit = own.limit,
+                                   .peak = own.peak,
+                                   .allocations = own.allocations,
+                                   .captured = own.captured,
+                                   .lost = own.lost,
+                                   .handed_over = own.waits,
+                                   .refused = own.refused};
+}
+
+static struct cs_summary_turns turns_of(struct cs *cs)
+{
+    const struct cs_turns_facts turns = cs_turns_facts(&cs->turns);
+    return (struct cs_summary_turns){.waits = turns.waits,
+                                     .vain = turns.vain,
+                                     .nanoseconds = turns.waited,
+                                     .given_up = turns.given_up};
+}
+
+static const char *option(void *ctx, int index, char *text, size_t size)
+{
+    const struct cs *cs = ctx;
+    cs_option_text(&cs->config, index, text, size);
+    return cs_options[index].name;
+}
+
+static bool write_file(struct cs *cs, const struct cs_summary_head *head)
+{
+    static struct cs_new_file file;
+    static struct cs_json json;
+    struct cs_summary_process process = {.program = cs->program,
+                                         .pid = getpid(),
+                                         .rank = cs_config_rank(),
+                                         .start_ms = cs->start_ms,
+                                         .end_ms = cs_now_ms(),
+                                         .device = cs->device,
+                                         .options = CS_OPTIONS,
+                                         .option = option,
+                                         .ctx = cs};
+    if (!cs_new_file_begin(&file, &cs->summary))
+        return false;
+    json = (struct cs_json){.write = cs_new_file_write, .ctx = &file};
+    cs_summary_json(&json, &cs->account, head, &process);
+    cs_json_end(&json);
+    return cs_new_file_end(&file);
+}
+
+static void write_json(struct cs *cs, const struct cs_summary_head *head)
+{
+    char text[128];
+    if (!write_file(cs, head))
+        cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
+               strerror_r(errno, text, sizeof text), cs->config.summary.path);
+}
+
+void cs_summary_write(struct cs *cs)
+{
+    static char text[SUMMARY_BYTES];
+    char vendor[64], bypass[BYPASS_BYTES] = "";
+    if (cs->config.summary.form == CS_SUMMARY_OFF || cs->account.calls == 0)
+        return;
+    cs_bypass_find(bypass, sizeof bypass);
+    cs_vendor_version(vendor, sizeof vendor);
+    struct cs_summary_head head = {.version = CS_VERSION,
+                                   .vendor = vendor,
+                                   .policy = cs->policy->name,
+                                   .config = cs->config.source,
+                                   .bypass = bypass,
+                                   .workspace = cs->limits.workspace,
+                                   .rules = rule_names(&cs->rules),
+                                   .own = own_of(cs),
+                                   .turns = turns_of(cs)};
+    /* Other threads may still be running. */
+    pthread_mutex_lock(&cs->account.lock);
+    if (cs->config.summary.form == CS_SUMMARY_JSON)
+        write_json(cs, &head);
+    else if (cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
+        cs_log_text(text);
+    pthread_mutex_unlock(&cs->account.lock);
+}

@@ -1,0 +1,12 @@
+/* What is written when the process ends: the account as text or JSON, with what else there is to
+ * say. */
+#ifndef CS_FLOW_EXIT_REPORT_H
+#define CS_FLOW_EXIT_REPORT_H
+
+#include "flow/instance.h"
+
+/* Writes it in the form and to the place that the options say; nothing if no convolution was seen.
+ * Problems are logged. */
+void cs_summary_write(struct cs *cs);
+
+#endif

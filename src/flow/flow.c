@@ -1,0 +1,440 @@
+#include "flow/flow.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "base/range.h"
+#include "decide/memo.h"
+#include "flow/built_plans.h"
+#include "flow/measure.h"
+#include "flow/traced_gpu.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The limits of the options, or of a rule where there is one. */
+static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
+{
+    int64_t most =
+        cs->limits.lent && cs->exec.arena.facts.limit > 0 ? cs->exec.arena.facts.limit : INT64_MAX;
+    return rule ? cs_rule_limits(rule, &cs->limits, most) : cs->limits;
+}
+
+static struct cs_limits limits_of(const struct cs *cs, const struct cs_rule *rule,
+                                  const struct cs_request *request)
+{
+    struct cs_limits limits = limits_under(cs, rule);
+    if (request->limit > 0) {
+        limits.workspace = limits.threshold = request->limit;
+        limits.brought = true;
+    }
+    return limits;
+}
+
+static const struct cs_rule *rule_at(const struct cs *cs, int number)
+{
+    return number > 0 ? &cs->rules.rule[number - 1] : NULL;
+}
+
+/* The number of the rule that a request follows; 0: none. */
+static int rule_for(const struct cs *cs, const struct cs_request *request)
+{
+    if (cs->rules.count == 0)
+        return 0;
+    struct cs_subject subject =
+        cs_subject_of(&request->problem, request->wanted, request->engine.index, cs->program);
+    return cs_rules_match(&cs->rules, &subject) + 1;
+}
+
+static bool skips(const struct cs_rule *rule)
+{
+    return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
+}
+
+static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
+                                       const struct cs_request *request,
+                                       const struct cs_vendor *vendor)
+{
+    const struct cs_policy *policy = NULL;
+    struct cs_limits limits = limits_of(cs, rule, request);
+    if (skips(rule))
+        return cs_decide_leave(CS_REASON_RULE, request->wanted);
+    if (rule && cs_rule_has(rule, CS_RULE_policy))
+        policy = cs_policy_find(rule->policy.text);
+    if (!policy)
+        policy = cs->policy;
+    if (policy->divides && request->limit == 0 && request->wanted > 0)
+        limits.workspace =
+            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
+    struct cs_measure measure = {&cs->store, request, vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
+}
+
+static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
+                                 const struct cs_vendor *vendor, struct cs_key *key)
+{
+    struct cs_decision decision;
+    cs_key_make(&request->problem, &request->engine, request->wanted, request->limit,
+                request->scope, key);
+    if (cs_memo_get(&cs->memo, key, &decision))
+        return decision;
+    int rule = rule_for(cs, request);
+    decision = decide_under(cs, rule_at(cs, rule), request, vendor);
+    decision.rule = rule;
+    /* A moment without memory is no property of the problem. */
+    if (decision.reason != CS_REASON_HOST_MEMORY)
+        cs_memo_add(&cs->memo, key, &decision);
+    return decision;
+}
+
+void cs_flow_discard(struct cs_rewrite *rewrite)
+{
+    if (!rewrite)
+        return;
+    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
+        rewrite->destroy(rewrite->kernel[i]);
+    rewrite->destroy(rewrite->lifeboat);
+    free(rewrite);
+}
+
+static enum cs_reason reason_of(enum cs_status status)
+{
+    switch (status) {
+    case CS_OK:
+        return CS_REASON_NONE;
+    case CS_OVERFLOW:
+        return CS_REASON_OVERFLOW;
+    case CS_NOMEM:
+        return CS_REASON_HOST_MEMORY;
+    case CS_REFUSED:
+        return CS_REASON_VENDOR;
+    case CS_ILLEGAL:
+    case CS_INVALID:
+        break;
+    }
+    return CS_REASON_INVARIANT;
+}
+
+static enum cs_status build_kernels(struct cs_rewrite *rewrite, struct cs_kept *kept)
+{
+    struct cs_plan *plan = &rewrite->plan;
+    for (int64_t i = 0; i < plan->kinds; i++) {
+        struct cs_problem kind;
+        cs_plan_problem(plan, i, &kind);
+        enum cs_status status = cs_kept_build(kept, &kind, plan->kind[i].latitude,
+                                              &rewrite->kernel[i], &plan->kind[i].workspace);
+        if (status != CS_OK)
+            return status;
+    }
+    cs_plan_settle(plan);
+    return CS_OK;
+}
+
+static enum cs_status build_lifeboat(struct cs_rewrite *rewrite, int64_t told, struct cs_kept *kept)
+{
+    int64_t bytes;
+    enum cs_status status = cs_kept_lifeboat(kept, told, &rewrite->lifeboat, &bytes);
+    return status == CS_OK && bytes > told ? CS_INVALID : status;
+}
+
+static struct cs_rewrite *start(const struct cs_vendor *vendor)
+{
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    if (rewrite)
+        rewrite->destroy = vendor->destroy;
+    return rewrite;
+}
+
+/* Hands a rewriting out if it was built whole. */
+static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
+                             struct cs_rewrite **rewrite_p)
+{
+    if (status == CS_OK)
+        *rewrite_p = rewrite;
+    else
+        cs_flow_discard(rewrite);
+    return status;
+}
+
+static enum cs_status build_tiles(const struct cs_request *request,
+                                  const struct cs_decision *decision, struct cs_kept *kept,
+                                  struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = start(kept->real);
+    if (!rewrite)
+        return CS_NOMEM;
+    enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
+    if (status == CS_OK)
+        status = build_kernels(rewrite, kept);
+    if (status == CS_OK)
+        status = build_lifeboat(rewrite, decision->told, kept);
+    if (status == CS_OK)
+        status = cs_plan_validate(&rewrite->plan, decision->scratch);
+    return finish(status, rewrite, rewrite_p);
+}
+
+/* A rewriting without tiles: every call runs on the lifeboat. */
+static enum cs_status build_whole(int64_t told, struct cs_kept *kept, struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = start(kept->real);
+    if (!rewrite)
+        return CS_NOMEM;
+    return finish(build_lifeboat(rewrite, told, kept), rewrite, rewrite_p);
+}
+
+static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
+                       enum cs_reason reason)
+{
+    return reason == CS_REASON_NONE ? decision->told : request->wanted;
+}
+
+bool cs_flow_small(const struct cs *cs, int64_t wanted)
+{
+    if (cs->limits.huge > 0)
+        return false;
+    if (wanted > cs_decide_ignored(&cs->limits))
+        return false;
+    for (int i = 0; i < cs->rules.count; i++) {
+        struct cs_limits limits = limits_under(cs, &cs->rules.rule[i]);
+        if (!skips(&cs->rules.rule[i]) && wanted > cs_decide_ignored(&limits))
+            return false;
+    }
+    return true;
+}
+
+int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
+                     const struct cs_vendor *vendor)
+{
+    struct cs_key key;
+    struct cs_decision decision = decide(cs, request, vendor, &key);
+    if (decision.reason == CS_REASON_NONE && !decision.promised) {
+        decision.promised = true;
+        cs_memo_put(&cs->memo, &key, &decision);
+    }
+    return told_of(request, &decision, decision.reason);
+}
+
+/* A policy that only reports shows what its tiling would have been told. */
+static int64_t reported(const struct cs_request *request, const struct cs_decision *decision,
+                        enum cs_reason reason)
+{
+    return reason == CS_REASON_REPORT_ONLY ? decision->scratch : told_of(request, decision, reason);
+}
+
+/* What a call takes while it runs, as far as is known. */
+static int64_t footprint(const struct cs_site_facts *facts)
+{
+    int64_t sum = facts->told, bytes;
+    for (int i = 0; i < facts->problem.tensors; i++) {
+        const struct cs_tensor *tensor = &facts->problem.tensor[i];
+        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
+            continue;
+        if (!cs_add(sum, bytes, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+static void announce(const struct cs *cs, const struct cs_site_facts *facts)
+{
+    char text[512];
+    if (cs->config.log < CS_LOG_INFO)
+        return;
+    cs_site_text(facts, text, sizeof text);
+    const struct cs_rule *rule = rule_at(cs, facts->rule);
+    cs_log(CS_LOG_INFO, "%s%s%s", text, rule ? ", rule " : "", rule ? rule->name : "");
+}
+
+static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_decision *decision, enum cs_reason reason)
+{
+    /* Where scratch is ours, callers are told less than is used. */
+    int64_t used = reported(request, decision, reason);
+    if (reason == CS_REASON_NONE && used < decision->scratch)
+        used = decision->scratch;
+    struct cs_site_facts facts = {.problem = request->problem,
+                                  .engine = request->engine.index,
+                                  .reason = reason,
+                                  .tiling = decision->tiling,
+                                  .tiles = decision->tiles,
+                                  .wanted = request->wanted,
+                                  .told = used,
+                                  .asked = decision->asked,
+                                  .choices = decision->choices,
+                                  .rule = decision->rule};
+    announce(cs, &facts);
+    return (struct cs_verdict){.reason = reason,
+                               .told = told_of(request, decision, reason),
+                               .site = cs_account_site(&cs->account, &facts, cs_range_name()),
+                               .footprint = footprint(&facts)};
+}
+
+/* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
+ * gets the lifeboat; otherwise the problem is left alone from now on, so that every question about
+ * it gets one answer. */
+static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
+                                struct cs_kept *kept, const struct cs_key *key,
+                                struct cs_decision *decision, enum cs_reason reason,
+                                struct cs_rewrite **rewrite_p)
+{
+    int64_t told = request->limit > 0 ? request->limit : decision->told;
+    bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
+    if (held && build_whole(told, kept, rewrite_p) == CS_OK) {
+        decision->told = decision->scratch = told;
+        return CS_REASON_NONE;
+    }
+    static struct cs_log_cap cap; /* programs may ask anew for every step */
+    if (held)
+        cs_log_capped(&cap, CS_LOG_ERROR,
+                      "no plan for the whole of a convolution fits the workspace told: %s",
+                      cs_reason_text(reason));
+    if (decision->reason == CS_REASON_NONE) {
+        const struct cs_decision tried = *decision;
+        *decision = cs_decide_leave(reason, request->wanted);
+        decision->rule = tried.rule;
+        decision->asked = tried.asked;
+        cs_memo_put(&cs->memo, key, decision);
+    }
+    return reason;
+}
+
+/* Once, for the summary that names it. */
+static void name_device(struct cs *cs, const struct cs_vendor *vendor)
+{
+    if (!cs_describes_all(cs) || !vendor->profile || atomic_exchange(&cs->device_named, true))
+        return;
+    const struct cs_profile *profile = vendor->profile(vendor->ctx);
+    if (profile)
+        memcpy(cs->device, profile->name, sizeof cs->device);
+}
+
+struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
+                                  const struct cs_vendor *vendor)
+{
+    struct cs_key key;
+    struct cs_kept kept;
+    int64_t begin = cs_trace_now();
+    cs_kept_init(&kept, vendor);
+    struct cs_decision decision = decide(cs, request, &kept.vendor, &key);
+    struct cs_rewrite *rewrite = NULL;
+    enum cs_reason reason = decision.reason;
+    if (reason == CS_REASON_NONE)
+        reason = reason_of(build_tiles(request, &decision, &kept, &rewrite));
+    if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
+        (request->limit > 0 || reason != decision.reason))
+        reason = fall_back(cs, request, &kept, &key, &decision, reason, &rewrite);
+    cs_kept_fini(&kept);
+    if (decision.choices.listed == 0)
+        cs_memo_choices(&cs->memo, &key, &decision.choices);
+    struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
+    verdict.rewrite = rewrite;
+    name_device(cs, vendor);
+    if (rewrite && cs->exec.backing == CS_BACKING_OWN)
+        cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);
+    cs_account_prepared(&cs->account, &verdict.site, cs_trace_now() - begin);
+    return verdict;
+}
+
+/* The client's own plan in the lifeboat's place; false if it wants more than there is. */
+static bool build_own(const struct cs_request *request, const struct cs_vendor *vendor,
+                      struct cs_rewrite *rewrite)
+{
+    int64_t bytes, most = request->limit > 0 ? request->limit : request->wanted;
+    if (vendor->build(vendor->ctx, &request->problem, CS_CLIENTS_KNOBS, &rewrite->lifeboat,
+                      &bytes) != CS_OK)
+        return false;
+    if (bytes <= most)
+        return true;
+    rewrite->destroy(rewrite->lifeboat);
+    rewrite->lifeboat = NULL;
+    return false;
+}
+
+struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
+                                const struct cs_vendor *vendor)
+{
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
+    if (verdict.rewrite)
+        return verdict;
+    struct cs_kept nothing;
+    struct cs_rewrite *rewrite = start(vendor);
+    if (!rewrite)
+        return verdict;
+    cs_kept_init(&nothing, vendor);
+    if (build_own(request, vendor, rewrite) ||
+        build_lifeboat(rewrite, verdict.told, &nothing) == CS_OK)
+        verdict.rewrite = rewrite;
+    else
+        cs_flow_discard(rewrite);
+    return verdict;
+}
+
+bool cs_flow_lends(const struct cs *cs, int64_t brought)
+{
+    return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
+}
+
+static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
+{
+    const struct cs_device *device = cs->exec.device;
+    if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place && device)
+        cs_turns_pass(&cs->turns, device->context(device->ctx), verdict->site.hash,
+                      verdict->footprint);
+}
+
+static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
+                             const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
+                : cs_exec_lifeboat(gpu);
+}
+
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    struct cs_traced traced;
+    if (!cs_trace_on(&cs->trace))
+        return try(cs, verdict, gpu, call);
+    return try(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
+}
+
+/* For whoever traces the call. */
+static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
+{
+    *cs_trace_noted() = (struct cs_trace_note){.number = number, .outcome = outcome};
+    if (verdict)
+        cs_trace_noted()->site = verdict->site;
+}
+
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_call *call)
+{
+    int64_t number = 0;
+    const char *ran = "";
+    take_turn(cs, verdict);
+    struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
+    switch (outcome.ran) {
+    case CS_RAN_TILES:
+        number = cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
+        ran = "tiles";
+        break;
+    case CS_RAN_LIFEBOAT:
+        number = cs_account_lifeboat(&cs->account, &verdict->site);
+        ran = "lifeboat";
+        break;
+    case CS_RAN_NOTHING:
+        number = cs_account_failed(&cs->account, &verdict->site);
+        ran = "failed";
+        break;
+    }
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, ran);
+    return outcome.vendor;
+}
+
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
+{
+    take_turn(cs, verdict);
+    int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
+    if (cs_trace_on(&cs->trace))
+        note(number, verdict, cs_reason_id(reason));
+}

@@ -1,0 +1,68 @@
+/* The one instance: options, limits, memory of decisions, streams and scratch, counters. Made at
+ * the first intercepted call, never at load time; ends with the process. */
+#ifndef CS_FLOW_INSTANCE_H
+#define CS_FLOW_INSTANCE_H
+
+#include "account/account.h"
+#include "account/trace.h"
+#include "base/file.h"
+#include "config/config.h"
+#include "config/store.h"
+#include "convshim/policy.h"
+#include "convshim/profile.h"
+#include "decide/memo.h"
+#include "exec/exec.h"
+#include "exec/gate.h"
+#include "flow/budget.h"
+
+#define CS_VERSION "0.1.0"
+
+struct cs {
+    struct cs_config config;
+    const char *program;            /* its file name */
+    struct cs_rules rules;          /* those of the options that are for this program */
+    const struct cs_policy *policy; /* where no rule says another */
+    struct cs_limits limits;        /* likewise */
+    struct cs_memo memo;
+    struct cs_store store; /* what earlier runs have measured */
+    struct cs_budget budget;
+    struct cs_account account;
+    struct cs_exec exec;
+    struct cs_turns turns;
+    struct cs_trace trace;
+    struct cs_place summary; /* for its form JSON */
+    int64_t start_ms;        /* since 1970 */
+    atomic_bool device_named;
+    char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary wants it;
+                                     else "" */
+};
+
+/* Milliseconds since 1970. */
+int64_t cs_now_ms(void);
+
+/* True if every convolution is to be described, also those that are small. */
+static inline bool cs_describes_all(const struct cs *cs)
+{
+    return cs->config.summary.form == CS_SUMMARY_JSON || cs_trace_on(&cs->trace);
+}
+
+/* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. Thread-safe; costs one
+ * load after the first time. */
+struct cs *cs_instance(void);
+
+/* Fills `text` with the vendor library's name and version, "" if it is not loaded. The vendor's
+ * part implements it. */
+void cs_vendor_version(char *text, size_t size);
+
+/* True if the vendor library is of a version that can be planned with. The vendor's part implements
+ * it. */
+bool cs_vendor_supported(void);
+
+/* The device that the vendor library runs on. The vendor's part implements it. */
+const struct cs_device *cs_vendor_device(void);
+
+/* Holds (before) or frees (after) the vendor part's locks across a fork. The vendor's part
+ * implements it. */
+void cs_vendor_fork(bool before);
+
+#endif

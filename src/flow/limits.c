@@ -1,0 +1,61 @@
+#include "flow/limits.h"
+
+#include "base/checked.h"
+
+void cs_limits_rules(const struct cs_config *config, const char *program, struct cs_rules *rules)
+{
+    rules->count = 0;
+    for (int i = 0; i < config->rules.count; i++) {
+        const struct cs_rule *rule = &config->rules.rule[i];
+        if (!cs_rule_has(rule, CS_RULE_program) || cs_glob_match(rule->program.text, program))
+            rules->rule[rules->count++] = *rule;
+    }
+}
+
+/* The most that some convolution may use. */
+static int64_t largest_workspace(const struct cs_config *config, const struct cs_rules *rules)
+{
+    int64_t most = config->workspace;
+    for (int i = 0; i < rules->count; i++) {
+        const struct cs_rule *rule = &rules->rule[i];
+        if (cs_rule_has(rule, CS_RULE_workspace) && rule->workspace > most)
+            most = rule->workspace;
+    }
+    return most;
+}
+
+int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules)
+{
+    int64_t limit = config->arena;
+    if (limit == CS_CONFIG_AUTO && !cs_mul(largest_workspace(config, rules), 2, &limit))
+        limit = INT64_MAX;
+    return config->interleave_budget > 0 ? config->interleave_budget : limit;
+}
+
+/* What one convolution may use: where scratch is the library's own, no more than there may be. */
+static int64_t workspace_limit(const struct cs_config *config, const struct cs_rules *rules)
+{
+    int64_t arena = cs_limits_arena(config, rules), workspace = config->workspace;
+    bool bounded = config->backing == CS_CONFIG_BACKING_OWN && arena > 0;
+    return bounded && arena < workspace ? arena : workspace;
+}
+
+/* Auto is negative; of a total every call site that wants anything takes its part. */
+static int64_t threshold_of(const struct cs_config *config, const struct cs_policy *policy)
+{
+    bool divides = policy && policy->divides;
+    return config->threshold < 0 && divides ? 0 : config->threshold;
+}
+
+struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules,
+                              const struct cs_policy *policy)
+{
+    return (struct cs_limits){.workspace = workspace_limit(config, rules),
+                              .threshold = threshold_of(config, policy),
+                              .tiles = config->tiles,
+                              .min_saving = config->min_saving,
+                              .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes,
+                              .staging = (enum cs_staging)config->staged,
+                              .huge = config->huge,
+                              .lent = config->backing == CS_CONFIG_BACKING_OWN};
+}

@@ -1,0 +1,19 @@
+/* What the options mean for decisions, for the library and for the command that foretells what it
+ * does. Pure. */
+#ifndef CS_FLOW_LIMITS_H
+#define CS_FLOW_LIMITS_H
+
+#include "config/config.h"
+#include "convshim/policy.h"
+
+/* The rules of the options that are for this program, in their order. */
+void cs_limits_rules(const struct cs_config *config, const char *program, struct cs_rules *rules);
+
+/* The most bytes that arenas may hold; `rules`: those in force. */
+int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules);
+
+/* What is allowed where no rule says another; `policy` may be NULL. */
+struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules,
+                              const struct cs_policy *policy);
+
+#endif

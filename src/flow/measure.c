@@ -1,0 +1,160 @@
+#include "flow/measure.h"
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "decide/memo.h"
+#include "flow/flow.h"
+#include <math.h>
+#include <string.h>
+
+enum {
+    LITTLE = 16 << 20,
+    FORMAT = 2, /* of the words below; another number forgets what was measured */
+    TILING_WORDS = 2 * CS_MAX_CUTS + 2,
+    WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
+};
+_Static_assert(TILING_WORDS + 2 <= CS_STORE_WORDS, "a tiling with its time is a record");
+
+/* Lanes overlap a part of what their tiles do: policy fit's measure of it. */
+static const double LANES_GAIN = 0.8;
+
+/* What tilings mostly have alike, in one word. */
+static int64_t rest_of(const struct cs_tiling *tiling)
+{
+    const uint64_t prime = 0x100000001b3u;
+    uint64_t rest = (uint64_t)tiling->latitude;
+    for (int i = 0; i < tiling->runs; i++) {
+        const struct cs_run *run = &tiling->run[i];
+        rest = (rest * prime ^ (uint64_t)run->step) * prime ^ (uint64_t)run->tiles;
+        rest = rest * prime ^ (uint64_t)run->latitude;
+    }
+    return (int64_t)rest;
+}
+
+static int add_tiling(const struct cs_tiling *tiling, int64_t word[TILING_WORDS])
+{
+    for (int i = 0; i < CS_MAX_CUTS; i++) {
+        word[2 * i] = tiling->axis[i];
+        word[2 * i + 1] = tiling->step[i];
+    }
+    word[2 * CS_MAX_CUTS] = tiling->lanes;
+    word[2 * CS_MAX_CUTS + 1] = rest_of(tiling);
+    return TILING_WORDS;
+}
+
+/* All that the answer depends on, in every process the same: who contends for what, on which model
+ * of device. False if the model is not known. */
+static bool key_of(const struct cs_measure *measure, const struct cs_candidate *const contender[],
+                   int count, struct cs_store_key *key_p)
+{
+    const struct cs_vendor *vendor = measure->vendor;
+    const struct cs_request *request = measure->request;
+    int64_t word[WORDS], model = vendor->model ? vendor->model(vendor->ctx) : 0;
+    struct cs_key key;
+    if (model == 0)
+        return false;
+    cs_key_make(&request->problem, &request->engine, request->wanted, measure->limits->workspace,
+                model, &key);
+    memcpy(word, key.word, (size_t)key.words * sizeof *word);
+    int words = key.words;
+    word[words++] = FORMAT;
+    for (int i = 0; i < count; i++)
+        words += add_tiling(&contender[i]->tiling, &word[words]);
+    *key_p = cs_store_key(word, words);
+    return true;
+}
+
+/* Which contender a record names, -1 if none: then it is not ours. */
+static int named(const struct cs_store_record *record, const struct cs_candidate *const contender[],
+                 int count)
+{
+    int64_t word[TILING_WORDS];
+    for (int i = 0; i < count; i++) {
+        add_tiling(&contender[i]->tiling, word);
+        if (record->words >= TILING_WORDS && memcmp(word, record->word, sizeof word) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* The most that scratch data may take: what the call itself wanted, which is mostly about as much
+ * as the operands, and twice what its tiles may have. A little is always to be had. */
+static int64_t most_scratch(const struct cs_measure *measure)
+{
+    int64_t tiles, most;
+    if (!cs_mul(measure->limits->workspace, 2, &tiles) ||
+        !cs_add(measure->request->wanted, tiles, &most))
+        return INT64_MAX;
+    return most > LITTLE ? most : LITTLE;
+}
+
+static enum cs_status time_one(const struct cs_measure *measure,
+                               const struct cs_candidate *candidate, double *seconds_p)
+{
+    const struct cs_vendor *vendor = measure->vendor;
+    struct cs_plan plan;
+    double seconds;
+    enum cs_status status = cs_plan_cut(&measure->request->problem, &candidate->tiling, &plan);
+    if (status == CS_OK)
+        status = vendor->time(vendor->ctx, &plan, most_scratch(measure), &seconds);
+    if (status == CS_OK && !(seconds >= 0 && seconds < INFINITY))
+        status = CS_REFUSED;
+    if (status == CS_OK)
+        *seconds_p = plan.lanes > 1 ? seconds * LANES_GAIN : seconds;
+    return status;
+}
+
+/* The fastest, or -1 if one of them could not be run: half a comparison is none. */
+static int compare(const struct cs_measure *measure, const struct cs_candidate *const contender[],
+                   int count, double *seconds_p)
+{
+    int fastest = -1;
+    double least = INFINITY;
+    for (int i = 0; measure->vendor->time && i < count; i++) {
+        double seconds;
+        if (time_one(measure, contender[i], &seconds) != CS_OK)
+            return -1;
+        cs_log(CS_LOG_DEBUG, "measured: %s x %lld on %d, %.3f ms",
+               cs_tiling_name(&contender[i]->tiling), (long long)contender[i]->tiles,
+               contender[i]->tiling.lanes > 1 ? contender[i]->tiling.lanes : 1, seconds * 1e3);
+        if (seconds < least) {
+            least = seconds;
+            fastest = i;
+        }
+    }
+    *seconds_p = least;
+    return fastest;
+}
+
+static int choose(void *ctx, const struct cs_candidate *const contender[], int count)
+{
+    const struct cs_measure *measure = ctx;
+    struct cs_store_record record;
+    double seconds = 0;
+    struct cs_store_key key;
+    if (!key_of(measure, contender, count, &key))
+        return 0;
+    if (cs_store_get(measure->store, key, &record)) {
+        int known = named(&record, contender, count);
+        return known < 0 ? 0 : known;
+    }
+    int fastest = compare(measure, contender, count, &seconds);
+    record = (struct cs_store_record){.key = key, .words = TILING_WORDS};
+    add_tiling(&contender[fastest < 0 ? 0 : fastest]->tiling, record.word);
+    if (fastest >= 0) {
+        record.word[record.words++] = seconds < 1e6 ? (int64_t)(seconds * 1e12) : INT64_MAX;
+        cs_store_put(measure->store, &record);
+    } else {
+        cs_log(CS_LOG_DEBUG, "not measured: %s x %lld, of %d ways",
+               cs_tiling_name(&contender[0]->tiling), (long long)contender[0]->tiles, count);
+        cs_store_note(measure->store, &record);
+    }
+    /* Another thread or process may have been first: then it is its answer. */
+    int known = cs_store_get(measure->store, key, &record) ? named(&record, contender, count) : -1;
+    return known >= 0 ? known : fastest < 0 ? 0 : fastest;
+}
+
+struct cs_referee cs_measure_referee(struct cs_measure *measure)
+{
+    return (struct cs_referee){measure, choose};
+}

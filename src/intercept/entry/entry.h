@@ -1,0 +1,20 @@
+/* How entries are written. An entry packs its arguments behind a cs_entry_call, points `replay` at
+ * the real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of
+ * its own. */
+#ifndef CS_INTERCEPT_ENTRY_ENTRY_H
+#define CS_INTERCEPT_ENTRY_ENTRY_H
+
+#include "cudnn/bind/real.h"
+#include "flow/instance.h"
+#include "intercept/intercept.h"
+
+#define CS_EXPORT __attribute__((visibility("default")))
+
+/* The arguments behind a call. */
+#define CS_ARGS(type, call) ((type *)(void *)(call))
+
+/* Addresses are held without const, as variant packs hold them; nothing writes through those of
+ * inputs. */
+#define CS_ADDRESS(pointer) ((void *)(uintptr_t)(pointer))
+
+#endif

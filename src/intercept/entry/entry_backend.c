@@ -1,0 +1,320 @@
+#include "intercept/graph/describe_graph.h"
+#include "intercept/entry/entry.h"
+#include "intercept/graph/populate.h"
+#include "intercept/graph/plan_hooks.h"
+#include <string.h>
+
+struct create {
+    struct cs_entry_call call;
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendDescriptor_t *descriptor;
+};
+
+static int create_replay(struct cs_entry_call *call)
+{
+    struct create *a = CS_ARGS(struct create, call);
+    return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
+}
+
+static int create_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct create *a = CS_ARGS(struct create, call);
+    (void)cs;
+    int status = create_replay(call);
+    if (status == CUDNN_STATUS_SUCCESS)
+        cs_shadow_add(*a->descriptor, a->type);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                                     cudnnBackendDescriptor_t *descriptor)
+{
+    struct create a = {{create_replay, create_handle}, type, descriptor};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct one {
+    struct cs_entry_call call;
+    cudnnBackendDescriptor_t descriptor;
+};
+
+static int destroy_replay(struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    return (int)CS_REAL(cudnnBackendDestroyDescriptor, a->descriptor);
+}
+
+/* Forgotten first: the address may be handed out again as soon as cuDNN has it back. */
+static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    (void)cs;
+    cs_shadow_remove(a->descriptor);
+    return destroy_replay(call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
+{
+    struct one a = {{destroy_replay, destroy_handle}, descriptor};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+static int initialize_replay(struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    return (int)CS_REAL(cudnnBackendInitialize, a->descriptor);
+}
+
+/* The descriptor is as if it had just been created. */
+static int initialize_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    (void)cs;
+    int status = initialize_replay(call);
+    const struct cs_shadow *shadow =
+        status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
+    if (shadow)
+        cs_shadow_add(a->descriptor, shadow->type);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor)
+{
+    struct one a = {{initialize_replay, initialize_handle}, descriptor};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+static int finalize_replay(struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
+}
+
+static void finalized(struct cs *cs, struct cs_shadow *shadow)
+{
+    switch (shadow->type) {
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        shadow->graph = cs_describe_graph(shadow);
+        break;
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        cs_rewrite_plan(cs, shadow);
+        break;
+    default:
+        break;
+    }
+}
+
+static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct one *a = CS_ARGS(struct one, call);
+    int status = finalize_replay(call);
+    struct cs_shadow *shadow =
+        status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
+    if (shadow)
+        finalized(cs, shadow);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
+{
+    struct one a = {{finalize_replay, finalize_handle}, descriptor};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct set {
+    struct cs_entry_call call;
+    cudnnBackendDescriptor_t descriptor;
+    cudnnBackendAttributeName_t name;
+    cudnnBackendAttributeType_t type;
+    int64_t count;
+    const void *elements;
+};
+
+static int set_replay(struct cs_entry_call *call)
+{
+    struct set *a = CS_ARGS(struct set, call);
+    return (int)CS_REAL(cudnnBackendSetAttribute, a->descriptor, a->name, a->type, a->count,
+                        a->elements);
+}
+
+static int set_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct set *a = CS_ARGS(struct set, call);
+    (void)cs;
+    int status = set_replay(call);
+    struct cs_shadow *shadow =
+        status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
+    if (shadow)
+        cs_note_set(shadow, a->name, a->type, a->count, a->elements);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                                 cudnnBackendAttributeName_t name,
+                                                 cudnnBackendAttributeType_t type, int64_t count,
+                                                 const void *elements)
+{
+    struct set a = {{set_replay, set_handle}, descriptor, name, type, count, elements};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct get {
+    struct cs_entry_call call;
+    cudnnBackendDescriptor_t descriptor;
+    cudnnBackendAttributeName_t name;
+    cudnnBackendAttributeType_t type;
+    int64_t requested;
+    int64_t *count;
+    void *elements;
+};
+
+static int get_replay(struct cs_entry_call *call)
+{
+    struct get *a = CS_ARGS(struct get, call);
+    return (int)CS_REAL(cudnnBackendGetAttribute, a->descriptor, a->name, a->type, a->requested,
+                        a->count, a->elements);
+}
+
+static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
+                 void *element)
+{
+    int64_t bytes;
+    memcpy(&bytes, element, sizeof bytes);
+    if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+        name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && shadow->plan.verdict.rewrite)
+        bytes = shadow->plan.verdict.told;
+    if (shadow->type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+        name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE)
+        bytes = cs_rewrite_told(cs, shadow, bytes);
+    memcpy(element, &bytes, sizeof bytes);
+}
+
+static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
+{
+    int64_t filled = a->count && *a->count < a->requested ? *a->count : a->requested;
+    if (filled < 1 || !a->elements)
+        return;
+    if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
+        cs_note_got(shadow, a->name, filled, a->elements);
+    if (a->type == CUDNN_TYPE_INT64)
+        tell(cs, shadow, a->name, a->elements);
+}
+
+static int get_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct get *a = CS_ARGS(struct get, call);
+    int status = get_replay(call);
+    struct cs_shadow *shadow =
+        status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
+    if (shadow)
+        got(cs, shadow, a);
+    return status;
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
+                                                 cudnnBackendAttributeName_t name,
+                                                 cudnnBackendAttributeType_t type,
+                                                 int64_t requested, int64_t *count, void *elements)
+{
+    struct get a = {{get_replay, get_handle}, descriptor, name, type, requested, count, elements};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct execute {
+    struct cs_entry_call call;
+    cudnnHandle_t handle;
+    cudnnBackendDescriptor_t plan;
+    cudnnBackendDescriptor_t pack;
+};
+
+static int execute_replay(struct cs_entry_call *call)
+{
+    struct execute *a = CS_ARGS(struct execute, call);
+    return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
+}
+
+/* A finalized plan of a graph with a convolution in it. */
+static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
+{
+    const struct cs_shadow *shadow = cs_shadow_find(plan);
+    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.counted
+               ? shadow
+               : NULL;
+}
+
+static int execute_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct execute *a = CS_ARGS(struct execute, call);
+    const struct cs_shadow *plan = counted_plan(a->plan);
+    if (!plan)
+        return execute_replay(call);
+    if (plan->plan.verdict.rewrite)
+        return cs_rewrite_run(cs, plan, a->handle, a->pack);
+    cs_flow_pass(cs, &plan->plan.verdict, plan->plan.verdict.reason);
+    return execute_replay(call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                            cudnnBackendDescriptor_t pack)
+{
+    struct execute a = {{execute_replay, execute_handle}, handle, plan, pack};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct graph {
+    struct cs_entry_call call;
+    cudnnHandle_t handle;
+    cudnnBackendDescriptor_t plan;
+    cudnnBackendDescriptor_t pack;
+    cudaGraph_t graph;
+};
+
+static int populate_replay(struct cs_entry_call *call)
+{
+    struct graph *a = CS_ARGS(struct graph, call);
+    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, a->handle, a->plan, a->pack, a->graph);
+}
+
+static int update_replay(struct cs_entry_call *call)
+{
+    struct graph *a = CS_ARGS(struct graph, call);
+    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
+}
+
+static int populate_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct graph *a = CS_ARGS(struct graph, call);
+    const struct cs_shadow *plan = counted_plan(a->plan);
+    if (plan && plan->plan.verdict.rewrite)
+        return cs_populate(cs, plan, a->handle, a->pack, a->graph);
+    if (plan)
+        cs_account_passed(&cs->account, &plan->plan.verdict.site, plan->plan.verdict.reason);
+    return populate_replay(call);
+}
+
+static int update_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct graph *a = CS_ARGS(struct graph, call);
+    const struct cs_shadow *plan = counted_plan(a->plan);
+    return plan && plan->plan.verdict.rewrite
+               ? cs_populate_update(cs, plan, a->handle, a->pack, a->graph)
+               : update_replay(call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,
+                                                      cudnnBackendDescriptor_t plan,
+                                                      cudnnBackendDescriptor_t pack,
+                                                      cudaGraph_t graph)
+{
+    struct graph a = {{populate_replay, populate_handle}, handle, plan, pack, graph};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t handle,
+                                                    cudnnBackendDescriptor_t plan,
+                                                    cudnnBackendDescriptor_t pack,
+                                                    cudaGraph_t graph)
+{
+    struct graph a = {{update_replay, update_handle}, handle, plan, pack, graph};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}

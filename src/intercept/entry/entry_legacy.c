@@ -1,0 +1,149 @@
+#include "intercept/entry/entry.h"
+#include "intercept/legacy/plan_cache.h"
+#include "cudnn/plan/engine_choice.h"
+
+/* The three directions differ in the order of their arguments alone. */
+struct run {
+    struct cs_entry_call call;
+    struct cs_legacy_call what;
+};
+
+static int run_replay(struct cs_entry_call *call)
+{
+    return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
+}
+
+static int run_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;
+    int status;
+    if (cs_legacy_unwatched(cs, what)) {
+        status = run_replay(call);
+        if (cs_legacy_settle(cs, status))
+            return status;
+    }
+    return cs_legacy_run(cs, what, &status) ? status : run_replay(call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
+    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
+    const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
+    size_t brought, const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y)
+{
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_FORWARD,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = y_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
+                     .workspace = workspace,
+                     .brought = brought}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
+    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_descriptor,
+    const void *w, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdDataAlgo_t algorithm,
+    void *workspace, size_t brought, const void *beta, const cudnnTensorDescriptor_t dx_descriptor,
+    void *dx)
+{
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_BACKWARD_DATA,
+                     .handle = handle,
+                     .x = dx_descriptor,
+                     .y = dy_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
+                     .workspace = workspace,
+                     .brought = brought}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
+    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
+    const void *x, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdFilterAlgo_t algorithm,
+    void *workspace, size_t brought, const void *beta, const cudnnFilterDescriptor_t dw_descriptor,
+    void *dw)
+{
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_BACKWARD_FILTER,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = dy_descriptor,
+                     .w = dw_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
+                     .workspace = workspace,
+                     .brought = brought}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
+    cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor,
+    const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
+    const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
+    size_t brought, const void *alpha2, const cudnnTensorDescriptor_t z_descriptor, const void *z,
+    const cudnnTensorDescriptor_t bias_descriptor, const void *bias,
+    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
+    void *y)
+{
+    struct run a = {{run_replay, run_handle},
+                    {.direction = CS_FORWARD,
+                     .handle = handle,
+                     .x = x_descriptor,
+                     .y = y_descriptor,
+                     .w = w_descriptor,
+                     .conv = conv,
+                     .algorithm = (int)algorithm,
+                     .alpha = alpha1,
+                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
+                     .workspace = workspace,
+                     .brought = brought,
+                     .fused = true,
+                     .alpha2 = alpha2,
+                     .z = z_descriptor,
+                     .bias = bias_descriptor,
+                     .z_data = CS_ADDRESS(z),
+                     .bias_data = CS_ADDRESS(bias),
+                     .activation = activation}};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}
+
+struct destroy {
+    struct cs_entry_call call;
+    cudnnHandle_t handle;
+};
+
+static int destroy_replay(struct cs_entry_call *call)
+{
+    return (int)CS_REAL(cudnnDestroy, CS_ARGS(struct destroy, call)->handle);
+}
+
+static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
+{
+    (void)cs;
+    cs_legacy_forget(CS_ARGS(struct destroy, call)->handle);
+    cs_maker_retire();
+    return destroy_replay(call);
+}
+
+CS_EXPORT cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
+{
+    struct destroy a = {{destroy_replay, destroy_handle}, handle};
+    return (cudnnStatus_t)cs_intercept(&a.call);
+}

@@ -1,0 +1,475 @@
+#include "intercept/graph/attributes.h"
+
+#include "cudnn/bind/new_attributes.h"
+#include "cudnn/plan/operation.h"
+#include "intercept/graph/shadow.h"
+#include <string.h>
+
+/* One attribute as a client set it. */
+struct attribute {
+    cudnnBackendAttributeName_t name;
+    cudnnBackendAttributeType_t type;
+    int64_t count;
+    const void *elements;
+};
+
+static int64_t as_int64(const struct attribute *a, enum cs_reason *reason_p)
+{
+    int64_t value = 0;
+    if (a->type == CUDNN_TYPE_INT64 && a->count == 1)
+        memcpy(&value, a->elements, sizeof value);
+    else
+        *reason_p = CS_REASON_ATTRIBUTE;
+    return value;
+}
+
+static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
+                     enum cs_reason *reason_p)
+{
+    if (a->type != CUDNN_TYPE_INT64 || a->count < 1 || a->count > capacity) {
+        *reason_p = CS_REASON_ATTRIBUTE;
+        return 0;
+    }
+    memcpy(values, a->elements, (size_t)a->count * sizeof *values);
+    return (int)a->count;
+}
+
+static bool as_true(const struct attribute *a)
+{
+    unsigned char value = 1;
+    if (a->type == CUDNN_TYPE_BOOLEAN && a->count == 1)
+        memcpy(&value, a->elements, sizeof value);
+    return value != 0;
+}
+
+static double as_double(const struct attribute *a, enum cs_reason *reason_p)
+{
+    double wide = 0;
+    float narrow = 0;
+    if (a->type == CUDNN_TYPE_DOUBLE && a->count == 1) {
+        memcpy(&wide, a->elements, sizeof wide);
+        return wide;
+    }
+    if (a->type == CUDNN_TYPE_FLOAT && a->count == 1)
+        memcpy(&narrow, a->elements, sizeof narrow);
+    else
+        *reason_p = CS_REASON_ATTRIBUTE;
+    return (double)narrow;
+}
+
+/* An enum of cuDNN's, all of which have the size of an int. */
+static int as_enum(const struct attribute *a, cudnnBackendAttributeType_t type,
+                   enum cs_reason *reason_p)
+{
+    int value = -1;
+    if (a->type == type && a->count == 1)
+        memcpy(&value, a->elements, sizeof value);
+    else
+        *reason_p = CS_REASON_ATTRIBUTE;
+    return value;
+}
+
+static struct cs_shadow *as_shadow(const struct attribute *a)
+{
+    cudnnBackendDescriptor_t descriptor;
+    if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR || a->count != 1)
+        return NULL;
+    memcpy(&descriptor, a->elements, sizeof descriptor);
+    return cs_shadow_find(descriptor);
+}
+
+bool cs_note_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p)
+{
+    switch (type) {
+    case CUDNN_DATA_FLOAT:
+        *dtype_p = CS_F32;
+        return true;
+    case CUDNN_DATA_HALF:
+        *dtype_p = CS_F16;
+        return true;
+    case CUDNN_DATA_BFLOAT16:
+        *dtype_p = CS_BF16;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum cs_dtype as_dtype(const struct attribute *a, enum cs_reason *reason_p)
+{
+    enum cs_dtype dtype = CS_F32;
+    int type = as_enum(a, CUDNN_TYPE_DATA_TYPE, reason_p);
+    if (*reason_p == CS_REASON_NONE && !cs_note_dtype((cudnnDataType_t)type, &dtype))
+        *reason_p = CS_REASON_DTYPE;
+    return dtype;
+}
+
+static void set_tensor(struct cs_tensor_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_TENSOR_DATA_TYPE:
+        note->dtype = as_dtype(a, &note->reason);
+        break;
+    case CUDNN_ATTR_TENSOR_DIMENSIONS:
+        note->dims = as_int64s(a, note->extent, CS_DIMS, &note->reason);
+        break;
+    case CUDNN_ATTR_TENSOR_STRIDES:
+        as_int64s(a, note->stride, CS_DIMS, &note->reason);
+        break;
+    case CUDNN_ATTR_TENSOR_UNIQUE_ID:
+        note->uid = as_int64(a, &note->reason);
+        break;
+    case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
+        note->alignment = as_int64(a, &note->reason);
+        break;
+    case CUDNN_ATTR_TENSOR_VECTOR_COUNT:
+        if (as_int64(a, &note->reason) != 1)
+            note->reason = CS_REASON_TENSOR;
+        break;
+    case CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION:
+        break; /* means nothing while the vector count is 1 */
+    case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
+        note->is_virtual = as_true(a);
+        break;
+    case CUDNN_ATTR_TENSOR_IS_BY_VALUE:
+        note->by_value = as_true(a);
+        break;
+    case CUDNN_ATTR_TENSOR_REORDERING_MODE:
+        if (as_enum(a, CUDNN_TYPE_TENSOR_REORDERING_MODE, &note->reason) !=
+            CUDNN_TENSOR_REORDERING_NONE)
+            note->reason = CS_REASON_TENSOR;
+        break;
+    case CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC:
+        note->reason = CS_REASON_TENSOR;
+        break;
+    default:
+        note->reason = CS_REASON_ATTRIBUTE;
+    }
+}
+
+static void set_conv(struct cs_conv_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS:
+        note->spatial = (int)as_int64(a, &note->reason);
+        break;
+    case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
+        note->compute = as_dtype(a, &note->reason);
+        break;
+    case CUDNN_ATTR_CONVOLUTION_CONV_MODE:
+        note->flipped = as_enum(a, CUDNN_TYPE_CONVOLUTION_MODE, &note->reason) == CUDNN_CONVOLUTION;
+        break;
+    case CUDNN_ATTR_CONVOLUTION_DILATIONS:
+        as_int64s(a, note->dilation, CS_SPATIAL, &note->reason);
+        break;
+    case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES:
+        as_int64s(a, note->stride, CS_SPATIAL, &note->reason);
+        break;
+    case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS:
+        as_int64s(a, note->pre, CS_SPATIAL, &note->reason);
+        break;
+    case CUDNN_ATTR_CONVOLUTION_POST_PADDINGS:
+        as_int64s(a, note->post, CS_SPATIAL, &note->reason);
+        break;
+    default:
+        note->reason = CS_REASON_ATTRIBUTE;
+    }
+}
+
+static size_t size_of(cudnnBackendAttributeType_t type)
+{
+    switch (type) {
+    case CUDNN_TYPE_INT64:
+    case CUDNN_TYPE_DOUBLE:
+        return sizeof(int64_t);
+    case CUDNN_TYPE_FLOAT:
+    case CUDNN_TYPE_NAN_PROPOGATION:
+        return sizeof(int32_t);
+    default:
+        return 0;
+    }
+}
+
+/* A number of a pointwise operation: kept as it is, to be set again on the tiles'. */
+static void set_setting(struct cs_pointwise_note *note, const struct attribute *a)
+{
+    struct cs_setting setting = {a->name, a->type, 0};
+    size_t size = a->count == 1 ? size_of(a->type) : 0;
+    int at = 0;
+    while (at < note->settings && note->setting[at].name != setting.name)
+        at++;
+    if (size == 0 || at == CS_MAX_SETTINGS) {
+        note->reason = CS_REASON_ATTRIBUTE;
+        return;
+    }
+    memcpy(&setting.bits, a->elements, size);
+    note->setting[at] = setting;
+    if (at == note->settings)
+        note->settings++;
+}
+
+static void set_pointwise(struct cs_pointwise_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_POINTWISE_MODE:
+        note->mode = as_enum(a, CUDNN_TYPE_POINTWISE_MODE, &note->reason);
+        break;
+    case CUDNN_ATTR_POINTWISE_MATH_PREC:
+        note->precision = as_enum(a, CUDNN_TYPE_DATA_TYPE, &note->reason);
+        break;
+    case CUDNN_ATTR_POINTWISE_NAN_PROPAGATION:
+    case CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP:
+    case CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP:
+    case CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE:
+    case CUDNN_ATTR_POINTWISE_ELU_ALPHA:
+    case CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA:
+    case CUDNN_ATTR_POINTWISE_SWISH_BETA:
+        set_setting(note, a);
+        break;
+    default:
+        note->reason = CS_REASON_ATTRIBUTE;
+    }
+}
+
+static void set_tensor_of(struct cs_tensor_note *note, const struct attribute *a)
+{
+    const struct cs_shadow *tensor = as_shadow(a);
+    if (tensor && tensor->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
+        *note = tensor->tensor;
+    else
+        note->reason = CS_REASON_UNSEEN;
+}
+
+static void set_conv_of(struct cs_operation_note *note, const struct attribute *a)
+{
+    const struct cs_shadow *conv = as_shadow(a);
+    if (conv && conv->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
+        note->conv = conv->conv;
+    else
+        note->conv.reason = CS_REASON_UNSEEN;
+}
+
+static void set_convolution(struct cs_operation_note *note, const struct cs_operation_names *names,
+                            const struct attribute *a)
+{
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        if (a->name == names->operand[i]) {
+            set_tensor_of(&note->tensor[i], a);
+            return;
+        }
+    }
+    if (a->name == names->conv)
+        set_conv_of(note, a);
+    else if (a->name == names->alpha)
+        note->alpha = as_double(a, &note->reason);
+    else if (a->name == names->beta)
+        note->beta = as_double(a, &note->reason);
+    else
+        note->reason = CS_REASON_ATTRIBUTE;
+}
+
+/* The settings of the descriptor stand before those of the operation, whichever came first. */
+static void set_pointwise_of(struct cs_operation_note *note, const struct attribute *a)
+{
+    const struct cs_shadow *from = as_shadow(a);
+    const struct cs_pointwise_note own = note->pointwise;
+    if (!from || from->type != CUDNN_BACKEND_POINTWISE_DESCRIPTOR) {
+        note->pointwise.reason = CS_REASON_UNSEEN;
+        return;
+    }
+    note->pointwise = from->pointwise;
+    for (int i = 0; i < own.settings; i++) {
+        struct attribute again = {(cudnnBackendAttributeName_t)own.setting[i].name,
+                                  (cudnnBackendAttributeType_t)own.setting[i].type, 1,
+                                  &own.setting[i].bits};
+        set_setting(&note->pointwise, &again);
+    }
+}
+
+/* Operands of derivatives are not among the modes that frameworks fuse. */
+static void set_pointwise_operation(struct cs_operation_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR:
+        set_pointwise_of(note, a);
+        break;
+    case CUDNN_ATTR_OPERATION_POINTWISE_XDESC:
+        set_tensor_of(&note->tensor[CS_PW_X], a);
+        break;
+    case CUDNN_ATTR_OPERATION_POINTWISE_BDESC:
+        set_tensor_of(&note->tensor[CS_PW_B], a);
+        break;
+    case CUDNN_ATTR_OPERATION_POINTWISE_TDESC:
+        set_tensor_of(&note->tensor[CS_PW_T], a);
+        break;
+    case CUDNN_ATTR_OPERATION_POINTWISE_YDESC:
+        set_tensor_of(&note->tensor[CS_PW_Y], a);
+        break;
+    case CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1:
+    case CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2:
+        set_setting(&note->pointwise, a);
+        break;
+    default:
+        note->reason = CS_REASON_FUSED;
+    }
+}
+
+/* Operations of other kinds have no note: their type says all. */
+static void set_operations(struct cs_graph_note *note, const struct attribute *a)
+{
+    const char *elements = a->elements;
+    enum cs_direction direction;
+    note->convolution = false;
+    note->operations = 0;
+    if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+        note->reason = CS_REASON_ATTRIBUTE;
+        return;
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        cudnnBackendDescriptor_t descriptor;
+        memcpy(&descriptor, elements + (size_t)i * sizeof descriptor, sizeof descriptor);
+        const struct cs_shadow *operation = cs_shadow_find(descriptor);
+        bool convolution = operation && cs_operation_direction(operation->type, &direction);
+        note->convolution = note->convolution || convolution;
+        if (!operation)
+            note->reason = CS_REASON_UNSEEN;
+        else if (note->operations == CS_GRAPH_OPS ||
+                 (!convolution && operation->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR))
+            note->reason = CS_REASON_FUSED;
+        else
+            note->operation[note->operations++] = operation->operation;
+    }
+}
+
+static void set_graph(struct cs_graph_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_OPERATIONGRAPH_OPS:
+        set_operations(note, a);
+        break;
+    case CUDNN_ATTR_OPERATIONGRAPH_HANDLE:
+        if (a->type == CUDNN_TYPE_HANDLE && a->count == 1)
+            memcpy(&note->handle, a->elements, sizeof note->handle);
+        else
+            note->reason = CS_REASON_ATTRIBUTE;
+        break;
+    case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
+    case CS_ATTR_GRAPH_OVERRIDE_SHAPE:
+        if (as_true(a))
+            note->reason = CS_REASON_DYNAMIC;
+        break;
+    case CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY:
+    case CS_ATTR_GRAPH_MODE:
+        break;
+    default:
+        note->reason = CS_REASON_ATTRIBUTE;
+    }
+}
+
+/* How many elements were noted; -1 if they are not of that type or too many. */
+static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, void *out)
+{
+    if (a->type != type || a->count < 0 || a->count > CS_PACK_TENSORS)
+        return -1;
+    if (a->count > 0)
+        memcpy(out, a->elements, (size_t)a->count * sizeof(int64_t));
+    return (int)a->count;
+}
+
+static void set_pack(struct cs_pack_note *note, const struct attribute *a)
+{
+    switch ((int)a->name) {
+    case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
+        note->pointers = as_row(a, CUDNN_TYPE_VOID_PTR, note->pointer);
+        break;
+    case CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS:
+        note->uids = as_row(a, CUDNN_TYPE_INT64, note->uid);
+        break;
+    case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
+        if (a->type == CUDNN_TYPE_VOID_PTR && a->count == 1)
+            memcpy(&note->workspace, a->elements, sizeof note->workspace);
+        else
+            note->overridden = true;
+        break;
+    default:
+        note->overridden = true;
+    }
+}
+
+static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
+{
+    const struct cs_shadow *from = as_shadow(a);
+    cs_shadow_origin(shadow, from ? from->graph : NULL);
+}
+
+static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
+{
+    if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+        set_origin(shadow, a);
+    else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
+        shadow->plan.reason = CS_REASON_FROM_JSON;
+}
+
+void cs_note_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
+                 cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+{
+    struct attribute a = {name, type, count, elements};
+    enum cs_direction direction;
+    if (cs_operation_direction(shadow->type, &direction)) {
+        set_convolution(&shadow->operation, &cs_operation_names[direction], &a);
+        return;
+    }
+    switch (shadow->type) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+        set_tensor(&shadow->tensor, &a);
+        break;
+    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+        set_conv(&shadow->conv, &a);
+        break;
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+        set_pointwise(&shadow->pointwise, &a);
+        break;
+    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+        set_pointwise_operation(&shadow->operation, &a);
+        break;
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        set_graph(&shadow->graph_note, &a);
+        break;
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+        if (name == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)
+            set_origin(shadow, &a);
+        break;
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+        if (name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
+            set_origin(shadow, &a);
+        break;
+    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
+        if (name == CUDNN_ATTR_ENGINECFG_ENGINE)
+            set_origin(shadow, &a);
+        break;
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        set_plan(shadow, &a);
+        break;
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        set_pack(&shadow->pack, &a);
+        break;
+    default:
+        break;
+    }
+}
+
+void cs_note_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
+                 const void *elements)
+{
+    bool derived = name == CUDNN_ATTR_ENGINEHEUR_RESULTS || name == CUDNN_ATTR_ENGINECFG_ENGINE ||
+                   name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH ||
+                   name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG;
+    for (int64_t i = 0; derived && i < count; i++) {
+        cudnnBackendDescriptor_t descriptor;
+        memcpy(&descriptor, (const char *)elements + (size_t)i * sizeof descriptor,
+               sizeof descriptor);
+        struct cs_shadow *filled = cs_shadow_find(descriptor);
+        if (filled)
+            cs_shadow_origin(filled, shadow->graph);
+    }
+}

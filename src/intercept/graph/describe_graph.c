@@ -1,0 +1,320 @@
+#include "intercept/graph/describe_graph.h"
+
+#include "cudnn/plan/operation.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The client's dimensions (N C [[D] H] W) in our five. */
+static void spread(const struct cs_tensor_note *note, struct cs_tensor *tensor)
+{
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
+                                 .alignment = note->alignment,
+                                 .dtype = note->dtype,
+                                 .is_virtual = note->is_virtual,
+                                 .by_value = note->by_value};
+    for (int i = 0; i < note->dims; i++) {
+        int dim = i < CS_D ? i : i + CS_DIMS - note->dims;
+        tensor->dims[dim] = note->extent[i];
+        tensor->strides[dim] = note->stride[i];
+    }
+}
+
+static void spread_window(const struct cs_conv_note *note, struct cs_problem *problem)
+{
+    int absent = CS_SPATIAL - note->spatial;
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        int from = i - absent;
+        problem->pre[i] = from < 0 ? 0 : note->pre[from];
+        problem->post[i] = from < 0 ? 0 : note->post[from];
+        problem->stride[i] = from < 0 ? 1 : note->stride[from];
+        problem->dilation[i] = from < 0 ? 1 : note->dilation[from];
+    }
+}
+
+/* A graph on its way to a problem: tensors are known by the client's names. */
+struct draft {
+    const struct cs_graph_note *note;
+    const struct cs_operation_note *convolution;
+    struct cs_problem *problem;
+    int64_t *uid;
+    bool sided[CS_MAX_TENSORS]; /* tensor[i].side is known */
+};
+
+static enum cs_reason operation_reason(const struct cs_operation_note *operation)
+{
+    enum cs_reason reasons[] = {operation->reason, operation->conv.reason,
+                                operation->pointwise.reason};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i] != CS_REASON_NONE)
+            return reasons[i];
+    for (int i = 0; i < CS_PW_OPERANDS; i++)
+        if (operation->tensor[i].reason != CS_REASON_NONE)
+            return operation->tensor[i].reason;
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason first_reason(const struct cs_graph_note *note)
+{
+    enum cs_reason reason = note->reason;
+    for (int i = 0; i < note->operations && reason == CS_REASON_NONE; i++)
+        reason = operation_reason(&note->operation[i]);
+    return reason;
+}
+
+/* The one convolution; what comes before it in the client's order is counted. */
+static enum cs_reason find_convolution(struct draft *draft)
+{
+    for (int i = 0; i < draft->note->operations; i++) {
+        const struct cs_operation_note *operation = &draft->note->operation[i];
+        if (!cs_operation_direction(operation->type, &draft->problem->direction))
+            continue;
+        if (draft->convolution)
+            return CS_REASON_FUSED;
+        draft->convolution = operation;
+        draft->problem->steps_before = i;
+    }
+    return draft->convolution ? CS_REASON_NONE : CS_REASON_FUSED;
+}
+
+static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
+{
+    return memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           memcmp(a->strides, b->strides, sizeof a->strides) == 0 && a->alignment == b->alignment &&
+           a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
+}
+
+/* The index of a tensor, added if it is new; -1 for an absent one. */
+static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_note *note,
+                               int64_t *index_p)
+{
+    struct cs_problem *problem = draft->problem;
+    struct cs_tensor tensor;
+    *index_p = -1;
+    if (note->dims == 0)
+        return CS_REASON_NONE;
+    if (note->dims != problem->spatial + CS_D)
+        return CS_REASON_ATTRIBUTE;
+    spread(note, &tensor);
+    for (int i = 0; i < problem->tensors; i++) {
+        if (draft->uid[i] != note->uid)
+            continue;
+        *index_p = i;
+        return same_tensor(&problem->tensor[i], &tensor) ? CS_REASON_NONE : CS_REASON_ATTRIBUTE;
+    }
+    if (problem->tensors == CS_MAX_TENSORS)
+        return CS_REASON_FUSED;
+    *index_p = problem->tensors++;
+    problem->tensor[*index_p] = tensor;
+    draft->uid[*index_p] = note->uid;
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason add_operands(struct draft *draft)
+{
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t index;
+        enum cs_reason reason = index_of(draft, &draft->convolution->tensor[i], &index);
+        if (reason != CS_REASON_NONE)
+            return reason;
+        if (index != i)
+            return CS_REASON_ATTRIBUTE;
+        draft->problem->tensor[i].side = (enum cs_operand)i;
+        draft->sided[i] = true;
+    }
+    enum cs_operand result = cs_result(draft->problem->direction);
+    draft->problem->tensor[result].written = !draft->problem->tensor[result].is_virtual;
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason add_step(struct draft *draft, const struct cs_operation_note *operation)
+{
+    struct cs_problem *problem = draft->problem;
+    const struct cs_pointwise_note *note = &operation->pointwise;
+    struct cs_pointwise pointwise = {
+        .mode = note->mode, .precision = note->precision, .settings = note->settings};
+    if (note->mode == CUDNN_POINTWISE_GEN_INDEX)
+        return CS_REASON_FUSED; /* its values depend on where an element lies */
+    memcpy(pointwise.setting, note->setting, sizeof pointwise.setting);
+    for (int i = 0; i < CS_PW_OPERANDS; i++) {
+        enum cs_reason reason = index_of(draft, &operation->tensor[i], &pointwise.operand[i]);
+        if (reason != CS_REASON_NONE)
+            return reason;
+    }
+    if (pointwise.operand[CS_PW_Y] < 0)
+        return CS_REASON_ATTRIBUTE;
+    struct cs_tensor *result = &problem->tensor[pointwise.operand[CS_PW_Y]];
+    result->written = !result->is_virtual;
+    cs_pointwise_pack(&pointwise, &problem->step[problem->steps++]);
+    return CS_REASON_NONE;
+}
+
+static bool single(const struct cs_tensor *tensor)
+{
+    for (int i = 0; i < CS_DIMS; i++)
+        if (tensor->dims[i] != 1)
+            return false;
+    return true;
+}
+
+/* All tensors of a pointwise operation lie on one side. Returns whether something new was learnt;
+ * a single number may serve several sides. */
+static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
+{
+    struct cs_problem *problem = draft->problem;
+    bool learnt = false;
+    int from = -1;
+    for (int i = 0; i < CS_PW_OPERANDS; i++) {
+        int at = (int)pointwise->operand[i];
+        if (at >= 0 && draft->sided[at] && (from < 0 || !single(&problem->tensor[at])))
+            from = at;
+    }
+    for (int i = 0; from >= 0 && i < CS_PW_OPERANDS; i++) {
+        int at = (int)pointwise->operand[i];
+        if (at < 0)
+            continue;
+        if (!draft->sided[at]) {
+            problem->tensor[at].side = problem->tensor[from].side;
+            draft->sided[at] = learnt = true;
+        } else if (problem->tensor[at].side != problem->tensor[from].side &&
+                   !single(&problem->tensor[at])) {
+            *clash = true;
+        }
+    }
+    return learnt;
+}
+
+static enum cs_reason find_sides(struct draft *draft)
+{
+    struct cs_problem *problem = draft->problem;
+    bool learnt = true, clash = false;
+    while (learnt && !clash) {
+        learnt = false;
+        for (int i = 0; i < problem->steps; i++) {
+            struct cs_pointwise pointwise;
+            cs_pointwise_unpack(&problem->step[i], &pointwise);
+            learnt |= spread_side(draft, &pointwise, &clash);
+        }
+    }
+    for (int i = 0; i < problem->tensors; i++)
+        clash |= !draft->sided[i];
+    return clash ? CS_REASON_FUSED : CS_REASON_NONE;
+}
+
+static enum cs_reason add_steps(struct draft *draft)
+{
+    for (int i = 0; i < draft->note->operations; i++) {
+        const struct cs_operation_note *operation = &draft->note->operation[i];
+        enum cs_reason reason =
+            operation == draft->convolution ? CS_REASON_NONE : add_step(draft, operation);
+        if (reason != CS_REASON_NONE)
+            return reason;
+    }
+    return find_sides(draft);
+}
+
+static enum cs_reason set_window(struct draft *draft)
+{
+    const struct cs_conv_note *conv = &draft->convolution->conv;
+    struct cs_problem *problem = draft->problem;
+    if (conv->spatial < 1 || conv->spatial > CS_SPATIAL)
+        return CS_REASON_ATTRIBUTE;
+    problem->compute = conv->compute;
+    problem->spatial = conv->spatial;
+    problem->flipped = conv->flipped;
+    problem->alpha = draft->convolution->alpha;
+    problem->beta = draft->convolution->beta;
+    spread_window(conv, problem);
+    return CS_REASON_NONE;
+}
+
+/* What is written on another side than the result's would be written twice in the halo. */
+static enum cs_reason check_written(const struct cs_problem *problem)
+{
+    for (int i = 0; i < problem->tensors; i++)
+        if (problem->tensor[i].written && problem->tensor[i].side != cs_result(problem->direction))
+            return CS_REASON_FUSED;
+    return problem->steps == 0 && problem->tensor[cs_result(problem->direction)].is_virtual
+               ? CS_REASON_TENSOR
+               : CS_REASON_NONE;
+}
+
+enum cs_reason cs_describe_finish(struct cs_problem *problem)
+{
+    int64_t channels = problem->tensor[CS_X].dims[CS_C];
+    int64_t per_group = problem->tensor[CS_FILTER].dims[CS_C];
+    if (per_group < 1 || channels % per_group != 0)
+        return CS_REASON_ATTRIBUTE;
+    problem->groups = channels / per_group;
+    return CS_REASON_NONE;
+}
+
+enum cs_reason cs_describe_check(const struct cs_problem *problem)
+{
+    enum cs_reason reason = check_written(problem);
+    if (reason != CS_REASON_NONE)
+        return reason;
+    switch (cs_problem_check(problem)) {
+    case CS_OK:
+        return CS_REASON_NONE;
+    case CS_OVERFLOW:
+        return CS_REASON_OVERFLOW;
+    default:
+        return CS_REASON_ATTRIBUTE;
+    }
+}
+
+static enum cs_reason problem_of(const struct cs_graph_note *note, struct cs_graph *graph)
+{
+    struct draft draft = {.note = note, .problem = &graph->problem, .uid = graph->uid};
+    enum cs_reason reason = first_reason(note);
+    if (reason == CS_REASON_NONE)
+        reason = find_convolution(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = set_window(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = add_operands(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = add_steps(&draft);
+    if (reason == CS_REASON_NONE)
+        reason = cs_describe_finish(&graph->problem);
+    return reason == CS_REASON_NONE ? cs_describe_check(&graph->problem) : reason;
+}
+
+struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)
+{
+    const struct cs_graph_note *note = &shadow->graph_note;
+    struct cs_graph *graph = calloc(1, sizeof *graph);
+    if (!graph)
+        return NULL;
+    atomic_init(&graph->references, 1);
+    graph->convolution = note->convolution;
+    graph->handle = note->handle;
+    if (graph->convolution)
+        graph->reason = problem_of(note, graph);
+    return graph;
+}
+
+static void *address_of(const struct cs_pack_note *pack, int64_t uid)
+{
+    for (int i = pack->uids - 1; i >= 0; i--)
+        if (pack->uid[i] == uid)
+            return pack->pointer[i];
+    return NULL;
+}
+
+bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *graph,
+                      struct cs_addresses *addresses)
+{
+    const struct cs_pack_note *pack = &shadow->pack;
+    if (shadow->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || pack->overridden ||
+        pack->pointers != pack->uids)
+        return false;
+    for (int i = 0; i < graph->problem.tensors; i++) {
+        bool is_virtual = graph->problem.tensor[i].is_virtual;
+        addresses->tensor[i] = is_virtual ? NULL : address_of(pack, graph->uid[i]);
+        if (!is_virtual && !addresses->tensor[i])
+            return false;
+    }
+    addresses->workspace = pack->workspace;
+    return true;
+}

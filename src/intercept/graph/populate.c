@@ -1,0 +1,216 @@
+#include "intercept/graph/populate.h"
+
+#include "cudnn/run/copy_cuda.h"
+#include "cudnn/plan/execution_plan.h"
+#include "intercept/graph/plan_hooks.h"
+
+/* A walk over a plan that makes nodes (or changes them) instead of launching. */
+struct walk {
+    struct cs_launcher launcher;
+    cudaGraph_t all;      /* holds the tiles' nodes, or the lifeboat's */
+    cudaGraphNode_t last; /* the tile's node before this one, or this one itself when changing */
+};
+
+static int status_of(cudaError_t error)
+{
+    return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
+}
+
+static const struct cs_kernel *kernel_of(const struct walk *walk, int kind)
+{
+    return walk->launcher.rewrite->kernel[kind];
+}
+
+static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
+{
+    const struct walk *walk = ctx;
+    cudnnBackendDescriptor_t pack;
+    (void)kind;
+    int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *pack_p = pack;
+    return status;
+}
+
+static void release(void *ctx, void *pack)
+{
+    (void)ctx;
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
+}
+
+/* A new graph with a plan's nodes; the caller destroys it. */
+static int make_graph(const struct walk *walk, const struct cs_kernel *kernel,
+                      cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
+{
+    cudaGraph_t graph;
+    int status = status_of(CS_CUDA(cudaGraphCreate, &graph, 0));
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle, kernel->plan, pack,
+                          graph);
+    if (status == CUDNN_STATUS_SUCCESS)
+        *graph_p = graph;
+    else
+        (void)CS_CUDA(cudaGraphDestroy, graph);
+    return status;
+}
+
+static int add_tile(void *ctx, int kind, void *pack)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t tile;
+    cudaGraphNode_t node;
+    int status = make_graph(walk, kernel_of(walk, kind), pack, &tile);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, walk->all,
+                               walk->last ? &walk->last : NULL, walk->last ? 1 : 0, tile));
+    (void)CS_CUDA(cudaGraphDestroy, tile);
+    if (status == CUDNN_STATUS_SUCCESS)
+        walk->last = node;
+    return status;
+}
+
+static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct walk *walk = ctx;
+    int status = CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
+        const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
+        status = cs_copy_add_node(&box, walk->all, &walk->last);
+    }
+    return status;
+}
+
+/* In place of whatever tiles were added before. */
+static int add_lifeboat(void *ctx)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t graph;
+    int status = make_graph(walk, walk->launcher.rewrite->lifeboat, walk->launcher.pack, &graph);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    (void)CS_CUDA(cudaGraphDestroy, walk->all);
+    walk->all = graph;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* The node behind a node of a chain; NULL behind the last. CUDA 13 gave the function one argument
+ * more. */
+static cudaGraphNode_t next_node(cudaGraphNode_t node)
+{
+    typedef cudaError_t before_13(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
+    cudaGraphNode_t next = NULL;
+    size_t count = 1;
+    int version = 0;
+    cudaError_t error = CS_CUDA(cudaRuntimeGetVersion, &version);
+    if (error == cudaSuccess && version >= 13000)
+        error = CS_CUDA(cudaGraphNodeGetDependentNodes, node, &next, NULL, &count);
+    else if (error == cudaSuccess && cs_runtime()->cudaGraphNodeGetDependentNodes)
+        error = ((before_13 *)(void *)cs_runtime()->cudaGraphNodeGetDependentNodes)(node, &next,
+                                                                                    &count);
+    return error == cudaSuccess && count == 1 ? next : NULL;
+}
+
+static int change_tile(void *ctx, int kind, void *pack)
+{
+    struct walk *walk = ctx;
+    cudaGraph_t tile;
+    if (!walk->last)
+        return CUDNN_STATUS_BAD_PARAM;
+    int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, walk->last, &tile));
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle,
+                              kernel_of(walk, kind)->plan, pack, tile);
+    walk->last = next_node(walk->last);
+    return status;
+}
+
+static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in)
+{
+    struct walk *walk = ctx;
+    int status = CUDNN_STATUS_SUCCESS;
+    for (int64_t i = 0; i < copy->times && status == CUDNN_STATUS_SUCCESS; i++) {
+        const CUDA_MEMCPY3D box = cs_copy_box(copy, view, packed, in, i);
+        if (!walk->last)
+            return CUDNN_STATUS_BAD_PARAM;
+        status = cs_copy_change_node(&box, walk->last);
+        walk->last = next_node(walk->last);
+    }
+    return status;
+}
+
+static int change_lifeboat(void *ctx)
+{
+    struct walk *walk = ctx;
+    const struct cs_kernel *lifeboat = walk->launcher.rewrite->lifeboat;
+    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, lifeboat->plan,
+                        walk->launcher.pack, walk->all);
+}
+
+int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
+    struct cs_gpu gpu = {
+        &walk, bind, add_tile, release, add_lifeboat, NULL, cs_copy_possible() ? add_copy : NULL};
+    cudaGraphNode_t node;
+    if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
+        return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
+                            ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
+                            graph);
+    struct cs_call call;
+    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
+    (void)CS_CUDA(cudaGraphDestroy, walk.all);
+    return status;
+}
+
+static cudaGraphNode_t only_root(cudaGraph_t graph)
+{
+    cudaGraphNode_t root = NULL;
+    size_t count = 1;
+    cudaError_t error = CS_CUDA(cudaGraphGetRootNodes, graph, &root, &count);
+    return error == cudaSuccess && count == 1 ? root : NULL;
+}
+
+static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType wanted)
+{
+    enum cudaGraphNodeType type;
+    return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == wanted;
+}
+
+/* True if the graph is a chain of tiles, each perhaps behind copies: a lifeboat's has no child
+ * graphs. */
+static bool holds_tiles(cudaGraph_t graph)
+{
+    cudaGraphNode_t node = only_root(graph);
+    while (is_of_type(node, cudaGraphNodeTypeMemcpy))
+        node = next_node(node);
+    return is_of_type(node, cudaGraphNodeTypeGraph);
+}
+
+int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                       cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
+    struct cs_gpu gpu = {&walk,
+                         bind,
+                         change_tile,
+                         release,
+                         change_lifeboat,
+                         NULL,
+                         cs_copy_possible() ? change_copy : NULL};
+    cudaGraphNode_t root = only_root(graph);
+    if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
+        CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
+        walk.all = graph;
+    if (walk.all == graph || !holds_tiles(walk.all))
+        return change_lifeboat(&walk);
+    walk.last = only_root(walk.all);
+    struct cs_call call;
+    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    return cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
+}

@@ -1,0 +1,165 @@
+#include "intercept/graph/shadow.h"
+
+#include "cudnn/plan/operation.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHARDS = 32,  /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
+    BUCKETS = 128 /* per shard */
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct cs_shadow *bucket[BUCKETS];
+};
+
+static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
+{
+    return ((uintptr_t)descriptor >> 4) * 0x9e3779b97f4a7c15u;
+}
+
+static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
+{
+    return &shards[hash_of(descriptor) >> 32 & (SHARDS - 1)];
+}
+
+static struct cs_shadow **bucket_of(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    return &shard->bucket[hash_of(descriptor) >> 40 & (BUCKETS - 1)];
+}
+
+/* Only what the type needs: variant packs come and go with every call. */
+static size_t bytes_of(cudnnBackendDescriptorType_t type)
+{
+    switch (type) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+        return offsetof(struct cs_shadow, tensor) + sizeof(struct cs_tensor_note);
+    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+        return offsetof(struct cs_shadow, conv) + sizeof(struct cs_conv_note);
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pointwise) + sizeof(struct cs_pointwise_note);
+    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+        return offsetof(struct cs_shadow, operation) + sizeof(struct cs_operation_note);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        return offsetof(struct cs_shadow, graph_note) + sizeof(struct cs_graph_note);
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+        return offsetof(struct cs_shadow, plan) + sizeof(struct cs_plan_note);
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_note);
+    default:
+        return offsetof(struct cs_shadow, tensor);
+    }
+}
+
+/* The rows of packs and graphs are read only as far as they were set. */
+static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
+{
+    switch (type) {
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        return offsetof(struct cs_shadow, pack.pointer);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+        return offsetof(struct cs_shadow, graph_note.operation);
+    default:
+        return bytes_of(type);
+    }
+}
+
+static void defaults(struct cs_shadow *shadow)
+{
+    enum cs_direction direction;
+    if (shadow->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
+        shadow->tensor.alignment = 1;
+    } else if (cs_operation_direction(shadow->type, &direction)) {
+        shadow->operation.type = shadow->type;
+        shadow->operation.alpha = 1;
+    } else if (shadow->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
+        shadow->operation.type = shadow->type;
+    }
+}
+
+static void destroy(struct cs_shadow *shadow)
+{
+    if (!shadow)
+        return;
+    if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+        cs_flow_discard(shadow->plan.verdict.rewrite);
+    cs_graph_drop(shadow->graph);
+    free(shadow);
+}
+
+static struct cs_shadow *unlink_locked(struct shard *shard, cudnnBackendDescriptor_t descriptor)
+{
+    struct cs_shadow **link = bucket_of(shard, descriptor);
+    while (*link && (*link)->descriptor != descriptor)
+        link = &(*link)->next;
+    struct cs_shadow *found = *link;
+    if (found)
+        *link = found->next;
+    return found;
+}
+
+void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type)
+{
+    struct shard *shard = shard_of(descriptor);
+    struct cs_shadow *shadow = malloc(bytes_of(type));
+    if (shadow) {
+        memset(shadow, 0, zeroed_bytes_of(type));
+        shadow->descriptor = descriptor;
+        shadow->type = type;
+        defaults(shadow);
+    }
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *stale = unlink_locked(shard, descriptor);
+    if (shadow) {
+        struct cs_shadow **bucket = bucket_of(shard, descriptor);
+        shadow->next = *bucket;
+        *bucket = shadow;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    destroy(stale);
+}
+
+struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
+{
+    struct shard *shard = shard_of(descriptor);
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *shadow = *bucket_of(shard, descriptor);
+    while (shadow && shadow->descriptor != descriptor)
+        shadow = shadow->next;
+    pthread_mutex_unlock(&shard->lock);
+    return shadow;
+}
+
+void cs_shadow_remove(cudnnBackendDescriptor_t descriptor)
+{
+    struct shard *shard = shard_of(descriptor);
+    pthread_mutex_lock(&shard->lock);
+    struct cs_shadow *shadow = unlink_locked(shard, descriptor);
+    pthread_mutex_unlock(&shard->lock);
+    destroy(shadow);
+}
+
+void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph)
+{
+    struct cs_graph *old = shadow->graph;
+    shadow->graph = cs_graph_keep(graph);
+    cs_graph_drop(old);
+}
+
+void cs_shadow_fork(bool before)
+{
+    for (int i = 0; i < SHARDS; i++) {
+        if (before)
+            pthread_mutex_lock(&shards[i].lock);
+        else
+            pthread_mutex_unlock(&shards[i].lock);
+    }
+}

@@ -1,0 +1,52 @@
+/* A small copy of what clients set in backend descriptors, keyed by descriptor, dropped when it is
+ * destroyed.
+ *
+ * The table is thread-safe. A shadow itself is used like its descriptor: by one thread at a time
+ * while it is being set, by any number once it is finalized. */
+#ifndef CS_INTERCEPT_GRAPH_SHADOW_H
+#define CS_INTERCEPT_GRAPH_SHADOW_H
+
+#include "intercept/graph/graph.h"
+#include "intercept/graph/attributes.h"
+#include "flow/flow.h"
+
+struct cs_plan_note {
+    enum cs_reason reason; /* set before the plan is finalized */
+    struct cs_verdict verdict;
+    bool counted; /* its graph holds a convolution: executions are counted */
+};
+
+struct cs_shadow {
+    struct cs_shadow *next; /* in the table */
+    cudnnBackendDescriptor_t descriptor;
+    cudnnBackendDescriptorType_t type;
+    struct cs_graph *graph; /* where it comes from: of finalized graphs, heuristics, engines,
+                               configurations, plans */
+    union {
+        struct cs_tensor_note tensor;
+        struct cs_conv_note conv;
+        struct cs_pointwise_note pointwise;
+        struct cs_operation_note operation;
+        struct cs_graph_note graph_note;
+        struct cs_plan_note plan;
+        struct cs_pack_note pack;
+    };
+};
+
+/* Starts a shadow for a new descriptor; types that carry nothing for us get one without notes.
+ * Replaces whatever the address meant before. Out of host memory the descriptor stays unknown. */
+void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorType_t type);
+
+/* The shadow, or NULL for a descriptor that was made elsewhere. Valid until cs_shadow_remove. */
+struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor);
+
+/* Forgets a descriptor and all that hangs on it. */
+void cs_shadow_remove(cudnnBackendDescriptor_t descriptor);
+
+/* Notes where a descriptor comes from. */
+void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph);
+
+/* Holds (before) or frees (after) the table across a fork. */
+void cs_shadow_fork(bool before);
+
+#endif

@@ -1,0 +1,26 @@
+#include "intercept/intercept.h"
+
+#include "base/nest.h"
+#include "flow/instance.h"
+
+/* What the handling notes is traced with the time that all of it took. */
+static int traced(struct cs *cs, struct cs_entry_call *call)
+{
+    int64_t begin = cs_trace_now();
+    int status = call->handle(cs, call);
+    if (cs_trace_noted()->number > 0)
+        cs_trace_call(&cs->trace, &cs->account, begin, cs_trace_now(),
+                      cs_arena_facts(&cs->exec.arena).held);
+    return status;
+}
+
+int cs_intercept(struct cs_entry_call *call)
+{
+    struct cs *cs = cs_nested() ? NULL : cs_instance();
+    if (!cs)
+        return call->replay(call);
+    cs_nest_enter();
+    int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
+    cs_nest_leave();
+    return status;
+}

@@ -1,0 +1,24 @@
+/* The one way in. Every exported entry packs its arguments into a struct that begins with a
+ * cs_entry_call and hands it over:
+ *
+ *   nested, disabled or not ready -> replay
+ *   otherwise                     -> handle, under the nesting guard
+ *
+ * Statuses are the vendor's own, passed on untouched. */
+#ifndef CS_INTERCEPT_INTERCEPT_H
+#define CS_INTERCEPT_INTERCEPT_H
+
+struct cs;
+struct cs_entry_call;
+
+typedef int cs_replay_fn(struct cs_entry_call *call);
+typedef int cs_handle_fn(struct cs *cs, struct cs_entry_call *call);
+
+struct cs_entry_call {
+    cs_replay_fn *replay; /* the real call, unchanged */
+    cs_handle_fn *handle; /* what convshim does instead; free to replay */
+};
+
+int cs_intercept(struct cs_entry_call *call);
+
+#endif

@@ -1,0 +1,263 @@
+#include "intercept/legacy/describe_legacy.h"
+
+#include "base/checked.h"
+#include "intercept/graph/describe_graph.h"
+#include "intercept/legacy/oversized_tensor.h"
+#include <string.h>
+
+enum {
+    ALIGNMENT = 16 /* what tensor-core engines ask for at most; cudaMalloc gives more */
+};
+
+static void spread(const int *values, int count, int64_t out[CS_DIMS])
+{
+    for (int i = 0; i < count; i++)
+        out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
+}
+
+/* What the descriptor itself could not hold. */
+static enum cs_reason describe_large(const struct cs_large *large, struct cs_tensor *tensor,
+                                     int *dims_p)
+{
+    *dims_p = large->rank;
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
+    spread(large->extent, large->rank, tensor->dims);
+    for (int i = 0; i < large->rank; i++)
+        tensor->strides[i < CS_D ? i : i + CS_DIMS - large->rank] = large->stride[i];
+    return cs_note_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+}
+
+static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct cs_tensor *tensor,
+                                      int *dims_p)
+{
+    cudnnDataType_t type;
+    int extent[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
+    struct cs_large large;
+    if (cs_large_find(descriptor, &large))
+        return describe_large(&large, tensor, dims_p);
+    if (CS_REAL(cudnnGetTensorNdDescriptor, descriptor, CUDNN_DIM_MAX, &type, dims_p, extent,
+                stride) != CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    if (*dims_p < CS_D + 1 || *dims_p > CS_DIMS)
+        return CS_REASON_ATTRIBUTE;
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
+    spread(extent, *dims_p, tensor->dims);
+    spread(stride, *dims_p, tensor->strides);
+    return cs_note_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+}
+
+/* Filters are always packed; the innermost dimension first in `order`. */
+static enum cs_reason pack(struct cs_tensor *tensor, const enum cs_dim order[CS_DIMS], int spatial)
+{
+    int64_t stride = 1;
+    for (int i = 0; i < CS_DIMS; i++) {
+        enum cs_dim dim = order[i];
+        bool absent = dim >= CS_D && (int)dim < CS_DIMS - spatial;
+        tensor->strides[dim] = absent ? 0 : stride;
+        if (!cs_mul(stride, tensor->dims[dim], &stride))
+            return CS_REASON_OVERFLOW;
+    }
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct cs_tensor *tensor,
+                                      int *dims_p)
+{
+    static const enum cs_dim nchw[CS_DIMS] = {CS_W, CS_H, CS_D, CS_C, CS_N};
+    static const enum cs_dim nhwc[CS_DIMS] = {CS_C, CS_W, CS_H, CS_D, CS_N};
+    cudnnDataType_t type;
+    cudnnTensorFormat_t format;
+    int extent[CUDNN_DIM_MAX];
+    if (CS_REAL(cudnnGetFilterNdDescriptor, descriptor, CUDNN_DIM_MAX, &type, &format, dims_p,
+                extent) != CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    if (*dims_p < CS_D + 1 || *dims_p > CS_DIMS)
+        return CS_REASON_ATTRIBUTE;
+    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
+    spread(extent, *dims_p, tensor->dims);
+    if (!cs_note_dtype(type, &tensor->dtype))
+        return CS_REASON_DTYPE;
+    switch (format) {
+    case CUDNN_TENSOR_NCHW:
+        return pack(tensor, nchw, *dims_p - 2);
+    case CUDNN_TENSOR_NHWC:
+        return pack(tensor, nhwc, *dims_p - 2);
+    default:
+        return CS_REASON_TENSOR;
+    }
+}
+
+static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
+                                      struct cs_problem *problem)
+{
+    int pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX], spatial;
+    cudnnConvolutionMode_t mode;
+    cudnnDataType_t compute;
+    if (CS_REAL(cudnnGetConvolutionNdDescriptor, descriptor, CUDNN_DIM_MAX - 2, &spatial, pad,
+                stride, dilation, &mode, &compute) != CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    if (spatial < 1 || spatial > CS_SPATIAL)
+        return CS_REASON_ATTRIBUTE;
+    problem->spatial = spatial;
+    problem->flipped = mode == CUDNN_CONVOLUTION;
+    for (int i = 0; i < CS_SPATIAL; i++) {
+        int from = i - (CS_SPATIAL - spatial);
+        problem->pre[i] = problem->post[i] = from < 0 ? 0 : pad[from];
+        problem->stride[i] = from < 0 ? 1 : stride[from];
+        problem->dilation[i] = from < 0 ? 1 : dilation[from];
+    }
+    return cs_note_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
+}
+
+static int64_t alignment_of(const void *address)
+{
+    uintptr_t bits = (uintptr_t)address;
+    uintptr_t lowest = bits & (~bits + 1);
+    return lowest != 0 && lowest < ALIGNMENT ? (int64_t)lowest : ALIGNMENT;
+}
+
+/* Scales of f32, f16 and bf16 convolutions are floats in host memory. */
+static double scale_of(const void *scale, double absent)
+{
+    return scale ? (double)*(const float *)scale : absent;
+}
+
+/* The fused call on its way to steps: conv -> + alpha2 * z -> + bias -> activation -> y. */
+struct chain {
+    struct cs_problem *problem;
+    struct cs_addresses *addresses;
+    int64_t last; /* the tensor that the next step takes */
+};
+
+static int64_t add_tensor(struct chain *chain, const struct cs_tensor *tensor, void *address)
+{
+    int at = chain->problem->tensors++;
+    chain->problem->tensor[at] = *tensor;
+    chain->problem->tensor[at].side = CS_Y;
+    chain->addresses->tensor[at] = address;
+    return at;
+}
+
+/* What a step leaves for the next one, in the accumulator's precision. */
+static int64_t add_virtual(struct chain *chain)
+{
+    struct cs_tensor tensor = chain->problem->tensor[CS_Y];
+    return add_tensor(chain, &tensor, NULL);
+}
+
+static void add_step(struct chain *chain, cudnnPointwiseMode_t mode, int64_t b, int64_t y,
+                     const struct cs_setting *setting)
+{
+    struct cs_pointwise pointwise = {.mode = mode,
+                                     .precision = CUDNN_DATA_FLOAT,
+                                     .operand = {chain->last, b, -1, y},
+                                     .settings = setting ? 1 : 0};
+    if (setting)
+        pointwise.setting[0] = *setting;
+    cs_pointwise_pack(&pointwise, &chain->problem->step[chain->problem->steps++]);
+    chain->last = y;
+}
+
+static struct cs_setting float_setting(cudnnBackendAttributeName_t name, double value)
+{
+    struct cs_setting setting = {name, CUDNN_TYPE_FLOAT, 0};
+    float narrow = (float)value;
+    memcpy(&setting.bits, &narrow, sizeof narrow);
+    return setting;
+}
+
+static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p)
+{
+    cudnnActivationMode_t mode;
+    cudnnNanPropagation_t nan;
+    double coefficient;
+    if (CS_REAL(cudnnGetActivationDescriptor, call->activation, &mode, &nan, &coefficient) !=
+        CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    *relu_p = mode == CUDNN_ACTIVATION_RELU;
+    return *relu_p || mode == CUDNN_ACTIVATION_IDENTITY ? CS_REASON_NONE : CS_REASON_FUSED;
+}
+
+static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *address, int spatial,
+                                    struct chain *chain, int64_t *index_p)
+{
+    struct cs_tensor tensor;
+    int dims;
+    enum cs_reason reason = describe_tensor(descriptor, &tensor, &dims);
+    if (reason != CS_REASON_NONE)
+        return reason;
+    if (dims != spatial + CS_D)
+        return CS_REASON_ATTRIBUTE;
+    tensor.alignment = alignment_of(address);
+    *index_p = add_tensor(chain, &tensor, address);
+    return CS_REASON_NONE;
+}
+
+/* With alpha2 = 0 z is not read: callers pass y itself. */
+static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
+{
+    struct cs_problem *problem = chain->problem;
+    struct cs_tensor y = problem->tensor[CS_Y];
+    double alpha2 = scale_of(call->alpha2, 0);
+    int64_t bias, z = -1;
+    bool relu;
+    y.written = true;
+    problem->tensor[CS_Y].dtype = problem->compute;
+    problem->tensor[CS_Y].is_virtual = true;
+    problem->tensor[CS_Y].written = false;
+    chain->addresses->tensor[CS_Y] = NULL;
+    enum cs_reason reason = describe_activation(call, &relu);
+    if (reason == CS_REASON_NONE)
+        reason = describe_side(call->bias, call->bias_data, problem->spatial, chain, &bias);
+    if (reason == CS_REASON_NONE && alpha2 != 0)
+        reason = describe_side(call->z, call->z_data, problem->spatial, chain, &z);
+    if (reason != CS_REASON_NONE)
+        return reason;
+    int64_t result = add_tensor(chain, &y, call->data[CS_Y]);
+    if (z >= 0) {
+        struct cs_setting scale = float_setting(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, alpha2);
+        add_step(chain, CUDNN_POINTWISE_ADD, z, add_virtual(chain), &scale);
+    }
+    add_step(chain, CUDNN_POINTWISE_ADD, bias, relu ? add_virtual(chain) : result, NULL);
+    if (relu)
+        add_step(chain, CUDNN_POINTWISE_RELU_FWD, -1, result, NULL);
+    return CS_REASON_NONE;
+}
+
+static enum cs_reason describe_operands(const struct cs_legacy_call *call,
+                                        struct cs_problem *problem, struct cs_addresses *addresses)
+{
+    int dims[CS_OPERANDS];
+    enum cs_reason reason = describe_tensor(call->x, &problem->tensor[CS_X], &dims[CS_X]);
+    if (reason == CS_REASON_NONE)
+        reason = describe_tensor(call->y, &problem->tensor[CS_Y], &dims[CS_Y]);
+    if (reason == CS_REASON_NONE)
+        reason = describe_filter(call->w, &problem->tensor[CS_FILTER], &dims[CS_FILTER]);
+    if (reason == CS_REASON_NONE)
+        reason = describe_window(call->conv, problem);
+    for (int i = 0; reason == CS_REASON_NONE && i < CS_OPERANDS; i++) {
+        if (dims[i] != problem->spatial + CS_D)
+            reason = CS_REASON_ATTRIBUTE;
+        problem->tensor[i].side = (enum cs_operand)i;
+        problem->tensor[i].alignment = alignment_of(call->data[i]);
+        problem->tensor[i].written = i == (int)cs_result(call->direction);
+        addresses->tensor[i] = call->data[i];
+    }
+    return reason;
+}
+
+enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_problem *problem,
+                                  struct cs_addresses *addresses)
+{
+    /* Not zeroed whole: a problem has room for many more tensors than most calls have. */
+    problem->direction = call->direction;
+    problem->tensors = CS_OPERANDS;
+    problem->steps = problem->steps_before = 0;
+    problem->alpha = scale_of(call->alpha, 1);
+    problem->beta = scale_of(call->beta, 0);
+    addresses->workspace = call->workspace;
+    enum cs_reason reason = describe_operands(call, problem, addresses);
+    if (reason == CS_REASON_NONE && call->fused)
+        reason = describe_fusion(call, &(struct chain){problem, addresses, CS_Y});
+    return reason == CS_REASON_NONE ? cs_describe_finish(problem) : reason;
+}

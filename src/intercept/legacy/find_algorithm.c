@@ -1,0 +1,163 @@
+#include "intercept/legacy/find_algorithm.h"
+
+#include "intercept/legacy/describe_legacy.h"
+#include "cudnn/bind/runtime.h"
+#include <stdlib.h>
+
+enum {
+    ALGORITHMS = 16 /* more than any direction has */
+};
+
+/* Milliseconds on the device between two events around a run; false if it failed. */
+static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, cudaStream_t stream,
+                      cudaEvent_t begin, cudaEvent_t end, float *time_p)
+{
+    int status = CUDNN_STATUS_SUCCESS;
+    bool good = CS_CUDA(cudaEventRecord, begin, stream) == cudaSuccess &&
+                cs_legacy_try(cs, call, &status) && status == CUDNN_STATUS_SUCCESS;
+    good = CS_CUDA(cudaEventRecord, end, stream) == cudaSuccess && good;
+    good = CS_CUDA(cudaEventSynchronize, end) == cudaSuccess && good;
+    return good && CS_CUDA(cudaEventElapsedTime, time_p, begin, end) == cudaSuccess;
+}
+
+/* The second of two runs: the first one loads what there is to load. */
+static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *time_p)
+{
+    cudaStream_t stream;
+    cudaEvent_t begin = NULL, end = NULL;
+    bool good = CS_REAL(cudnnGetStream, call->handle, &stream) == CUDNN_STATUS_SUCCESS &&
+                CS_CUDA(cudaEventCreate, &begin) == cudaSuccess &&
+                CS_CUDA(cudaEventCreate, &end) == cudaSuccess;
+    good = good && run_timed(cs, call, stream, begin, end, time_p) &&
+           run_timed(cs, call, stream, begin, end, time_p);
+    if (begin)
+        (void)CS_CUDA(cudaEventDestroy, begin);
+    if (end)
+        (void)CS_CUDA(cudaEventDestroy, end);
+    return good;
+}
+
+/* The workspace that an algorithm of a result wants, also of one that was not run for want of it.
+ */
+static bool wanted_of(const struct cs_legacy_call *call, const cs_legacy_result *result,
+                      size_t *bytes_p)
+{
+    *bytes_p = result->memory;
+    return result->status == CUDNN_STATUS_SUCCESS ||
+           (cs_legacy_call_size(call, bytes_p) == CUDNN_STATUS_SUCCESS && *bytes_p > call->brought);
+}
+
+/* An algorithm that convshim rewrites becomes what the rewriting is. */
+static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_result *result)
+{
+    struct cs_legacy_call chosen = *call;
+    size_t wanted;
+    chosen.algorithm = result->algo;
+    chosen.math =
+        result->status == CUDNN_STATUS_SUCCESS ? result->mathType : cs_legacy_call_math(call->conv);
+    if (!wanted_of(&chosen, result, &wanted))
+        return;
+    size_t told = cs_legacy_tell_as(cs, &chosen, wanted);
+    if (told >= wanted || told > call->brought)
+        return;
+    result->memory = told;
+    chosen.brought = told;
+    if (time_run(cs, &chosen, &result->time)) {
+        result->status = CUDNN_STATUS_SUCCESS;
+        result->mathType = chosen.math;
+    }
+}
+
+/* What ran first, fastest first. */
+static int compare(const void *left, const void *right)
+{
+    const cs_legacy_result *a = left, *b = right;
+    bool ran_a = a->status == CUDNN_STATUS_SUCCESS, ran_b = b->status == CUDNN_STATUS_SUCCESS;
+    if (ran_a != ran_b)
+        return ran_a ? -1 : 1;
+    return (a->time > b->time) - (a->time < b->time);
+}
+
+int cs_find_ex(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+{
+    /* All of them, since which ones come first is not settled yet. */
+    cs_legacy_result result[ALGORITHMS];
+    int returned = 0, wanted = to->requested;
+    const struct cs_legacy_results all = {ALGORITHMS, &returned, result};
+    if (!to->result || !to->returned || wanted < 1)
+        return (int)cs_legacy_call_find_ex(call, to);
+    cudnnStatus_t status = cs_legacy_call_find_ex(call, &all);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return (int)status;
+    for (int i = 0; i < returned; i++)
+        retime(cs, call, &result[i]);
+    qsort(result, (size_t)returned, sizeof *result, compare);
+    *to->returned = returned < wanted ? returned : wanted;
+    for (int i = 0; i < *to->returned; i++)
+        to->result[i] = result[i];
+    return (int)status;
+}
+
+/* The largest workspace told to any algorithm, and whether some is told less than it wants. */
+static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
+{
+    struct cs_legacy_call chosen = *call;
+    bool rewritten = false;
+    chosen.math = cs_legacy_call_math(call->conv);
+    *bytes_p = 0;
+    for (int i = 0; i < ALGORITHMS; i++) {
+        size_t wanted;
+        chosen.algorithm = i;
+        if (cs_legacy_call_size(&chosen, &wanted) != CUDNN_STATUS_SUCCESS)
+            continue;
+        size_t told = cs_legacy_tell_as(cs, &chosen, wanted);
+        rewritten = rewritten || told < wanted;
+        *bytes_p = told > *bytes_p ? told : *bytes_p;
+    }
+    return rewritten;
+}
+
+/* Memory for a search: operands and workspace. */
+static bool allocate(struct cs_legacy_call *call)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return false;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        int64_t bytes;
+        if (cs_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
+            CS_CUDA(cudaMalloc, &call->data[i], (size_t)bytes) != cudaSuccess)
+            return false;
+    }
+    return call->brought == 0 ||
+           CS_CUDA(cudaMalloc, &call->workspace, call->brought) == cudaSuccess;
+}
+
+static void deallocate(const struct cs_legacy_call *call)
+{
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (call->data[i])
+            (void)CS_CUDA(cudaFree, call->data[i]);
+    if (call->workspace)
+        (void)CS_CUDA(cudaFree, call->workspace);
+}
+
+int cs_find(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+{
+    struct cs_legacy_call own = *call;
+    if (!plan_workspace(cs, call, &own.brought))
+        return (int)cs_legacy_call_find(call, to);
+    if (allocate(&own)) {
+        int status = cs_find_ex(cs, &own, to);
+        deallocate(&own);
+        return status;
+    }
+    /* What there is room for is left to the vendor's own search. */
+    deallocate(&own);
+    (void)CS_CUDA(cudaGetLastError); /* not the program's error */
+    int status = (int)cs_legacy_call_find(call, to);
+    if (status == CUDNN_STATUS_SUCCESS)
+        cs_legacy_tell_results(cs, call, to);
+    return status;
+}

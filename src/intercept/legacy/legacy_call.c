@@ -1,0 +1,173 @@
+#include "intercept/legacy/legacy_call.h"
+
+#include <stddef.h>
+
+#define SAME_RESULT(type)                                                                          \
+    _Static_assert(sizeof(type) == sizeof(cs_legacy_result) &&                                     \
+                       offsetof(type, algo) == offsetof(cs_legacy_result, algo) &&                 \
+                       sizeof(((type *)0)->algo) == sizeof(((cs_legacy_result *)0)->algo) &&       \
+                       offsetof(type, status) == offsetof(cs_legacy_result, status) &&             \
+                       offsetof(type, time) == offsetof(cs_legacy_result, time) &&                 \
+                       offsetof(type, memory) == offsetof(cs_legacy_result, memory) &&             \
+                       offsetof(type, mathType) == offsetof(cs_legacy_result, mathType),           \
+                   "results differ by direction")
+SAME_RESULT(cudnnConvolutionBwdDataAlgoPerf_t);
+SAME_RESULT(cudnnConvolutionBwdFilterAlgoPerf_t);
+
+#define FWD_ALGO(call) ((cudnnConvolutionFwdAlgo_t)(call)->algorithm)
+#define DATA_ALGO(call) ((cudnnConvolutionBwdDataAlgo_t)(call)->algorithm)
+#define FILTER_ALGO(call) ((cudnnConvolutionBwdFilterAlgo_t)(call)->algorithm)
+#define DATA_RESULTS(results) ((cudnnConvolutionBwdDataAlgoPerf_t *)(void *)(results)->result)
+#define FILTER_RESULTS(results) ((cudnnConvolutionBwdFilterAlgoPerf_t *)(void *)(results)->result)
+
+cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv)
+{
+    cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+    if (CS_REAL(cudnnGetConvolutionMathType, conv, &math) != CUDNN_STATUS_SUCCESS)
+        math = CUDNN_DEFAULT_MATH;
+    return math;
+}
+
+static cudnnStatus_t run_fused(const struct cs_legacy_call *c)
+{
+    return CS_REAL(cudnnConvolutionBiasActivationForward, c->handle, c->alpha, c->x, c->data[CS_X],
+                   c->w, c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->brought,
+                   c->alpha2, c->z, c->z_data, c->bias, c->bias_data, c->activation, c->y,
+                   c->data[CS_Y]);
+}
+
+cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *c)
+{
+    if (c->fused)
+        return run_fused(c);
+    switch (c->direction) {
+    case CS_BACKWARD_DATA:
+        return CS_REAL(cudnnConvolutionBackwardData, c->handle, c->alpha, c->w, c->data[CS_FILTER],
+                       c->y, c->data[CS_Y], c->conv, DATA_ALGO(c), c->workspace, c->brought,
+                       c->beta, c->x, c->data[CS_X]);
+    case CS_BACKWARD_FILTER:
+        return CS_REAL(cudnnConvolutionBackwardFilter, c->handle, c->alpha, c->x, c->data[CS_X],
+                       c->y, c->data[CS_Y], c->conv, FILTER_ALGO(c), c->workspace, c->brought,
+                       c->beta, c->w, c->data[CS_FILTER]);
+    default:
+        return CS_REAL(cudnnConvolutionForward, c->handle, c->alpha, c->x, c->data[CS_X], c->w,
+                       c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->brought, c->beta,
+                       c->y, c->data[CS_Y]);
+    }
+}
+
+cudnnStatus_t cs_legacy_call_size(const struct cs_legacy_call *c, size_t *bytes_p)
+{
+    switch (c->direction) {
+    case CS_BACKWARD_DATA:
+        return CS_REAL(cudnnGetConvolutionBackwardDataWorkspaceSize, c->handle, c->w, c->y, c->conv,
+                       c->x, DATA_ALGO(c), bytes_p);
+    case CS_BACKWARD_FILTER:
+        return CS_REAL(cudnnGetConvolutionBackwardFilterWorkspaceSize, c->handle, c->x, c->y,
+                       c->conv, c->w, FILTER_ALGO(c), bytes_p);
+    default:
+        return CS_REAL(cudnnGetConvolutionForwardWorkspaceSize, c->handle, c->x, c->w, c->conv,
+                       c->y, FWD_ALGO(c), bytes_p);
+    }
+}
+
+cudnnStatus_t cs_legacy_call_get(const struct cs_legacy_call *c, const struct cs_legacy_results *to)
+{
+    switch (c->direction) {
+    case CS_BACKWARD_DATA:
+        return CS_REAL(cudnnGetConvolutionBackwardDataAlgorithm_v7, c->handle, c->w, c->y, c->conv,
+                       c->x, to->requested, to->returned, DATA_RESULTS(to));
+    case CS_BACKWARD_FILTER:
+        return CS_REAL(cudnnGetConvolutionBackwardFilterAlgorithm_v7, c->handle, c->x, c->y,
+                       c->conv, c->w, to->requested, to->returned, FILTER_RESULTS(to));
+    default:
+        return CS_REAL(cudnnGetConvolutionForwardAlgorithm_v7, c->handle, c->x, c->w, c->conv, c->y,
+                       to->requested, to->returned, to->result);
+    }
+}
+
+cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *c,
+                                  const struct cs_legacy_results *to)
+{
+    switch (c->direction) {
+    case CS_BACKWARD_DATA:
+        return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithm, c->handle, c->w, c->y, c->conv,
+                       c->x, to->requested, to->returned, DATA_RESULTS(to));
+    case CS_BACKWARD_FILTER:
+        return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithm, c->handle, c->x, c->y, c->conv,
+                       c->w, to->requested, to->returned, FILTER_RESULTS(to));
+    default:
+        return CS_REAL(cudnnFindConvolutionForwardAlgorithm, c->handle, c->x, c->w, c->conv, c->y,
+                       to->requested, to->returned, to->result);
+    }
+}
+
+cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *c,
+                                     const struct cs_legacy_results *to)
+{
+    switch (c->direction) {
+    case CS_BACKWARD_DATA:
+        return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithmEx, c->handle, c->w,
+                       c->data[CS_FILTER], c->y, c->data[CS_Y], c->conv, c->x, c->data[CS_X],
+                       to->requested, to->returned, DATA_RESULTS(to), c->workspace, c->brought);
+    case CS_BACKWARD_FILTER:
+        return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithmEx, c->handle, c->x,
+                       c->data[CS_X], c->y, c->data[CS_Y], c->conv, c->w, c->data[CS_FILTER],
+                       to->requested, to->returned, FILTER_RESULTS(to), c->workspace, c->brought);
+    default:
+        return CS_REAL(cudnnFindConvolutionForwardAlgorithmEx, c->handle, c->x, c->data[CS_X], c->w,
+                       c->data[CS_FILTER], c->conv, c->y, c->data[CS_Y], to->requested,
+                       to->returned, to->result, c->workspace, c->brought);
+    }
+}
+
+#define NOTE(name) (1u << CUDNN_NUMERICAL_NOTE_##name)
+
+/* What an algorithm allows beyond plain sums of products in a fixed order. */
+static unsigned allowed_notes(const struct cs_legacy_call *call)
+{
+    const unsigned winograd = NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) | NOTE(WINOGRAD_TILE_6x6) |
+                              NOTE(WINOGRAD_TILE_13x13);
+    static const struct {
+        unsigned fft, winograd, loose; /* bits of algorithm numbers */
+    } algorithms[CS_DIRECTIONS] = {
+        [CS_FORWARD] = {1u << CUDNN_CONVOLUTION_FWD_ALGO_FFT |
+                            1u << CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
+                        1u << CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD |
+                            1u << CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED,
+                        0},
+        [CS_BACKWARD_DATA] = {1u << CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT |
+                                  1u << CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING,
+                              1u << CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD |
+                                  1u << CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED,
+                              1u << CUDNN_CONVOLUTION_BWD_DATA_ALGO_0},
+        [CS_BACKWARD_FILTER] = {1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT |
+                                    1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING,
+                                1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD |
+                                    1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED,
+                                1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 |
+                                    1u << CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3},
+    };
+    unsigned named = call->algorithm >= 0 && call->algorithm < 32 ? 1u << call->algorithm : 0;
+    unsigned notes = 0;
+    if (named & algorithms[call->direction].fft)
+        notes |= NOTE(FFT);
+    if (named & algorithms[call->direction].winograd)
+        notes |= winograd;
+    if (named & algorithms[call->direction].loose)
+        notes |= NOTE(NONDETERMINISTIC);
+    return notes;
+}
+
+unsigned cs_legacy_call_forbidden(const struct cs_legacy_call *call, enum cs_dtype compute)
+{
+    unsigned notes = NOTE(NONDETERMINISTIC) | NOTE(FFT) | NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) |
+                     NOTE(WINOGRAD_TILE_6x6) | NOTE(WINOGRAD_TILE_13x13);
+    if (call->math == CUDNN_FMA_MATH)
+        notes |= NOTE(TENSOR_CORE);
+    if (call->math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)
+        notes |= NOTE(DOWN_CONVERT_INPUTS);
+    if (compute == CS_F32)
+        notes |= NOTE(REDUCED_PRECISION_REDUCTION);
+    return notes & ~allowed_notes(call);
+}

@@ -1,0 +1,58 @@
+/* What a call of the legacy API says, the same for every direction, and the real functions behind
+ * it. */
+#ifndef CS_INTERCEPT_LEGACY_LEGACY_CALL_H
+#define CS_INTERCEPT_LEGACY_LEGACY_CALL_H
+
+#include "convshim/problem.h"
+#include "cudnn/bind/real.h"
+
+/* Descriptors and addresses stand under their operands' names: gradients in the places of what they
+ * are gradients of. What a call does not have is zero: queries have no addresses and no scales
+ * (which means alpha 1, beta 0), only the fused call has what follows `fused`. */
+struct cs_legacy_call {
+    enum cs_direction direction;
+    cudnnHandle_t handle;
+    cudnnTensorDescriptor_t x, y;
+    cudnnFilterDescriptor_t w;
+    cudnnConvolutionDescriptor_t conv;
+    int algorithm;        /* cudnnConvolution{Fwd,BwdData,BwdFilter}Algo_t */
+    cudnnMathType_t math; /* cs_legacy_call_math, or a query result's own */
+    const void *alpha, *beta;
+    void *data[CS_OPERANDS];
+    void *workspace;
+    size_t brought; /* bytes there */
+    bool fused;     /* y = activation(alpha * convolution + alpha2 * z + bias) */
+    const void *alpha2;
+    cudnnTensorDescriptor_t z, bias;
+    void *z_data, *bias_data;
+    cudnnActivationDescriptor_t activation;
+};
+
+/* A result of an algorithm query. The three directions have a type each, which differ in the type
+ * of the algorithm's number alone. */
+typedef cudnnConvolutionFwdAlgoPerf_t cs_legacy_result;
+
+/* Where an algorithm query puts its results. */
+struct cs_legacy_results {
+    int requested;
+    int *returned;
+    cs_legacy_result *result;
+};
+
+/* The math type of a convolution descriptor. */
+cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv);
+
+/* The real calls, with the call's own arguments. */
+cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *call);
+cudnnStatus_t cs_legacy_call_size(const struct cs_legacy_call *call, size_t *bytes_p);
+cudnnStatus_t cs_legacy_call_get(const struct cs_legacy_call *call,
+                                 const struct cs_legacy_results *results);
+cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *call,
+                                  const struct cs_legacy_results *results);
+cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *call,
+                                     const struct cs_legacy_results *results);
+
+/* What numerical notes (a bit each) an engine in place of the call's algorithm must not have. */
+unsigned cs_legacy_call_forbidden(const struct cs_legacy_call *call, enum cs_dtype compute);
+
+#endif

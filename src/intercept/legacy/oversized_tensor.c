@@ -1,0 +1,224 @@
+#include "intercept/legacy/oversized_tensor.h"
+
+#include "base/checked.h"
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    MAX_NOTES = 4096, /* then tensors are refused as by cuDNN itself */
+    SENTINEL_RANK = CUDNN_DIM_MAX
+};
+
+struct note {
+    struct note *next;
+    cudnnTensorDescriptor_t descriptor;
+    struct cs_large large;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct note *notes;
+static atomic_int count;
+
+static struct note *unlink_locked(cudnnTensorDescriptor_t descriptor)
+{
+    struct note **link = &notes;
+    while (*link && (*link)->descriptor != descriptor)
+        link = &(*link)->next;
+    struct note *found = *link;
+    if (found) {
+        *link = found->next;
+        atomic_fetch_sub_explicit(&count, 1, memory_order_relaxed);
+    }
+    return found;
+}
+
+void cs_large_drop(cudnnTensorDescriptor_t descriptor)
+{
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    struct note *found = unlink_locked(descriptor);
+    pthread_mutex_unlock(&lock);
+    free(found);
+}
+
+static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_large *large)
+{
+    struct note *note = malloc(sizeof *note);
+    if (!note)
+        return false;
+    *note = (struct note){.descriptor = descriptor, .large = *large};
+    pthread_mutex_lock(&lock);
+    struct note *stale = unlink_locked(descriptor);
+    bool fits = atomic_load_explicit(&count, memory_order_relaxed) < MAX_NOTES;
+    if (fits) {
+        note->next = notes;
+        notes = note;
+        atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&lock);
+    free(stale);
+    if (!fits)
+        free(note);
+    return fits;
+}
+
+bool cs_large_find(cudnnTensorDescriptor_t descriptor, struct cs_large *large)
+{
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
+        return false;
+    pthread_mutex_lock(&lock);
+    const struct note *note = notes;
+    while (note && note->descriptor != descriptor)
+        note = note->next;
+    if (note)
+        *large = note->large;
+    pthread_mutex_unlock(&lock);
+    return note;
+}
+
+bool cs_large_in(const struct cs_legacy_call *call)
+{
+    struct cs_large large;
+    return cs_large_find(call->x, &large) || cs_large_find(call->y, &large) ||
+           (call->fused && cs_large_find(call->z, &large));
+}
+
+/* Packed strides; false for a format that has none or where 64 bits do not do. */
+static bool pack(cudnnTensorFormat_t format, struct cs_large *large)
+{
+    int64_t next = 1;
+    bool last = format == CUDNN_TENSOR_NHWC;
+    if (!last && format != CUDNN_TENSOR_NCHW)
+        return false;
+    if (last) {
+        large->stride[1] = 1;
+        next = large->extent[1];
+    }
+    for (int i = large->rank - 1; i >= 0; i--) {
+        if (last && i == 1)
+            continue;
+        large->stride[i] = next;
+        if (!cs_mul(next, large->extent[i], &next))
+            return false;
+    }
+    return true;
+}
+
+static bool describe(const struct cs_large_set *set, struct cs_large *large)
+{
+    if (!set->extent || set->rank < CS_D + 1 || set->rank > CS_DIMS)
+        return false;
+    *large = (struct cs_large){.type = set->type, .rank = set->rank};
+    for (int i = 0; i < set->rank; i++) {
+        large->extent[i] = set->extent[i];
+        large->stride[i] = set->stride ? set->stride[i] : 0;
+        if (set->extent[i] < 1 || (set->stride && set->stride[i] < 1))
+            return false;
+    }
+    return set->stride || pack(set->format, large);
+}
+
+/* The type alone is taken: the extents were what was refused. */
+static bool takes_small(const struct cs_large_set *set)
+{
+    const int ones[CS_DIMS] = {1, 1, 1, 1, 1};
+    return CS_REAL(cudnnSetTensorNdDescriptor, set->descriptor, set->type, set->rank, ones, ones) ==
+           CUDNN_STATUS_SUCCESS;
+}
+
+/* A tensor that no function computes with: of bytes, in more dimensions than any takes. cuDNN
+ * (9.19) lets neither 64-bit integers, booleans nor 8-bit floats into legacy descriptors. */
+static bool disarm(cudnnTensorDescriptor_t descriptor)
+{
+    const int ones[SENTINEL_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    return CS_REAL(cudnnSetTensorNdDescriptor, descriptor, CUDNN_DATA_UINT8, SENTINEL_RANK, ones,
+                   ones) == CUDNN_STATUS_SUCCESS;
+}
+
+int cs_large_settle(const struct cs_large_set *set, int status)
+{
+    struct cs_large large;
+    if (status == CUDNN_STATUS_SUCCESS)
+        cs_large_drop(set->descriptor);
+    if (status != CUDNN_STATUS_NOT_SUPPORTED || !describe(set, &large))
+        return status;
+    cs_large_drop(set->descriptor);
+    bool carried = takes_small(set) && disarm(set->descriptor) && add(set->descriptor, &large);
+    return carried ? CUDNN_STATUS_SUCCESS : status;
+}
+
+static int64_t bytes_of(cudnnDataType_t type)
+{
+    switch (type) {
+    case CUDNN_DATA_FLOAT:
+        return 4;
+    case CUDNN_DATA_HALF:
+    case CUDNN_DATA_BFLOAT16:
+        return 2;
+    case CUDNN_DATA_DOUBLE:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+bool cs_large_bytes(const struct cs_large *large, size_t *bytes_p)
+{
+    int64_t sum = 1, step, size = bytes_of(large->type);
+    for (int i = 0; i < large->rank; i++)
+        if (!cs_mul(large->extent[i] - 1, large->stride[i], &step) || !cs_add(sum, step, &sum))
+            return false;
+    if (size == 0 || !cs_mul(sum, size, &sum))
+        return false;
+    *bytes_p = (size_t)sum;
+    return true;
+}
+
+/* One spatial extent; 0 if the window does not fit. */
+static int64_t slide(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t dilation)
+{
+    int64_t room = x + 2 * pad - (w - 1) * dilation - 1; /* of ints: 64 bits do */
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
+                    cudnnFilterDescriptor_t w, int rank, int *extent)
+{
+    int pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX], spatial, dims, groups;
+    int filter[CUDNN_DIM_MAX];
+    cudnnConvolutionMode_t mode;
+    cudnnDataType_t type;
+    cudnnTensorFormat_t format;
+    cudnnStatus_t status = CS_REAL(cudnnGetConvolutionNdDescriptor, conv, CUDNN_DIM_MAX - 2,
+                                   &spatial, pad, stride, dilation, &mode, &type);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = CS_REAL(cudnnGetConvolutionGroupCount, conv, &groups);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status =
+            CS_REAL(cudnnGetFilterNdDescriptor, w, CUDNN_DIM_MAX, &type, &format, &dims, filter);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return (int)status;
+    if (!extent || rank != x->rank || dims != rank || spatial != rank - CS_D ||
+        x->extent[1] != (int64_t)filter[1] * groups)
+        return CUDNN_STATUS_BAD_PARAM;
+    extent[0] = x->extent[0];
+    extent[1] = filter[0];
+    for (int i = 0; i < spatial; i++) {
+        int64_t out = slide(x->extent[CS_D + i], filter[CS_D + i], pad[i], stride[i], dilation[i]);
+        if (out < 1 || out > INT_MAX)
+            return CUDNN_STATUS_BAD_PARAM;
+        extent[CS_D + i] = (int)out;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+void cs_large_fork(bool before)
+{
+    if (before)
+        pthread_mutex_lock(&lock);
+    else
+        pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,398 @@
+#include "intercept/legacy/plan_cache.h"
+
+#include "intercept/graph/describe_graph.h"
+#include "intercept/legacy/describe_legacy.h"
+#include "cudnn/run/launcher.h"
+#include "cudnn/plan/execution_plan.h"
+#include "intercept/legacy/oversized_tensor.h"
+#include "intercept/legacy/query_filter.h"
+#include "decide/memo.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUCKETS = 256,
+    MAX_PER_HANDLE = 256,  /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
+    STATUS_CATEGORY = 1000 /* of cuDNN's status numbers */
+};
+
+/* The names of a problem's tensors in our own variant packs. */
+static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
+                                                   9, 10, 11, 12, 13, 14, 15, 16};
+
+/* One problem under one limit. A handle belongs to one thread at a time, and so do its entries; the
+ * lock guards the table that all handles share. */
+struct entry {
+    struct entry *next;
+    cudnnHandle_t handle;
+    struct cs_key key;
+    int64_t wanted;
+    struct cs_verdict verdict;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *buckets[BUCKETS];
+
+static void destroy(struct entry *entry)
+{
+    cs_flow_discard(entry->verdict.rewrite);
+    free(entry);
+}
+
+static int count_locked(cudnnHandle_t handle)
+{
+    int count = 0;
+    for (int i = 0; i < BUCKETS; i++)
+        for (const struct entry *entry = buckets[i]; entry; entry = entry->next)
+            count += entry->handle == handle;
+    return count;
+}
+
+static struct entry *detach_locked(cudnnHandle_t handle)
+{
+    struct entry *detached = NULL;
+    for (int i = 0; i < BUCKETS; i++) {
+        struct entry **link = &buckets[i];
+        while (*link) {
+            struct entry *entry = *link;
+            if (entry->handle != handle) {
+                link = &entry->next;
+                continue;
+            }
+            *link = entry->next;
+            entry->next = detached;
+            detached = entry;
+        }
+    }
+    return detached;
+}
+
+static void destroy_all(struct entry *entry)
+{
+    while (entry) {
+        struct entry *next = entry->next;
+        destroy(entry);
+        entry = next;
+    }
+}
+
+static struct entry *find(const struct cs_key *key)
+{
+    pthread_mutex_lock(&lock);
+    struct entry *entry = buckets[key->hash % BUCKETS];
+    while (entry && !cs_key_equal(&entry->key, key))
+        entry = entry->next;
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+static void insert(struct entry *entry)
+{
+    struct entry *stale = NULL;
+    pthread_mutex_lock(&lock);
+    if (count_locked(entry->handle) >= MAX_PER_HANDLE)
+        stale = detach_locked(entry->handle);
+    struct entry **bucket = &buckets[entry->key.hash % BUCKETS];
+    entry->next = *bucket;
+    *bucket = entry;
+    pthread_mutex_unlock(&lock);
+    destroy_all(stale);
+}
+
+void cs_legacy_forget(cudnnHandle_t handle)
+{
+    pthread_mutex_lock(&lock);
+    struct entry *detached = detach_locked(handle);
+    pthread_mutex_unlock(&lock);
+    destroy_all(detached);
+}
+
+void cs_legacy_fork(bool before)
+{
+    if (before)
+        pthread_mutex_lock(&lock);
+    else
+        pthread_mutex_unlock(&lock);
+}
+
+static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
+                               const struct cs_problem *problem, int64_t wanted, int64_t limit)
+{
+    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
+    struct cs_maker maker;
+    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
+    cs_maker_init(&maker, &graph);
+    struct cs_request request = {.problem = *problem,
+                                 .engine = {.index = -1},
+                                 .wanted = wanted,
+                                 .limit = limit,
+                                 .scope = cs_maker_scope(&maker)};
+    struct cs_verdict verdict;
+    if ((limit > 0 || !cs_flow_small(cs, wanted)) &&
+        cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute)))
+        request.engine = maker.engine;
+    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    verdict = cs_flow_prepare(cs, &request, &vendor);
+    cs_maker_fini(&maker);
+    return verdict;
+}
+
+/* A call with a tensor that cuDNN's legacy side does not know: what it wants is what the picked
+ * engine's plan wants, and it cannot be run as it is. Returns that, in *wanted_p. */
+static struct cs_verdict judge_large(struct cs *cs, const struct cs_legacy_call *call,
+                                     const struct cs_problem *problem, int64_t limit,
+                                     int64_t *wanted_p)
+{
+    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
+    struct cs_maker maker;
+    void *kernel;
+    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
+    cs_maker_init(&maker, &graph); /* engine 0 if none is picked */
+    (void)cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute));
+    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    *wanted_p = 0;
+    if (vendor.build(vendor.ctx, problem, CS_CLIENTS_KNOBS, &kernel, wanted_p) == CS_OK)
+        vendor.destroy(kernel);
+    struct cs_request request = {.problem = *problem,
+                                 .engine = maker.engine,
+                                 .wanted = *wanted_p,
+                                 .limit = limit,
+                                 .scope = cs_maker_scope(&maker)};
+    struct cs_verdict verdict = cs_flow_carry(cs, &request, &vendor);
+    cs_maker_fini(&maker);
+    return verdict;
+}
+
+static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
+                   int64_t limit, struct cs_key *key)
+{
+    /* A legacy call names its engine by algorithm and math type. */
+    struct cs_engine named = {.index = call->algorithm, .knobs = 1};
+    named.knob_value[0] = call->math;
+    cs_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
+}
+
+static bool wanted_of(const struct cs_legacy_call *call, int64_t *wanted_p)
+{
+    size_t bytes;
+    if (cs_legacy_call_size(call, &bytes) != CUDNN_STATUS_SUCCESS || bytes > INT64_MAX)
+        return false;
+    *wanted_p = (int64_t)bytes;
+    return true;
+}
+
+/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if the
+ * problem is none that can be planned, or if asking or host memory fails. */
+static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
+                              const struct cs_problem *problem, int64_t wanted, int64_t limit)
+{
+    struct cs_key key;
+    bool large = cs_large_in(call);
+    key_of(call, problem, limit, &key);
+    struct entry *entry = find(&key);
+    if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
+        (!large && wanted < 0 && !wanted_of(call, &wanted)))
+        return entry;
+    entry = malloc(sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->handle = call->handle;
+    entry->key = key;
+    entry->wanted = wanted;
+    entry->verdict = large ? judge_large(cs, call, problem, limit, &entry->wanted)
+                           : judge(cs, call, problem, wanted, limit);
+    insert(entry);
+    return entry;
+}
+
+static int64_t told(struct cs *cs, const struct cs_legacy_call *call, int64_t wanted)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    if (cs_flow_small(cs, wanted))
+        return wanted;
+    cs_watch_add(call);
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return wanted;
+    const struct entry *entry = entry_of(cs, call, &problem, wanted, 0);
+    return entry ? entry->verdict.told : wanted;
+}
+
+size_t cs_legacy_tell_as(struct cs *cs, const struct cs_legacy_call *call, size_t wanted)
+{
+    return wanted > INT64_MAX ? wanted : (size_t)told(cs, call, (int64_t)wanted);
+}
+
+size_t cs_legacy_tell(struct cs *cs, struct cs_legacy_call *call, size_t wanted)
+{
+    call->math = cs_legacy_call_math(call->conv);
+    return cs_legacy_tell_as(cs, call, wanted);
+}
+
+void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
+                            const struct cs_legacy_results *results)
+{
+    for (int i = 0; i < *results->returned; i++) {
+        cs_legacy_result *result = &results->result[i];
+        struct cs_legacy_call chosen = *call;
+        chosen.algorithm = result->algo;
+        chosen.math = result->mathType;
+        if (result->status == CUDNN_STATUS_SUCCESS)
+            result->memory = cs_legacy_tell_as(cs, &chosen, result->memory);
+    }
+}
+
+bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    call->math = cs_legacy_call_math(call->conv);
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return false;
+    const struct entry *entry = entry_of(cs, call, &problem, -1, 0);
+    if (!entry || !entry->verdict.rewrite)
+        return false;
+    *bytes_p = (size_t)entry->verdict.told;
+    return true;
+}
+
+bool cs_legacy_answer_large(struct cs *cs, const struct cs_legacy_call *call,
+                            const struct cs_legacy_results *results)
+{
+    struct cs_legacy_call chosen = *call;
+    size_t bytes;
+    /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
+    chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    if (!results->result || !results->returned || results->requested < 1 ||
+        !cs_legacy_tell_large(cs, &chosen, &bytes))
+        return false;
+    *results->returned = 1;
+    results->result[0] =
+        (cs_legacy_result){.algo = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                           .status = CUDNN_STATUS_SUCCESS,
+                           .time = -1, /* not measured */
+                           .memory = bytes,
+                           .determinism = CUDNN_DETERMINISTIC,
+                           .mathType = chosen.math};
+    return true;
+}
+
+/* A described call and where its rewriting is. */
+struct match {
+    struct cs_problem problem;
+    struct cs_addresses addresses;
+    const struct entry *entry; /* NULL if the call could not be described or made up */
+    enum cs_reason reason;     /* why it is not rewritten */
+};
+
+static int64_t brought_by(const struct cs_legacy_call *call)
+{
+    return call->brought > INT64_MAX ? INT64_MAX : (int64_t)call->brought;
+}
+
+/* The entry whose tiles fit into what the caller brought, or, without a rewriting, the one that
+ * says why not. */
+static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
+                                   const struct cs_problem *problem)
+{
+    int64_t brought = brought_by(call);
+    const struct entry *entry = entry_of(cs, call, problem, -1, 0);
+    if (!entry || brought >= entry->wanted)
+        return entry;
+    const struct cs_rewrite *rewrite = entry->verdict.rewrite;
+    bool lends =
+        cs_flow_lends(cs, brought) && (!cs_large_in(call) || !rewrite || rewrite->plan.tiles > 0);
+    if (rewrite && (brought >= entry->verdict.told || lends))
+        return entry;
+    return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
+}
+
+static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
+{
+    match->entry = NULL;
+    match->reason = cs_describe_legacy(call, &match->problem, &match->addresses);
+    if (match->reason != CS_REASON_NONE)
+        return;
+    match->entry = fitting(cs, call, &match->problem);
+    match->reason =
+        match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
+    if (!match->entry && match->reason == CS_REASON_NONE)
+        match->reason = CS_REASON_VENDOR;
+}
+
+static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
+{
+    return (struct cs_launcher){.handle = call->handle,
+                                .rewrite = match->entry->verdict.rewrite,
+                                .problem = &match->problem,
+                                .uid = tensor_uid,
+                                .whole = match->addresses};
+}
+
+/* Runs a rewritten call; `counted` or only to be timed. */
+static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
+               bool counted)
+{
+    struct cs_launcher launcher = launcher_of(call, match);
+    struct cs_call made = {.base = match->addresses,
+                           .brought = match->addresses.workspace ? brought_by(call) : 0};
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
+    return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
+                   : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
+}
+
+/* The caller has the memory for the whole call: running it as it is costs nothing more. */
+static bool brought_all(const struct cs_legacy_call *call, const struct entry *entry)
+{
+    return call->brought >= (size_t)entry->wanted && entry->wanted > entry->verdict.told;
+}
+
+/* cuDNN checks what it is brought before it starts anything. */
+static bool refused(int status)
+{
+    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
+           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
+}
+
+bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call)
+{
+    /* Small calls make stages, too; and what is huge may want nothing. */
+    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) || cs_large_in(call))
+        return false;
+    return cs->limits.huge > 0 ? cs_watch_empty() : !cs_watch_has(call);
+}
+
+bool cs_legacy_settle(struct cs *cs, int status)
+{
+    if (refused(status) && !cs_watch_empty())
+        return false;
+    cs_flow_pass(cs, NULL, CS_REASON_SMALL);
+    return true;
+}
+
+bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
+    call->math = cs_legacy_call_math(call->conv);
+    match(cs, call, &found);
+    const struct entry *entry = found.entry;
+    if (entry && entry->verdict.rewrite && (cs_large_in(call) || !brought_all(call, entry))) {
+        *status_p = run(cs, call, &found, true);
+        return true;
+    }
+    if (entry && entry->verdict.rewrite)
+        found.reason = CS_REASON_BROUGHT;
+    cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
+    return false;
+}
+
+bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
+    match(cs, call, &found);
+    if (!found.entry || !found.entry->verdict.rewrite)
+        return false;
+    *status_p = run(cs, call, &found, false);
+    return true;
+}

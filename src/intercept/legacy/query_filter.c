@@ -1,0 +1,80 @@
+#include "intercept/legacy/query_filter.h"
+
+#include <stdatomic.h>
+
+enum {
+    WORD = 64,  /* bits */
+    WORDS = 256 /* of a thousand inputs added, one in sixteen others is looked at for nothing */
+};
+
+static atomic_uint algorithms[CS_DIRECTIONS]; /* a bit each */
+static _Atomic uint64_t inputs[WORDS];
+
+/* Numbers beyond those that cuDNN has share the others' bits. */
+static unsigned algorithm_bit(const struct cs_legacy_call *call)
+{
+    return 1u << ((unsigned)call->algorithm % 32);
+}
+
+static uint64_t mix(uint64_t hash, int high, int low)
+{
+    hash ^= (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+    hash *= 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+/* False if cuDNN does not tell what x is. */
+static bool hash_input(const struct cs_legacy_call *call, uint64_t *hash_p)
+{
+    cudnnDataType_t type;
+    int rank, extent[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
+    if (CS_REAL(cudnnGetTensorNdDescriptor, call->x, CUDNN_DIM_MAX, &type, &rank, extent, stride) !=
+            CUDNN_STATUS_SUCCESS ||
+        rank < 0 || rank > CUDNN_DIM_MAX)
+        return false;
+    uint64_t hash = mix((uint64_t)call->direction, call->algorithm, (int)type);
+    for (int i = 0; i < rank; i++)
+        hash = mix(hash, extent[i], stride[i]);
+    *hash_p = hash;
+    return true;
+}
+
+static _Atomic uint64_t *word_of(uint64_t hash)
+{
+    return &inputs[hash / WORD % WORDS];
+}
+
+static uint64_t bit_of(uint64_t hash)
+{
+    return UINT64_C(1) << hash % WORD;
+}
+
+void cs_watch_add(const struct cs_legacy_call *call)
+{
+    uint64_t hash;
+    if (hash_input(call, &hash))
+        atomic_fetch_or_explicit(word_of(hash), bit_of(hash), memory_order_relaxed);
+    else
+        for (int i = 0; i < WORDS; i++)
+            atomic_store_explicit(&inputs[i], UINT64_MAX, memory_order_relaxed);
+    atomic_fetch_or_explicit(&algorithms[call->direction], algorithm_bit(call),
+                             memory_order_release);
+}
+
+bool cs_watch_empty(void)
+{
+    for (int i = 0; i < CS_DIRECTIONS; i++)
+        if (atomic_load_explicit(&algorithms[i], memory_order_relaxed) != 0)
+            return false;
+    return true;
+}
+
+bool cs_watch_has(const struct cs_legacy_call *call)
+{
+    uint64_t hash;
+    unsigned added = atomic_load_explicit(&algorithms[call->direction], memory_order_acquire);
+    if (!(added & algorithm_bit(call)))
+        return false;
+    return !hash_input(call, &hash) ||
+           (atomic_load_explicit(word_of(hash), memory_order_relaxed) & bit_of(hash)) != 0;
+}

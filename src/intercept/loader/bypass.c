@@ -1,0 +1,274 @@
+#include "intercept/loader/bypass.h"
+
+#include "intercept/loader/dlsym.h"
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    VENDOR_FILES = 64 /* cuDNN 9 has about ten; of more, only these are known */
+};
+
+#if defined __x86_64__
+enum {
+    DATA_SLOT = R_X86_64_GLOB_DAT,
+    CALL_SLOT = R_X86_64_JUMP_SLOT
+};
+#elif defined __aarch64__
+enum {
+    DATA_SLOT = R_AARCH64_GLOB_DAT,
+    CALL_SLOT = R_AARCH64_JUMP_SLOT
+};
+#endif
+
+struct range {
+    uintptr_t from, to;
+};
+
+struct search {
+    struct range vendor[VENDOR_FILES];
+    int vendors;
+    char *text;
+    size_t size, length, found;
+    bool full;
+};
+
+struct relocations {
+    const Elf64_Rela *first;
+    size_t bytes;
+};
+
+/* The tables of one loaded object. */
+struct tables {
+    Elf64_Addr base;
+    const char *strings;
+    const Elf64_Sym *symbols;
+    const uint32_t *hash;
+    struct relocations calls, rest;
+};
+
+static struct range range_of(const struct dl_phdr_info *object)
+{
+    struct range range = {UINTPTR_MAX, 0};
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
+        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        range.from = from < range.from ? from : range.from;
+        range.to = to > range.to ? to : range.to;
+    }
+    return range;
+}
+
+static bool lies_in(uintptr_t address, struct range range)
+{
+    return address >= range.from && address < range.to;
+}
+
+/* The loader adds the base to these addresses when it loads an object, but for the kernel's. */
+static const void *at(Elf64_Addr base, Elf64_Addr address)
+{
+    uintptr_t where = address < base ? base + address : address;
+    return (const void *)where;
+}
+
+static void note(struct tables *t, const Elf64_Dyn *d)
+{
+    switch (d->d_tag) {
+    case DT_STRTAB:
+        t->strings = at(t->base, d->d_un.d_ptr);
+        break;
+    case DT_SYMTAB:
+        t->symbols = at(t->base, d->d_un.d_ptr);
+        break;
+    case DT_GNU_HASH:
+        t->hash = at(t->base, d->d_un.d_ptr);
+        break;
+    case DT_JMPREL:
+        t->calls.first = at(t->base, d->d_un.d_ptr);
+        break;
+    case DT_PLTRELSZ:
+        t->calls.bytes = d->d_un.d_val;
+        break;
+    case DT_RELA:
+        t->rest.first = at(t->base, d->d_un.d_ptr);
+        break;
+    case DT_RELASZ:
+        t->rest.bytes = d->d_un.d_val;
+        break;
+    default:
+        break;
+    }
+}
+
+static struct tables tables_of(const struct dl_phdr_info *object)
+{
+    struct tables t = {.base = object->dlpi_addr};
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
+        if (segment->p_type != PT_DYNAMIC)
+            continue;
+        const Elf64_Dyn *d = (const void *)(object->dlpi_addr + segment->p_vaddr);
+        for (; d->d_tag != DT_NULL; d++)
+            note(&t, d);
+    }
+    return t;
+}
+
+static bool in_vendor(const struct search *search, uintptr_t address)
+{
+    for (int i = 0; i < search->vendors; i++)
+        if (lies_in(address, search->vendor[i]))
+            return true;
+    return false;
+}
+
+static bool is_slot(const Elf64_Rela *r)
+{
+    return ELF64_R_TYPE(r->r_info) == DATA_SLOT || ELF64_R_TYPE(r->r_info) == CALL_SLOT;
+}
+
+/* A slot holds the function that is called through it, or until the first call an address in the
+ * object itself. Names are looked at last: large objects have hundreds of thousands. */
+static bool binds_past(const struct search *search, const struct tables *t,
+                       const struct relocations *relocations)
+{
+    size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Rela *r = &relocations->first[i];
+        if (!is_slot(r))
+            continue;
+        _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
+        const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+        if (in_vendor(search, atomic_load_explicit(slot, memory_order_relaxed)) &&
+            cs_vendor_entry(t->strings + symbol->st_name))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+/* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
+ * the chains, each ended by an odd hash. */
+static bool defines(const struct tables *t, const char *name)
+{
+    if (!t->hash || t->hash[0] == 0)
+        return false;
+    uint32_t buckets = t->hash[0], first = t->hash[1], hash = hash_of(name);
+    const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    uint32_t index = bucket[hash % buckets];
+    if (index < first || index == 0)
+        return false;
+    for (;; index++) {
+        const Elf64_Sym *symbol = &t->symbols[index];
+        if ((chain[index - first] | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
+            strcmp(t->strings + symbol->st_name, name) == 0)
+            return true;
+        if (chain[index - first] & 1)
+            return false;
+    }
+}
+
+/* Who only wraps the vendor's convolutions, as we do and a copy of us, has none of the rest. */
+static bool defines_all(const struct tables *t)
+{
+    static const char *const names[] = {
+#define CS_CALL(name) #name,
+#include "cudnn/bind/calls.def"
+#undef CS_CALL
+    };
+    bool entries = false, rest = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool entry = cs_vendor_entry(names[i]);
+        if (!(entry ? entries : rest) && defines(t, names[i]))
+            *(entry ? &entries : &rest) = true;
+    }
+    return entries && rest;
+}
+
+/* A function that the object defines, but calls in a way that we come before: through a slot that
+ * the loader has not bound to the object's own. */
+static bool calls_by_name(const struct tables *t, const struct relocations *relocations)
+{
+    size_t count = relocations->first ? relocations->bytes / sizeof *relocations->first : 0;
+    for (size_t i = 0; i < count; i++) {
+        const Elf64_Rela *r = &relocations->first[i];
+        const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
+        _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
+        if (is_slot(r) && symbol->st_shndx != SHN_UNDEF &&
+            cs_vendor_entry(t->strings + symbol->st_name) &&
+            atomic_load_explicit(slot, memory_order_relaxed) != t->base + symbol->st_value)
+            return true;
+    }
+    return false;
+}
+
+/* The vendor's library linked in. Not so stubs, which have its functions only to load it and look
+ * them up (TensorFlow's framework library): they call us by name, or were answered by us. */
+static bool has_inside(const struct tables *t, struct range range)
+{
+    return defines_all(t) && !calls_by_name(t, &t->calls) && !calls_by_name(t, &t->rest) &&
+           !cs_dlsym_answered(range.from, range.to);
+}
+
+static void add(struct search *search, const char *path)
+{
+    search->found++;
+    if (search->full)
+        return;
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path, *gap = search->length ? ", " : "";
+    size_t length = search->length + strlen(gap) + strlen(file);
+    search->full = length + strlen(", ...") >= search->size;
+    snprintf(search->text + search->length, search->size - search->length, "%s%s", gap,
+             search->full ? "..." : file);
+    search->length = length;
+}
+
+static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    struct search *search = argument;
+    (void)size;
+    if (search->vendors < VENDOR_FILES && cs_vendor_file(object->dlpi_name))
+        search->vendor[search->vendors++] = range_of(object);
+    return 0;
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    static const char here;
+    struct search *search = argument;
+    const char *path = *object->dlpi_name ? object->dlpi_name : program_invocation_name;
+    (void)size;
+    struct range range = range_of(object);
+    if (cs_vendor_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
+        return 0;
+    struct tables t = tables_of(object);
+    if (t.symbols && t.strings &&
+        (binds_past(search, &t, &t.calls) || binds_past(search, &t, &t.rest) ||
+         has_inside(&t, range)))
+        add(search, path);
+    return 0;
+}
+
+size_t cs_bypass_find(char *text, size_t size)
+{
+    struct search search = {.text = text, .size = size};
+    text[0] = '\0';
+    dl_iterate_phdr(note_vendor, &search);
+    dl_iterate_phdr(look_at, &search);
+    return search.found;
+}

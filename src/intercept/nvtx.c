@@ -1,0 +1,94 @@
+/* Ranges of NVTX (NVIDIA Tools Extension, version 3), for naming call sites. NVTX lives in headers:
+ * what a program has of it asks, at its first use, the library that NVTX_INJECTION64_PATH names for
+ * InitializeInjectionNvtx2, which fills in the functions that it wants to hear of. Who does not set
+ * the variable to convshim never gets here, and other tools have NVTX for themselves.
+ *
+ * The ABI is written out here, since not every CUDA comes with the headers (nvtxTypes.h and
+ * nvToolsExt.h of NVTX 3: NvtxExportTableCallbacks, NvtxCallbackIdCore, nvtxEventAttributes_v2). */
+#include "base/range.h"
+#include "config/config.h"
+#include "intercept/entry/entry.h"
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TABLE_CALLBACKS = 1,
+    MODULE_CORE = 1,
+    MESSAGE_ASCII = 1
+};
+
+/* Places in the table of the core's functions. */
+enum {
+    PUSH_EX = 8,
+    PUSH_A = 9,
+    PUSH_W = 10,
+    POP = 11
+};
+
+typedef void function(void);
+
+struct callbacks {
+    size_t size;
+    int (*functions)(int module, function ****table, unsigned *count);
+};
+
+struct attributes {
+    uint16_t version, size;
+    uint32_t category;
+    int32_t color_type;
+    uint32_t color;
+    int32_t payload_type, reserved;
+    uint64_t payload;
+    int32_t message_type;
+    const char *message;
+};
+
+static int push_a(const char *message)
+{
+    return cs_range_push(message);
+}
+
+static int push_ex(const struct attributes *attributes)
+{
+    bool named = attributes && attributes->size >= sizeof *attributes &&
+                 attributes->message_type == MESSAGE_ASCII;
+    return cs_range_push(named ? attributes->message : "");
+}
+
+/* Wide characters depend on the program's locale; the range counts, without a name. */
+static int push_w(const void *message)
+{
+    (void)message;
+    return cs_range_push("");
+}
+
+static int pop(void)
+{
+    return cs_range_pop();
+}
+
+static void set(function ***table, unsigned count, unsigned place, function *to)
+{
+    if (place < count && table[place])
+        *table[place] = to;
+}
+
+typedef const void *tables(uint32_t id);
+
+/* 1 if ranges are listened to, 0 if not: then NVTX does nothing. */
+CS_EXPORT int InitializeInjectionNvtx2(tables *get);
+
+CS_EXPORT int InitializeInjectionNvtx2(tables *get)
+{
+    const struct callbacks *callbacks = get ? get(TABLE_CALLBACKS) : NULL;
+    function ***table = NULL;
+    unsigned count = 0;
+    if (cs_config_disabled() || !callbacks || callbacks->size < sizeof *callbacks ||
+        !callbacks->functions(MODULE_CORE, &table, &count) || !table)
+        return 0;
+    set(table, count, PUSH_EX, (function *)push_ex);
+    set(table, count, PUSH_A, (function *)push_a);
+    set(table, count, PUSH_W, (function *)push_w);
+    set(table, count, POP, (function *)pop);
+    return 1;
+}

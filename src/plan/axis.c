@@ -1,0 +1,177 @@
+#include "plan/axis.h"
+
+#include "base/checked.h"
+
+static const int64_t CHANNELS = 8; /* what kernels of 16 bits take at once */
+
+const char *cs_axis_name(enum cs_axis axis)
+{
+    static const char *const names[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C"};
+    return names[axis];
+}
+
+const char *cs_tiling_name(const struct cs_tiling *tiling)
+{
+#define PAIRS(a)                                                                                   \
+    {                                                                                              \
+        a, a "N", a "D", a "H", a "W", a "K", a "C"                                                \
+    }
+    static const char *const names[CS_AXES][CS_AXES] = {
+        {"-"}, PAIRS("N"), PAIRS("D"), PAIRS("H"), PAIRS("W"), PAIRS("K"), PAIRS("C"),
+    };
+#undef PAIRS
+    return tiling->axis[0] == CS_AXIS_NONE ? "-" : names[tiling->axis[0]][tiling->axis[1]];
+}
+
+enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side)
+{
+    static const enum cs_dim image[CS_AXES] = {CS_DIMS, CS_N, CS_D, CS_H, CS_W, CS_DIMS, CS_DIMS};
+    switch (side) {
+    case CS_X:
+        return axis == CS_AXIS_C ? CS_C : image[axis];
+    case CS_Y:
+        return axis == CS_AXIS_K ? CS_C : image[axis];
+    case CS_FILTER:
+    case CS_OPERANDS:
+        break;
+    }
+    return axis == CS_AXIS_K ? CS_N : axis == CS_AXIS_C ? CS_C : CS_DIMS;
+}
+
+enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, int tensor)
+{
+    const struct cs_tensor *t = &problem->tensor[tensor];
+    enum cs_dim dim = cs_axis_dim(axis, t->side);
+    return dim < CS_DIMS && t->dims[dim] == problem->tensor[t->side].dims[dim] ? dim : CS_DIMS;
+}
+
+enum cs_operand cs_divided_side(const struct cs_problem *problem)
+{
+    return problem->direction == CS_BACKWARD_DATA ? CS_X : CS_Y;
+}
+
+bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis)
+{
+    return problem->direction == CS_BACKWARD_FILTER && axis >= CS_AXIS_N && axis <= CS_AXIS_W;
+}
+
+static bool spatial(enum cs_axis axis)
+{
+    return axis >= CS_AXIS_D && axis <= CS_AXIS_W;
+}
+
+/* A sum that is rounded to 16 bits after each tile would lose what one launch keeps; behind
+ * pointwise operations there is no sum left to add to. */
+static bool can_accumulate(const struct cs_problem *problem)
+{
+    return problem->compute == CS_F32 && problem->steps == 0 &&
+           problem->tensor[CS_FILTER].dtype == CS_F32;
+}
+
+/* Slices of the filter along C are staged, which only the filter itself can be: neither what is
+ * computed of other tensors on its side, nor what is computed from it. */
+static bool can_stage(const struct cs_problem *problem)
+{
+    if (problem->tensor[CS_FILTER].is_virtual)
+        return false;
+    for (int i = CS_OPERANDS; i < problem->tensors; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[i];
+        if (tensor->side == CS_FILTER && !tensor->is_virtual &&
+            cs_axis_cuts(problem, CS_AXIS_C, i) != CS_DIMS)
+            return false;
+    }
+    return true;
+}
+
+static bool can_cut(const struct cs_problem *problem, enum cs_axis axis)
+{
+    if (axis == CS_AXIS_K)
+        return problem->groups == 1 && problem->direction != CS_BACKWARD_DATA;
+    if (axis == CS_AXIS_C)
+        return problem->groups == 1 && problem->direction != CS_FORWARD && can_stage(problem);
+    return axis != CS_AXIS_NONE && (!cs_axis_accumulates(problem, axis) || can_accumulate(problem));
+}
+
+static int64_t divided_extent(const struct cs_problem *problem, enum cs_axis axis)
+{
+    enum cs_operand side = axis == CS_AXIS_K   ? CS_Y
+                           : axis == CS_AXIS_C ? CS_X
+                                               : cs_divided_side(problem);
+    return problem->tensor[side].dims[cs_axis_dim(axis, side)];
+}
+
+int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis)
+{
+    return can_cut(problem, axis) ? divided_extent(problem, axis) : 1;
+}
+
+int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis)
+{
+    if (axis == CS_AXIS_K || axis == CS_AXIS_C)
+        return divided_extent(problem, axis) > CHANNELS ? CHANNELS : 1;
+    if (problem->direction == CS_BACKWARD_DATA && spatial(axis))
+        return problem->stride[axis - CS_AXIS_D];
+    return 1;
+}
+
+enum cs_status cs_line_of(const struct cs_problem *problem, enum cs_axis axis, struct cs_line *line)
+{
+    struct cs_line made = {.stride = 1, .reach = 1};
+    made.divided = made.following = divided_extent(problem, axis);
+    if (spatial(axis)) {
+        enum cs_dim dim = cs_axis_dim(axis, CS_X);
+        int64_t taps = problem->tensor[CS_FILTER].dims[dim];
+        made.transposed = problem->direction == CS_BACKWARD_DATA;
+        made.following = problem->tensor[made.transposed ? CS_Y : CS_X].dims[dim];
+        made.stride = problem->stride[dim - CS_D];
+        made.pre = problem->pre[dim - CS_D];
+        if (!cs_mul(taps - 1, problem->dilation[dim - CS_D], &made.reach) ||
+            !cs_add(made.reach, 1, &made.reach))
+            return CS_OVERFLOW;
+    }
+    *line = made;
+    return CS_OK;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The elements of y that reach [first, first + count) of x. Where none does, behind the last window
+ * or between two, the one before is taken along: it meets padding alone. */
+static enum cs_status transposed_range(const struct cs_line *line, int64_t first, int64_t count,
+                                       struct cs_range *range)
+{
+    int64_t low, high, pre, length;
+    if (!cs_add(first, line->pre, &low) || !cs_add(low, count - 1, &high))
+        return CS_OVERFLOW;
+    int64_t begin = low < line->reach ? 0 : cs_ceil_div(low - line->reach + 1, line->stride);
+    begin = least(begin, least(low / line->stride, line->following - 1));
+    int64_t last = least(high / line->stride, line->following - 1);
+    if (!cs_mul(begin, -line->stride, &pre) || !cs_add(low, pre, &pre) ||
+        !cs_mul(last - begin, line->stride, &length) || !cs_add(length, line->reach, &length))
+        return CS_OVERFLOW;
+
+    int64_t post = length - count < pre ? 0 : length - count - pre;
+    *range = (struct cs_range){first, count, begin, last - begin + 1, pre, post};
+    return CS_OK;
+}
+
+enum cs_status cs_line_range(const struct cs_line *line, int64_t first, int64_t count,
+                             struct cs_range *range)
+{
+    if (line->transposed)
+        return transposed_range(line, first, count, range);
+    int64_t low, length, high;
+    if (!cs_mul(first, line->stride, &low) || !cs_add(low, -line->pre, &low) ||
+        !cs_mul(count - 1, line->stride, &length) || !cs_add(length, line->reach, &length) ||
+        !cs_add(low, length, &high))
+        return CS_OVERFLOW;
+
+    int64_t in_first = low > 0 ? low : 0;
+    int64_t in_end = least(high, line->following);
+    *range =
+        (struct cs_range){first, count, in_first, in_end - in_first, in_first - low, high - in_end};
+    return CS_OK;
+}

@@ -1,0 +1,35 @@
+/* A cut axis of a convolution as a convolution in one dimension: the range that is divided, and the
+ * one that goes with it on the other side of the window. */
+#ifndef CS_PLAN_AXIS_H
+#define CS_PLAN_AXIS_H
+
+#include "convshim/plan.h"
+
+struct cs_line {
+    int64_t divided, following; /* extents */
+    int64_t stride, pre;
+    int64_t reach;   /* elements of x from the first to the last tap of one of y */
+    bool transposed; /* x is divided and y follows, not the other way round */
+};
+
+/* `axis` can be cut. CS_OVERFLOW only for problems that never passed cs_problem_check. */
+CS_MUST_CHECK enum cs_status cs_line_of(const struct cs_problem *problem, enum cs_axis axis,
+                                        struct cs_line *line);
+
+/* The range [first, first + count) of what is divided with what goes with it, as far as that
+ * exists; padding stands for the rest. in_count <= 0: the window lies in the padding alone, which
+ * happens only where y is divided. */
+CS_MUST_CHECK enum cs_status cs_line_range(const struct cs_line *line, int64_t first, int64_t count,
+                                           struct cs_range *range);
+
+/* True if the result is a sum over the axis: tiles add to what others have left. */
+bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);
+
+/* The dimension along which tiles cut the tensor of that index, CS_DIMS if they take it whole. */
+enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, int tensor);
+
+/* The operand whose range is divided; the others' follow. Along axes without a window they are the
+ * same. */
+enum cs_operand cs_divided_side(const struct cs_problem *problem);
+
+#endif

@@ -1,0 +1,80 @@
+#include "base/checked.h"
+#include "plan/axis.h"
+
+static void take_slice(const struct cs_problem *whole, enum cs_axis axis,
+                       const struct cs_slice *slice, struct cs_problem *kind)
+{
+    for (int i = 0; i < whole->tensors; i++) {
+        struct cs_tensor *tensor = &kind->tensor[i];
+        enum cs_dim dim = cs_axis_cuts(whole, axis, i);
+        if (dim != CS_DIMS)
+            tensor->dims[dim] =
+                tensor->side == cs_divided_side(whole) ? slice->count : slice->in_count;
+        if (slice->alignment[i] < tensor->alignment)
+            tensor->alignment = slice->alignment[i];
+    }
+    if (slice->accumulates)
+        kind->beta = 1;
+    enum cs_dim dim = cs_axis_dim(axis, CS_X);
+    if (dim >= CS_D && dim < CS_DIMS) {
+        kind->pre[dim - CS_D] = slice->pre;
+        kind->post[dim - CS_D] = slice->post;
+    }
+}
+
+/* The order of dimensions stays; of equal strides the later dimension is the inner one. */
+static void pack(const struct cs_tensor *whole, int spatial, struct cs_tensor *packed)
+{
+    bool done[CS_DIMS] = {false};
+    int64_t stride = 1;
+    for (int turn = 0; turn < CS_DIMS; turn++) {
+        int inner = -1;
+        for (int dim = CS_DIMS - 1; dim >= 0; dim--) {
+            bool absent = dim >= CS_D && dim < CS_DIMS - spatial;
+            if (!done[dim] && !absent && (inner < 0 || whole->strides[dim] < whole->strides[inner]))
+                inner = dim;
+        }
+        if (inner < 0)
+            return;
+        done[inner] = true;
+        packed->strides[inner] = stride;
+        if (!cs_mul(stride, packed->dims[inner], &stride))
+            return;
+    }
+}
+
+/* One image has no next one: its stride says nothing, but cuDNN judges tensors by it. As far as the
+ * tile's own images reach a slice of channels is packed, and shorter than 2^31 elements where the
+ * whole is not. */
+static void shorten(struct cs_tensor *tensor)
+{
+    int64_t reach = 1, bytes;
+    if (tensor->dims[CS_N] != 1)
+        return;
+    for (int dim = CS_C; dim < CS_DIMS; dim++) {
+        if (!cs_mul(tensor->dims[dim], tensor->strides[dim], &bytes))
+            return;
+        reach = bytes > reach ? bytes : reach;
+    }
+    if (reach < tensor->strides[CS_N])
+        tensor->strides[CS_N] = reach;
+}
+
+void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
+{
+    int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
+    const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
+    *problem = plan->problem;
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
+        const struct cs_cut *cut = &plan->cut[c];
+        take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
+    }
+    for (int i = 0; i < problem->tensors; i++) {
+        if (!plan->is_staged[i]) {
+            shorten(&problem->tensor[i]);
+            continue;
+        }
+        pack(&plan->problem.tensor[i], problem->spatial, &problem->tensor[i]);
+        problem->tensor[i].alignment = CS_STAGED_ALIGNMENT;
+    }
+}

@@ -1,0 +1,14 @@
+/* The convolution that the clients run. */
+#ifndef LAYER_H
+#define LAYER_H
+
+#include "../programs/problems.h"
+
+/* 2x16x32x32 -> 16 channels, 3x3, padding 1, f16 NCHW: small, but cuDNN wants input, filter and
+ * output again as workspace. */
+void layer_describe(struct conv_problem *problem);
+
+/* True if the `result`, y's packed storage, holds the same numbers as `expected`. */
+bool layer_equal(const struct conv_problem *problem, const void *result, const void *expected);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Every layer of the shared list under caps of 8, 16, 64 and 256 MiB on seven cards, planned by the real cuDNN: what stays
+# over the cap has its reason in the log, and cuDNN, asked without the library, wants more than the cap for the smallest
+# tiles that may be made of it (smallest.py). TAP.
+#
+#   caps.sh BUILD DIRECTION [POLICY...]     forward, data or filter; policies fit and fast
+set -uo pipefail
+build=$(realpath "$1") direction=$2
+shift 2
+[ $# -gt 0 ] || set -- fit fast
+cd "$(dirname "$0")/../.." || exit 1
+export SIMDEV_DIR=$build/simdev CONVSHIM_CONFIGFILE=/dev/null OMP_NUM_THREADS=1
+unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
+readonly CARDS="${CARDS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tests=0 table=()
+
+# plan CARD NAME LIST OPTION... -- COMMAND...: the table of layers as NAME.csv
+plan()
+{
+    local card=$1 name=$2 list=$3 options=()
+    shift 3
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    scripts/with-simdev --profile "conf/devices/$card.json" --report "$work/$name.json" "$@" \
+        "$build/apps/plan_layers" --csv "$list" --direction "$direction" "${options[@]}" >"$work/$name.csv" 2>"$work/$name.err"
+}
+
+# over FILE BYTES: the layers that are told more, each with these bytes
+over()
+{
+    awk -F, -v most="$2" 'NR > 1 && $7 + 0 > most { print $1 "/" $2, most }' "$1"
+}
+
+# explained FILE LEFT: the log has a line with a reason for so many layers
+explained()
+{
+    local reasons
+    reasons=$(grep -cE 'no tiling comes under the limit|no engine for the whole problem under the limit|refused the tile' "$1")
+    [ "$2" = 0 ] || [ "$reasons" -gt 0 ]
+}
+
+# capped CARD POLICY CAP: what stays over the cap goes to $work/left
+capped()
+{
+    local card=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left
+    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy;min_saving=0" plan "$card" with $CSV -- \
+        env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" || return 1
+    wanted=$(over "$work/plain.csv" $most | wc -l)
+    over "$work/with.csv" $most >"$work/over"
+    left=$(wc -l <"$work/over")
+    cat "$work/over" >>"$work/left"
+    row="$row  $cap MiB: $wanted > $left"
+    explained "$work/with.err" "$left"
+}
+
+# proved CARD: cuDNN itself says that nothing of $work/left could have come under its cap
+proved()
+{
+    sort -u "$work/left" -o "$work/left"
+    [ -s "$work/left" ] || return 0
+    cut -d' ' -f1 "$work/left" | sort -u | tr / , >"$work/names"
+    { head -n 1 $CSV && grep -F -f "$work/names" $CSV; } >"$work/layers.csv"
+    tests/sweeps/smallest.py list "$work/layers.csv" "$direction" "$work/left" >"$work/tiles.csv" || return 1
+    tail -n +2 "$work/layers.csv" >>"$work/tiles.csv"
+    plan "$1" told "$work/tiles.csv" --all --precompiled -- || return 1
+    tests/sweeps/smallest.py judge "$work/layers.csv" "$direction" "$work/left" "$work/told.csv"
+}
+
+verdict() # STATUS NAME
+{
+    tests=$((tests + 1))
+    if [ "$1" = 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
+}
+
+for card in $CARDS; do
+    plan "$card" plain $CSV -- || exit 1
+    if ! grep -q '"planning":[[:space:]]*"cudnn' "$work/plain.json"; then
+        tests=$((tests + 1))
+        echo "ok $tests - $card # SKIP no real cuDNN: nothing real can be planned"
+        continue
+    fi
+    : >"$work/left"
+    for policy in "$@"; do
+        status=0 row=
+        for cap in $CAPS; do
+            capped "$card" "$policy" "$cap" || status=1
+        done
+        table+=("$(printf '%-8s %-5s%s' "$card" "$policy" "$row")")
+        [ "$status" = 0 ] || tail -n 5 "$work/with.err" | sed 's/^/# /'
+        verdict $status "$direction, $card, $policy: every layer under 8, 16, 64 and 256 MiB, or its reason"
+    done
+    proved "$card"
+    verdict $? "$direction, $card: $(wc -l <"$work/left") layers and caps are left because their smallest tiles want more"
+done
+[ ${#table[@]} = 0 ] || printf '# %s\n' "$direction, layers over a cap without the library > with it" "${table[@]}"
+echo "1..$tests"

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# When cuDNN or CUDA fail: the right result or the program's own way out, never a wrong result.
+load helper
+
+# Calls of both APIs, most of them cut into three tiles, planned and run one after the other.
+program=("$APPS/conv_random" --api both --count 5 --seed 36 --dtype f32)
+
+reference()
+{
+    plain "${program[@]}" --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "${program[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_true "rewritten calls" "$(counted rewritten) > 4"
+}
+
+# failing FUNCTION:N: the program ends well, with the same result, or says what failed and ends with status 1.
+failing()
+{
+    SIMDEV_FAIL=$1 CONVSHIM_CONFIG=$EVERYTHING shimmed "${program[@]}" --dump shimmed.bin
+    if [ "$status" = 0 ]; then
+        "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "$1: status 0, but another result"
+    else
+        expect_status 1
+        grep -qE '^record=|^tests/support/programs|not everything was run' shimmed.err || fail "$1: status 1 without a word"
+    fi
+    expect_no_violation shimmed
+}
+
+@test "plans that fail to build: every result right, whichever it is" {
+    local n finalized=0
+    reference
+    for n in 1 2 3 4 5 6 7 8 9 10 15 40 90; do
+        failing "cudnnBackendFinalize:$n"
+        [ "$status" != 0 ] || finalized=$((finalized + 1))
+    done
+    expect_true "of 13 runs those that went well" "$finalized >= 12"
+}
+
+@test "all plans from the second on fail to build: results right, the reason is counted" {
+    local n fail=
+    reference
+    for n in {2..400}; do
+        fail+="cudnnBackendFinalize:$n,"
+    done
+    SIMDEV_FAIL=${fail%,} CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+    expect_status 0
+    expect_equal "calls rewritten" "$(counted rewritten)" 0
+    expect_equal "calls passed on" "$(counted passed)" 1
+}
+
+@test "a tile that fails to launch: the lifeboat brings the right result" {
+    local n
+    for n in 1 2 3; do
+        SIMDEV_FAIL=cudnnBackendExecute:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+        expect_status 0
+        expect_no_violation shimmed
+        expect_equal "calls by lifeboat" "$(counted lifeboat)" 1
+    done
+}
+
+@test "a tile and the lifeboat fail: the program gets cuDNN's status" {
+    SIMDEV_FAIL=cudnnBackendExecute:2,cudnnBackendExecute:3 CONVSHIM_CONFIG=$EVERYTHING \
+        shimmed "$CLIENTS/plans" channels
+    expect_status 1
+    expect_line shimmed.err 'CUDNN_STATUS_EXECUTION_FAILED'
+    expect_equal "failed calls" "$(counted failed)" 1
+}
+
+@test "calls that fail to launch, whichever it is: no result is wrong" {
+    local n
+    reference
+    for n in 1 2 3 4 5 8 13 18; do
+        failing "cudnnBackendExecute:$n"
+    done
+}
+
+@test "no device memory at the n-th allocation: as without the library" {
+    local n
+    for n in 1 2 3 4 5; do
+        SIMDEV_FAIL=cudaMalloc:$n plain "$CLIENTS/plans" channels
+        local alone=$status
+        SIMDEV_FAIL=cudaMalloc:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+        expect_equal "status with cudaMalloc:$n" "$status" "$alone"
+        expect_no_violation shimmed
+    done
+}
+
+@test "however plans fail to build, engine config and plan tell the same" {
+    local n
+    for n in {2..16}; do
+        SIMDEV_FAIL=cudnnBackendFinalize:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+        [ "$status" = 0 ] || fail "with cudnnBackendFinalize:$n"
+        expect_no_violation shimmed
+    done
+}
+
+@test "a card just too small: out of memory without the library, the right result with it" {
+    plain "$CLIENTS/plans" channels
+    expect_status 0
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+    expect_status 0
+    expect_true "peak, with < without" "$(device shimmed peak_bytes) < $(device plain peak_bytes)"
+    export SIMDEV_CAPACITY=$(($(device plain peak_bytes) - 1))
+    plain "$CLIENTS/plans" channels
+    expect_status 1
+    expect_line plain.err 'cudaMalloc.*out of memory'
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
+    expect_status 0
+    expect_no_violation shimmed
+}
+
+@test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {
+    plain "$CLIENTS/refused"
+    expect_status 0
+    CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/refused"
+    expect_status 0
+    diff plain.out shimmed.out >difference.out || fail "answers differ"
+    expect_true "answers that were refused" "$(grep -c '[1-9][0-9]*, untouched$' shimmed.out) >= 6"
+    expect_true "answers that were given" "$(grep -c ': 0, written$' shimmed.out) >= 6"
+    expect_equal "refused and written" "$(grep -v ': 0, ' shimmed.out | grep -c 'written$')" 0
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# Programs that call cuDNN in the order in which a framework does: the same results to the bit, and no framework, by
+# whatever way it asks, searches and chooses, ends with more workspace than the limit. Each program checks its own
+# results, and that sizes told twice are the same.
+load helper
+
+LIMIT=3145728
+
+# framework PROGRAM OPTIONS...: without and with the library.
+framework()
+{
+    local program=$BUILD/clients/frameworks/$1
+    shift
+    plain "$program" "$@" --dump plain.bin
+    expect_status 0
+    CONVSHIM_CONFIG=workspace=$LIMIT shimmed "$program" "$@" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    cmp plain.bin shimmed.bin >/dev/null || fail "the results differ"
+}
+
+# largest NAME: the largest workspace that the program allocated for its convolutions.
+largest()
+{
+    sed -n 's/^largest workspace \([0-9]*\)$/\1/p' "$1.out" | grep . || fail "$1.out does not tell the workspace"
+}
+
+# What cuDNN is asked to run by the programs would be more than the limit.
+expect_limited()
+{
+    expect_true "workspace without the library" "$(largest plain) > $LIMIT"
+    expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
+    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_equal "failed calls" "$(counted failed)" 0
+}
+
+# The same, and nothing that ran used more, whoever brought it.
+expect_limited_everywhere()
+{
+    expect_limited
+    expect_true "largest workspace used" "$(device shimmed largest_workspace_used) <= $LIMIT"
+}
+
+# Every single call was one over the limit.
+expect_all_rewritten()
+{
+    expect_limited_everywhere
+    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    expect_accounts_agree
+}
+
+@test "PyTorch, backend API: the first plan that works, cached without its graph" {
+    framework pytorch_v8
+    expect_all_rewritten
+}
+
+@test "PyTorch, backend API, benchmark: one workspace of the largest of all plans" {
+    framework pytorch_v8 --mode benchmark
+    expect_limited_everywhere
+}
+
+@test "PyTorch, legacy API: the memory field is the workspace" {
+    framework pytorch_v7
+    expect_all_rewritten
+}
+
+@test "PyTorch, legacy API, benchmark: FindEx, the fastest" {
+    framework pytorch_v7 --mode benchmark
+    expect_limited_everywhere
+}
+
+@test "PyTorch, legacy API, deterministic: fixed algorithms and workspace queries" {
+    framework pytorch_v7 --mode deterministic
+    expect_all_rewritten
+}
+
+@test "OpenCV: one workspace for the net, deconvolution, activation and residual" {
+    framework opencv
+    expect_all_rewritten
+}
+
+@test "dlib: Find, the fastest, other extents with the workspace of a larger image" {
+    framework dlib
+    expect_limited_everywhere
+}
+
+# The algorithm that is taken wants nothing: what is left of the peak is the search's.
+@test "dlib, smallest: Find does not spike" {
+    framework dlib --mode smallest
+    expect_equal "workspace without the library" "$(largest plain)" 0
+    expect_true "largest workspace of the search, without" "$(device plain largest_workspace_used) > $LIMIT"
+    expect_true "largest workspace of the search, with" "$(device shimmed largest_workspace_used) <= $LIMIT"
+    expect_true "peak without - peak with >= what was too much" \
+        "$(device plain peak_bytes) - $(device shimmed peak_bytes) >= $(device plain largest_workspace_used) - $LIMIT"
+}
+
+@test "darknet: the largest of three queries, both backward directions add" {
+    framework darknet
+    expect_all_rewritten
+}
+
+
+@test "CTranslate2: 1-D, an algorithm without workspace" {
+    framework ctranslate2
+    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "calls" "$(counted calls)" "$(device shimmed conv_launches)"
+}
+
+@test "CTranslate2: 1-D, with bias and identity" {
+    framework ctranslate2 --mode fused
+    expect_all_rewritten
+}
+
+@test "MXNet: plans rebuilt from engine and knobs, sizes asked at every run, results added" {
+    framework mxnet
+    expect_limited_everywhere
+}
+
+@test "MXNet: engines by index, within its own limit" {
+    framework mxnet --mode fallback --limit 16000000
+    planned_by_cudnn plain || cannot_run "the engines that want workspace are cuDNN's"
+    expect_limited_everywhere
+}
+
+@test "XLA: rebuilt on a new graph, in a static buffer between red zones" {
+    framework xla
+    expect_all_rewritten
+}
+
+@test "ONNX Runtime: sizes by engine config, asymmetric padding, other extents" {
+    framework onnxruntime
+    expect_all_rewritten
+}
+
+@test "ONNX Runtime: bias fused" {
+    framework onnxruntime --mode fuse_bias
+    expect_all_rewritten
+}
+
+@test "OneFlow: the memory field" {
+    framework oneflow
+    expect_all_rewritten
+}
+
+@test "OneFlow: FindEx in a large buffer, the fastest" {
+    framework oneflow --mode search
+    expect_limited
+}
+
+@test "OneFlow aborts over its limit, and does not with the library" {
+    local limit=3500000
+    plain "$BUILD/clients/frameworks/oneflow" --limit $limit
+    expect_status 1
+    expect_line plain.err "^Check failed: algo_perf.memory <= limit"
+    CONVSHIM_CONFIG=workspace=$LIMIT shimmed "$BUILD/clients/frameworks/oneflow" --limit $limit
+    expect_status 0
+    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+}
+
+@test "PaddlePaddle, legacy API" {
+    framework paddle
+    expect_all_rewritten
+}
+
+@test "PaddlePaddle, backend API" {
+    framework paddle --mode frontend
+    expect_all_rewritten
+}
+
+@test "PaddlePaddle keeps under its limit what it would filter out" {
+    framework paddle --limit 3500000
+    expect_equal "workspace without the library" "$(largest plain)" 0
+    expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
+    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+}
+
+@test "CuPy 13: FindEx in 8 MiB, the first within it" {
+    framework cupy13
+    expect_limited
+}
+
+@test "Julia, legacy API: FindEx in a large buffer, the smallest of the fastest" {
+    framework julia_legacy
+    expect_limited
+}
+
+@test "TensorFlow: the fastest, and one without scratch" {
+    framework tensorflow
+    expect_limited_everywhere
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# convshim report: every format against a golden file, merging, what is refused, and that the page stays by itself.
+load helper
+
+COMMAND=$BUILD/convshim
+SUMMARY=$ROOT/tests/data/summary_training.json
+GOLDEN=$ROOT/tests/golden
+# Before setup takes away what could reach the library.
+UPDATE=${CONVSHIM_UPDATE_GOLDEN:-0}
+
+# report STATUS ARGUMENT...: report.out and report.err.
+report()
+{
+    command_of "$1" report "${@:2}"
+}
+
+# golden NAME FILE. CONVSHIM_UPDATE_GOLDEN=1 writes the golden file anew.
+golden()
+{
+    [ "$UPDATE" != 1 ] || cp "$2" "$GOLDEN/$1"
+    diff "$GOLDEN/$1" "$2" >difference.out || fail "not as tests/golden/$1"
+}
+
+# figure NAME: its number.
+figure()
+{
+    "$COMMAND" report --format csv --table figures "${@:2}" | sed -n "s/^$1,\([0-9]*\),.*/\1/p"
+}
+
+# ranks COUNT: rank0.json, ...
+ranks()
+{
+    local i
+    for ((i = 0; i < $1; i++)); do
+        sed "s/\"pid\":4711/\"pid\":$((5000 + i))/; s/\"rank\":0/\"rank\":$i/" "$SUMMARY" >"rank$i.json"
+    done
+}
+
+@test "golden: text, JSON, CSV, Markdown, the page" {
+    cp "$SUMMARY" .
+    local form
+    for form in text json csv markdown; do
+        "$COMMAND" report --optimizer adam --format "$form" summary_training.json >"$form.out"
+        golden "report_training.$form" "$form.out"
+    done
+    "$COMMAND" report --optimizer adam --html page.out summary_training.json
+    golden report_training.html page.out
+}
+
+@test "golden: what decisions were made among; summaries without that are read, too" {
+    sed 's/"rule":null,"wanted":127926272/"asked":7,"listed":3,"candidates":[{"axis":"H","step":[1,1],"run_count":0,"tiles":4,"lanes":1,"latitude":"knobs","staged":false,"workspace":67108864,"score":4.00000000e+00,"picked":true},{"axis":"KH","step":[8,1],"run_count":0,"tiles":6,"lanes":2,"latitude":"alike","staged":true,"workspace":1024,"score":1.25000000e-03,"picked":false},{"axis":"-","step":[1,1],"run_count":0,"tiles":1,"lanes":1,"latitude":"knobs","staged":false,"workspace":127926272,"score":null,"picked":false}],&/' \
+        "$SUMMARY" >with.json
+    report 0 --format csv --table candidates with.json
+    golden report_candidates.csv report.out
+    report 0 --format csv --table candidates with.json with.json
+    golden report_candidates.csv report.out
+    report 0 --format json with.json
+    expect_equal "in JSON" "$(python3 -c 'import json
+print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.out"))["candidates"]])')" \
+        "[('H', '4', 'yes'), ('KH', '0.00125', None), ('-', 'vetoed', None)]"
+    report 0 --format csv --table candidates "$SUMMARY"
+    expect_equal "lines without" "$(wc -l <report.out)" 1
+    sed 's/"score":null/"score":"none"/' with.json >wrong.json
+    report 2 wrong.json
+    expect_line report.err 'wrong\.json: sites\[7\]: score: neither a number nor null$'
+}
+
+@test "golden: two runs compared" {
+    sed 's/"wanted":127926272/"wanted":1000/; s/"calls":16,"rewritten":10/"calls":15,"rewritten":9/' "$SUMMARY" >other.json
+    local form
+    for form in text json csv markdown; do
+        report 0 --diff --format "$form" "$SUMMARY" other.json
+        golden "report_diff.$form" report.out
+    done
+    report 0 --diff --format csv --table figures "$SUMMARY" other.json
+    golden report_diff_figures.csv report.out
+    report 0 --diff "$SUMMARY" "$SUMMARY"
+    ! grep -q "Convolutions that differ" report.out || fail "a run differs from itself"
+}
+
+@test "eight ranks: calls are summed, sizes are the largest, sites are folded" {
+    ranks 8
+    sed -i 's/"wanted_max":[0-9]*/"wanted_max":999999999/' rank5.json
+    for name in calls rewritten launches host_ns passed.NO_TILING; do
+        expect_equal "$name" "$(figure "$name" rank?.json)" $((8 * $(figure "$name" rank0.json)))
+    done
+    expect_equal wanted_max "$(figure wanted_max rank?.json)" 999999999
+    expect_equal told_max "$(figure told_max rank?.json)" "$(figure told_max rank0.json)"
+    expect_equal processes "$(figure processes rank?.json)" 8
+    report 0 --format csv rank?.json
+    expect_equal sites "$(wc -l <report.out)" 9
+    expect_equal "calls of a site" "$(sed -n '2s/.*wgrad,tiled,\([0-9]*\),.*/\1/p' report.out)" 16
+    report 0 --format csv --table processes rank?.json
+    expect_equal ranks "$(cut -d, -f1 report.out | tail -n +2 | paste -sd,)" 0,1,2,3,4,5,6,7
+}
+
+@test "what is no summary is refused by name, with status 2" {
+    echo '{"schema":"convshim summary","version":2}' >newer.json
+    echo '{"schema":"else"}' >other.json
+    echo '{' >broken.json
+    sed 's/"direction":"wgrad"/"direction":"sideways"/' "$SUMMARY" >direction.json
+    sed 's/"order":\[0,/"order":[8,/' "$SUMMARY" >order.json
+    sed 's/"calls":16/"calls":1.5/' "$SUMMARY" >number.json
+    local file
+    for file in newer other broken direction order number missing; do
+        report 2 "$SUMMARY" "$file.json"
+        expect_empty report.out
+        grep -q "$file.json: " report.err || fail "$file.json is not named"
+    done
+    report 2
+    report 2 --diff "$SUMMARY"
+    report 2 --format yaml "$SUMMARY"
+    report 2 --optimizer adamw "$SUMMARY"
+}
+
+@test "hostile names: nothing becomes markup, nothing steers a terminal" {
+    sed 's/"program":".*","rank"/"program":"<script src=x>alert(1)<\/script>|\\u001b[31m\\"'"'"'","rank"/
+        s/1x3x2x2/<img src=x onerror=alert(1)>/' "$SUMMARY" >evil.json
+    report 0 evil.json
+    ! grep -q $'\033' report.out || fail "an escape sequence"
+    report 0 --html page.html evil.json
+    expect_equal scripts "$(grep -c '<script' page.html)" 1
+    ! grep -q '<img' page.html || fail "markup from a name"
+    grep -qF '&lt;script src=x&gt;alert(1)&lt;/script&gt;|?[31m&quot;&#39;' page.html || fail "the program is not there"
+    grep -q '&lt;img src=x onerror=alert(1)&gt;' page.html || fail "the name is not there"
+}
+
+@test "the page: well-formed, light and dark, nothing refers to elsewhere" {
+    report 0 --html page.html "$SUMMARY"
+    python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
+}
+
+@test "a page that cannot be written: status 1" {
+    report 1 --html /nonexistent/page.html "$SUMMARY"
+    grep -q /nonexistent/page.html report.err || fail "not named"
+}

@@ -1,0 +1,368 @@
+/* src/base/json_writer.c, src/account/summary_json.c: what is written is JSON, whatever the names, and says what
+ * was counted. Read back with a parser that is not ours. */
+#include "account/summary_json.h"
+
+#include "account_fixture.h"
+#include "check.h"
+#include <cjson/cJSON.h>
+#include <locale.h>
+#include <math.h>
+
+static char text[8 << 20];
+static size_t length;
+
+static void take(void *ctx, const char *bytes, size_t size)
+{
+    (void)ctx;
+    if (length + size >= sizeof text)
+        size = sizeof text - 1 - length;
+    memcpy(text + length, bytes, size);
+    length += size;
+    text[length] = '\0';
+}
+
+static struct cs_json new_json(void)
+{
+    length = 0;
+    text[0] = '\0';
+    return (struct cs_json){.write = take};
+}
+
+static const char *option(void *ctx, int index, char *out, size_t size)
+{
+    static const char *const names[] = {"workspace", "log_file"};
+    (void)ctx;
+    snprintf(out, size, "%s", index ? "a \"quoted\" path" : "64MiB");
+    return names[index];
+}
+
+static const char *const rules[] = {"first", "second", NULL};
+
+static struct cs_summary_head head = {.version = "0.1.0",
+                                      .vendor = "cuDNN 9.19.0",
+                                      .policy = "fit",
+                                      .config = "/etc/convshim.ini",
+                                      .bypass = "",
+                                      .workspace = 64 << 20,
+                                      .rules = rules,
+                                      .own = {1, 2, 3, 4, 5, 6, 7},
+                                      .turns = {8, 9, 10, true}};
+
+static struct cs_summary_process process = {.program = "decoder",
+                                            .pid = 4711,
+                                            .rank = 3,
+                                            .start_ms = 1700000000000,
+                                            .end_ms = 1700000060000,
+                                            .device = "NVIDIA H200",
+                                            .options = 2,
+                                            .option = option};
+
+/* Writes and reads it back; the caller deletes it. NULL, and a failed check, if it is no JSON. */
+static cJSON *summary_of(const struct cs_account *account)
+{
+    struct cs_json json = new_json();
+    cs_summary_json(&json, account, &head, &process);
+    cs_json_end(&json);
+    CHECK(length > 0 && text[length - 1] == '\n');
+    const char *end = NULL;
+    cJSON *read = cJSON_ParseWithOpts(text, &end, false);
+    CHECK(read != NULL);
+    CHECK(!read || strcmp(end, "\n") == 0);
+    return read;
+}
+
+static const cJSON *member(const cJSON *object, const char *path)
+{
+    char name[64];
+    while (object && *path) {
+        size_t size = strcspn(path, ".");
+        snprintf(name, sizeof name, "%.*s", (int)size, path);
+        object = cJSON_GetObjectItemCaseSensitive(object, name);
+        path += size + (path[size] == '.');
+    }
+    return object;
+}
+
+static int64_t number(const cJSON *object, const char *path)
+{
+    const cJSON *item = member(object, path);
+    CHECK(cJSON_IsNumber(item));
+    return item ? (int64_t)item->valuedouble : -1;
+}
+
+static const char *string(const cJSON *object, const char *path)
+{
+    const cJSON *item = member(object, path);
+    CHECK(cJSON_IsString(item));
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static int64_t sum_of(const cJSON *array, const char *name)
+{
+    int64_t sum = 0;
+    const cJSON *element;
+    cJSON_ArrayForEach(element, array) sum += number(element, name);
+    return sum;
+}
+
+static void any_string_is_valid_json(void)
+{
+    static const struct {
+        const char *given, *written;
+    } cases[] = {
+        {"", "\"\""},
+        {"a\"b\\c/", "\"a\\\"b\\\\c/\""},
+        {"\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\""},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+         "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\""},
+        {"\xff\xc3", "\"\\u00ff\\u00c3\""},            /* no UTF-8 */
+        {"\xc0\xaf", "\"\\u00c0\\u00af\""},            /* longer than needed */
+        {"\xed\xa0\x80", "\"\\u00ed\\u00a0\\u0080\""}, /* half of a pair */
+        {"\xf4\x90\x80\x80", "\"\\u00f4\\u0090\\u0080\\u0080\""},
+        {"\xe0\x80\xaf", "\"\\u00e0\\u0080\\u00af\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char quoted[64];
+        struct cs_json json = new_json();
+        cs_json_string(&json, NULL, cases[i].given);
+        cs_json_end(&json);
+        CHECK_STR(text, cases[i].written);
+        CHECK_INT(cs_json_quote(quoted, sizeof quoted, cases[i].given), strlen(cases[i].written));
+        CHECK_STR(quoted, cases[i].written);
+    }
+}
+
+static void a_quoted_text_is_cut_at_a_character(void)
+{
+    char out[16];
+    for (size_t size = 3; size <= sizeof out; size++) {
+        char written[32];
+        size_t used = cs_json_quote(out, size, "a\n\xe2\x82\xac\"z");
+        CHECK(used < size && strlen(out) == used);
+        snprintf(written, sizeof written, "[%s]", out);
+        cJSON *read = cJSON_Parse(written);
+        CHECK(read != NULL);
+        cJSON_Delete(read);
+    }
+}
+
+static void numbers_have_a_point_in_every_locale(void)
+{
+    static const struct {
+        double given;
+        const char *written;
+    } cases[] = {{0, "0.00000000e+00"},
+                 {-1.5, "-1.50000000e+00"},
+                 {1.23456789012e-7, "1.23456789e-07"},
+                 {4503599627370496.0 * 1e200, "4.50359963e+215"}};
+    CHECK(setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "C"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cs_json json = new_json();
+        cs_json_number(&json, NULL, cases[i].given);
+        cs_json_end(&json);
+        CHECK_STR(text, cases[i].written);
+    }
+    setlocale(LC_NUMERIC, "C");
+}
+
+/* CONVSHIM_UPDATE_GOLDEN=1 writes the file instead. */
+static void check_golden(void)
+{
+    static char want[1 << 16];
+    const char *path = "tests/golden/summary_decoder.json";
+    FILE *file = fopen(path, getenv("CONVSHIM_UPDATE_GOLDEN") ? "w+" : "r");
+    CHECK(file != NULL);
+    if (!file)
+        return;
+    if (getenv("CONVSHIM_UPDATE_GOLDEN")) {
+        fputs(text, file);
+        rewind(file);
+    }
+    want[fread(want, 1, sizeof want - 1, file)] = '\0';
+    fclose(file);
+    CHECK_STR(text, want);
+}
+
+/* The decoder, with two lanes, runs, a rule, beta and fused tensors on one more site. */
+static struct cs_account *rich(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
+    problem.direction = CS_BACKWARD_FILTER;
+    problem.beta = 1;
+    problem.tensors = CS_OPERANDS + 2;
+    problem.tensor[CS_OPERANDS] = problem.tensor[CS_OPERANDS + 1] = problem.tensor[CS_Y];
+    problem.tensor[CS_OPERANDS + 1].is_virtual = true;
+    problem.steps = 1;
+    struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
+    facts.tiling.lanes = 2;
+    facts.tiling.runs = 1;
+    facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .latitude = CS_ENGINE_ALIKE};
+    facts.rule = 2;
+    facts.asked = 14;
+    facts.choices = (struct cs_choices){
+        .listed = 9,
+        .count = 3,
+        .choice = {
+            {.score = 11.5,
+             .workspace = 60 * mib,
+             .step = {57, 1},
+             .tiles = 11,
+             .axis = {CS_AXIS_H},
+             .lanes = 2,
+             .runs = 1,
+             .picked = true},
+            {.score = 1e-9,
+             .workspace = 50 * mib,
+             .step = {8, 16},
+             .tiles = 12,
+             .axis = {CS_AXIS_K, CS_AXIS_H},
+             .lanes = 1,
+             .latitude = CS_TILES_OWN,
+             .staged = true},
+            {.score = INFINITY, .workspace = 300 * mib, .step = {1, 1}, .tiles = 1, .lanes = 1}}};
+    struct cs_site_ref site = cs_account_site(account, &facts, "decoder \"up\"");
+    cs_account_prepared(account, &site, 1234);
+    cs_account_tiled(account, &site, 11, 2);
+    cs_account_lifeboat(account, &site);
+    cs_account_failed(account, &site);
+    return account;
+}
+
+static void every_latitude_has_a_name(void)
+{
+    static const char *const names[CS_LATITUDES] = {"knobs", "defaults", "alike", "own"};
+    for (int latitude = 0; latitude < CS_LATITUDES; latitude++) {
+        struct cs_account *account = calloc(1, sizeof *account);
+        cs_account_init(account);
+        struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
+        struct cs_site_facts facts = facts_of(&problem, 0, 60 * mib, 11);
+        facts.tiling.latitude = (enum cs_latitude)latitude;
+        struct cs_site_ref site = cs_account_site(account, &facts, "");
+        cs_account_tiled(account, &site, 11, 1);
+        cJSON *json = summary_of(account);
+        const cJSON *written = cJSON_GetArrayItem(member(json, "sites"), 0);
+        CHECK_STR(string(written, "decision.latitude"), names[latitude]);
+        cJSON_Delete(json);
+        free(account);
+    }
+}
+
+static void the_summary_of_a_decoder(void)
+{
+    struct cs_account *account = rich();
+    cJSON *json = summary_of(account);
+    check_golden();
+    CHECK_STR(string(json, "schema"), "convshim summary");
+    CHECK_INT(number(json, "version"), CS_SUMMARY_VERSION);
+    CHECK_INT(number(json, "process.rank"), 3);
+    CHECK_STR(string(json, "config.options.log_file"), "a \"quoted\" path");
+    const cJSON *sites = member(json, "sites"), *totals = member(json, "totals");
+    CHECK_INT(number(totals, "calls"), account->calls);
+    CHECK_INT(number(totals, "calls"), sum_of(sites, "calls") + 5);
+    CHECK_INT(number(totals, "calls"), number(totals, "rewritten") + number(totals, "lifeboat") +
+                                           number(totals, "failed") +
+                                           sum_of(member(totals, "passed"), "calls"));
+    CHECK_INT(number(totals, "rewritten"), sum_of(sites, "tiled"));
+    CHECK_INT(number(totals, "launches"), sum_of(sites, "launches"));
+    CHECK_INT(number(totals, "wanted_sum"), sum_of(sites, "wanted"));
+    CHECK_INT(number(totals, "told_sum"), sum_of(sites, "told"));
+    CHECK_INT(number(totals, "host_ns"), 1234);
+    CHECK_INT(cJSON_GetArraySize(member(json, "order")), account->calls);
+    CHECK_INT(cJSON_GetArrayItem(member(json, "order"), 0)->valueint, 0);
+    const cJSON *last = cJSON_GetArrayItem(sites, cJSON_GetArraySize(sites) - 1);
+    CHECK_STR(string(last, "name"), "decoder \"up\"");
+    CHECK_STR(string(last, "rule"), "second");
+    CHECK_INT(number(last, "problem.extra_bytes"), number(last, "problem.y.bytes"));
+    CHECK_INT(number(last, "last_call"), account->calls);
+    const cJSON *candidates = member(last, "candidates");
+    CHECK_INT(cJSON_GetArraySize(candidates), 3);
+    CHECK(cJSON_IsTrue(member(cJSON_GetArrayItem(candidates, 0), "picked")));
+    CHECK_STR(string(cJSON_GetArrayItem(candidates, 1), "axis"), "KH");
+    CHECK(cJSON_IsNull(member(cJSON_GetArrayItem(candidates, 2), "score")));
+    cJSON_Delete(json);
+    free(account);
+}
+
+/* As tilings of huge tensors have it, too. */
+static void sites_come_in_the_order_of_first_calls(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    struct cs_site_ref site[9];
+    for (int i = 0; i < 9; i++) {
+        struct cs_site_facts facts = facts_of(&problem, 1000 + i, 50, 3);
+        site[i] = cs_account_site(account, &facts, "");
+    }
+    for (int i = 8; i >= 2; i--) /* two are never called */
+        cs_account_tiled(account, &site[i], 3, 1);
+    cs_account_tiled(account, &site[8], 3, 1);
+    cJSON *json = summary_of(account);
+    const cJSON *sites = member(json, "sites");
+    for (int i = 0; i < 9; i++) {
+        const cJSON *one = cJSON_GetArrayItem(sites, i);
+        CHECK_INT(number(one, "wanted"), i < 7 ? 1008 - i : 1000 + i - 7);
+        CHECK_INT(number(one, "first_call"), i < 7 ? i + 1 : 0);
+        CHECK_INT(number(one, "last_call"), i == 0 ? 8 : i < 7 ? i + 1 : 0);
+    }
+    for (int i = 0; i < 8; i++)
+        CHECK_INT(cJSON_GetArrayItem(member(json, "order"), i)->valueint, i % 7);
+    cJSON_Delete(json);
+    free(account);
+}
+
+static void more_sites_than_places_still_add_up(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    struct cs_site_facts facts = facts_of(&problem, 0, 0, 2);
+    for (int64_t i = 0; i < CS_ORDER + CS_MAX_SITES; i++) {
+        facts.wanted = 1000 + i * 1009 % 7919;
+        run(account, &facts, 1);
+    }
+    cJSON *json = summary_of(account);
+    CHECK_INT(cJSON_GetArraySize(member(json, "sites")), CS_MAX_SITES);
+    CHECK_INT(cJSON_GetArraySize(member(json, "order")), CS_ORDER);
+    CHECK_INT(sum_of(member(json, "sites"), "calls") + number(json, "folded.calls"),
+              number(json, "totals.calls"));
+    CHECK_INT(number(json, "folded.sites"), CS_ORDER);
+    int64_t nowhere = 0;
+    const cJSON *place;
+    cJSON_ArrayForEach(place, member(json, "order")) nowhere += place->valueint < 0;
+    CHECK(nowhere > 0 && nowhere < CS_ORDER);
+    cJSON_Delete(json);
+    free(account);
+}
+
+static void hostile_names_stay_in_their_strings(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NO_TILING);
+    struct cs_summary_head kept_head = head;
+    struct cs_summary_process kept = process;
+    process.program = "a\"},{\"calls\":1,\n\xff";
+    process.rank = -1;
+    head.config = "/tmp/\\\"\x01.ini";
+    head.bypass = "lib\xe2\x80\xa8.so"; /* a line separator is a character like others */
+    cJSON *json = summary_of(account);
+    CHECK_STR(string(json, "process.program"), "a\"},{\"calls\":1,\n\xc3\xbf");
+    CHECK(cJSON_IsNull(member(json, "process.rank")));
+    CHECK_STR(string(json, "config.source"), head.config);
+    CHECK_STR(string(json, "bypass"), head.bypass);
+    cJSON_Delete(json);
+    head = kept_head;
+    process = kept;
+    free(account);
+}
+
+int main(void)
+{
+    TEST(any_string_is_valid_json);
+    TEST(a_quoted_text_is_cut_at_a_character);
+    TEST(numbers_have_a_point_in_every_locale);
+    TEST(the_summary_of_a_decoder);
+    TEST(every_latitude_has_a_name);
+    TEST(sites_come_in_the_order_of_first_calls);
+    TEST(more_sites_than_places_still_add_up);
+    TEST(hostile_names_stay_in_their_strings);
+    return REPORT();
+}

@@ -1,0 +1,181 @@
+#include "check.h"
+#include "cli/predict/layers.h"
+#include <unistd.h>
+
+#define COLUMNS "model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype\n"
+
+enum {
+    RANDOM_LISTS = 3000
+};
+
+struct notes {
+    int count;
+    char last[500];
+};
+
+static void note(void *ctx, const char *line)
+{
+    struct notes *notes = ctx;
+    notes->count++;
+    snprintf(notes->last, sizeof notes->last, "%s", line);
+}
+
+typedef bool reader(struct cs_layers *, const char *, const struct cs_layer_rules *,
+                    cs_layers_note_fn *, void *);
+
+/* Reads a list from a file of its own. */
+static bool read_list(reader *read, const char *text, size_t length,
+                      const struct cs_layer_rules *rules, struct cs_layers *layers,
+                      struct notes *notes)
+{
+    char path[] = "/tmp/test_layers.XXXXXX";
+    int file = mkstemp(path);
+    bool good = file >= 0 && write(file, text, length) == (ssize_t)length;
+    CHECK(good);
+    *layers = (struct cs_layers){NULL, 0, 0};
+    *notes = (struct notes){0, ""};
+    good = good && read(layers, path, rules, note, notes);
+    close(file);
+    unlink(path);
+    CHECK(good == (notes->count == 0));
+    CHECK(!good || layers->count > 0);
+    return good;
+}
+
+static bool csv(const char *text, struct cs_layers *layers, struct notes *notes)
+{
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    return read_list(cs_layers_csv, text, strlen(text), &plain, layers, notes);
+}
+
+/* One that is not there is a layer of nothing. */
+static const struct cs_layer *at(const struct cs_layers *layers, size_t i)
+{
+    static const struct cs_layer none = {(char *)"", (char *)"", 0, {.spatial = 0}};
+    CHECK(i < layers->count);
+    return i < layers->count ? &layers->layer[i] : &none;
+}
+
+static void columns_of_the_list(void)
+{
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(csv(COLUMNS "m,two,fwd,1,4,1,64,32,512,1,3,3,1,2,1,0,1,1,2,bf16\r\n"
+                      "m,three,wgrad,2,4,8,64,64,16,3,3,3,1,1,1,1,1,1,1,f32",
+              &layers, &notes));
+    CHECK_INT(layers.count, 2);
+    const struct cs_problem *two = &at(&layers, 0)->problem, *three = &at(&layers, 1)->problem;
+    CHECK_STR(at(&layers, 0)->model, "m");
+    CHECK_STR(at(&layers, 1)->name, "three");
+    CHECK_INT(at(&layers, 1)->line, 3);
+    CHECK_INT(two->spatial, 2);
+    CHECK_INT(two->groups, 2);
+    CHECK_INT(two->tensor[CS_FILTER].dims[CS_C], 2);
+    CHECK_INT(two->tensor[CS_Y].dims[CS_H], 32);
+    CHECK_INT(two->tensor[CS_X].dims[CS_W], 32);
+    CHECK_INT(two->tensor[CS_X].dtype, CS_BF16);
+    CHECK_INT(three->spatial, 3);
+    CHECK_INT(three->direction, CS_BACKWARD_FILTER);
+    CHECK_INT(three->pre[0], 1);
+    cs_layers_fini(&layers);
+}
+
+static void any_order_and_what_may_be_left_out(void)
+{
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(
+        csv("# remark\n\ndtype,kw,k,w,c,n,layer,layout,dw\nf16,3,8,9,16,1,\"a,\"\"b\"\"\",nwc,2\n",
+            &layers, &notes));
+    CHECK_STR(at(&layers, 0)->model, "");
+    CHECK_STR(at(&layers, 0)->name, "a,\"b\"");
+    CHECK_INT(at(&layers, 0)->line, 4);
+    CHECK_INT(at(&layers, 0)->problem.tensor[CS_X].strides[CS_C], 1);
+    CHECK_INT(at(&layers, 0)->problem.tensor[CS_Y].dims[CS_W], 5);
+    cs_layers_fini(&layers);
+}
+
+static void rules_of_the_command(void)
+{
+    const enum cs_direction direction = CS_BACKWARD_DATA;
+    const enum cs_dtype dtype = CS_F32;
+    const struct cs_layer_rules rules = {CS_CHANNELS_LAST, &direction, &dtype};
+    const char text[] = "layer,n,c,w,k,kw,dtype\na,1,8,9,8,3,f16\n";
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(read_list(cs_layers_csv, text, sizeof text - 1, &rules, &layers, &notes));
+    CHECK_INT(at(&layers, 0)->problem.direction, CS_BACKWARD_DATA);
+    CHECK_INT(at(&layers, 0)->problem.tensor[CS_X].dtype, CS_F32);
+    CHECK_INT(at(&layers, 0)->problem.tensor[CS_X].strides[CS_C], 1);
+    cs_layers_fini(&layers);
+}
+
+static void wrong_lines_are_named(void)
+{
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(!csv("layer,n,c,w,k,kw,dtype\na,1,8,9,8,3,f16\nb,1,8,9,8,30,f16\nc,1,8,9,8,3,f16\nd\n",
+               &layers, &notes));
+    CHECK_INT(notes.count, 2);
+    CHECK(strstr(notes.last, ":5: 1 columns, the header has 7"));
+    CHECK_INT(layers.count, 2);
+    cs_layers_fini(&layers);
+    CHECK(!csv("", &layers, &notes));
+    CHECK(strstr(notes.last, "no layer in it"));
+    cs_layers_fini(&layers);
+}
+
+static void json_says_the_same(void)
+{
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    const char text[] =
+        "{\"layers\": [{\"layer\": \"a\", \"n\": 1, \"c\": \"8\", \"w\": 9, \"k\": 8,"
+        " \"kw\": 3, \"dtype\": \"f16\", \"calls\": 17}]}";
+    struct cs_layers layers, same;
+    struct notes notes;
+    CHECK(read_list(cs_layers_json, text, sizeof text - 1, &plain, &layers, &notes));
+    CHECK(csv("layer,n,c,w,k,kw,dtype\na,1,8,9,8,3,f16\n", &same, &notes));
+    int64_t words[CS_PROBLEM_WORDS], others[CS_PROBLEM_WORDS];
+    int count = cs_problem_words(&at(&layers, 0)->problem, words);
+    CHECK_INT(cs_problem_words(&at(&same, 0)->problem, others), count);
+    CHECK(memcmp(words, others, (size_t)count * sizeof *words) == 0);
+    cs_layers_fini(&layers);
+    cs_layers_fini(&same);
+}
+
+/* A sound list with some characters changed: layers or notes, and nothing out of bounds (the
+ * sanitizers' builds look). */
+static void damaged_lists(void)
+{
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    static const char marks[] = ",\"\n\r0-9x\\{}[]:a#\0 ";
+    const char sound[] = COLUMNS "m,two,fwd,1,4,1,64,32,512,1,3,3,1,2,1,0,1,1,2,bf16\n"
+                                 "\"m\",three,wgrad,2,4,8,64,64,16,3,3,3,1,1,1,1,1,1,1,f32\n";
+    uint64_t state = 77;
+    int refused = 0;
+    for (int i = 0; i < RANDOM_LISTS; i++) {
+        char text[sizeof sound];
+        struct cs_layers layers;
+        struct notes notes;
+        memcpy(text, sound, sizeof text);
+        for (int changes = 0; changes < 1 + i % 3; changes++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            text[(state >> 33) % (sizeof text - 1)] = marks[(state >> 20) % (sizeof marks - 1)];
+        }
+        refused += !read_list(i % 2 ? cs_layers_csv : cs_layers_json, text, sizeof text - 1, &plain,
+                              &layers, &notes);
+        cs_layers_fini(&layers);
+    }
+    CHECK(refused > RANDOM_LISTS / 2 && refused < RANDOM_LISTS);
+}
+
+int main(void)
+{
+    TEST(columns_of_the_list);
+    TEST(any_order_and_what_may_be_left_out);
+    TEST(rules_of_the_command);
+    TEST(wrong_lines_are_named);
+    TEST(json_says_the_same);
+    TEST(damaged_lists);
+    return REPORT();
+}

@@ -1,0 +1,101 @@
+#include "check.h"
+#include "cli/common/cli.h"
+#include "cli/common/table.h"
+
+static const struct cs_column columns[] = {
+    {"name", "name", CS_CELL_TEXT},    {"hidden", NULL, CS_CELL_TEXT},
+    {"bytes", "size", CS_CELL_BYTES},  {"count", "count", CS_CELL_COUNT},
+    {"ratio", "ratio", CS_CELL_RATIO}, {"note", "note", CS_CELL_TEXT}};
+
+static char *printed(enum cs_format format)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct cs_table table;
+    cs_table_init(&table, columns, 6);
+    cs_table_add(&table, (struct cs_value[]){{.text = "a,\"b\""},
+                                             {.text = "x"},
+                                             {.number = 1083179008},
+                                             {.number = 7},
+                                             {.ratio = 1.955},
+                                             {.text = ""}});
+    cs_table_add(&table, (struct cs_value[]){{.text = "c"},
+                                             {.text = NULL},
+                                             {.number = -1},
+                                             {.number = -1},
+                                             {.ratio = 1},
+                                             {.text = NULL}});
+    CHECK(cs_table_print(&table, format, out));
+    cs_table_fini(&table);
+    fclose(out);
+    return text;
+}
+
+static void for_people(void)
+{
+    char *text = printed(CS_FORMAT_TEXT);
+    CHECK_STR(text, "name       size  count  ratio  note\n"
+                    "a,\"b\"  1033 MiB      7   1.96\n"
+                    "c             -      -   1.00  -\n");
+    free(text);
+}
+
+static void for_programs(void)
+{
+    char *text = printed(CS_FORMAT_CSV);
+    CHECK_STR(text, "name,hidden,bytes,count,ratio,note\n"
+                    "\"a,\"\"b\"\"\",x,1083179008,7,1.96,\n"
+                    "c,,,,1.00,\n");
+    free(text);
+    text = printed(CS_FORMAT_JSON);
+    CHECK(strstr(text, "\"bytes\":\t1083179008"));
+    CHECK(strstr(text, "\"name\":\t\"a,\\\"b\\\"\""));
+    CHECK(!strstr(text, "-1"));
+    free(text);
+}
+
+static void bytes_for_people(void)
+{
+    const struct {
+        int64_t bytes;
+        const char *text;
+    } sizes[] = {{0, "0 B"},
+                 {1023, "1023 B"},
+                 {1 << 20, "1 MiB"},
+                 {541589504, "516.5 MiB"},
+                 {INT64_C(10) << 30, "10.00 GiB"},
+                 {INT64_C(9) << 30, "9216 MiB"},
+                 {INT64_MAX, "8589934592.00 GiB"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[CS_BYTES_TEXT];
+        CHECK_STR(cs_bytes_text(text, sizes[i].bytes), sizes[i].text);
+    }
+}
+
+static void nearest_words(void)
+{
+    const char *const words[] = {"predict", "run", "config", NULL};
+    CHECK_STR(cs_cli_nearest("predct", words), "predict");
+    CHECK_STR(cs_cli_nearest("rum", words), "run");
+    CHECK(!cs_cli_nearest("something else altogether, and longer than any of them", words));
+    CHECK(!cs_cli_nearest("", words));
+}
+
+static void sizes(void)
+{
+    int64_t bytes = 5;
+    CHECK(cs_cli_size("8GiB", &bytes) && bytes == INT64_C(8) << 30);
+    CHECK(!cs_cli_size("auto", &bytes) && !cs_cli_size("-1", &bytes) && !cs_cli_size("", &bytes));
+    CHECK_INT(bytes, INT64_C(8) << 30);
+}
+
+int main(void)
+{
+    TEST(for_people);
+    TEST(for_programs);
+    TEST(bytes_for_people);
+    TEST(nearest_words);
+    TEST(sizes);
+    return REPORT();
+}

@@ -1,0 +1,329 @@
+#include "check.h"
+#include "exec/call_period.h"
+#include "random_problem.h"
+#include <time.h>
+
+enum {
+    MANY = 400,    /* random programs */
+    LONGEST = 600, /* calls of theirs */
+    REPEATS = 6,   /* of each */
+    SEED = 5028,
+    MIB = 1 << 20
+};
+
+struct program {
+    int calls;
+    uint64_t call[CS_HABIT_PERIOD + 1];
+    int64_t bytes[CS_HABIT_PERIOD + 1];
+};
+
+static struct cs_habit habit;
+
+static void add(struct program *program, uint64_t call, int64_t bytes)
+{
+    program->call[program->calls] = call;
+    program->bytes[program->calls++] = bytes;
+}
+
+static void add_times(struct program *program, int times, uint64_t call, int64_t bytes)
+{
+    while (times-- > 0)
+        add(program, call, bytes);
+}
+
+/* Runs the program so often; returns the places that the calls of the last time had together. */
+static unsigned run(const struct program *program, int times)
+{
+    unsigned places = 0;
+    for (int i = 0; i < times * program->calls; i++) {
+        int at = i % program->calls;
+        places = at == 0 ? 0 : places;
+        places |= cs_habit_note(&habit, program->call[at], program->bytes[at]);
+    }
+    return places;
+}
+
+/* Runs it once more and expects these places: per call a letter, F, D, L, or - for none, in the
+ * order of the enumeration where it has several, then separated by spaces. */
+static void expect_places(const struct program *program, const char *wanted)
+{
+    static const char letter[] = {'B', 'F', 'D', 'L'};
+    char text[8 * CS_HABIT_PERIOD] = "";
+    size_t length = 0;
+    for (int i = 0; i < program->calls; i++) {
+        unsigned places = cs_habit_note(&habit, program->call[i], program->bytes[i]);
+        if (i > 0)
+            text[length++] = ' ';
+        for (int j = 0; j < 4; j++)
+            if (places & 1U << j)
+                text[length++] = letter[j];
+        if (places == 0)
+            text[length++] = '-';
+    }
+    text[length] = '\0';
+    CHECK_STR(text, wanted);
+}
+
+/* Low calls, then high ones, different from each other. */
+static struct program stages(uint64_t first, int low, int high)
+{
+    struct program program = {.calls = 0};
+    for (int i = 0; i < low; i++)
+        add(&program, first + (uint64_t)i, 2 * MIB);
+    for (int i = 0; i < high; i++)
+        add(&program, first + 1000 + (uint64_t)i, 100 * MIB);
+    return program;
+}
+
+static void finds_the_stages(void)
+{
+    struct program program = stages(1, 4, 3);
+    cs_habit_init(&habit);
+    CHECK_INT(run(&program, 2), 0);
+    CHECK_INT(habit.period, 0); /* too little yet */
+    run(&program, 2);
+    CHECK_INT(habit.period, 7);
+    expect_places(&program, "F - - D - - L");
+    expect_places(&program, "F - - D - - L");
+}
+
+static void one_low_call_is_door_and_fall(void)
+{
+    struct program program = stages(1, 1, 6);
+    cs_habit_init(&habit);
+    run(&program, 5);
+    expect_places(&program, "FD - - - - - L");
+}
+
+static void small_dips_belong_to_the_stage(void)
+{
+    struct program program = stages(1, 10, 3);
+    add(&program, 500, 1 * MIB);
+    add_times(&program, 2, 501, 90 * MIB);
+    cs_habit_init(&habit);
+    run(&program, 4);
+    expect_places(&program, "F - - - - - - - - D - - - - - L");
+}
+
+static void long_low_stretches_all_have_a_door(void)
+{
+    struct program program = stages(1, 4, 2), other = stages(2000, 3, 2);
+    for (int i = 0; i < other.calls; i++)
+        add(&program, other.call[i], other.bytes[i]);
+    cs_habit_init(&habit);
+    run(&program, 4);
+    expect_places(&program, "F - - D - L F - D - L");
+}
+
+/* A low stage may begin in one period and end in the next. */
+static void the_period_has_no_beginning(void)
+{
+    struct program program = {.calls = 0};
+    add(&program, 1, 3 * MIB);
+    add(&program, 2, 4 * MIB);
+    add(&program, 3, 80 * MIB);
+    add(&program, 4, 90 * MIB);
+    add(&program, 5, 5 * MIB);
+    cs_habit_init(&habit);
+    run(&program, 8);
+    expect_places(&program, "- D - L F");
+}
+
+static void a_period_without_low_calls_has_its_lowest(void)
+{
+    struct program program = {.calls = 0};
+    static const int64_t bytes[] = {90, 80, 60, 100, 60, 95};
+    for (int i = 0; i < 6; i++)
+        add(&program, (uint64_t)i, bytes[i] * MIB);
+    cs_habit_init(&habit);
+    run(&program, 4);
+    CHECK_INT(habit.period, 0); /* it may be a loop inside a stage */
+    run(&program, 6);
+    CHECK_INT(habit.period, 6);
+    unsigned places[6], doors = 0;
+    for (int i = 0; i < 6; i++) {
+        places[i] = cs_habit_note(&habit, program.call[i], program.bytes[i]);
+        doors += (places[i] & CS_HABIT_DOOR) != 0;
+    }
+    CHECK_INT(doors, 1);
+    CHECK_INT((places[2] | places[4]) & CS_HABIT_DOOR, CS_HABIT_DOOR);
+}
+
+static void one_call_for_ever_has_no_stages(void)
+{
+    cs_habit_init(&habit);
+    for (int i = 0; i < 3 * CS_HABIT_KEPT; i++)
+        CHECK_INT(cs_habit_note(&habit, 7, 100 * MIB), 0);
+    CHECK_INT(habit.period, 0);
+}
+
+static void a_few_calls_are_no_period(void)
+{
+    struct program program = stages(1, 1, 1);
+    cs_habit_init(&habit);
+    CHECK_INT(run(&program, 8), 0);
+    CHECK_INT(habit.period, 0);
+    run(&program, 8);
+    CHECK_INT(habit.period, 2);
+    expect_places(&program, "FD L");
+}
+
+/* Denoising steps, then a decoder with equal layers: neither loop is the period. */
+static struct program pipeline(int steps)
+{
+    struct program program = {.calls = 0};
+    for (int i = 0; i < steps; i++)
+        for (int j = 0; j < 5; j++)
+            add(&program, (uint64_t)j, (j == 2 ? 4 : 9) * MIB);
+    add_times(&program, 6, 100, 30 * MIB);
+    add_times(&program, 6, 101, 110 * MIB);
+    add_times(&program, 6, 102, 220 * MIB);
+    return program;
+}
+
+static void loops_inside_are_not_the_period(void)
+{
+    struct program program = pipeline(20);
+    cs_habit_init(&habit);
+    run(&program, 3);
+    CHECK_INT(habit.period, program.calls);
+    int door = -1, fall = -1, others = 0;
+    for (int i = 0; i < program.calls; i++) {
+        unsigned places = cs_habit_note(&habit, program.call[i], program.bytes[i]);
+        door = places & CS_HABIT_DOOR ? i : door;
+        fall = places & CS_HABIT_FALL ? i : fall;
+        others += places != 0;
+    }
+    CHECK_INT(door, 105); /* the last call whose bytes are at most a fifth of 220 MiB */
+    CHECK_INT(fall, 0);
+    CHECK_INT(others, 3);
+}
+
+/* Once the decoder has been seen, no step of the denoiser is held any more. */
+static void low_loops_are_never_held(void)
+{
+    struct program program = pipeline(20);
+    cs_habit_init(&habit);
+    run(&program, 1);
+    for (int i = 0; i < 100; i++)
+        CHECK_INT(cs_habit_note(&habit, program.call[i], program.bytes[i]), 0);
+}
+
+static void random_programs(void)
+{
+    for (uint64_t n = 0; n < MANY; n++) {
+        struct rng rng = {SEED + n};
+        struct program program = {.calls = 0};
+        int low = (int)rng_between(&rng, 1, LONGEST / 2);
+        int high = (int)rng_between(&rng, 1, LONGEST / 2);
+        int prefix = (int)rng_between(&rng, 0, 300);
+        for (int i = 0; i < low + high; i++)
+            add(&program, (uint64_t)rng_between(&rng, 1, 1 + LONGEST / 4),
+                i < low ? rng_between(&rng, 0, 40 * MIB) : rng_between(&rng, 41 * MIB, 200 * MIB));
+        program.bytes[low] = 200 * MIB;
+        cs_habit_init(&habit);
+        for (int i = 0; i < prefix; i++)
+            cs_habit_note(&habit, 1000 + rng_next(&rng) % 50, rng_between(&rng, 0, 200 * MIB));
+        run(&program, REPEATS + 32 / program.calls);
+        for (int i = 0; i < program.calls; i++) {
+            unsigned places = cs_habit_note(&habit, program.call[i], program.bytes[i]), wanted = 0;
+            wanted |= i == 0 ? CS_HABIT_FALL : 0U;
+            wanted |= i == low - 1 ? CS_HABIT_DOOR : 0U;
+            wanted |= i == low + high - 1 ? CS_HABIT_LAST : 0U;
+            CHECK_INT(places, wanted);
+        }
+    }
+}
+
+static void a_changed_program_is_learned_anew(void)
+{
+    struct program first = stages(1, 5, 4), second = stages(5000, 6, 2);
+    cs_habit_init(&habit);
+    run(&first, 4);
+    CHECK_INT(cs_habit_note(&habit, second.call[0], second.bytes[0]), CS_HABIT_BROKEN);
+    CHECK_INT(cs_habit_note(&habit, second.call[1], second.bytes[1]), 0);
+    for (int i = 2; i < second.calls; i++)
+        cs_habit_note(&habit, second.call[i], second.bytes[i]);
+    run(&second, 3);
+    CHECK_INT(habit.period, 8);
+    expect_places(&second, "F - - - - D - L");
+    expect_places(&second, "F - - - - D - L");
+}
+
+/* One call too many once in a while costs two periods. */
+static void one_call_too_many(void)
+{
+    struct program program = stages(1, 20, 10);
+    cs_habit_init(&habit);
+    run(&program, 3);
+    CHECK_INT(habit.period, 30);
+    CHECK_INT(cs_habit_note(&habit, 77, MIB), CS_HABIT_BROKEN);
+    run(&program, 2);
+    CHECK_INT(habit.period, 0);
+    cs_habit_note(&habit, program.call[0], program.bytes[0]);
+    for (int i = 1; i < program.calls; i++)
+        cs_habit_note(&habit, program.call[i], program.bytes[i]);
+    CHECK_INT(habit.period, 30);
+}
+
+static void the_longest_period(void)
+{
+    for (int excess = 0; excess < 2; excess++) {
+        struct program program = stages(1, CS_HABIT_PERIOD - 24 + excess, 24);
+        cs_habit_init(&habit);
+        run(&program, 12);
+        CHECK_INT(habit.period, excess ? 0 : CS_HABIT_PERIOD);
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void cost(void)
+{
+    enum {
+        CALLS = 400000
+    };
+    struct program program = pipeline(20);
+    struct rng rng = {SEED};
+    uint64_t random[4096];
+    for (int i = 0; i < 4096; i++)
+        random[i] = rng_next(&rng);
+    cs_habit_init(&habit);
+    run(&program, 4);
+    double start = seconds();
+    run(&program, CALLS / program.calls);
+    double learned = seconds() - start;
+    cs_habit_init(&habit);
+    start = seconds();
+    for (int i = 0; i < CALLS; i++)
+        cs_habit_note(&habit, random[i % 4096] + (uint64_t)i, i % 7);
+    double unlearned = seconds() - start;
+    printf("# a call costs %.1f ns where the period is known, %.0f ns where there is none\n",
+           1e9 * learned / CALLS, 1e9 * unlearned / CALLS);
+    CHECK_INT(habit.period, 0);
+}
+
+int main(void)
+{
+    TEST(finds_the_stages);
+    TEST(one_low_call_is_door_and_fall);
+    TEST(small_dips_belong_to_the_stage);
+    TEST(long_low_stretches_all_have_a_door);
+    TEST(the_period_has_no_beginning);
+    TEST(a_period_without_low_calls_has_its_lowest);
+    TEST(one_call_for_ever_has_no_stages);
+    TEST(a_few_calls_are_no_period);
+    TEST(loops_inside_are_not_the_period);
+    TEST(low_loops_are_never_held);
+    TEST(random_programs);
+    TEST(a_changed_program_is_learned_anew);
+    TEST(one_call_too_many);
+    TEST(the_longest_period);
+    TEST(cost);
+    return REPORT();
+}

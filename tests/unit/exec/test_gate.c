@@ -1,0 +1,526 @@
+#include "check.h"
+#include "exec/gate.h"
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOW = 4, /* calls of a period; the high ones are behind them */
+    HIGH = 3,
+    PERIOD = LOW + HIGH,
+    LESSONS = 5, /* periods until the stages are known */
+    ROUNDS = 40,
+    MAX_THREADS = 4,
+    MIB = 1 << 20
+};
+
+static const int64_t MILLISECOND = 1000000;
+static const int64_t LONG = INT64_C(20000000000); /* nanoseconds; no test takes as long */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000 * MILLISECOND + time.tv_nsec;
+}
+
+static void nap(int64_t nanoseconds)
+{
+    struct timespec time = {.tv_nsec = nanoseconds};
+    nanosleep(&time, NULL);
+}
+
+/* Makes calls `first` to `last` of a period, both included. */
+static void pass(struct cs_turns *turns, uint64_t context, int first, int last)
+{
+    for (int i = first; i <= last; i++)
+        cs_turns_pass(turns, context, (uint64_t)i, i < LOW ? MIB : 100 * MIB);
+}
+
+/* Ends with the first call of a period, outside of the stage. */
+static void learn(struct cs_turns *turns, uint64_t context)
+{
+    for (int i = 0; i < LESSONS; i++)
+        pass(turns, context, 0, PERIOD - 1);
+    pass(turns, context, 0, 0);
+}
+
+/* From there. */
+static void go_in(struct cs_turns *turns, uint64_t context)
+{
+    pass(turns, context, 1, LOW);
+}
+
+static void go_on(struct cs_turns *turns, uint64_t context)
+{
+    pass(turns, context, LOW + 1, PERIOD - 1);
+}
+
+static void go_out(struct cs_turns *turns, uint64_t context)
+{
+    go_on(turns, context);
+    pass(turns, context, 0, 0);
+}
+
+/* A thread that does something with the others' knowledge. */
+struct actor {
+    pthread_t thread;
+    struct cs_turns *turns;
+    sem_t ready, go, through;
+    int64_t took; /* nanoseconds at a door */
+};
+
+static void actor_start(struct actor *actor, struct cs_turns *turns, void *(*act)(void *))
+{
+    memset(actor, 0, sizeof *actor);
+    actor->turns = turns;
+    sem_init(&actor->ready, 0, 0);
+    sem_init(&actor->go, 0, 0);
+    sem_init(&actor->through, 0, 0);
+    if (pthread_create(&actor->thread, NULL, act, actor) != 0)
+        exit(1);
+}
+
+static void await(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0 && errno == EINTR)
+        continue;
+}
+
+static void actor_end(struct actor *actor)
+{
+    pthread_join(actor->thread, NULL);
+    sem_destroy(&actor->ready);
+    sem_destroy(&actor->go);
+    sem_destroy(&actor->through);
+}
+
+/* Goes in and stays there until it is told to go on. */
+static void *stay_inside(void *argument)
+{
+    struct actor *actor = argument;
+    learn(actor->turns, 1);
+    go_in(actor->turns, 1);
+    sem_post(&actor->ready);
+    await(&actor->go);
+    go_out(actor->turns, 1);
+    return NULL;
+}
+
+/* Ends inside. */
+static void *end_inside(void *argument)
+{
+    struct actor *actor = argument;
+    learn(actor->turns, 1);
+    go_in(actor->turns, 1);
+    sem_post(&actor->ready);
+    await(&actor->go);
+    return NULL;
+}
+
+/* Is through with its high calls and makes none for a long time. */
+static void *idle_behind_stage(void *argument)
+{
+    struct actor *actor = argument;
+    learn(actor->turns, 1); /* also how soon the first low call comes */
+    go_in(actor->turns, 1);
+    go_on(actor->turns, 1);
+    sem_post(&actor->ready);
+    await(&actor->go);
+    return NULL;
+}
+
+/* The same after its very first stage. */
+static void *idle_at_once(void *argument)
+{
+    struct actor *actor = argument;
+    int64_t before = cs_turns_facts(actor->turns).stages;
+    for (int i = 0; cs_turns_facts(actor->turns).stages == before; i++)
+        pass(actor->turns, 1, i % PERIOD, i % PERIOD);
+    pass(actor->turns, 1, LOW, PERIOD - 1);
+    sem_post(&actor->ready);
+    await(&actor->go);
+    return NULL;
+}
+
+/* Knows its stage, waits to be told, and goes in and through. */
+static void *go_through(void *argument)
+{
+    struct actor *actor = argument;
+    learn(actor->turns, 1);
+    sem_post(&actor->ready);
+    await(&actor->go);
+    int64_t start = now();
+    go_in(actor->turns, 1);
+    actor->took = now() - start;
+    go_out(actor->turns, 1);
+    sem_post(&actor->through);
+    return NULL;
+}
+
+static void wait_for_waits(struct cs_turns *turns, int64_t waits)
+{
+    while (cs_turns_facts(turns).waits < waits)
+        nap(MILLISECOND);
+}
+
+static void alone_nobody_waits(void)
+{
+    static struct cs_turns turns;
+    cs_turns_init(&turns, LONG);
+    learn(&turns, 1);
+    int64_t before = cs_turns_facts(&turns).stages;
+    for (int i = 0; i < 10; i++) {
+        go_in(&turns, 1);
+        go_out(&turns, 1);
+    }
+    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    CHECK_INT(facts.stages - before, 10);
+    CHECK_INT(facts.waits, 0);
+    CHECK_INT(facts.waited, 0);
+    CHECK(!facts.given_up);
+}
+
+/* The second goes in when the first has left, not before. */
+static void second_waits_for_first(void)
+{
+    static struct cs_turns turns;
+    struct actor first, second;
+    cs_turns_init(&turns, LONG);
+    actor_start(&second, &turns, go_through);
+    await(&second.ready);
+    actor_start(&first, &turns, stay_inside);
+    await(&first.ready);
+    sem_post(&second.go);
+    wait_for_waits(&turns, 1);
+    nap(30 * MILLISECOND);
+    sem_post(&first.go);
+    actor_end(&first);
+    actor_end(&second);
+    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    CHECK(second.took >= 30 * MILLISECOND);
+    CHECK_INT(facts.waits, 1);
+    CHECK(facts.waited >= 30 * MILLISECOND && facts.waited <= second.took);
+    CHECK_INT(facts.vain, 0);
+}
+
+static void contexts_do_not_meet(void)
+{
+    static struct cs_turns turns;
+    struct actor first;
+    cs_turns_init(&turns, LONG);
+    actor_start(&first, &turns, stay_inside);
+    await(&first.ready);
+    learn(&turns, 2);
+    go_in(&turns, 2);
+    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    sem_post(&first.go);
+    actor_end(&first);
+}
+
+/* Whoever goes over to another context leaves its stage in the first. */
+static void moving_leaves(void)
+{
+    static struct cs_turns turns;
+    struct actor second;
+    cs_turns_init(&turns, LONG);
+    learn(&turns, 1);
+    go_in(&turns, 1);
+    pass(&turns, 2, 0, 0);
+    actor_start(&second, &turns, go_through);
+    sem_post(&second.go);
+    actor_end(&second);
+    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+}
+
+static void breaking_the_sequence_leaves(void)
+{
+    static struct cs_turns turns;
+    struct actor second;
+    cs_turns_init(&turns, LONG);
+    learn(&turns, 1);
+    go_in(&turns, 1);
+    cs_turns_pass(&turns, 1, 99, MIB);
+    actor_start(&second, &turns, go_through);
+    sem_post(&second.go);
+    actor_end(&second);
+    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+}
+
+static void a_dead_thread_has_left(void)
+{
+    static struct cs_turns turns;
+    struct actor first, second;
+    cs_turns_init(&turns, LONG);
+    actor_start(&second, &turns, go_through);
+    await(&second.ready);
+    actor_start(&first, &turns, end_inside);
+    await(&first.ready);
+    sem_post(&second.go);
+    wait_for_waits(&turns, 1);
+    sem_post(&first.go);
+    actor_end(&first);
+    actor_end(&second);
+    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    CHECK_INT(facts.vain, 0);
+    CHECK(second.took < LONG / 4);
+}
+
+/* It is the one overdue that loses its place; that is no vain wait. */
+static void check_idle(struct cs_turns *turns, void *(*idle)(void *))
+{
+    struct actor first, second;
+    cs_turns_init(turns, LONG);
+    actor_start(&second, turns, go_through);
+    await(&second.ready);
+    actor_start(&first, turns, idle);
+    await(&first.ready);
+    sem_post(&second.go);
+    actor_end(&second);
+    sem_post(&first.go);
+    actor_end(&first);
+    CHECK_INT(cs_turns_facts(turns).vain, 0);
+    CHECK(second.took < LONG / 4);
+}
+
+static void an_idle_thread_loses_its_place(void)
+{
+    static struct cs_turns turns, others;
+    check_idle(&turns, idle_behind_stage);
+    check_idle(&others, idle_at_once);
+}
+
+static void time_out(void)
+{
+    static struct cs_turns turns;
+    struct actor first, second;
+    cs_turns_init(&turns, 50 * MILLISECOND);
+    actor_start(&second, &turns, go_through);
+    await(&second.ready);
+    actor_start(&first, &turns, stay_inside);
+    await(&first.ready);
+    sem_post(&second.go);
+    actor_end(&second);
+    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    CHECK(second.took >= 50 * MILLISECOND && second.took < LONG / 4);
+    CHECK_INT(facts.waits, 1);
+    CHECK_INT(facts.vain, 1);
+    CHECK(!facts.given_up);
+    sem_post(&first.go);
+    actor_end(&first);
+}
+
+/* A thread inside that waits for threads at the door, outside of convolutions. */
+static void after_vain_waits_doors_stay_open(void)
+{
+    static struct cs_turns turns;
+    struct actor first;
+    cs_turns_init(&turns, 20 * MILLISECOND);
+    learn(&turns, 1);
+    for (int i = 0; i < 3; i++) {
+        struct actor second;
+        actor_start(&second, &turns, go_through);
+        await(&second.ready);
+        actor_start(&first, &turns, stay_inside);
+        await(&first.ready);
+        sem_post(&second.go);
+        actor_end(&second); /* first waits for it */
+        sem_post(&first.go);
+        actor_end(&first);
+        CHECK_INT(cs_turns_facts(&turns).given_up, i == 2);
+    }
+    struct cs_turns_facts before = cs_turns_facts(&turns);
+    CHECK_INT(before.vain, 3);
+    actor_start(&first, &turns, stay_inside);
+    await(&first.ready);
+    go_in(&turns, 1);
+    struct cs_turns_facts after = cs_turns_facts(&turns);
+    CHECK_INT(after.waits, before.waits);
+    CHECK_INT(after.stages, before.stages);
+    sem_post(&first.go);
+    actor_end(&first);
+}
+
+static void a_wait_that_ends_well_pays_for_vain_ones(void)
+{
+    static struct cs_turns turns;
+    cs_turns_init(&turns, 20 * MILLISECOND);
+    for (int i = 0; i < 5; i++) {
+        struct actor first, second;
+        bool well = i % 2 == 1;
+        turns.timeout = well ? LONG : 20 * MILLISECOND;
+        actor_start(&second, &turns, go_through);
+        await(&second.ready);
+        actor_start(&first, &turns, stay_inside);
+        await(&first.ready);
+        sem_post(&second.go);
+        if (well)
+            wait_for_waits(&turns, i + 1);
+        else
+            await(&second.through);
+        sem_post(&first.go);
+        actor_end(&first);
+        actor_end(&second);
+    }
+    CHECK_INT(cs_turns_facts(&turns).vain, 3);
+    CHECK(!cs_turns_facts(&turns).given_up);
+}
+
+/* The child of a process in which another thread is inside and a third waits. */
+static void a_child_has_one_thread(void)
+{
+    static struct cs_turns turns;
+    struct actor first, second;
+    cs_turns_init(&turns, LONG);
+    learn(&turns, 1);
+    actor_start(&second, &turns, go_through);
+    await(&second.ready);
+    actor_start(&first, &turns, stay_inside);
+    await(&first.ready);
+    sem_post(&second.go);
+    wait_for_waits(&turns, 1);
+    cs_turns_fork(&turns, true, false);
+    pid_t child = fork();
+    cs_turns_fork(&turns, false, child == 0);
+    if (child == 0) {
+        for (int i = 0; i < 2; i++) {
+            go_in(&turns, 1);
+            go_out(&turns, 1);
+        }
+        struct cs_turns_facts facts = cs_turns_facts(&turns);
+        _exit(facts.waits == 0 && facts.stages == 2 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    sem_post(&first.go);
+    actor_end(&first);
+    actor_end(&second);
+    CHECK_INT(cs_turns_facts(&turns).waits, 1);
+}
+
+/* Threads whose memory is counted. */
+struct crowd {
+    struct cs_turns *turns; /* NULL: nobody is held */
+    pthread_barrier_t start, known;
+    atomic_int high;    /* threads that have their high memory now */
+    atomic_int highest; /* since all knew their stages */
+    atomic_bool counted;
+};
+
+static void take_high(struct crowd *crowd)
+{
+    int high = atomic_fetch_add(&crowd->high, 1) + 1, highest = atomic_load(&crowd->highest);
+    while (atomic_load(&crowd->counted) && high > highest &&
+           !atomic_compare_exchange_weak(&crowd->highest, &highest, high))
+        continue;
+}
+
+/* One period as a program makes it: what a call takes is allocated before the call. */
+static void period(struct crowd *crowd, uint64_t *random)
+{
+    for (int i = 0; i < PERIOD; i++) {
+        if (i == LOW)
+            take_high(crowd);
+        if (crowd->turns)
+            pass(crowd->turns, 1, i, i);
+        *random = *random * UINT64_C(6364136223846793005) + 1;
+        nap((int64_t)(*random >> 47)); /* up to 131 us */
+    }
+    atomic_fetch_sub(&crowd->high, 1);
+}
+
+static void *member(void *argument)
+{
+    struct crowd *crowd = argument;
+    uint64_t random = (uint64_t)(uintptr_t)&random;
+    pthread_barrier_wait(&crowd->start);
+    for (int i = 0; i < LESSONS; i++)
+        period(crowd, &random);
+    pthread_barrier_wait(&crowd->known);
+    atomic_store(&crowd->counted, true);
+    for (int i = 0; i < ROUNDS; i++)
+        period(crowd, &random);
+    return NULL;
+}
+
+/* Returns how many threads had high memory at once. */
+static int run_crowd(struct cs_turns *turns, unsigned threads)
+{
+    struct crowd crowd = {.turns = turns};
+    pthread_t thread[MAX_THREADS];
+    pthread_barrier_init(&crowd.start, NULL, threads);
+    pthread_barrier_init(&crowd.known, NULL, threads);
+    for (unsigned i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, member, &crowd) != 0)
+            exit(1);
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&crowd.start);
+    pthread_barrier_destroy(&crowd.known);
+    return atomic_load(&crowd.highest);
+}
+
+static void check_crowd(struct cs_turns *turns, unsigned threads)
+{
+    cs_turns_init(turns, LONG);
+    CHECK(run_crowd(NULL, threads) > 1); /* they do meet if nobody is held */
+    CHECK_INT(run_crowd(turns, threads), 1);
+    struct cs_turns_facts facts = cs_turns_facts(turns);
+    CHECK(facts.waits > 0);
+    CHECK_INT(facts.vain, 0);
+    CHECK(facts.stages >= (int64_t)threads * ROUNDS);
+    CHECK(!facts.given_up);
+    printf("# %u threads: %lld stages, %lld waits of %.0f us\n", threads, (long long)facts.stages,
+           (long long)facts.waits, 1e-3 * (double)facts.waited / (double)facts.waits);
+}
+
+static void two_threads_never_high_together(void)
+{
+    static struct cs_turns turns;
+    check_crowd(&turns, 2);
+}
+
+static void four_threads_never_high_together(void)
+{
+    static struct cs_turns turns;
+    check_crowd(&turns, 4);
+}
+
+static void cost(void)
+{
+    enum {
+        PERIODS = 100000
+    };
+    static struct cs_turns turns;
+    cs_turns_init(&turns, LONG);
+    learn(&turns, 1);
+    int64_t start = now();
+    for (int i = 0; i < PERIODS; i++)
+        pass(&turns, 1, 0, PERIOD - 1);
+    double each = (double)(now() - start) / (PERIODS * PERIOD);
+    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    printf("# a call costs %.1f ns, in periods of %d calls\n", each, PERIOD);
+}
+
+int main(void)
+{
+    TEST(alone_nobody_waits);
+    TEST(second_waits_for_first);
+    TEST(contexts_do_not_meet);
+    TEST(moving_leaves);
+    TEST(breaking_the_sequence_leaves);
+    TEST(a_dead_thread_has_left);
+    TEST(an_idle_thread_loses_its_place);
+    TEST(time_out);
+    TEST(after_vain_waits_doors_stay_open);
+    TEST(a_wait_that_ends_well_pays_for_vain_ones);
+    TEST(a_child_has_one_thread);
+    TEST(two_threads_never_high_together);
+    TEST(four_threads_never_high_together);
+    TEST(cost);
+    return REPORT();
+}

@@ -1,0 +1,389 @@
+/* Policy measure on a vendor that says how long a plan takes: who contends, what is chosen, what
+ * is remembered, and what happens where nothing can be measured. */
+#include "base/log.h"
+#include "check.h"
+#include "fake_vendor.h"
+#include "flow/flow.h"
+#include "flow/measure.h"
+#include <math.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    RANDOM = 400,
+    SEED = 20268
+};
+
+static char path[300];
+static struct fake fake;
+
+/* What the vendor says of plans cut along each axis, and how often it was asked. */
+static double seconds_of[CS_AXES];
+static int timed, refuses_from; /* the call, from 1; 0: none */
+static int64_t model_number;
+static int64_t most_limit;
+
+static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
+{
+    CHECK(ctx == &fake);
+    timed++;
+    most_limit = limit;
+    if (refuses_from > 0 && timed >= refuses_from)
+        return CS_REFUSED;
+    *seconds_p = seconds_of[plan->cut[0].axis];
+    return CS_OK;
+}
+
+static int64_t fake_model(void *ctx)
+{
+    CHECK(ctx == &fake);
+    return model_number;
+}
+
+static struct cs_vendor vendor_of(void)
+{
+    return (struct cs_vendor){.ctx = &fake,
+                              .compiles = fake.compiles,
+                              .build = fake_build,
+                              .lifeboat = fake_lifeboat,
+                              .destroy = fake_destroy,
+                              .time = fake_time,
+                              .model = fake_model};
+}
+
+/* A volume that is cut along N, D or H; along N the least halo. */
+static struct cs_request volume(void)
+{
+    struct cs_request request = {.problem = same(4, 16, 8, 64, 64, 16), .engine = {.index = 5}};
+    request.wanted = formula(&fake, &request.problem);
+    return request;
+}
+
+static struct cs_limits limits_of(const struct cs_request *request)
+{
+    return (struct cs_limits){.workspace = request->wanted / 3, .threshold = -1, .lanes = 1};
+}
+
+static struct cs_decision measured(struct cs_store *store, const struct cs_request *request,
+                                   const struct cs_limits *limits)
+{
+    const struct cs_vendor vendor = vendor_of();
+    struct cs_measure measure = {store, request, &vendor, limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    timed = 0;
+    struct cs_decision decision = cs_decide_judged(
+        &request->problem, request->wanted, cs_policy_find("measure"), limits, &vendor, &referee);
+    CHECK_INT(fake.live, 0);
+    return decision;
+}
+
+static enum cs_axis axis_of(struct cs_store *store, const struct cs_request *request)
+{
+    struct cs_limits limits = limits_of(request);
+    struct cs_decision decision = measured(store, request, &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    check_true(&fake, &request->problem, &decision);
+    return decision.tiling.axis[0];
+}
+
+/* No file, and a vendor on which the way that costs most is the fastest. */
+static void fresh(struct cs_store *store)
+{
+    unlink(path);
+    cs_store_init(store, path);
+    fake = vae_vendor();
+    fake.fixed = 1024;
+    memset(seconds_of, 0, sizeof seconds_of);
+    seconds_of[CS_AXIS_N] = 3e-3;
+    seconds_of[CS_AXIS_D] = 2e-3;
+    seconds_of[CS_AXIS_H] = 1e-3;
+    refuses_from = 0;
+    model_number = 90;
+}
+
+static void the_fastest_wins(void)
+{
+    static const enum cs_axis axes[] = {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H};
+    struct cs_store store;
+    for (int i = 0; i < 3; i++) {
+        fresh(&store);
+        struct cs_request request = volume();
+        seconds_of[axes[i]] = 1e-4;
+        CHECK_INT(axis_of(&store, &request), axes[i]);
+        CHECK_INT(timed, 3);
+        CHECK(most_limit >= request.wanted && most_limit <= 2 * request.wanted + 16 * MIB);
+        cs_store_fini(&store);
+    }
+}
+
+static void without_a_referee_the_policy_decides(void)
+{
+    struct cs_store store;
+    fresh(&store);
+    struct cs_request request = volume();
+    struct cs_limits limits = limits_of(&request);
+    const struct cs_vendor vendor = vendor_of();
+    struct cs_decision a =
+        cs_decide(&request.problem, request.wanted, cs_policy_find("measure"), &limits, &vendor);
+    struct cs_decision b =
+        cs_decide(&request.problem, request.wanted, cs_policy_find("fit"), &limits, &vendor);
+    CHECK(a.tiling.axis[0] == b.tiling.axis[0] && a.tiling.step[0] == b.tiling.step[0]);
+    CHECK_INT(a.tiling.axis[0], CS_AXIS_N);
+    cs_store_fini(&store);
+}
+
+/* A later process decides alike and measures nothing. */
+static void remembered(void)
+{
+    struct cs_store store, later;
+    fresh(&store);
+    struct cs_request request = volume();
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_H);
+    seconds_of[CS_AXIS_N] = 1e-9;
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_H);
+    CHECK_INT(timed, 0);
+    cs_store_init(&later, path);
+    CHECK_INT(axis_of(&later, &request), CS_AXIS_H);
+    CHECK_INT(timed, 0);
+    cs_store_fini(&later);
+    cs_store_fini(&store);
+}
+
+static void measured_anew(struct cs_store *store, const struct cs_request *request,
+                          const struct cs_limits *limits)
+{
+    measured(store, request, limits);
+    CHECK(timed > 0);
+    measured(store, request, limits);
+    CHECK_INT(timed, 0);
+}
+
+/* Whatever the answer depends on separates what is remembered. */
+static void keys(void)
+{
+    struct cs_store store;
+    fresh(&store);
+    struct cs_request request = volume();
+    struct cs_limits limits = limits_of(&request);
+    measured_anew(&store, &request, &limits);
+    model_number++;
+    measured_anew(&store, &request, &limits);
+    request.engine.index++;
+    measured_anew(&store, &request, &limits);
+    limits.workspace += 4096;
+    measured_anew(&store, &request, &limits);
+    request.wanted += 4096;
+    measured_anew(&store, &request, &limits);
+    request.problem.tensor[CS_X].alignment = request.problem.tensor[CS_Y].alignment = 8;
+    measured_anew(&store, &request, &limits);
+    request.scope++; /* a handle's, that no other process knows */
+    measured(&store, &request, &limits);
+    CHECK_INT(timed, 0);
+    cs_store_fini(&store);
+}
+
+/* Whenever the card cannot be asked, the policy's own choice stands for this process, and is not
+ * written: the next may be luckier. */
+static void not_measured(void)
+{
+    struct cs_store store, later;
+    for (int from = 1; from <= 3; from++) {
+        fresh(&store);
+        struct cs_request request = volume();
+        refuses_from = from;
+        CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
+        CHECK_INT(timed, from);
+        refuses_from = 0;
+        CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
+        CHECK_INT(timed, 0);
+        cs_store_init(&later, path);
+        CHECK_INT(axis_of(&later, &request), CS_AXIS_H);
+        CHECK_INT(timed, 3);
+        cs_store_fini(&later);
+        CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
+        cs_store_fini(&store);
+    }
+}
+
+static void not_asked(void)
+{
+    struct cs_store store;
+    fresh(&store);
+    struct cs_request request = volume();
+    model_number = 0;
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
+    CHECK_INT(timed, 0);
+    model_number = 90;
+    fake.compiles = true;
+    axis_of(&store, &request);
+    CHECK_INT(timed, 0);
+    CHECK(access(path, F_OK) != 0);
+    cs_store_fini(&store);
+}
+
+static void times_that_are_none(void)
+{
+    static const double odd[] = {NAN, -1, INFINITY, -INFINITY};
+    struct cs_store store;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        fresh(&store);
+        struct cs_request request = volume();
+        seconds_of[CS_AXIS_H] = odd[i];
+        CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
+        CHECK(access(path, F_OK) != 0);
+        cs_store_fini(&store);
+    }
+}
+
+/* A record under the right key that names nobody who contends. */
+static void a_record_of_nobody(void)
+{
+    static char text[4096];
+    struct cs_store store, other;
+    struct cs_store_record record = {.words = 6, .word = {77, 1, 0, 1, 1, 5}};
+    fresh(&store);
+    struct cs_request request = volume();
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_H);
+    cs_store_fini(&store);
+    FILE *file = fopen(path, "r");
+    unsigned long long part[2] = {0};
+    CHECK(file && fread(text, 1, sizeof text - 1, file) > 40);
+    CHECK_INT(sscanf(strchr(text, '\n') + 2, "%16llx%16llx", &part[0], &part[1]), 2);
+    fclose(file);
+    record.key = (struct cs_store_key){{part[0], part[1]}};
+    unlink(path);
+    cs_store_init(&other, path);
+    cs_store_put(&other, &record);
+    CHECK_INT(axis_of(&other, &request), CS_AXIS_N);
+    CHECK_INT(timed, 0);
+    cs_store_fini(&other);
+}
+
+/* The best of each way, in order; the first is what the policy alone takes. */
+static void contenders(void)
+{
+    static struct cs_search search;
+    struct rng rng = {SEED};
+    const struct cs_policy *fit = cs_policy_find("fit");
+    const struct cs_limits limits = {.workspace = 1000};
+    int several = 0;
+    for (int turn = 0; turn < RANDOM; turn++) {
+        const struct cs_candidate *contender[CS_MAX_CONTENDERS];
+        search.candidates = (int)rng_between(&rng, 1, 20);
+        for (int i = 0; i < search.candidates; i++)
+            search.candidate[i] = (struct cs_candidate){
+                .tiling = {.axis = {i ? (enum cs_axis)rng_between(&rng, CS_AXIS_N, CS_AXIS_C) : 0,
+                                    i && rng_between(&rng, 0, 4) == 0 ? CS_AXIS_W : 0},
+                           .lanes = (int)rng_between(&rng, 0, 2)},
+                .tiles = i ? rng_between(&rng, 2, 9) : 1,
+                .workspace = i ? rng_between(&rng, 500, 1200) : 5000};
+        int most = (int)rng_between(&rng, 1, 10);
+        int count = cs_contenders(&search, fit, &limits, most, contender);
+        CHECK(count <= most && count <= CS_MAX_CONTENDERS);
+        several += count > 2;
+        for (int i = 0; i < count; i++) {
+            double cost = fit->cost(contender[i], &limits);
+            CHECK(isfinite(cost) && contender[i]->tiling.axis[0] != CS_AXIS_NONE);
+            CHECK(i == 0 || fit->cost(contender[i - 1], &limits) <= cost);
+        }
+        /* Nobody is missed: whoever is better than the last is there, or one of its way is. */
+        for (int i = 1; i < search.candidates; i++) {
+            const struct cs_candidate *one = &search.candidate[i];
+            double cost = fit->cost(one, &limits);
+            bool met = false;
+            for (int j = 0; j < count; j++)
+                met |= contender[j]->tiling.axis[0] == one->tiling.axis[0] &&
+                       contender[j]->tiling.axis[1] == one->tiling.axis[1] &&
+                       (contender[j]->tiling.lanes > 1) == (one->tiling.lanes > 1) &&
+                       fit->cost(contender[j], &limits) <= cost;
+            bool full = count == most || count == CS_MAX_CONTENDERS;
+            CHECK(met || !isfinite(cost) ||
+                  (full && cost >= fit->cost(contender[count - 1], &limits)));
+        }
+    }
+    CHECK(several > RANDOM / 4);
+}
+
+struct turn {
+    struct cs_store *store;
+    enum cs_axis axis;
+    pthread_barrier_t *meet;
+};
+
+static int64_t some_model(void *ctx)
+{
+    (void)ctx;
+    return 1;
+}
+
+/* Every thread's measuring says something else. */
+static enum cs_status time_differently(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                       double *seconds_p)
+{
+    struct turn *turn = ctx;
+    (void)limit;
+    if (plan->cut[0].axis == CS_AXIS_N)
+        pthread_barrier_wait(turn->meet); /* all have found nothing remembered */
+    *seconds_p = plan->cut[0].axis == turn->axis ? 1e-3 : 2e-3;
+    return CS_OK;
+}
+
+static void *contest(void *arg)
+{
+    struct turn *turn = arg;
+    struct cs_request request = {.problem = same(4, 16, 8, 64, 64, 16), .wanted = 900};
+    struct cs_limits limits = {.workspace = 100};
+    struct cs_candidate candidate[3] = {{.tiling = {{CS_AXIS_N}, {1, 1}, 1}},
+                                        {.tiling = {{CS_AXIS_D}, {1, 1}, 1}},
+                                        {.tiling = {{CS_AXIS_H}, {8, 1}, 1}}};
+    const struct cs_candidate *const contender[] = {&candidate[0], &candidate[1], &candidate[2]};
+    struct cs_vendor vendor = {.ctx = turn, .time = time_differently, .model = some_model};
+    struct cs_measure measure = {turn->store, &request, &vendor, &limits};
+    struct cs_referee referee = cs_measure_referee(&measure);
+    return (void *)(intptr_t)(1 + referee.choose(referee.ctx, contender, 3));
+}
+
+/* Threads that measure at the same time and see different times give one answer. */
+static void one_answer(void)
+{
+    struct cs_store store;
+    pthread_t thread[3];
+    pthread_barrier_t meet;
+    void *answer[3];
+    fresh(&store);
+    pthread_barrier_init(&meet, NULL, 3);
+    static const enum cs_axis axes[] = {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H};
+    struct turn turn[3];
+    for (int i = 0; i < 3; i++) {
+        turn[i] = (struct turn){&store, axes[i], &meet};
+        CHECK_INT(pthread_create(&thread[i], NULL, contest, &turn[i]), 0);
+    }
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], &answer[i]);
+    CHECK((intptr_t)answer[0] >= 1 && (intptr_t)answer[0] <= 3);
+    CHECK(answer[0] == answer[1] && answer[1] == answer[2]);
+    pthread_barrier_destroy(&meet);
+    cs_store_fini(&store);
+}
+
+int main(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.200s/convshim-measure-%d", temporary ? temporary : "/tmp",
+             (int)getpid());
+    cs_log_open(CS_LOG_WARN, NULL);
+    TEST(the_fastest_wins);
+    TEST(without_a_referee_the_policy_decides);
+    TEST(remembered);
+    TEST(keys);
+    TEST(not_measured);
+    TEST(not_asked);
+    TEST(times_that_are_none);
+    TEST(a_record_of_nobody);
+    TEST(contenders);
+    TEST(one_answer);
+    unlink(path);
+    return REPORT();
+}
