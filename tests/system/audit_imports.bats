@@ -34,10 +34,10 @@ expect_names()
     sort | diff - <(names "$1") >difference.out || fail "$1 names differ"
 }
 
-# rows LIST MACRO: the names of a list of src/cudnn.
+# rows LIST MACRO: the names of a list of src/intercept/entry.
 rows()
 {
-    sed -nE "s/^$2\(([A-Za-z0-9_*]+).*/\1/p" "$ROOT/src/cudnn/$1"
+    sed -nE "s/^$2\(([A-Za-z0-9_*]+).*/\1/p" "$ROOT/src/intercept/entry/$1"
 }
 
 # declared: the functions of cuDNN's headers.
@@ -145,8 +145,8 @@ declared()
     expect_names unknown </dev/null
     names intercepted | diff - <(rows entries.def CS_ENTRY | sort) >difference.out ||
         fail "not all entries are declared"
-    rows passed.def CS_PASSED | sort >passed
-    uniq -d passed | diff - /dev/null >difference.out || fail "a row of passed.def stands twice"
+    rows not_intercepted.def CS_PASSED | sort >passed
+    uniq -d passed | diff - /dev/null >difference.out || fail "a row of not_intercepted.def stands twice"
     rows entries.def CS_ENTRY | while read -r entry; do
         while read -r row; do
             # shellcheck disable=SC2053 # the row is a pattern

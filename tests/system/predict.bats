@@ -17,7 +17,7 @@ load predict
     "$COMMAND" predict --help >help.out
     while read -r name; do
         expect_line help.out "^  --$name( |\$)"
-    done < <(sed -nE 's/^CS_CLI_OPTION\([A-Z_]+, "([a-z-]+)".*/\1/p' "$ROOT/src/cli/predict_options.def")
+    done < <(sed -nE 's/^CS_CLI_OPTION\([A-Z_]+, "([a-z-]+)".*/\1/p' "$ROOT/src/cli/predict/predict_options.def")
     expect_true "options" "$(grep -c '^  --' help.out) > 20"
 }
 
