@@ -35,8 +35,8 @@ enum {
 
 /* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
  * reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles), none at
- * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
- * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
+ * all when the workspace is within the threshold: limits->threshold, which may be above
+ * limits->workspace, or that if the threshold is negative. A threshold of 0 is below every call for a policy that takes a
  * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
  * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
  * told as much as limits->workspace. */

@@ -54,6 +54,9 @@ int cs_offers(const struct cs_problem *problem, int64_t wanted, const struct cs_
             break;
         all[count++] =
             (struct cs_offer){decision.told, cost_of(problem, &decision), under.workspace};
+        /* Left alone whatever its share is: it has nothing else to offer. */
+        if (wanted <= limits->threshold)
+            break;
         under.workspace = decision.told / 2;
         under.threshold = 0;
     }

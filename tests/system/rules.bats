@@ -89,6 +89,32 @@ workspace = 1TiB"
     expect_true "calls that followed the rule" "$(followed loose) > 0"
 }
 
+# by_required FILE LEAST MOST: how many sites of a summary require more than LEAST and no more than MOST, and how many of
+# those were tiled.
+by_required()
+{
+    python3 -c 'import json, sys
+least, most = int(sys.argv[2]), int(sys.argv[3])
+sites = [site for site in json.load(open(sys.argv[1]))["sites"] if least < site.get("required", site.get("wanted")) <= most]
+print(len(sites), sum(site["tiled"] > 0 for site in sites))' "$@"
+}
+
+@test "threshold above workspace: what requires no more is left alone, of options and of rules" {
+    local api some tiled
+    for api in graph legacy; do
+        for options in "workspace=8KiB;threshold=40KiB" "rule.a.workspace=8KiB;rule.a.threshold=40KiB"; do
+            CONVSHIM_SUMMARY=json:$api.json CONVSHIM_CONFIG=$options \
+                shimmed "$APPS/conv_random" --count 60 --seed 45 --dtype all --data integers --api "$api"
+            expect_status 0
+            read -r some tiled < <(by_required $api.json 8192 40960)
+            expect_true "convolutions between the two" "$some > 2"
+            expect_equal "of them tiled" "$tiled" 0
+            read -r some tiled < <(by_required $api.json 40960 99999999999)
+            expect_true "tiled convolutions above both" "$tiled > 0"
+        done
+    done
+}
+
 @test "a rule below the options' threshold is not overlooked by the legacy API" {
     rules <<<"[rule tight]
 workspace = 8KiB"
