@@ -27,6 +27,7 @@ expect_counts()
     expect_no_violation shimmed
 }
 
+# bats test_tags=quick
 @test "a library with cuDNN loaded RTLD_LOCAL: seen and rewritten, both APIs" {
     hostile both
     expect_counts 2
@@ -73,6 +74,7 @@ expect_counts()
     expect_accounts_agree
 }
 
+# bats test_tags=quick
 @test "fork before the first call: parent and child report their own" {
     hostile fork_before
     expect_counts 2
