@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 # In parallel, unless something else is said, or of several goals the first may be to come first.
-ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS))$(word 2,$(MAKECMDGOALS)),)
+ifeq ($(MAKELEVEL)$(word 2,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 

@@ -27,10 +27,10 @@ short-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $
 #: tests-built  everything that the tests run
 tests-built: short-built $(clients) $(gpu) $(idle)
 
-#: test         rules, unit tests and the tests tagged `quick` of each bats suite: a few minutes
+#: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 10
 test: short-built
-	$(run_tests) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
+	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
 
 #: test-full    every test; LOAD=20: of random cases and fixed lists that many percent
 test-full: tests-built $(tsan)

@@ -11,8 +11,7 @@ SOAK_CALLS ?= $(call percent,1000000)
 CARDS    ?= CARDS="t4 h200"
 POLICIES ?= fit
 
-sweeps    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
+random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
+sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
             caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
-            predicted_time='tests/sweeps/predicted_time.py $(B)' \
-            traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
+            predicted_time='tests/sweeps/predicted_time.py $(B)'
