@@ -23,6 +23,7 @@ struct cs_guest {
     int64_t soon; /* the least time from there to the first low call; 0: unknown */
     struct cs_habit habit;
     struct cs_turns *turns;
+    struct cs_house *spare;  /* for a context that has none yet: made before the lock is taken */
     struct cs_guest *next;   /* of all threads */
     struct cs_guest *behind; /* at the same door */
 };
@@ -44,22 +45,28 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* NULL: none, or none could be made. Where nobody is inside, nobody waits. Caller holds the lock,
- * as for most that follow. */
-static struct cs_house *house_of(struct cs_turns *turns, uint64_t context, bool create)
+/* NULL: none. Where nobody is inside, nobody waits. Caller holds the lock, as for most that follow.
+ */
+static struct cs_house *house_of(struct cs_turns *turns, uint64_t context)
 {
-    int count = 0;
     struct cs_house *house = turns->houses;
-    for (; house && house->context != context; house = house->next)
-        count++;
-    if (house || !create || count >= MAX_HOUSES)
+    while (house && house->context != context)
+        house = house->next;
+    return house;
+}
+
+/* The same, made if there is none; NULL if there are too many or there is no memory. */
+static struct cs_house *own_house(struct cs_turns *turns, struct cs_guest *guest)
+{
+    struct cs_house *house = house_of(turns, guest->context);
+    if (house || !guest->spare || turns->count >= MAX_HOUSES)
         return house;
-    house = calloc(1, sizeof *house);
-    if (!house)
-        return NULL;
-    house->context = context;
+    house = guest->spare;
+    guest->spare = NULL;
+    house->context = guest->context;
     house->next = turns->houses;
     turns->houses = house;
+    turns->count++;
     return house;
 }
 
@@ -93,7 +100,7 @@ static void step_out(struct cs_house *house, const struct cs_guest *guest)
 
 static void leave(struct cs_turns *turns, struct cs_guest *guest)
 {
-    struct cs_house *house = house_of(turns, guest->context, false);
+    struct cs_house *house = house_of(turns, guest->context);
     if (!house || house->inside != guest)
         return;
     struct cs_guest *first = house->door;
@@ -101,13 +108,7 @@ static void leave(struct cs_turns *turns, struct cs_guest *guest)
     if (!first)
         return;
     step_out(house, first);
-    pthread_cond_broadcast(&turns->left);
-}
-
-static void wait_until(struct cs_turns *turns, int64_t time)
-{
-    struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
-    pthread_cond_timedwait(&turns->left, &turns->lock, &until);
+    cs_condition_tell(&turns->left);
 }
 
 static void open_doors(struct cs_turns *turns, struct cs_house *house)
@@ -116,7 +117,7 @@ static void open_doors(struct cs_turns *turns, struct cs_house *house)
     house->inside = NULL;
     house->door = NULL;
     turns->facts.given_up = true;
-    pthread_cond_broadcast(&turns->left);
+    cs_condition_tell(&turns->left);
 }
 
 /* Waits until the guest is let in or goes in by itself; true if that was in vain. */
@@ -127,7 +128,7 @@ static bool wait_at_door(struct cs_turns *turns, struct cs_house *house, struct 
     while (house->inside != guest && !house->open) {
         bool first = house->door == guest && house->overdue > 0;
         int64_t until = first && house->overdue < deadline ? house->overdue : deadline;
-        wait_until(turns, until);
+        (void)cs_condition_wait(&turns->left, &turns->lock, until);
         if (house->inside == guest || house->open || now() < until)
             continue;
         step_out(house, guest);
@@ -139,8 +140,7 @@ static bool wait_at_door(struct cs_turns *turns, struct cs_house *house, struct 
 
 static void enter(struct cs_turns *turns, struct cs_guest *guest)
 {
-    int cancel;
-    struct cs_house *house = house_of(turns, guest->context, true);
+    struct cs_house *house = own_house(turns, guest);
     if (!house || house->open || house->inside == guest)
         return;
     if (!house->inside) {
@@ -149,10 +149,7 @@ static void enter(struct cs_turns *turns, struct cs_guest *guest)
     }
     int64_t came = now();
     turns->facts.waits++;
-    /* A convolution is no place where a thread expects to be cancelled. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     bool vain = wait_at_door(turns, house, guest, came + turns->timeout);
-    pthread_setcancelstate(cancel, NULL);
     turns->facts.waited += now() - came;
     turns->facts.vain += vain;
     house->vain = vain ? house->vain + 1 : 0;
@@ -164,14 +161,14 @@ static void enter(struct cs_turns *turns, struct cs_guest *guest)
  * first time it is as long as the stage took. */
 static void end_stage(struct cs_turns *turns, struct cs_guest *guest)
 {
-    struct cs_house *house = house_of(turns, guest->context, false);
+    struct cs_house *house = house_of(turns, guest->context);
     guest->last = now();
     if (!house || house->inside != guest)
         return;
     int64_t soon = guest->soon > 0 ? guest->soon : guest->last - guest->came;
     house->overdue = guest->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
     if (house->door)
-        pthread_cond_broadcast(&turns->left);
+        cs_condition_tell(&turns->left);
 }
 
 static void begin_low(struct cs_turns *turns, struct cs_guest *guest)
@@ -187,7 +184,7 @@ static void begin_low(struct cs_turns *turns, struct cs_guest *guest)
 
 static void act(struct cs_turns *turns, struct cs_guest *guest, unsigned place)
 {
-    pthread_mutex_lock(&turns->lock);
+    cs_lock(&turns->lock);
     if (place & CS_HABIT_BROKEN) {
         leave(turns, guest);
         guest->last = guest->soon = 0;
@@ -198,20 +195,21 @@ static void act(struct cs_turns *turns, struct cs_guest *guest, unsigned place)
         enter(turns, guest);
     if (place & CS_HABIT_LAST)
         end_stage(turns, guest);
-    pthread_mutex_unlock(&turns->lock);
+    cs_unlock(&turns->lock);
 }
 
 static void thread_ended(void *ended)
 {
     struct cs_guest *guest = ended;
     struct cs_turns *turns = guest->turns;
-    pthread_mutex_lock(&turns->lock);
+    cs_lock(&turns->lock);
     leave(turns, guest);
     struct cs_guest **link = &turns->guests;
     while (*link != guest)
         link = &(*link)->next;
     *link = guest->next;
-    pthread_mutex_unlock(&turns->lock);
+    cs_unlock(&turns->lock);
+    free(guest->spare);
     free(guest);
 }
 
@@ -226,10 +224,10 @@ static struct cs_guest *create(struct cs_turns *turns)
     }
     cs_habit_init(&guest->habit);
     guest->turns = turns;
-    pthread_mutex_lock(&turns->lock);
+    cs_lock(&turns->lock);
     guest->next = turns->guests;
     turns->guests = guest;
-    pthread_mutex_unlock(&turns->lock);
+    cs_unlock(&turns->lock);
     return guest;
 }
 
@@ -239,15 +237,8 @@ static void move(struct cs_turns *turns, struct cs_guest *guest, uint64_t contex
     act(turns, guest, CS_HABIT_BROKEN);
     cs_habit_init(&guest->habit);
     guest->context = context;
-}
-
-static void make_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
+    if (!guest->spare)
+        guest->spare = calloc(1, sizeof *guest->spare);
 }
 
 void cs_turns_init(struct cs_turns *turns, int64_t timeout)
@@ -255,8 +246,8 @@ void cs_turns_init(struct cs_turns *turns, int64_t timeout)
     memset(turns, 0, sizeof *turns);
     turns->timeout = timeout;
     turns->usable = pthread_key_create(&turns->self, thread_ended) == 0;
-    pthread_mutex_init(&turns->lock, NULL);
-    make_condition(&turns->left);
+    cs_lock_init(&turns->lock, CS_RANK_GATE);
+    cs_condition_init(&turns->left);
 }
 
 void cs_turns_pass(struct cs_turns *turns, uint64_t context, uint64_t call, int64_t bytes)
@@ -277,15 +268,16 @@ void cs_turns_pass(struct cs_turns *turns, uint64_t context, uint64_t call, int6
 
 struct cs_turns_facts cs_turns_facts(struct cs_turns *turns)
 {
-    pthread_mutex_lock(&turns->lock);
+    cs_lock(&turns->lock);
     struct cs_turns_facts facts = turns->facts;
-    pthread_mutex_unlock(&turns->lock);
+    cs_unlock(&turns->lock);
     return facts;
 }
 
-static void forget_others(struct cs_turns *turns)
+/* Returns the guests that are not there any more. */
+static struct cs_guest *forget_others(struct cs_turns *turns)
 {
-    struct cs_guest *self = pthread_getspecific(turns->self);
+    struct cs_guest *self = pthread_getspecific(turns->self), *others = NULL;
     for (struct cs_house *house = turns->houses; house; house = house->next) {
         house->door = NULL;
         if (house->inside != self)
@@ -293,24 +285,34 @@ static void forget_others(struct cs_turns *turns)
     }
     for (struct cs_guest *guest = turns->guests, *next; guest; guest = next) {
         next = guest->next;
-        if (guest != self)
-            free(guest);
+        if (guest == self)
+            continue;
+        guest->next = others;
+        others = guest;
     }
     turns->guests = self;
     if (self)
         self->next = NULL;
     /* Its waiters are gone, but it would still count on them. */
-    make_condition(&turns->left);
+    cs_condition_init(&turns->left);
     memset(&turns->facts, 0, sizeof turns->facts);
+    return others;
 }
 
 void cs_turns_fork(struct cs_turns *turns, bool before, bool child)
 {
+    struct cs_guest *gone = NULL;
     if (before) {
-        pthread_mutex_lock(&turns->lock);
+        cs_lock(&turns->lock);
         return;
     }
     if (child && turns->usable)
-        forget_others(turns);
-    pthread_mutex_unlock(&turns->lock);
+        gone = forget_others(turns);
+    cs_unlock(&turns->lock);
+    while (gone) {
+        struct cs_guest *guest = gone;
+        gone = guest->next;
+        free(guest->spare);
+        free(guest);
+    }
 }

@@ -16,6 +16,7 @@
 #ifndef CS_EXEC_GATE_H
 #define CS_EXEC_GATE_H
 
+#include "base/lock.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,12 +33,13 @@ struct cs_turns_facts {
 };
 
 struct cs_turns {
-    pthread_mutex_t lock;
-    pthread_cond_t left; /* by the monotonic clock */
+    struct cs_lock lock;
+    struct cs_condition left;
     pthread_key_t self;
     bool usable;
     int64_t timeout; /* nanoseconds */
     struct cs_house *houses;
+    int count; /* of them */
     struct cs_guest *guests;
     struct cs_turns_facts facts;
 };

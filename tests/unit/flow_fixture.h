@@ -4,8 +4,8 @@
 #define FLOW_FIXTURE_H
 
 #include "check.h"
-#include "random_problem.h"
 #include "flow/flow.h"
+#include "random_problem.h"
 
 enum {
     LIMIT = 512 << 10,

@@ -1,8 +1,8 @@
 #include "intercept/legacy/oversized_tensor.h"
 
 #include "base/checked.h"
+#include "base/lock.h"
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct note {
     struct cs_large large;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(OVERSIZED);
 static struct note *notes;
 static atomic_int count;
 
@@ -38,9 +38,9 @@ void cs_large_drop(cudnnTensorDescriptor_t descriptor)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *found = unlink_locked(descriptor);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(found);
 }
 
@@ -50,7 +50,7 @@ static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_large *large
     if (!note)
         return false;
     *note = (struct note){.descriptor = descriptor, .large = *large};
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *stale = unlink_locked(descriptor);
     bool fits = atomic_load_explicit(&count, memory_order_relaxed) < MAX_NOTES;
     if (fits) {
@@ -58,7 +58,7 @@ static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_large *large
         notes = note;
         atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(stale);
     if (!fits)
         free(note);
@@ -69,13 +69,13 @@ bool cs_large_find(cudnnTensorDescriptor_t descriptor, struct cs_large *large)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return false;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     const struct note *note = notes;
     while (note && note->descriptor != descriptor)
         note = note->next;
     if (note)
         *large = note->large;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return note;
 }
 
@@ -218,7 +218,7 @@ int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
 void cs_large_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }
