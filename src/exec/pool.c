@@ -16,7 +16,7 @@ enum {
     FORGOTTEN
 };
 
-void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event)
+void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event)
 {
     event.held = arena->facts.held;
     event.used = arena->facts.used;
@@ -24,18 +24,19 @@ void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event)
         arena->watch.see(arena->watch.ctx, &event);
 }
 
-static void tell_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
-                      const struct cs_slab *slab)
+static void report_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
+                        const struct cs_slab *slab)
 {
-    cs_pool_tell(
+    cs_pool_report(
         arena, (struct cs_scratch_event){.what = what, .slab = slab->number, .bytes = slab->bytes});
 }
 
-static void tell_released(const struct cs_arena *arena, const struct cs_owner *owner, int64_t bytes)
+static void report_released(const struct cs_arena *arena, const struct cs_owner *owner,
+                            int64_t bytes)
 {
-    cs_pool_tell(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
-                                                  .bytes = bytes,
-                                                  .capture = owner->capture});
+    cs_pool_report(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
+                                                    .bytes = bytes,
+                                                    .capture = owner->capture});
 }
 
 struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool)
@@ -71,7 +72,7 @@ void cs_pool_drop_mark(struct cs_block *block)
 }
 
 /* May be called on any thread, in the middle of a device's call. */
-static void tell_gone(void *arg)
+static void report_gone(void *arg)
 {
     struct cs_owner *owner = arg;
     if (atomic_exchange(&owner->state, GONE) == FORGOTTEN)
@@ -88,11 +89,11 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
 {
     for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
         arena->facts.held -= slab->bytes;
-        tell_slab(arena, CS_SCRATCH_FREED, slab);
+        report_slab(arena, CS_SCRATCH_FREED, slab);
     }
     for (const struct cs_owner *owner = pool->owners; owner; owner = owner->next)
-        if (owner->told)
-            tell_released(arena, owner, 0);
+        if (owner->reported)
+            report_released(arena, owner, 0);
     pool->next = arena->trash.pools;
     arena->trash.pools = pool;
 }
@@ -276,8 +277,8 @@ void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
             link = &owner->next;
             continue;
         }
-        if (owner->told)
-            tell_released(arena, owner, bytes);
+        if (owner->reported)
+            report_released(arena, owner, bytes);
         *link = owner->next;
         owner->next = arena->trash.owners;
         arena->trash.owners = owner;
@@ -299,7 +300,7 @@ struct cs_owner *cs_pool_new_owner(const struct cs_device *device, const struct 
         return NULL;
     owner->capture = capture->id;
     atomic_init(&owner->state, KEPT);
-    if (device->keep(device->ctx, capture->graph, tell_gone, owner) == 0)
+    if (device->keep(device->ctx, capture->graph, report_gone, owner) == 0)
         return owner;
     free(owner);
     return NULL;
@@ -364,7 +365,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     arena->facts.held += bytes;
     if (arena->facts.held > arena->facts.peak)
         arena->facts.peak = arena->facts.held;
-    tell_slab(arena, CS_SCRATCH_ALLOCATED, slab);
+    report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
     while (marks > 0)
         cs_pool_put_mark(pool, made[--marks]);
     return true;
@@ -430,7 +431,7 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
         struct cs_slab *slab = taken;
         taken = slab->next;
         arena->facts.held -= slab->bytes;
-        tell_slab(arena, CS_SCRATCH_FREED, slab);
+        report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next)
             cs_pool_drop_mark(block);
         slab->next = arena->trash.slabs;

@@ -67,7 +67,7 @@ static void tell_notes(const struct candidate *mine)
         cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", mine->vendor);
 }
 
-int64_t cs_now_ms(void)
+int64_t cs_instance_now_ms(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
@@ -76,7 +76,7 @@ int64_t cs_now_ms(void)
 
 static void summary_at_exit(void)
 {
-    cs_summary_write(instance);
+    cs_exit_report_write(instance);
     cs_trace_flush(&instance->trace);
 }
 
@@ -91,7 +91,7 @@ static void before_fork(void)
     cs_lock(&instance->budget.lock);
     cs_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
-    cs_turns_fork(&instance->turns, true, false);
+    cs_gate_fork(&instance->gate, true, false);
     cs_lock(&instance->account.lock);
     cs_trace_fork(&instance->trace, true, false);
 }
@@ -103,7 +103,7 @@ static void after_fork(bool child)
     forking = false;
     cs_trace_fork(&instance->trace, false, child);
     cs_unlock(&instance->account.lock);
-    cs_turns_fork(&instance->turns, false, child);
+    cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
     cs_unlock(&instance->store.lock);
     cs_unlock(&instance->budget.lock);
@@ -123,7 +123,7 @@ static void after_fork_in_child(void)
         return;
     after_fork(true);
     cs_account_reset(&instance->account);
-    instance->start_ms = cs_now_ms();
+    instance->start_ms = cs_instance_now_ms();
 }
 
 /* What all convolutions together may be told to bring. */
@@ -139,7 +139,7 @@ static void configure(struct candidate *mine)
 {
     struct cs *cs = mine->cs;
     cs->program = program_invocation_short_name;
-    cs->start_ms = cs_now_ms();
+    cs->start_ms = cs_instance_now_ms();
     cs_config_load(&cs->config, cs->program, cs_policy_names, note, mine);
     cs->policy = cs_policy_find(cs->config.policy.text);
     cs_limits_rules(&cs->config, cs->program, &cs->rules);
@@ -170,7 +170,7 @@ static void provide(struct cs *cs)
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
-    cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
+    cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
 /* Once. Before the instance is there, the handlers do nothing. */
@@ -222,18 +222,18 @@ static bool elected(void)
 static enum state start(void)
 {
     struct candidate mine;
-    bool wanted = prepare(&mine);
+    bool required = prepare(&mine);
     if (elected()) {
-        if (wanted) {
+        if (required) {
             provide(mine.cs);
             instance = mine.cs;
             mine.cs = NULL;
         } else if (mine.cs) {
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);
         }
-        atomic_store_explicit(&state, wanted ? READY : OFF, memory_order_release);
+        atomic_store_explicit(&state, required ? READY : OFF, memory_order_release);
         tell_notes(&mine);
-        if (wanted)
+        if (required)
             atexit(summary_at_exit);
     }
     discard(&mine);
