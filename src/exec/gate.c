@@ -57,7 +57,7 @@ static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context
 }
 
 /* The same, made if there is none; NULL if there are too many or there is no memory. */
-static struct cs_gate_context *own_house(struct cs_gate *gate, struct cs_gate_thread *thread)
+static struct cs_gate_context *own_state(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
     struct cs_gate_context *context_state = context_of(gate, thread->context);
     if (context_state || !thread->spare || gate->count >= MAX_CONTEXTS)
@@ -143,7 +143,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
 
 static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    struct cs_gate_context *context_state = own_house(gate, thread);
+    struct cs_gate_context *context_state = own_state(gate, thread);
     if (!context_state || context_state->open || context_state->inside == thread)
         return;
     if (!context_state->inside) {

@@ -55,6 +55,30 @@ static void what_was_built_serves_again(void)
     CHECK_INT(fake.live, 0);
 }
 
+/* Built with the engine's own knobs, it may want another workspace than with the caller's. */
+static void what_was_built_otherwise_does_not_serve(void)
+{
+    struct cs_built_plans kept;
+    struct cs_problem problem = rows(32);
+    int64_t workspace = -1;
+    void *execution_plan = NULL;
+    for (int first = CS_SAME_KNOBS; first < CS_RELAXATIONS; first++) {
+        for (int then = CS_SAME_KNOBS; then < CS_RELAXATIONS; then++) {
+            start(&kept);
+            kept.vendor.destroy(built(&kept, 32, (enum cs_relaxation)first));
+            kept.vendor.destroy(built(&kept, 32, (enum cs_relaxation)then));
+            CHECK_INT(fake.calls, first == then ? 1 : 2);
+            CHECK_INT(cs_built_plans_build(&kept, &problem, (enum cs_relaxation)then,
+                                           &execution_plan, &workspace),
+                      CS_OK);
+            CHECK_INT(fake.calls, first == then ? 1 : 2);
+            real.destroy(execution_plan);
+            cs_built_plans_fini(&kept);
+            CHECK_INT(fake.live, 0);
+        }
+    }
+}
+
 static void it_is_handed_over(void)
 {
     struct cs_built_plans kept;
@@ -149,6 +173,7 @@ static void failures_are_passed_on(void)
 int main(void)
 {
     TEST(what_was_built_serves_again);
+    TEST(what_was_built_otherwise_does_not_serve);
     TEST(it_is_handed_over);
     TEST(a_fallback_serves_from_what_it_needs_to_its_limit);
     TEST(only_the_latest_are_kept);
