@@ -19,7 +19,7 @@ work()
         expect_no_violation $run
     done
     expect_equal "calls" "$(counted calls)" "$calls"
-    expect_equal "calls rewritten" "$(counted rewritten)" "$calls"
+    expect_equal "tiled calls" "$(counted tiled)" "$calls"
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$((calls + $(counted extra)))"
 }
 
@@ -37,7 +37,7 @@ work()
     expect_status 0
     expect_line shimmed.out '^cudnnBackendCreateDescriptor: libcudnn\.so\.8$'
     expect_line shimmed.out '^libwork\.so: right$'
-    expect_equal "calls rewritten" "$(counted rewritten)" 1
+    expect_equal "tiled calls" "$(counted tiled)" 1
     expect_equal "complaints" "$(grep -c 'not supported' shimmed.err)" 0
 }
 
