@@ -141,3 +141,8 @@ bool simdev_missing(const char *function)
     }
     return fails;
 }
+
+void simdev_estimated(const char *function)
+{
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
+}
