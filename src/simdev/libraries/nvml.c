@@ -17,18 +17,18 @@ struct memory {
 
 static char device[DEVICES]; /* their addresses are the handles */
 
-int nvmlInit_v2(void)
+STANDIN_EXPORT int nvmlInit_v2(void)
 {
     return 0;
 }
 
-int nvmlInitWithFlags(unsigned flags)
+STANDIN_EXPORT int nvmlInitWithFlags(unsigned flags)
 {
     (void)flags;
     return 0;
 }
 
-int nvmlShutdown(void)
+STANDIN_EXPORT int nvmlShutdown(void)
 {
     return 0;
 }
@@ -38,7 +38,7 @@ STANDIN_EXPORT const char *nvmlErrorString(int error)
     return error == 0 ? "success" : "an error of a stand-in of the simulated device";
 }
 
-int nvmlDeviceGetCount_v2(unsigned *count)
+STANDIN_EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
 {
     int devices;
     if (!count || cudaGetDeviceCount(&devices) != cudaSuccess)
@@ -47,7 +47,7 @@ int nvmlDeviceGetCount_v2(unsigned *count)
     return 0;
 }
 
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
+STANDIN_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 {
     unsigned count;
     if (!handle || nvmlDeviceGetCount_v2(&count) != 0 || index >= count || index >= DEVICES)
@@ -56,7 +56,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
     return 0;
 }
 
-int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **handle)
+STANDIN_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **handle)
 {
     int found;
     if (!bus || !handle)
@@ -74,7 +74,7 @@ static int ordinal_of(const void *handle)
     return -1;
 }
 
-int nvmlDeviceGetName(const void *handle, char *name, unsigned length)
+STANDIN_EXPORT int nvmlDeviceGetName(const void *handle, char *name, unsigned length)
 {
     struct cudaDeviceProp properties;
     if (!name || length == 0 ||
@@ -86,7 +86,7 @@ int nvmlDeviceGetName(const void *handle, char *name, unsigned length)
 }
 
 /* What processes use is not simulated beyond this one; as for every figure, no context counts. */
-int nvmlDeviceGetMemoryInfo(const void *handle, struct memory *memory)
+STANDIN_EXPORT int nvmlDeviceGetMemoryInfo(const void *handle, struct memory *memory)
 {
     size_t free_bytes, total;
     int current;
@@ -101,9 +101,59 @@ int nvmlDeviceGetMemoryInfo(const void *handle, struct memory *memory)
     return 0;
 }
 
-int nvmlDeviceGetGpuFabricInfoV(const void *handle, void *info)
+STANDIN_EXPORT int nvmlDeviceGetGpuFabricInfoV(const void *handle, void *info)
 {
     (void)handle;
     (void)info;
     return NOT_SUPPORTED;
+}
+
+/* ---- what is asked in preparation only, and not to be had: links between devices, processes ----
+ */
+
+STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+    return version && cudaDriverGetVersion(version) == cudaSuccess ? 0 : INVALID_ARGUMENT;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(const void *handle, unsigned link, int *type)
+{
+    (void)handle, (void)link, (void)type;
+    return NOT_SUPPORTED;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(const void *handle, unsigned link,
+                                                       void *info)
+{
+    (void)handle, (void)link, (void)info;
+    return NOT_SUPPORTED;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
+                                                        void *processes)
+{
+    (void)handle, (void)processes;
+    if (!count)
+        return INVALID_ARGUMENT;
+    *count = 0;
+    return 0;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetP2PStatus(const void *handle, const void *peer, int index,
+                                          int *status)
+{
+    (void)handle, (void)peer, (void)index, (void)status;
+    return NOT_SUPPORTED;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetUUID(const void *handle, char *text, unsigned length)
+{
+    (void)handle, (void)text, (void)length;
+    return NOT_SUPPORTED;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetHandleByUUID(const char *text, void **handle)
+{
+    (void)text, (void)handle;
+    return NOT_FOUND;
 }
