@@ -1,3 +1,4 @@
+/* Turns options into the limits of a decision. */
 #include "flow/limits.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* What the flow asks of the vendor: version, whether it is supported, the device, forks. */
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"
