@@ -1,10 +1,12 @@
+/* Streams, events, memory and stream capture through the CUDA driver API, behind struct
+ * cs_device. */
 #include "cudnn/run/device_cuda.h"
 
 #include "cudnn/bind/driver.h"
 #include "cudnn/bind/real.h"
 #include <stdlib.h>
 
-/* What a client knows are cuDNN's statuses. */
+/* What an application knows are cuDNN's statuses. */
 static int status_of(CUresult result)
 {
     switch (result) {

@@ -1,3 +1,4 @@
+/* Decides whether a lookup gets one of our entries or what the real dlsym says. */
 #include "intercept/loader/dlsym.h"
 
 #include "base/log.h"
@@ -24,7 +25,7 @@ static void *find_nothing(void)
 __attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomic(void *) *which,
                                                      const char *name)
 {
-    struct cs_dlsym_found found = cs_dlsym_find(name);
+    struct cs_dlsym_found found = cs_find_dlsym(name);
     atomic_store_explicit(&f->libc, found.libc ? found.libc : (void *)find_nothing,
                           memory_order_relaxed);
     atomic_store_explicit(&f->next, found.next ? found.next : (void *)find_nothing,
@@ -120,7 +121,7 @@ CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, 
 {
     struct cs_dlsym_verdict verdict = {NULL, NULL};
     if (name && name[0] == 'c' && name[1] == 'u' && name[2] == 'd' && name[3] == 'n' &&
-        name[4] == 'n' && cs_dlsym_relocated())
+        name[4] == 'n' && cs_find_dlsym_relocated())
         verdict.answer = answer(handle, name, version, caller, versioned);
     verdict.next = versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")
                              : known(&plain, &plain.next, "dlsym");
