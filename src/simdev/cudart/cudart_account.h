@@ -27,8 +27,12 @@ typedef void simdev_tally_seen(const char *name, uint64_t count, void *arg);
 /* Tells of every name of the kind that was counted, in no order. */
 void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, void *arg);
 
-/* Work that counts one for the name whenever it runs. */
-struct simdev_work simdev_account_work(enum simdev_tally_kind kind, const char *name,
-                                       const struct simdev_cost *cost);
+/* Adds what is told of all this to a report, a JSON object: what was not executed, what is missing,
+ * what was read that nothing had written, and whether anybody asked for times. */
+struct cJSON;
+void simdev_account_report(struct cJSON *report);
+
+/* Work that counts one more whenever it runs. */
+struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost);
 
 #endif

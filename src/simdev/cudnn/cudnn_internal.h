@@ -194,6 +194,8 @@ struct simdev_planner {
 
 /* The planner of this process, chosen and loaded by the first call. Never NULL. */
 const struct simdev_planner *simdev_planner(void);
+/* True if a real cuDNN was required and there is none: nothing is planned then. */
+bool simdev_planner_refused(void);
 /* False where no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);
