@@ -145,6 +145,7 @@ struct simdev_program {
     atomic_int references;
     pthread_mutex_t lock; /* guards the making of kernels */
     size_t workspace;
+    char label[24];    /* the same for the same plan in every process */
     char refusal[160]; /* why it cannot be computed; empty if it can */
     int tensors, nodes;
     struct simdev_tensor *tensor;
