@@ -161,7 +161,16 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
-$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
+# What cuDNN's headers declare and nothing here does.
+$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
+	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
+$(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
+# Of the libraries whose names scripts/gen-standins reads from installed ones; compiled here so that they are checked.
+simother := $(call objects,$(wildcard src/simdev/libraries/*.c))
+$(simother): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries
+all: $(simother)
+
+$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
