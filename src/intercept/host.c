@@ -1,4 +1,5 @@
 /* What the flow asks of the vendor: version, whether it is supported, the device, forks. */
+#include "cudnn/plan/handle_number.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"
@@ -33,4 +34,5 @@ void cs_vendor_fork(bool before)
     cs_legacy_fork(before);
     cs_shadow_fork(before);
     cs_oversized_tensor_fork(before);
+    cs_handle_fork(before);
 }

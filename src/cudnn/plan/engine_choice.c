@@ -3,17 +3,20 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "cudnn/bind/new_attributes.h"
+#include "cudnn/plan/handle_number.h"
 #include <string.h>
 
 enum {
     PICKS = 12 /* heuristic results looked at for a legacy call */
 };
 
-static _Atomic uint64_t retired; /* handles destroyed so far */
-
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
 {
-    *choice = (struct cs_engine_choice){.problem = graph->problem, .target.handle = graph->handle};
+    *choice = (struct cs_engine_choice){.problem = graph->problem,
+                                        .target.handle = graph->handle,
+                                        .handle_number = graph->handle_number};
+    if (choice->handle_number == 0)
+        choice->handle_number = cs_handle_number(graph->handle);
     memcpy(choice->target.uid, graph->uid, sizeof choice->target.uid);
 }
 
@@ -121,13 +124,6 @@ static int64_t device_number(cudnnBackendDescriptor_t device)
     return (int64_t)hash;
 }
 
-/* A handle stands for its device, until it is destroyed and its address is handed out again. */
-static int64_t handle_number(cudnnHandle_t handle)
-{
-    uint64_t generation = atomic_load_explicit(&retired, memory_order_relaxed);
-    return (int64_t)((uintptr_t)handle ^ generation << 48);
-}
-
 /* What a plan needs may depend on these settings of its engine as on the device. */
 static int64_t settings_number(const struct cs_target *target)
 {
@@ -138,14 +134,9 @@ static int64_t settings_number(const struct cs_target *target)
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    int64_t device = choice->target.handle ? handle_number(choice->target.handle)
-                                           : device_number(choice->target.device);
+    int64_t device =
+        choice->target.handle ? choice->handle_number : device_number(choice->target.device);
     return device ^ settings_number(&choice->target);
-}
-
-void cs_engine_choice_retire(void)
-{
-    atomic_fetch_add_explicit(&retired, 1, memory_order_relaxed);
 }
 
 /* Reads the configuration's engine into the maker if it is allowed and its plan is built. */

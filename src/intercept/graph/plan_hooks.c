@@ -35,6 +35,9 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     if (verdict.reason != CS_REASON_NONE)
         return verdict;
     cs_engine_choice_init(&choice, plan->graph);
+    /* The graph's may be gone by now. */
+    if (choice.target.handle && plan->plan.handle)
+        choice.target.handle = plan->plan.handle;
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
