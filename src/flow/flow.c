@@ -86,16 +86,6 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
     return decision;
 }
 
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    if (!rewrite)
-        return;
-    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
-        rewrite->destroy(rewrite->kernel[i]);
-    rewrite->destroy(rewrite->lifeboat);
-    free(rewrite);
-}
-
 static enum cs_reason reason_of(enum cs_status status)
 {
     switch (status) {
@@ -151,7 +141,7 @@ static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
     if (status == CS_OK)
         *rewrite_p = rewrite;
     else
-        cs_flow_discard(rewrite);
+        cs_rewrite_discard(rewrite);
     return status;
 }
 
@@ -364,7 +354,7 @@ struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
         build_lifeboat(rewrite, verdict.told, &nothing) == CS_OK)
         verdict.rewrite = rewrite;
     else
-        cs_flow_discard(rewrite);
+        cs_rewrite_discard(rewrite);
     return verdict;
 }
 

@@ -2,8 +2,8 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "config/limits.h"
 #include "config/program.h"
-#include "flow/limits.h"
 #include "flow/exit_report.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
@@ -48,7 +48,7 @@ static void summary_at_exit(void)
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
-    cs_vendor_fork(true);
+    instance->host->fork(true);
     pthread_mutex_lock(&instance->memo.lock);
     pthread_mutex_lock(&instance->budget.lock);
     pthread_mutex_lock(&instance->store.lock);
@@ -67,7 +67,7 @@ static void after_fork(bool child)
     pthread_mutex_unlock(&instance->store.lock);
     pthread_mutex_unlock(&instance->budget.lock);
     pthread_mutex_unlock(&instance->memo.lock);
-    cs_vendor_fork(false);
+    instance->host->fork(false);
     pthread_mutex_unlock(&lock);
 }
 
@@ -122,33 +122,34 @@ static void provide(struct cs *cs)
     cs_store_place(place);
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
-    cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
+    cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
     cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
 }
 
-static bool vendor_served(void)
+static bool vendor_served(const struct cs_host *host)
 {
     char vendor[64];
-    if (cs_vendor_supported())
+    if (host->supported())
         return true;
-    cs_vendor_version(vendor, sizeof vendor);
+    host->version(vendor, sizeof vendor);
     cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", vendor);
     return false;
 }
 
-static struct cs *create(void)
+static struct cs *create(const struct cs_host *host)
 {
     /* Zero pages that nobody touches cost nothing: the tables are sized for large programs. */
     struct cs *cs = calloc(1, sizeof *cs);
     if (!cs)
         return NULL;
+    cs->host = host;
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
     configure(cs);
-    if (!cs->policy || !vendor_served()) {
+    if (!cs->policy || !vendor_served(host)) {
         free(cs);
         return NULL;
     }
@@ -156,11 +157,11 @@ static struct cs *create(void)
     return cs;
 }
 
-static enum state start(void)
+static enum state start(const struct cs_host *host)
 {
     if (cs_config_disabled())
         return OFF;
-    instance = create();
+    instance = create(host);
     if (!instance)
         return OFF;
     atexit(summary_at_exit);
@@ -168,14 +169,14 @@ static enum state start(void)
     return READY;
 }
 
-struct cs *cs_instance(void)
+struct cs *cs_instance(const struct cs_host *host)
 {
     enum state now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == UNKNOWN) {
         pthread_mutex_lock(&lock);
         now = atomic_load_explicit(&state, memory_order_relaxed);
         if (now == UNKNOWN) {
-            now = start();
+            now = start(host);
             atomic_store_explicit(&state, now, memory_order_release);
         }
         pthread_mutex_unlock(&lock);

@@ -2,6 +2,7 @@
 
 #include "base/nest.h"
 #include "flow/instance.h"
+#include "intercept/host.h"
 
 /* What the handling notes is traced with the time that all of it took. */
 static int traced(struct cs *cs, struct cs_entry_call *call)
@@ -16,7 +17,7 @@ static int traced(struct cs *cs, struct cs_entry_call *call)
 
 int cs_intercept(struct cs_entry_call *call)
 {
-    struct cs *cs = cs_nested() ? NULL : cs_instance();
+    struct cs *cs = cs_nested() ? NULL : cs_instance(&cs_host);
     if (!cs)
         return call->replay(call);
     cs_nest_enter();

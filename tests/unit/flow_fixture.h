@@ -4,8 +4,8 @@
 #define FLOW_FIXTURE_H
 
 #include "check.h"
-#include "random_problem.h"
 #include "flow/flow.h"
+#include "random_problem.h"
 
 enum {
     LIMIT = 512 << 10,
@@ -179,7 +179,7 @@ static inline struct answer prepare(struct cs *cs, const struct cs_request *requ
         answer.tiles = verdict.rewrite->plan.tiles;
         answer.kinds = verdict.rewrite->plan.kinds;
     }
-    cs_flow_discard(verdict.rewrite);
+    cs_rewrite_discard(verdict.rewrite);
     CHECK_INT(kernels, 0);
     return answer;
 }

@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/predict/find_cudnn.h"
+#include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
-#include "flow/limits.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

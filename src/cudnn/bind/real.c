@@ -1,12 +1,11 @@
 #include "cudnn/bind/real.h"
 
 #include "cudnn/bind/driver.h"
+#include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/runtime.h"
-#include "intercept/loader/dlsym.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +40,7 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-bool cs_vendor_file(const char *path)
+bool cs_real_has_file(const char *path)
 {
     return strncmp(file_of(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
@@ -65,7 +64,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 /* A dispatcher of another name: an older version's, or renamed by who packed it. */
 static bool renamed(const char *path)
 {
-    return cs_vendor_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
+    return cs_real_has_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
 }
 
 /* A library that has cuDNN in itself and exports it: its own calls reach us. */
@@ -201,34 +200,4 @@ const struct cs_driver *cs_driver(void)
     static _Atomic(void *) bound;
     static const struct cs_driver none;
     return table_of(&bound, bind_driver, sizeof none, &none);
-}
-
-static const struct entry {
-    const char *name;
-    void *function;
-    size_t slot; /* where the table has the real one */
-} entries[] = {
-#define CS_ENTRY(name) {#name, (void *)name, offsetof(struct cs_real, name)},
-#include "intercept/entry/entries.def"
-#undef CS_ENTRY
-};
-
-static const struct entry *entry_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (strcmp(name, entries[i].name) == 0)
-            return &entries[i];
-    return NULL;
-}
-
-void *cs_vendor_entry(const char *name)
-{
-    const struct entry *entry = entry_of(name);
-    return entry ? entry->function : NULL;
-}
-
-bool cs_vendor_entry_calls(const char *name, const void *address)
-{
-    const struct entry *entry = entry_of(name);
-    return entry && address && *(void *const *)((const char *)cs_real() + entry->slot) == address;
 }

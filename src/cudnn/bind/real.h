@@ -10,6 +10,7 @@ CS_CUDNN_QUIET
 #endif
 #include <cudnn.h>
 #include <cudnn_backend.h>
+#include <stdbool.h>
 
 struct cs_real {
 #define CS_CALL(name) __typeof__(name) *name;
@@ -20,6 +21,9 @@ struct cs_real {
 /* The table; never NULL. Slots of functions that are not there are NULL. Thread-safe; one load
  * after the first time. Pure, as asking twice changes nothing: CS_REAL then asks once. */
 __attribute__((pure)) const struct cs_real *cs_real(void);
+
+/* True if the file of that path belongs to cuDNN, whatever its version. */
+bool cs_real_has_file(const char *path);
 
 /* Calls a real function that returns a status; an empty slot answers as cuDNN does for what it does
  * not have. */

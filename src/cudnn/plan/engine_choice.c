@@ -1,6 +1,7 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "cudnn/bind/new_attributes.h"
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -9,10 +10,11 @@ enum {
 
 static _Atomic uint64_t retired; /* handles destroyed so far */
 
-void cs_maker_init(struct cs_maker *maker, const struct cs_graph *graph)
+void cs_maker_init(struct cs_maker *maker, const struct cs_problem *problem,
+                   const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
-    *maker = (struct cs_maker){.problem = graph->problem, .target.handle = graph->handle};
-    memcpy(maker->target.uid, graph->uid, sizeof maker->target.uid);
+    *maker = (struct cs_maker){.problem = *problem, .target.handle = handle};
+    memcpy(maker->target.uid, uid, sizeof maker->target.uid);
 }
 
 void cs_maker_fini(struct cs_maker *maker)

@@ -1,6 +1,5 @@
 #include "cudnn/plan/execution_plan.h"
 
-#include "cudnn/run/timing.h"
 #include <stdlib.h>
 
 enum {
@@ -246,18 +245,6 @@ static const struct cs_profile *profile(void *ctx)
     return cs_profile_of(&maker->target, &maker->profile) ? &maker->profile : NULL;
 }
 
-static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
-                                double *seconds_p)
-{
-    struct cs_vendor vendor = cs_kernel_vendor(ctx);
-    return cs_timing_plan(ctx, &vendor, plan, limit, seconds_p);
-}
-
-static int64_t model(void *ctx)
-{
-    return cs_timing_model(ctx);
-}
-
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
 {
     bool compiles = maker->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
@@ -266,7 +253,5 @@ struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
                               .build = build,
                               .lifeboat = build_lifeboat,
                               .destroy = destroy,
-                              .profile = profile,
-                              .time = time_plan,
-                              .model = model};
+                              .profile = profile};
 }

@@ -11,7 +11,8 @@ struct cs_kernel {
     cudnnBackendDescriptor_t plan; /* finalized */
 };
 
-/* The vendor's side of planning; `maker` must outlive its use. */
+/* The vendor's side of planning, without `time` and `model`, which need a device
+ * (cudnn/run/timing.h); `maker` must outlive its use. */
 struct cs_vendor cs_kernel_vendor(struct cs_maker *maker);
 
 #endif

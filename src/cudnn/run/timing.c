@@ -1,8 +1,9 @@
 #include "cudnn/run/timing.h"
 
 #include "base/checked.h"
-#include "cudnn/run/device_cuda.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/device_cuda.h"
 #include "cudnn/run/launcher.h"
 #include <stdlib.h>
 
@@ -228,16 +229,18 @@ static enum cs_status run_relaxed(struct bench *bench, const struct cs_plan *pla
     return status;
 }
 
-enum cs_status cs_timing_plan(const struct cs_maker *maker, const struct cs_vendor *vendor,
-                              const struct cs_plan *plan, int64_t limit, double *seconds_p)
+static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
 {
+    struct cs_maker *maker = ctx;
+    const struct cs_vendor vendor = cs_kernel_vendor(maker);
     /* Without a handle plans are made for a device that may be elsewhere. */
     struct cs_rewrite *rewrite = maker->target.handle ? calloc(1, sizeof *rewrite) : NULL;
     if (!rewrite)
         return CS_REFUSED;
     rewrite->plan = *plan;
-    rewrite->destroy = vendor->destroy;
-    enum cs_status status = build_kinds(rewrite, vendor);
+    rewrite->destroy = vendor.destroy;
+    enum cs_status status = build_kinds(rewrite, &vendor);
     struct bench bench = {.device = &cs_device_cuda,
                           .launcher = {.handle = maker->target.handle,
                                        .rewrite = rewrite,
@@ -246,13 +249,14 @@ enum cs_status cs_timing_plan(const struct cs_maker *maker, const struct cs_vend
     bench.gpu = cs_launcher_gpu(&bench.launcher, &bench.client);
     if (status == CS_OK)
         status = run_relaxed(&bench, &rewrite->plan, limit, seconds_p);
-    cs_flow_discard(rewrite);
+    cs_rewrite_discard(rewrite);
     return status;
 }
 
 /* Two models of one name have not been seen; parts of a card have names of their own. */
-int64_t cs_timing_model(const struct cs_maker *maker)
+static int64_t model(void *ctx)
 {
+    const struct cs_maker *maker = ctx;
     char name[NAME_BYTES] = "";
     CUdevice device;
     uint64_t hash = 0xcbf29ce484222325u;
@@ -263,4 +267,12 @@ int64_t cs_timing_model(const struct cs_maker *maker)
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
     hash ^= cs_real()->cudnnGetVersion ? (uint64_t)cs_real()->cudnnGetVersion() << 32 : 0;
     return (int64_t)(hash | 1);
+}
+
+struct cs_vendor cs_timing_vendor(struct cs_maker *maker)
+{
+    struct cs_vendor vendor = cs_kernel_vendor(maker);
+    vendor.time = time_plan;
+    vendor.model = model;
+    return vendor;
 }

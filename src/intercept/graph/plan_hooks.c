@@ -1,7 +1,7 @@
 #include "intercept/graph/plan_hooks.h"
 
+#include "cudnn/run/timing.h"
 #include "intercept/graph/describe_graph.h"
-#include "cudnn/plan/execution_plan.h"
 
 static bool workspace_wanted(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
 {
@@ -32,11 +32,11 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     int64_t wanted = 0;
     if (verdict.reason != CS_REASON_NONE)
         return verdict;
-    cs_maker_init(&maker, plan->graph);
+    cs_maker_init(&maker, &plan->graph->problem, plan->graph->uid, plan->graph->handle);
     if (workspace_wanted(plan->descriptor, &wanted) &&
         cs_maker_read_plan(&maker, plan->descriptor)) {
         struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_kernel_vendor(&maker);
+        struct cs_vendor vendor = cs_timing_vendor(&maker);
         verdict = cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
@@ -59,10 +59,10 @@ int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, in
     struct cs_maker maker;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return told;
-    cs_maker_init(&maker, graph);
+    cs_maker_init(&maker, &graph->problem, graph->uid, graph->handle);
     if (cs_maker_read(&maker, configuration->descriptor)) {
         struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_kernel_vendor(&maker);
+        struct cs_vendor vendor = cs_timing_vendor(&maker);
         told = cs_flow_told(cs, &request, &vendor);
     }
     cs_maker_fini(&maker);

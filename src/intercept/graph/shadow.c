@@ -90,7 +90,7 @@ static void destroy(struct cs_shadow *shadow)
     if (!shadow)
         return;
     if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
-        cs_flow_discard(shadow->plan.verdict.rewrite);
+        cs_rewrite_discard(shadow->plan.verdict.rewrite);
     cs_graph_drop(shadow->graph);
     free(shadow);
 }

@@ -1,7 +1,7 @@
 #include "intercept/legacy/find_algorithm.h"
 
-#include "intercept/legacy/describe_legacy.h"
 #include "cudnn/bind/runtime.h"
+#include "intercept/legacy/describe_legacy.h"
 #include <stdlib.h>
 
 enum {
@@ -78,7 +78,8 @@ static int compare(const void *left, const void *right)
     return (a->time > b->time) - (a->time < b->time);
 }
 
-int cs_find_ex(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+int cs_find_algorithms_ex(struct cs *cs, const struct cs_legacy_call *call,
+                          const struct cs_legacy_results *to)
 {
     /* All of them, since which ones come first is not settled yet. */
     cs_legacy_result result[ALGORITHMS];
@@ -143,13 +144,14 @@ static void deallocate(const struct cs_legacy_call *call)
         (void)CS_CUDA(cudaFree, call->workspace);
 }
 
-int cs_find(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+int cs_find_algorithms(struct cs *cs, const struct cs_legacy_call *call,
+                       const struct cs_legacy_results *to)
 {
     struct cs_legacy_call own = *call;
     if (!plan_workspace(cs, call, &own.brought))
         return (int)cs_legacy_call_find(call, to);
     if (allocate(&own)) {
-        int status = cs_find_ex(cs, &own, to);
+        int status = cs_find_algorithms_ex(cs, &own, to);
         deallocate(&own);
         return status;
     }

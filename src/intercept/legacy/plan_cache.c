@@ -1,12 +1,12 @@
 #include "intercept/legacy/plan_cache.h"
 
+#include "cudnn/run/launcher.h"
+#include "cudnn/run/timing.h"
+#include "decide/memo.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
-#include "cudnn/run/launcher.h"
-#include "cudnn/plan/execution_plan.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/query_filter.h"
-#include "decide/memo.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct entry *buckets[BUCKETS];
 
 static void destroy(struct entry *entry)
 {
-    cs_flow_discard(entry->verdict.rewrite);
+    cs_rewrite_discard(entry->verdict.rewrite);
     free(entry);
 }
 
@@ -119,10 +119,8 @@ void cs_legacy_fork(bool before)
 static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
                                const struct cs_problem *problem, int64_t wanted, int64_t limit)
 {
-    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
     struct cs_maker maker;
-    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_maker_init(&maker, &graph);
+    cs_maker_init(&maker, problem, tensor_uid, call->handle);
     struct cs_request request = {.problem = *problem,
                                  .engine = {.index = -1},
                                  .wanted = wanted,
@@ -132,7 +130,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
     if ((limit > 0 || !cs_flow_small(cs, wanted)) &&
         cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute)))
         request.engine = maker.engine;
-    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    struct cs_vendor vendor = cs_timing_vendor(&maker);
     verdict = cs_flow_prepare(cs, &request, &vendor);
     cs_maker_fini(&maker);
     return verdict;
@@ -144,13 +142,11 @@ static struct cs_verdict judge_large(struct cs *cs, const struct cs_legacy_call 
                                      const struct cs_problem *problem, int64_t limit,
                                      int64_t *wanted_p)
 {
-    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
     struct cs_maker maker;
     void *kernel;
-    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_maker_init(&maker, &graph); /* engine 0 if none is picked */
+    cs_maker_init(&maker, problem, tensor_uid, call->handle); /* engine 0 if none is picked */
     (void)cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute));
-    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    struct cs_vendor vendor = cs_timing_vendor(&maker);
     *wanted_p = 0;
     if (vendor.build(vendor.ctx, problem, CS_CLIENTS_KNOBS, &kernel, wanted_p) == CS_OK)
         vendor.destroy(kernel);

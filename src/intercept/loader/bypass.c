@@ -1,5 +1,7 @@
 #include "intercept/loader/bypass.h"
 
+#include "cudnn/bind/real.h"
+#include "intercept/entry/entries.h"
 #include "intercept/loader/dlsym.h"
 #include <errno.h>
 #include <link.h>
@@ -146,7 +148,7 @@ static bool binds_past(const struct search *search, const struct tables *t,
         _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
         const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
         if (in_vendor(search, atomic_load_explicit(slot, memory_order_relaxed)) &&
-            cs_vendor_entry(t->strings + symbol->st_name))
+            cs_entries_find(t->strings + symbol->st_name))
             return true;
     }
     return false;
@@ -192,7 +194,7 @@ static bool defines_all(const struct tables *t)
     };
     bool entries = false, rest = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        bool entry = cs_vendor_entry(names[i]);
+        bool entry = cs_entries_find(names[i]);
         if (!(entry ? entries : rest) && defines(t, names[i]))
             *(entry ? &entries : &rest) = true;
     }
@@ -209,7 +211,7 @@ static bool calls_by_name(const struct tables *t, const struct relocations *relo
         const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
         _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
         if (is_slot(r) && symbol->st_shndx != SHN_UNDEF &&
-            cs_vendor_entry(t->strings + symbol->st_name) &&
+            cs_entries_find(t->strings + symbol->st_name) &&
             atomic_load_explicit(slot, memory_order_relaxed) != t->base + symbol->st_value)
             return true;
     }
@@ -242,7 +244,7 @@ static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct search *search = argument;
     (void)size;
-    if (search->vendors < VENDOR_FILES && cs_vendor_file(object->dlpi_name))
+    if (search->vendors < VENDOR_FILES && cs_real_has_file(object->dlpi_name))
         search->vendor[search->vendors++] = range_of(object);
     return 0;
 }
@@ -254,7 +256,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
     const char *path = *object->dlpi_name ? object->dlpi_name : program_invocation_name;
     (void)size;
     struct range range = range_of(object);
-    if (cs_vendor_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
+    if (cs_real_has_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
         return 0;
     struct tables t = tables_of(object);
     if (t.symbols && t.strings &&

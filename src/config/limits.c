@@ -1,4 +1,4 @@
-#include "flow/limits.h"
+#include "config/limits.h"
 
 #include "base/checked.h"
 
