@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a piece of work costs on the simulated card: the time model of events is made of it. */
+struct simdev_cost {
+    double bytes, flops; /* moved, and computed; 0: nothing but a launch */
+};
+
 /* A piece of work: on a stream it runs once, as a node of a graph any number of times. Whoever
  * takes it copies the structure; `arg` is the work's from then on. */
 struct simdev_work {
@@ -23,6 +28,7 @@ struct simdev_work {
     void (*release)(void *arg);
     void *arg;
     const void *maker; /* what the work was made from, for simdev_graph_replace; may be NULL */
+    struct simdev_cost cost;
 };
 
 /* Queues work behind everything queued on the stream before; on a capturing stream, makes it a node
@@ -83,6 +89,25 @@ void simdev_note_planning(const char *text);
  * of that name fail. True if this call is to fail; every call of a function that supports it asks
  * once. */
 bool simdev_should_fail(const char *function);
+
+/* --- account mode, SIMDEV_MODE=account: everything is queued in order and counted, and nothing is
+ * computed --- */
+
+/* True in account mode; false in compute mode, the default. */
+bool simdev_account_mode(void);
+
+/* Queues a call that is counted under its name when its turn comes, and not executed. The name is
+ * copied; `cost` NULL: a launch's. On a capturing stream it becomes a kernel node. Errors as with
+ * simdev_enqueue; what the report prints as not executed is what came through here and the kernels.
+ */
+cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
+                                const struct simdev_cost *cost);
+
+/* A function was called that the simulated device does not have, or not with these arguments:
+ * counted by name. True if it is to fail, false if it is to answer success and do nothing: as
+ * SIMDEV_MISSING says (fail; warn, the default: succeed, and one line on stderr for each name;
+ * allow: succeed). In compute mode always true. */
+bool simdev_missing(const char *function);
 
 /* --- the race check, SIMDEV_RACES=1 --- */
 

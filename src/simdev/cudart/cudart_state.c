@@ -1,4 +1,5 @@
 /* The life of the device: first call, fork, faults, exit. */
+#include "cudart_account.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
 #include <pthread.h>
@@ -39,6 +40,7 @@ static void init(void)
 {
     bool usable = simdev_device_init();
     usable = simdev_report_init() && usable;
+    usable = simdev_account_init() && usable;
     simdev_race_init();
     simdev_schedule_init();
     if (!usable || pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)

@@ -301,12 +301,33 @@ static void touch_operands(const struct run *run)
     simdev_touch(run->workspace, program->workspace, true);
 }
 
+/* In account mode: what a card would have done is counted. */
+static void count_launches(const struct simdev_program *program)
+{
+    const bool unknown = program->refusal[0] != '\0'; /* what it consists of */
+    bool convolves = false;
+    for (int n = 0; !unknown && n < program->nodes; n++) {
+        if (program->node[n].is_pointwise)
+            continue;
+        convolves = true;
+        simdev_count(SIMDEV_CONV_LAUNCHES);
+    }
+    if (!convolves)
+        simdev_count(SIMDEV_OTHER_LAUNCHES);
+    simdev_note_workspace(program->workspace);
+}
+
 static void work(void *arg)
 {
     const struct run *run = arg;
     const char *when = "at run time";
-    if (!check_run(run, when) || (run->is_unchecked && !check_aliasing(run, when)))
+    const bool unknown = run->program->refusal[0] != '\0';
+    if (!unknown && (!check_run(run, when) || (run->is_unchecked && !check_aliasing(run, when))))
         return;
+    if (simdev_account_mode()) {
+        count_launches(run->program);
+        return;
+    }
     touch_operands(run);
     compute_begin();
     char **data = calloc((size_t)run->program->tensors + 1, sizeof *data);
@@ -362,11 +383,32 @@ static struct run *bind(struct simdev_program *program, const struct simdev_bind
     return run;
 }
 
+static double arithmetic(const struct simdev_program *program, const struct simdev_node *node)
+{
+    const struct simdev_view *w = &program->tensor[node->operand[SIMDEV_W]].view;
+    const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
+    const double filters = w->dim[0] > 0 ? (double)w->dim[0] : 1;
+    return 2 * (double)simdev_view_elements(w) / filters * (double)simdev_view_elements(y);
+}
+
+/* Every tensor once, the workspace twice: written and read. */
+static struct simdev_cost cost_of(const struct simdev_program *program)
+{
+    struct simdev_cost cost = {.bytes = 2 * (double)program->workspace};
+    for (int i = 0; i < program->tensors; i++)
+        if (!program->tensor[i].is_virtual)
+            cost.bytes += (double)simdev_view_span(&program->tensor[i].view);
+    for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
+        if (!program->node[n].is_pointwise)
+            cost.flops += arithmetic(program, &program->node[n]);
+    return cost;
+}
+
 static cudnnStatus_t make_work(struct simdev_program *program, const struct simdev_binding *binding,
                                bool unchecked, struct simdev_work *out)
 {
     bool bound_all;
-    if (program->refusal[0]) {
+    if (program->refusal[0] && !simdev_account_mode()) {
         simdev_violation("at launch: the simulated device cannot compute %s", program->refusal);
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "cannot compute %s", program->refusal);
     }
@@ -374,12 +416,14 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
     if (!run)
         return simdev_fail(CUDNN_STATUS_ALLOC_FAILED, "no host memory");
     run->is_unchecked = unchecked;
+    unchecked = unchecked || program->refusal[0];
     if (!bound_all ||
         (!unchecked && (!check_run(run, "at launch") || !check_aliasing(run, "at launch")))) {
         destroy(run);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "operands refused");
     }
-    *out = (struct simdev_work){.run = work, .release = destroy, .arg = run, .maker = program};
+    *out = (struct simdev_work){
+        .run = work, .release = destroy, .arg = run, .maker = program, .cost = cost_of(program)};
     return CUDNN_STATUS_SUCCESS;
 }
 
