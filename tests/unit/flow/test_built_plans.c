@@ -53,6 +53,29 @@ static void what_was_built_serves_again(void)
     CHECK_INT(fake.live, 0);
 }
 
+/* Built with the engine's own knobs, it may want another workspace than with the caller's. */
+static void what_was_built_otherwise_does_not_serve(void)
+{
+    struct cs_kept kept;
+    struct cs_problem problem = rows(32);
+    int64_t workspace = -1;
+    void *kernel = NULL;
+    for (int first = CS_CLIENTS_KNOBS; first < CS_LATITUDES; first++) {
+        for (int then = CS_CLIENTS_KNOBS; then < CS_LATITUDES; then++) {
+            start(&kept);
+            kept.vendor.destroy(built(&kept, 32, (enum cs_latitude)first));
+            kept.vendor.destroy(built(&kept, 32, (enum cs_latitude)then));
+            CHECK_INT(fake.calls, first == then ? 1 : 2);
+            CHECK_INT(cs_kept_build(&kept, &problem, (enum cs_latitude)then, &kernel, &workspace),
+                      CS_OK);
+            CHECK_INT(fake.calls, first == then ? 1 : 2);
+            real.destroy(kernel);
+            cs_kept_fini(&kept);
+            CHECK_INT(fake.live, 0);
+        }
+    }
+}
+
 static void it_is_handed_over(void)
 {
     struct cs_kept kept;
@@ -145,6 +168,7 @@ static void failures_are_passed_on(void)
 int main(void)
 {
     TEST(what_was_built_serves_again);
+    TEST(what_was_built_otherwise_does_not_serve);
     TEST(it_is_handed_over);
     TEST(a_lifeboat_serves_from_what_it_needs_to_its_limit);
     TEST(only_the_latest_are_kept);

@@ -138,9 +138,8 @@ static void every_failing_call_is_survived(void)
     CHECK(sound.kinds > 1 && asks > 2);
     free(cs);
     for (int fault = REFUSES; fault < FAULTS; fault++) {
-        /* That a lifeboat needs no more than it may is the vendor's promise: the last call is one.
-         */
-        int last = sound.calls - (fault == NEGATIVE || fault == GROWS);
+        /* The last call is a lifeboat, of which nobody asks whether it wants less than nothing. */
+        int last = sound.calls - (fault == NEGATIVE);
         for (int at = 1; at <= asks; at++)
             check_fault((enum fault)fault, at, false, &sound);
         for (int at = 1; at <= last; at++)
@@ -199,6 +198,24 @@ static void a_lifeboat_may_raise_what_is_told(void)
     cs = new_instance("fit");
     fake.lifeboat = LIMIT + 1;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    free(cs);
+}
+
+/* What the vendor hands out as fitting is looked at once more before anybody is told a size. */
+static void a_lifeboat_beyond_what_was_told_is_no_lifeboat(void)
+{
+    struct cs_request request = ordinary();
+    struct cs *cs = new_instance("fit");
+    request.limit = 1; /* no tile fits; the lifeboat alone is left */
+    CHECK_INT(prepare(cs, &request).told, 1);
+    free(cs);
+    cs = new_instance("fit");
+    fake.fault = GROWS; /* from the lifeboat on, which is asked for last */
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+    CHECK(fake.lifeboats > 0);
+    CHECK(verdict.rewrite == NULL);
+    CHECK_INT(verdict.told, request.wanted);
+    CHECK_INT(kernels, 0);
     free(cs);
 }
 
@@ -316,6 +333,7 @@ int main(void)
     TEST(a_told_size_is_kept);
     TEST(what_always_fails_has_its_reason);
     TEST(a_lifeboat_may_raise_what_is_told);
+    TEST(a_lifeboat_beyond_what_was_told_is_no_lifeboat);
     TEST(a_policy_that_only_reports_rewrites_nothing);
     TEST(random_problems_get_one_answer);
     TEST(runs_are_counted_by_how_they_ended);

@@ -1,0 +1,297 @@
+/* What a graph may say and still be cut into tiles: everything that a tile would compute wrongly is
+ * refused, with its reason, and so is every variant pack that says more than addresses. */
+#include "check.h"
+#include "sound_graph.h"
+
+/* Graphs in these tests have no plans. */
+void cs_flow_discard(struct cs_rewrite *rewrite)
+{
+    CHECK(rewrite == NULL);
+}
+
+static void start(void)
+{
+    for (int i = 0; i < SLOTS; i++)
+        cs_shadow_add(descriptor[i], kind[i].type);
+    set_sound();
+}
+
+static void stop(void)
+{
+    for (int i = 0; i < SLOTS; i++)
+        cs_shadow_remove(descriptor[i]);
+}
+
+static struct cs_graph *described(bool fused)
+{
+    link_all(fused);
+    return cs_describe_graph(cs_shadow_find(descriptor[GRAPH]));
+}
+
+/* Why the graph is refused, as it has been set up since start(). */
+static enum cs_reason reason_of(bool fused)
+{
+    struct cs_graph *graph = described(fused);
+    enum cs_reason reason = graph ? graph->reason : CS_REASON_HOST_MEMORY;
+    CHECK(graph && graph->convolution);
+    cs_graph_drop(graph);
+    return reason;
+}
+
+/* The reason with one more attribute set, in a tensor of its own kind of graph. */
+static enum cs_reason with(enum slot slot, int name, cudnnBackendAttributeType_t type,
+                           const void *value, bool fused)
+{
+    start();
+    set(slot, name, type, 1, value);
+    enum cs_reason reason = reason_of(fused);
+    stop();
+    return reason;
+}
+
+static enum cs_reason with_number(enum slot slot, int name, int64_t value, bool fused)
+{
+    return with(slot, name, CUDNN_TYPE_INT64, &value, fused);
+}
+
+static enum cs_reason with_flag(enum slot slot, int name, bool value)
+{
+    return with(slot, name, CUDNN_TYPE_BOOLEAN, &value, false);
+}
+
+static void sound_graphs_are_described(void)
+{
+    for (int fused = 0; fused < 2; fused++) {
+        start();
+        struct cs_graph *graph = described(fused);
+        CHECK_INT(graph->reason, CS_REASON_NONE);
+        CHECK_INT(graph->problem.tensors, fused ? 5 : 3);
+        CHECK_INT(graph->problem.steps, fused);
+        CHECK_INT(graph->problem.tensor[CS_X].dims[CS_C], 4);
+        CHECK_INT(graph->problem.tensor[CS_FILTER].dims[CS_N], 6);
+        CHECK_INT(graph->problem.tensor[CS_Y].strides[CS_N], 384);
+        CHECK_INT(graph->problem.groups, 1);
+        CHECK(!graph->problem.flipped);
+        cs_graph_drop(graph);
+        stop();
+    }
+}
+
+static void a_vectorised_tensor_is_refused(void)
+{
+    for (enum slot slot = TENSOR_X; slot <= TENSOR_Y; slot++) {
+        CHECK_INT(with_number(slot, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1, false), CS_REASON_NONE);
+        CHECK_INT(with_number(slot, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 4, false), CS_REASON_TENSOR);
+        CHECK_INT(with_number(slot, CUDNN_ATTR_TENSOR_VECTOR_COUNT, 32, false), CS_REASON_TENSOR);
+        CHECK_INT(with_number(slot, CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION, 1, false),
+                  CS_REASON_NONE);
+    }
+}
+
+static void a_ragged_tensor_is_refused(void)
+{
+    const void *offsets = descriptor[TENSOR_B];
+    for (enum slot slot = TENSOR_X; slot <= TENSOR_Y; slot++)
+        CHECK_INT(with(slot, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                       &offsets, false),
+                  CS_REASON_TENSOR);
+}
+
+static void a_reordered_tensor_is_refused(void)
+{
+    static const int none = CUDNN_TENSOR_REORDERING_NONE, int8 = CUDNN_TENSOR_REORDERING_INT8x32;
+    CHECK_INT(with(TENSOR_W, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE,
+                   &none, false),
+              CS_REASON_NONE);
+    CHECK_INT(with(TENSOR_W, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE,
+                   &int8, false),
+              CS_REASON_TENSOR);
+}
+
+static void unknown_attributes_and_types_are_refused(void)
+{
+    static const int integer = CUDNN_DATA_INT8, wide = CUDNN_DATA_DOUBLE;
+    static const float number = 1;
+    CHECK_INT(with(TENSOR_X, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &integer, false),
+              CS_REASON_DTYPE);
+    CHECK_INT(with(CONV, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &wide, false),
+              CS_REASON_DTYPE);
+    CHECK_INT(with(TENSOR_X, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_FLOAT, &number, false),
+              CS_REASON_ATTRIBUTE);
+    CHECK_INT(with_number(TENSOR_X, 999, 1, false), CS_REASON_ATTRIBUTE);
+    CHECK_INT(with_number(CONV, 999, 1, false), CS_REASON_ATTRIBUTE);
+    CHECK_INT(with_number(OPERATION, 999, 1, false), CS_REASON_ATTRIBUTE);
+    CHECK_INT(with_number(GRAPH, 999, 1, false), CS_REASON_ATTRIBUTE);
+    CHECK_INT(with_number(POINTWISE, 999, 1, true), CS_REASON_ATTRIBUTE);
+}
+
+static void shapes_that_change_are_refused(void)
+{
+    CHECK_INT(with_flag(GRAPH, CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, false),
+              CS_REASON_NONE);
+    CHECK_INT(with_flag(GRAPH, CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, true),
+              CS_REASON_DYNAMIC);
+    CHECK_INT(with_flag(GRAPH, 805, true), CS_REASON_DYNAMIC); /* overridden shapes, 9.21 */
+}
+
+/* Numbered over the whole tensor: in a tile they would begin again. */
+static void an_operation_that_knows_its_place_is_refused(void)
+{
+    static const int add = CUDNN_POINTWISE_ADD, index = CUDNN_POINTWISE_GEN_INDEX;
+    CHECK_INT(with(POINTWISE, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, &add, true),
+              CS_REASON_NONE);
+    CHECK_INT(with(POINTWISE, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, &index, true),
+              CS_REASON_FUSED);
+}
+
+/* Operands that the description has no place for would be missing in the tiles' graphs. */
+static void operands_of_derivatives_are_refused(void)
+{
+    static const int names[] = {CUDNN_ATTR_OPERATION_POINTWISE_DXDESC,
+                                CUDNN_ATTR_OPERATION_POINTWISE_DYDESC};
+    const void *operand = descriptor[TENSOR_B];
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(with(ADDITION, names[i], CUDNN_TYPE_BACKEND_DESCRIPTOR, &operand, true),
+                  CS_REASON_FUSED);
+}
+
+/* One name stands for one tensor: said twice with other strides, one of them would be lost. */
+static void one_name_for_two_tensors_is_refused(void)
+{
+    static const int64_t name = TENSOR_Y, packed[] = {384, 64, 8, 1}, wider[] = {768, 128, 16, 1},
+                         image[] = {2, 6, 8, 8}, narrower[] = {1, 6, 8, 8};
+    static const int single = CUDNN_DATA_FLOAT;
+    const struct {
+        int name;
+        cudnnBackendAttributeType_t type;
+        int count;
+        const void *value;
+        enum cs_reason reason;
+    } cases[] = {
+        {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, packed, CS_REASON_NONE},
+        {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, wider, CS_REASON_ATTRIBUTE},
+        {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, narrower, CS_REASON_ATTRIBUTE},
+        {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &single, CS_REASON_ATTRIBUTE},
+        {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &packed[2], CS_REASON_ATTRIBUTE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start();
+        /* The sum that is added is the output itself, by another descriptor. */
+        set(TENSOR_B, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &name);
+        set(TENSOR_B, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, image);
+        set(TENSOR_B, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, packed);
+        set(TENSOR_B, cases[i].name, cases[i].type, cases[i].count, cases[i].value);
+        CHECK_INT(reason_of(true), cases[i].reason);
+        stop();
+    }
+}
+
+static void what_was_never_seen_is_refused(void)
+{
+    const void *unknown = descriptor[SLOTS];
+    start();
+    link_all(false);
+    set(OPERATION, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+        &unknown);
+    const void *operation = descriptor[OPERATION];
+    set(GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &operation);
+    struct cs_graph *graph = cs_describe_graph(cs_shadow_find(descriptor[GRAPH]));
+    CHECK_INT(graph->reason, CS_REASON_UNSEEN);
+    cs_graph_drop(graph);
+    stop();
+}
+
+static void true_convolutions_are_told_apart(void)
+{
+    static const int modes[] = {CUDNN_CROSS_CORRELATION, CUDNN_CONVOLUTION};
+    for (int i = 0; i < 2; i++) {
+        start();
+        set(CONV, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &modes[i]);
+        struct cs_graph *graph = described(false);
+        CHECK_INT(graph->reason, CS_REASON_NONE);
+        CHECK_INT(graph->problem.flipped, i);
+        cs_graph_drop(graph);
+        stop();
+    }
+}
+
+static void scales_and_windows_are_read(void)
+{
+    static const int64_t pre[] = {2, 3}, post[] = {0, 1}, stride[] = {1, 2}, dilation[] = {1, 1};
+    static const float alpha = 0.5F;
+    static const double beta = -2;
+    static const int64_t image[] = {2, 6, 8, 5}, packed[] = {240, 40, 5, 1};
+    start();
+    set(CONV, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, pre);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, post);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, stride);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilation);
+    set(TENSOR_Y, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, image);
+    set(TENSOR_Y, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, packed);
+    set(OPERATION, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &alpha);
+    set(OPERATION, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1, &beta);
+    struct cs_graph *graph = described(false);
+    CHECK_INT(graph->reason, CS_REASON_NONE);
+    const struct cs_problem *p = &graph->problem;
+    CHECK(p->pre[1] == 2 && p->pre[2] == 3 && p->post[1] == 0 && p->post[2] == 1);
+    CHECK(p->stride[0] == 1 && p->stride[1] == 1 && p->stride[2] == 2);
+    CHECK(p->alpha == 0.5 && p->beta == -2);
+    cs_graph_drop(graph);
+    stop();
+}
+
+/* A pack of all operands, with one attribute more if `name` is not 0. */
+static bool pack_understood(int name, cudnnBackendAttributeType_t type, const void *value)
+{
+    static const int64_t uids[] = {TENSOR_W, TENSOR_Y, TENSOR_X};
+    static char memory[4];
+    void *const pointers[] = {&memory[0], &memory[1], &memory[2]}, *workspace = &memory[3];
+    struct cs_addresses addresses;
+    start();
+    struct cs_graph *graph = described(false);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uids);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    if (name)
+        set(PACK, name, type, 1, value);
+    bool understood = cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses);
+    if (understood) {
+        CHECK(addresses.tensor[CS_X] == pointers[2]);
+        CHECK(addresses.tensor[CS_FILTER] == pointers[0]);
+        CHECK(addresses.tensor[CS_Y] == pointers[1]);
+        CHECK(addresses.workspace == workspace);
+    }
+    cs_graph_drop(graph);
+    stop();
+    return understood;
+}
+
+static void a_pack_that_says_more_than_addresses_is_not_understood(void)
+{
+    static const int64_t number = 1;
+    static char memory;
+    void *const pointer = &memory;
+    CHECK(pack_understood(0, CUDNN_TYPE_INT64, NULL));
+    CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_INTERMEDIATES, CUDNN_TYPE_VOID_PTR, &pointer));
+    CHECK(
+        !pack_understood(999, CUDNN_TYPE_INT64, &number)); /* overridden shapes and what follows */
+    CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_INT64, &number));
+    CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, &number));
+}
+
+int main(void)
+{
+    TEST(sound_graphs_are_described);
+    TEST(a_vectorised_tensor_is_refused);
+    TEST(a_ragged_tensor_is_refused);
+    TEST(a_reordered_tensor_is_refused);
+    TEST(unknown_attributes_and_types_are_refused);
+    TEST(shapes_that_change_are_refused);
+    TEST(an_operation_that_knows_its_place_is_refused);
+    TEST(operands_of_derivatives_are_refused);
+    TEST(one_name_for_two_tensors_is_refused);
+    TEST(what_was_never_seen_is_refused);
+    TEST(true_convolutions_are_told_apart);
+    TEST(scales_and_windows_are_read);
+    TEST(a_pack_that_says_more_than_addresses_is_not_understood);
+    return REPORT();
+}

@@ -1,0 +1,305 @@
+/* Descriptors as they come and go: what is noted lives exactly as long as its descriptor, also
+ * where cuDNN hands an address out again at once. */
+#include "intercept/entry/entry.h"
+#include "intercept/graph/plan_hooks.h"
+#include "intercept/graph/populate.h"
+#include "vendor_fixture.h"
+
+static char descriptor[16];
+static cudnnStatus_t answer;
+static bool
+    handed_out_again; /* another thread has the address before the destroying call is back */
+
+static struct {
+    int judged, run, passed, populated, updated, replayed, discarded;
+    bool rewritten; /* every plan that is finalized */
+} fake;
+
+enum {
+    RUN_STATUS = 3001,
+    POPULATE_STATUS = 3002,
+    UPDATE_STATUS = 3003
+};
+
+static struct cs_rewrite *const rewriting = (struct cs_rewrite *)(void *)&fake;
+static struct cs *const instance = (struct cs *)(void *)&fake;
+
+int cs_intercept(struct cs_entry_call *call)
+{
+    return call->handle(instance, call);
+}
+
+void cs_rewrite_plan(struct cs *cs, struct cs_shadow *plan)
+{
+    CHECK(cs == instance);
+    fake.judged++;
+    plan->plan.counted = true;
+    plan->plan.verdict.told = 100;
+    plan->plan.verdict.rewrite = fake.rewritten ? rewriting : NULL;
+}
+
+int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, int64_t wanted)
+{
+    CHECK(cs == instance);
+    CHECK_INT(configuration->type, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    return wanted / 2;
+}
+
+int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                   cudnnBackendDescriptor_t pack)
+{
+    (void)cs, (void)handle, (void)pack;
+    CHECK(plan->plan.verdict.rewrite == rewriting);
+    fake.run++;
+    return RUN_STATUS;
+}
+
+int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    (void)cs, (void)plan, (void)handle, (void)pack, (void)graph;
+    fake.populated++;
+    return POPULATE_STATUS;
+}
+
+int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                       cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    (void)cs, (void)plan, (void)handle, (void)pack, (void)graph;
+    fake.updated++;
+    return UPDATE_STATUS;
+}
+
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
+{
+    CHECK(cs == instance && verdict != NULL);
+    CHECK_INT(reason, verdict->reason);
+    fake.passed++;
+}
+
+void cs_flow_discard(struct cs_rewrite *rewrite)
+{
+    fake.discarded += rewrite != NULL;
+}
+
+static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
+{
+    (void)type;
+    *made = descriptor;
+    return answer;
+}
+
+static cudnnStatus_t destroy(cudnnBackendDescriptor_t gone)
+{
+    CHECK(gone == descriptor);
+    if (handed_out_again)
+        cs_shadow_add(descriptor, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    return answer;
+}
+
+static cudnnStatus_t initialize(cudnnBackendDescriptor_t again)
+{
+    CHECK(again == descriptor);
+    return answer;
+}
+
+static cudnnStatus_t set(cudnnBackendDescriptor_t to, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+{
+    (void)name, (void)type, (void)count, (void)elements;
+    CHECK(to == descriptor);
+    return answer;
+}
+
+static cudnnStatus_t finalize(cudnnBackendDescriptor_t finished)
+{
+    CHECK(finished == descriptor);
+    return answer;
+}
+
+static cudnnStatus_t get(cudnnBackendDescriptor_t from, cudnnBackendAttributeName_t attribute,
+                         cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
+                         void *elements)
+{
+    static const int64_t bytes = 1000;
+    (void)attribute, (void)type, (void)requested;
+    CHECK(from == descriptor);
+    if (count)
+        *count = 1;
+    memcpy(elements, &bytes, sizeof bytes);
+    return answer;
+}
+
+static cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                             cudnnBackendDescriptor_t pack)
+{
+    (void)handle, (void)plan, (void)pack;
+    fake.replayed++;
+    return answer;
+}
+
+static cudnnStatus_t populate(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                              cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    (void)handle, (void)plan, (void)pack, (void)graph;
+    fake.replayed++;
+    return answer;
+}
+
+static void start(void)
+{
+    memset(&fake, 0, sizeof fake);
+    vendor = (struct cs_real){.cudnnBackendCreateDescriptor = create,
+                              .cudnnBackendDestroyDescriptor = destroy,
+                              .cudnnBackendInitialize = initialize,
+                              .cudnnBackendSetAttribute = set,
+                              .cudnnBackendFinalize = finalize,
+                              .cudnnBackendGetAttribute = get,
+                              .cudnnBackendExecute = execute,
+                              .cudnnBackendPopulateCudaGraph = populate,
+                              .cudnnBackendUpdateCudaGraph = populate};
+    answer = CUDNN_STATUS_SUCCESS;
+    handed_out_again = false;
+    cs_shadow_remove(descriptor);
+}
+
+static cudnnStatus_t make(void)
+{
+    cudnnBackendDescriptor_t made;
+    return cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, &made);
+}
+
+static cudnnStatus_t name(int64_t uid)
+{
+    return cudnnBackendSetAttribute(descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1,
+                                    &uid);
+}
+
+static int64_t noted_name(void)
+{
+    const struct cs_shadow *shadow = cs_shadow_find(descriptor);
+    return shadow ? shadow->tensor.uid : -1;
+}
+
+static void notes_live_as_long_as_their_descriptor(void)
+{
+    start();
+    CHECK_INT(make(), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(noted_name(), 0);
+    CHECK_INT(name(7), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(noted_name(), 7);
+    CHECK_INT(cudnnBackendInitialize(descriptor), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(noted_name(), 0);
+    CHECK_INT(cudnnBackendDestroyDescriptor(descriptor), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(noted_name(), -1);
+}
+
+static void an_address_that_is_handed_out_again_keeps_its_new_notes(void)
+{
+    start();
+    CHECK_INT(make(), CUDNN_STATUS_SUCCESS);
+    handed_out_again = true;
+    CHECK_INT(cudnnBackendDestroyDescriptor(descriptor), CUDNN_STATUS_SUCCESS);
+    const struct cs_shadow *shadow = cs_shadow_find(descriptor);
+    CHECK(shadow != NULL);
+    CHECK(shadow && shadow->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    cs_shadow_remove(descriptor);
+}
+
+static void what_cudnn_refuses_is_not_noted(void)
+{
+    start();
+    answer = CUDNN_STATUS_ALLOC_FAILED;
+    CHECK_INT(make(), CUDNN_STATUS_ALLOC_FAILED);
+    CHECK_INT(noted_name(), -1);
+    answer = CUDNN_STATUS_SUCCESS;
+    CHECK_INT(make(), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(name(7), CUDNN_STATUS_SUCCESS);
+    answer = CUDNN_STATUS_BAD_PARAM;
+    CHECK_INT(name(8), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(noted_name(), 7);
+    CHECK_INT(cudnnBackendInitialize(descriptor), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(noted_name(), 7);
+    start();
+    vendor = (struct cs_real){0};
+    CHECK_INT(make(), CUDNN_STATUS_NOT_SUPPORTED);
+}
+
+static void finish(cudnnBackendDescriptorType_t type)
+{
+    cudnnBackendDescriptor_t made;
+    CHECK_INT(cudnnBackendCreateDescriptor(type, &made), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(cudnnBackendFinalize(made), CUDNN_STATUS_SUCCESS);
+}
+
+static int64_t told(cudnnBackendAttributeName_t attribute, cudnnBackendAttributeType_t type)
+{
+    int64_t bytes = 0;
+    CHECK_INT(cudnnBackendGetAttribute(descriptor, attribute, type, 1, NULL, &bytes),
+              CUDNN_STATUS_SUCCESS);
+    return bytes;
+}
+
+static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
+{
+    start();
+    fake.rewritten = true;
+    finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    CHECK_INT(fake.judged, 1);
+    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 100);
+    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_INT64), 1000);
+    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_DOUBLE), 1000);
+    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), RUN_STATUS);
+    CHECK_INT(cudnnBackendPopulateCudaGraph(NULL, descriptor, NULL, NULL), POPULATE_STATUS);
+    CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL), UPDATE_STATUS);
+    CHECK_INT(fake.run, 1);
+    CHECK_INT(fake.replayed + fake.passed, 0);
+    CHECK_INT(cudnnBackendDestroyDescriptor(descriptor), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.discarded, 1);
+}
+
+static void a_plan_that_was_left_alone_is_counted_and_run_as_it_is(void)
+{
+    start();
+    finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
+    answer = CUDNN_STATUS_EXECUTION_FAILED;
+    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL),
+              CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK_INT(fake.passed, 1);
+    CHECK_INT(fake.replayed, 2);
+    CHECK_INT(fake.run + fake.populated + fake.updated, 0);
+}
+
+static void an_engine_configuration_tells_what_its_plan_will(void)
+{
+    start();
+    finish(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    CHECK_INT(fake.judged, 0);
+    CHECK_INT(told(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 500);
+    CHECK_INT(told(CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT64), 1000);
+}
+
+static void what_was_never_seen_is_run_as_it_is(void)
+{
+    start();
+    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.replayed, 1);
+    CHECK_INT(fake.passed, 0);
+    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
+    answer = CUDNN_STATUS_BAD_PARAM;
+    CHECK_INT(cudnnBackendFinalize(descriptor), CUDNN_STATUS_BAD_PARAM);
+}
+
+int main(void)
+{
+    TEST(a_plan_that_was_rewritten_runs_and_reports_as_that);
+    TEST(a_plan_that_was_left_alone_is_counted_and_run_as_it_is);
+    TEST(an_engine_configuration_tells_what_its_plan_will);
+    TEST(what_was_never_seen_is_run_as_it_is);
+    TEST(notes_live_as_long_as_their_descriptor);
+    TEST(an_address_that_is_handed_out_again_keeps_its_new_notes);
+    TEST(what_cudnn_refuses_is_not_noted);
+    return REPORT();
+}

@@ -1,0 +1,288 @@
+/* What was prepared for a legacy call serves the next one that is the same in everything that the
+ * choice of an engine depends on, on the same handle, until that is destroyed. */
+#include "intercept/legacy/plan_cache.h"
+
+#include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/launcher.h"
+#include "intercept/entry/entry.h"
+#include "legacy_fixture.h"
+
+static struct {
+    int prepared, discarded, destroyed, run, passed;
+    unsigned forbidden; /* to the engine that was picked last */
+    int64_t tells;
+} fake;
+static struct cs *instance;
+static char handles[2][16];
+
+enum {
+    WANTED = 1000,
+    TOLD = 100,
+    RUN_STATUS = 3001
+};
+
+int cs_intercept(struct cs_entry_call *call)
+{
+    return call->handle(instance, call);
+}
+
+void cs_maker_init(struct cs_maker *maker, const struct cs_graph *graph)
+{
+    memset(maker, 0, sizeof *maker);
+    maker->target.handle = graph->handle;
+}
+
+void cs_maker_fini(struct cs_maker *maker)
+{
+    (void)maker;
+}
+
+bool cs_maker_pick(struct cs_maker *maker, unsigned forbidden)
+{
+    (void)maker;
+    fake.forbidden = forbidden;
+    return true;
+}
+
+int64_t cs_maker_scope(const struct cs_maker *maker)
+{
+    return (int64_t)(intptr_t)maker->target.handle;
+}
+
+void cs_maker_retire(void) {}
+
+struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
+{
+    return (struct cs_vendor){.ctx = maker};
+}
+
+struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
+{
+    *stream_p = NULL;
+    return (struct cs_gpu){.ctx = launcher};
+}
+
+bool cs_flow_small(const struct cs *cs, int64_t wanted)
+{
+    (void)cs;
+    return wanted < WANTED;
+}
+
+struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
+                                  const struct cs_vendor *made_for)
+{
+    (void)cs, (void)made_for;
+    fake.prepared++;
+    return (struct cs_verdict){
+        .told = request->limit > 0 ? request->limit : TOLD + fake.prepared,
+        .rewrite = calloc(1, sizeof(struct cs_rewrite)),
+    };
+}
+
+struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
+                                const struct cs_vendor *made_for)
+{
+    return cs_flow_prepare(cs, request, made_for);
+}
+
+void cs_flow_discard(struct cs_rewrite *rewrite)
+{
+    if (!rewrite)
+        return;
+    CHECK_INT(fake.destroyed, 0); /* plans go before the handle that they were built with */
+    fake.discarded++;
+    free(rewrite);
+}
+
+bool cs_flow_lends(const struct cs *cs, int64_t brought)
+{
+    (void)cs, (void)brought;
+    return false;
+}
+
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_call *call)
+{
+    (void)cs, (void)gpu, (void)call;
+    CHECK(verdict->rewrite != NULL);
+    fake.run++;
+    return RUN_STATUS;
+}
+
+struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    return (struct cs_outcome){.vendor = cs_flow_run(cs, verdict, gpu, call)};
+}
+
+void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)
+{
+    (void)cs, (void)verdict, (void)reason;
+    fake.passed++;
+}
+
+static cudnnStatus_t destroy(cudnnHandle_t handle)
+{
+    CHECK((void *)handle == handles[0] || (void *)handle == handles[1]);
+    fake.destroyed++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnMathType_t math;
+
+static cudnnStatus_t get_math(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t *found)
+{
+    CHECK((const void *)descriptor == &conv);
+    *found = math;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t size_of(cudnnHandle_t handle, const cudnnTensorDescriptor_t in,
+                             const cudnnFilterDescriptor_t filter,
+                             const cudnnConvolutionDescriptor_t window,
+                             const cudnnTensorDescriptor_t out, cudnnConvolutionFwdAlgo_t algorithm,
+                             size_t *bytes)
+{
+    (void)handle, (void)in, (void)filter, (void)window, (void)out, (void)algorithm;
+    *bytes = WANTED;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnHandle_t handle_at(int number)
+{
+    return (cudnnHandle_t)(void *)handles[number];
+}
+
+static cudnnStatus_t destroy_handle(int number)
+{
+    fake.destroyed = 0;
+    return cudnnDestroy(handle_at(number));
+}
+
+static struct cs_legacy_call start(void)
+{
+    instance = instance ? instance : calloc(1, sizeof *instance);
+    struct cs_legacy_call call = sound(CS_FORWARD);
+    vendor.cudnnDestroy = destroy;
+    vendor.cudnnGetConvolutionMathType = get_math;
+    vendor.cudnnGetConvolutionForwardWorkspaceSize = size_of;
+    math = CUDNN_DEFAULT_MATH;
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(destroy_handle(i), CUDNN_STATUS_SUCCESS);
+    memset(&fake, 0, sizeof fake);
+    call.handle = handle_at(0);
+    call.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    call.brought = WANTED / 2;
+    return call;
+}
+
+/* How many calls are prepared to tell about one. */
+static int prepared_for(struct cs_legacy_call call)
+{
+    int before = fake.prepared;
+    CHECK(cs_legacy_tell(instance, &call, WANTED) < WANTED);
+    return fake.prepared - before;
+}
+
+static void the_same_call_is_prepared_once(void)
+{
+    struct cs_legacy_call call = start();
+    CHECK_INT(prepared_for(call), 1);
+    CHECK_INT(prepared_for(call), 0);
+    CHECK_INT(cs_legacy_tell(instance, &call, WANTED), TOLD + 1);
+    CHECK_INT(cs_legacy_tell(instance, &call, WANTED - 1), WANTED - 1);
+    call.handle = handle_at(1);
+    CHECK_INT(prepared_for(call), 1);
+    x.extent[0] = y.extent[0] = 1;
+    CHECK_INT(prepared_for(call), 1);
+}
+
+/* An engine that serves one of them may be forbidden to the other. */
+static void each_math_type_has_an_engine_of_its_own(void)
+{
+    static const cudnnMathType_t types[] = {CUDNN_DEFAULT_MATH, CUDNN_TENSOR_OP_MATH,
+                                            CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION, CUDNN_FMA_MATH};
+    const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    struct cs_legacy_call call = start();
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 4; i++) {
+            math = types[i];
+            CHECK_INT(prepared_for(call), round == 0);
+            if (round == 0)
+                CHECK_INT((fake.forbidden & cores) != 0, types[i] == CUDNN_FMA_MATH);
+        }
+    }
+}
+
+static void each_algorithm_has_an_engine_of_its_own(void)
+{
+    struct cs_legacy_call call = start();
+    for (int round = 0; round < 2; round++) {
+        for (int algorithm = 0; algorithm < CUDNN_CONVOLUTION_FWD_ALGO_COUNT; algorithm++) {
+            call.algorithm = algorithm;
+            CHECK_INT(prepared_for(call), round == 0);
+        }
+    }
+}
+
+/* The next handle at the address may be another device's, and its plans are not those. */
+static void a_destroyed_handle_takes_its_plans_with_it(void)
+{
+    struct cs_legacy_call call = start(), other = call;
+    other.handle = handle_at(1);
+    CHECK_INT(prepared_for(call), 1);
+    CHECK_INT(prepared_for(other), 1);
+    CHECK_INT(destroy_handle(0), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.destroyed, 1);
+    CHECK_INT(fake.discarded, 1);
+    CHECK_INT(prepared_for(other), 0);
+    CHECK_INT(prepared_for(call), 1);
+}
+
+static void a_handle_with_many_shapes_starts_afresh(void)
+{
+    struct cs_legacy_call call = start();
+    for (int images = 1; images <= 300; images++) {
+        x.extent[0] = y.extent[0] = images;
+        CHECK_INT(prepared_for(call), 1);
+    }
+    CHECK_INT(fake.discarded, 256);
+    CHECK_INT(prepared_for(call), 0);
+}
+
+static int run(struct cs_legacy_call call, size_t brought)
+{
+    int status = -1;
+    call.brought = brought;
+    return cs_legacy_run(instance, &call, &status) ? status : -1;
+}
+
+/* What was brought decides: all that is wanted, what was told, or less. */
+static void what_was_brought_decides(void)
+{
+    struct cs_legacy_call call = start();
+    CHECK_INT(prepared_for(call), 1);
+    CHECK_INT(run(call, WANTED), -1);
+    CHECK_INT(fake.passed, 1);
+    CHECK_INT(run(call, WANTED - 1), RUN_STATUS);
+    CHECK_INT(run(call, TOLD + 1), RUN_STATUS);
+    CHECK_INT(fake.run, 2);
+    CHECK_INT(fake.prepared, 1);
+    CHECK_INT(run(call, TOLD), RUN_STATUS); /* within that: another decision */
+    CHECK_INT(fake.prepared, 2);
+    CHECK_INT(run(call, TOLD), RUN_STATUS);
+    CHECK_INT(fake.prepared, 2);
+    CHECK_INT(run(call, 0), RUN_STATUS);
+    CHECK_INT(fake.prepared, 3);
+}
+
+int main(void)
+{
+    TEST(the_same_call_is_prepared_once);
+    TEST(each_math_type_has_an_engine_of_its_own);
+    TEST(each_algorithm_has_an_engine_of_its_own);
+    TEST(a_destroyed_handle_takes_its_plans_with_it);
+    TEST(a_handle_with_many_shapes_starts_afresh);
+    TEST(what_was_brought_decides);
+    return REPORT();
+}
