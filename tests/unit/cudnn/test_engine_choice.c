@@ -54,9 +54,10 @@ static cudnnStatus_t destroy(cudnnHandle_t handle)
 
 static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
 {
-    struct cs_graph graph = {.handle = (cudnnHandle_t)handle};
+    static const struct cs_problem problem;
+    static const int64_t uid[CS_MAX_TENSORS];
     struct cs_maker maker;
-    cs_maker_init(&maker, &graph);
+    cs_maker_init(&maker, &problem, uid, (cudnnHandle_t)handle);
     maker.target.sm_count = sm_count;
     maker.target.shared_memory = shared_memory;
     maker.target.no_clusters = no_clusters;
