@@ -5,11 +5,6 @@
 #include "flow/flow.h"
 #include "legacy_fixture.h"
 
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    (void)rewrite;
-}
-
 static struct cs_problem problem;
 static struct cs_addresses addresses;
 

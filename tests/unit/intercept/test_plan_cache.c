@@ -2,8 +2,8 @@
  * choice of an engine depends on, on the same handle, until that is destroyed. */
 #include "intercept/legacy/plan_cache.h"
 
-#include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
+#include "cudnn/run/timing.h"
 #include "intercept/entry/entry.h"
 #include "legacy_fixture.h"
 
@@ -26,10 +26,12 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(instance, call);
 }
 
-void cs_maker_init(struct cs_maker *maker, const struct cs_graph *graph)
+void cs_maker_init(struct cs_maker *maker, const struct cs_problem *whole,
+                   const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
+    (void)whole, (void)uid;
     memset(maker, 0, sizeof *maker);
-    maker->target.handle = graph->handle;
+    maker->target.handle = handle;
 }
 
 void cs_maker_fini(struct cs_maker *maker)
@@ -51,7 +53,7 @@ int64_t cs_maker_scope(const struct cs_maker *maker)
 
 void cs_maker_retire(void) {}
 
-struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
+struct cs_vendor cs_timing_vendor(struct cs_maker *maker)
 {
     return (struct cs_vendor){.ctx = maker};
 }
@@ -68,14 +70,24 @@ bool cs_flow_small(const struct cs *cs, int64_t wanted)
     return wanted < WANTED;
 }
 
+static void destroy_lifeboat(void *lifeboat)
+{
+    CHECK(lifeboat == &fake);
+    CHECK_INT(fake.destroyed, 0); /* plans go before the handle that they were built with */
+    fake.discarded++;
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *made_for)
 {
     (void)cs, (void)made_for;
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    CHECK(rewrite != NULL);
+    *rewrite = (struct cs_rewrite){.lifeboat = &fake, .destroy = destroy_lifeboat};
     fake.prepared++;
     return (struct cs_verdict){
         .told = request->limit > 0 ? request->limit : TOLD + fake.prepared,
-        .rewrite = calloc(1, sizeof(struct cs_rewrite)),
+        .rewrite = rewrite,
     };
 }
 
@@ -83,15 +95,6 @@ struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
                                 const struct cs_vendor *made_for)
 {
     return cs_flow_prepare(cs, request, made_for);
-}
-
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    if (!rewrite)
-        return;
-    CHECK_INT(fake.destroyed, 0); /* plans go before the handle that they were built with */
-    fake.discarded++;
-    free(rewrite);
 }
 
 bool cs_flow_lends(const struct cs *cs, int64_t brought)
