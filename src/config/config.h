@@ -95,8 +95,8 @@ typedef void cs_config_note_fn(void *ctx, const char *line);
 /* Fills the struct. `policies` is the NULL-ended list of policy names that a POLICY option may
  * have, `program` the name for <program>.ini (NULL: none). Reads files and the environment; not
  * thread-safe against setenv. `note` may be NULL: a first call without notes tells where to log
- * those of a second. interleave.budget makes backing own; a source that says client gets a note.
- * With CONVSHIM=0 nothing is read: defaults, not enabled. */
+ * those of a second. interleave.budget makes backing own; a source that says application gets a
+ * note. With CONVSHIM=0 nothing is read: defaults, not enabled. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
 

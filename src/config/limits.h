@@ -1,4 +1,4 @@
-/* What the options mean for decisions, for the library and for the command that foretells what it
+/* What the options mean for decisions, for the library and for the command that predicts what it
  * does. Pure. */
 #ifndef CS_CONFIG_LIMITS_H
 #define CS_CONFIG_LIMITS_H

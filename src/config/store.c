@@ -98,14 +98,14 @@ static const struct cs_store_entry *find(const struct cs_store *store, struct cs
  * then the old one stays. */
 static void *grow(void *array, size_t *room, size_t needed, size_t size)
 {
-    size_t wanted = *room ? *room : 64;
+    size_t required = *room ? *room : 64;
     if (array && needed <= *room)
         return array;
-    while (wanted < needed)
-        wanted *= 2;
-    void *larger = realloc(array, wanted * size);
+    while (required < needed)
+        required *= 2;
+    void *larger = realloc(array, required * size);
     if (larger)
-        *room = wanted;
+        *room = required;
     return larger;
 }
 
@@ -208,10 +208,10 @@ static void meet(struct cs_store *store, const struct stat *info)
 /* One line, once, about why nothing can be kept. */
 static void tell(struct cs_store *store, int error)
 {
-    if (!store->told)
+    if (!store->reported)
         cs_log(CS_LOG_INFO, "what was measured is not kept for the next run (errno %d): %s", error,
                store->path);
-    store->told = true;
+    store->reported = true;
 }
 
 static void refresh(struct cs_store *store)
@@ -349,7 +349,7 @@ void cs_store_put(struct cs_store *store, const struct cs_store_record *record)
     add(store, record, false);
 }
 
-void cs_store_note(struct cs_store *store, const struct cs_store_record *record)
+void cs_store_add(struct cs_store *store, const struct cs_store_record *record)
 {
     add(store, record, true);
 }

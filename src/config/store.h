@@ -39,7 +39,7 @@ struct cs_store_record {
 struct cs_store {
     pthread_mutex_t lock;
     char path[CS_STORE_PATH]; /* "": no file */
-    bool told;                /* that no file can be written */
+    bool reported;            /* that no file can be written */
     /* What was read so far: of which file, up to which byte. */
     uint64_t device, inode;
     int64_t read;
@@ -79,6 +79,6 @@ void cs_store_each(struct cs_store *store, uint64_t part,
 void cs_store_put(struct cs_store *store, const struct cs_store_record *record);
 
 /* The same for this process alone. */
-void cs_store_note(struct cs_store *store, const struct cs_store_record *record);
+void cs_store_add(struct cs_store *store, const struct cs_store_record *record);
 
 #endif

@@ -25,7 +25,7 @@ static uint64_t hash_words(const int64_t *words, int count)
     return mix(mix(mix(a, (int64_t)b), (int64_t)c), (int64_t)d);
 }
 
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
                  int64_t limit, int64_t scope, struct cs_key *key)
 {
     int used = cs_problem_words(problem, key->word);
@@ -35,7 +35,7 @@ void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engin
         key->word[used++] = engine->knob_type[i];
         key->word[used++] = engine->knob_value[i];
     }
-    key->word[used++] = wanted;
+    key->word[used++] = required;
     key->word[used++] = limit;
     key->word[used++] = scope;
     key->words = used;

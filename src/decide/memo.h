@@ -34,10 +34,10 @@ struct cs_memo {
 /* In place, on zeroed memory. */
 void cs_memo_init(struct cs_memo *memo);
 
-/* The key of a problem as this client wants it run: its engine, what that wants, the `limit` that
- * this call brings of its own (0: none), and `scope`, any number that separates devices, vendors'
- * versions or configurations. */
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+/* The key of a problem as this application requires it run: its engine, what that requires, the
+ * `limit` that this call brings of its own (0: none), and `scope`, any number that separates
+ * devices, vendors' versions or configurations. */
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
                  int64_t limit, int64_t scope, struct cs_key *key);
 
 bool cs_key_equal(const struct cs_key *a, const struct cs_key *b);

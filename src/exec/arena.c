@@ -267,30 +267,30 @@ static void count_taken(struct cs_arena *arena, int64_t bytes)
         arena->facts.used_peak = arena->facts.used;
 }
 
-static void tell_block(const struct cs_arena *arena, enum cs_scratch_happening what,
-                       const struct cs_block *block, const struct taker *taker, int64_t waits)
+static void report_block(const struct cs_arena *arena, enum cs_scratch_happening what,
+                         const struct cs_block *block, const struct taker *taker, int64_t waits)
 {
-    cs_pool_tell(arena,
-                 (struct cs_scratch_event){.what = what,
-                                           .slab = block->slab->number,
-                                           .offset = block->offset,
-                                           .bytes = block->bytes,
-                                           .stream = taker ? taker->id : 0,
-                                           .capture = block->owner ? block->owner->capture : 0,
-                                           .waits = waits});
+    cs_pool_report(arena,
+                   (struct cs_scratch_event){.what = what,
+                                             .slab = block->slab->number,
+                                             .offset = block->offset,
+                                             .bytes = block->bytes,
+                                             .stream = taker ? taker->id : 0,
+                                             .capture = block->owner ? block->owner->capture : 0,
+                                             .waits = waits});
 }
 
 /* A block is a call's now. */
 static void note_taken(const struct taker *taker, const struct cs_block *block, int64_t waits)
 {
     struct cs_owner *owner = block->owner;
-    if (owner && !owner->told) {
-        owner->told = true;
-        cs_pool_tell(taker->arena,
-                     (struct cs_scratch_event){.what = CS_SCRATCH_KEPT, .capture = owner->capture});
+    if (owner && !owner->reported) {
+        owner->reported = true;
+        cs_pool_report(taker->arena, (struct cs_scratch_event){.what = CS_SCRATCH_KEPT,
+                                                               .capture = owner->capture});
     }
     count_taken(taker->arena, block->bytes);
-    tell_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
+    report_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
 }
 
 static bool claim(const struct taker *taker, struct run *run, struct cs_lease *lease)
@@ -411,7 +411,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
         block->use = CS_BLOCK_LOST;
         arena->facts.lost += block->owner ? 0 : block->bytes;
     }
-    tell_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
+    report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
     pthread_cond_broadcast(&arena->given);
     pthread_mutex_unlock(&arena->lock);

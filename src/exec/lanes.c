@@ -162,23 +162,23 @@ static struct cs_lane_set *get_set(struct cs_lanes *lanes, const struct taker *t
 }
 
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
-                   const struct cs_capture *capture, int wanted, struct cs_lanes_lease *lease)
+                   const struct cs_capture *capture, int required, struct cs_lanes_lease *lease)
 {
     *lease = (struct cs_lanes_lease){.lanes = 1, .stream = {stream}};
     struct taker taker = {.device = device, .stream = stream, .capture = capture->id};
-    taker.context = wanted > 1 ? device->context(device->ctx) : 0;
+    taker.context = required > 1 ? device->context(device->ctx) : 0;
     if (taker.context == 0)
         return;
     taker.id = device->stream_id(device->ctx, stream);
     struct cs_lane_set *set = get_set(lanes, &taker);
     if (!set)
         return;
-    grow(device, stream, (wanted < CS_MAX_LANES ? wanted : CS_MAX_LANES) - 1, set);
+    grow(device, stream, (required < CS_MAX_LANES ? required : CS_MAX_LANES) - 1, set);
     set->home = stream;
     set->home_id = taker.id;
     set->capture = capture->id;
     lease->set = set;
-    for (; lease->lanes < wanted && lease->lanes <= set->sides; lease->lanes++)
+    for (; lease->lanes < required && lease->lanes <= set->sides; lease->lanes++)
         lease->stream[lease->lanes] = set->stream[lease->lanes - 1];
     if (lease->lanes == 1)
         cs_lanes_give(lanes, device, lease, false);

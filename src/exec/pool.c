@@ -15,7 +15,7 @@ enum {
     FORGOTTEN
 };
 
-void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event)
+void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event)
 {
     event.held = arena->facts.held;
     event.used = arena->facts.used;
@@ -23,18 +23,19 @@ void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event)
         arena->watch.see(arena->watch.ctx, &event);
 }
 
-static void tell_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
-                      const struct cs_slab *slab)
+static void report_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
+                        const struct cs_slab *slab)
 {
-    cs_pool_tell(
+    cs_pool_report(
         arena, (struct cs_scratch_event){.what = what, .slab = slab->number, .bytes = slab->bytes});
 }
 
-static void tell_released(const struct cs_arena *arena, const struct cs_owner *owner, int64_t bytes)
+static void report_released(const struct cs_arena *arena, const struct cs_owner *owner,
+                            int64_t bytes)
 {
-    cs_pool_tell(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
-                                                  .bytes = bytes,
-                                                  .capture = owner->capture});
+    cs_pool_report(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
+                                                    .bytes = bytes,
+                                                    .capture = owner->capture});
 }
 
 struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *device)
@@ -66,7 +67,7 @@ void cs_pool_drop_mark(struct cs_block *block)
 }
 
 /* May be called on any thread, in the middle of a device's call. */
-static void tell_gone(void *arg)
+static void report_gone(void *arg)
 {
     struct cs_owner *owner = arg;
     if (atomic_exchange(&owner->state, GONE) == FORGOTTEN)
@@ -85,7 +86,7 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
         struct cs_slab *slab = pool->slabs;
         pool->slabs = slab->next;
         arena->facts.held -= slab->bytes;
-        tell_slab(arena, CS_SCRATCH_FREED, slab);
+        report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next) {
             cs_pool_drop_mark(block);
             free(block->end);
@@ -100,8 +101,8 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     while (pool->owners) {
         struct cs_owner *owner = pool->owners;
         pool->owners = owner->next;
-        if (owner->told)
-            tell_released(arena, owner, 0);
+        if (owner->reported)
+            report_released(arena, owner, 0);
         forget_owner(owner);
     }
     free(pool);
@@ -178,8 +179,8 @@ void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
             link = &owner->next;
             continue;
         }
-        if (owner->told)
-            tell_released(arena, owner, bytes);
+        if (owner->reported)
+            report_released(arena, owner, bytes);
         *link = owner->next;
         free(owner);
     }
@@ -198,7 +199,7 @@ struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *dev
         return NULL;
     owner->capture = capture->id;
     atomic_init(&owner->state, KEPT);
-    if (device->keep(device->ctx, capture->graph, tell_gone, owner) != 0) {
+    if (device->keep(device->ctx, capture->graph, report_gone, owner) != 0) {
         free(owner);
         return NULL;
     }
@@ -250,7 +251,7 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     arena->facts.held += bytes;
     if (arena->facts.held > arena->facts.peak)
         arena->facts.peak = arena->facts.held;
-    tell_slab(arena, CS_SCRATCH_ALLOCATED, slab);
+    report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
     struct cs_mark *made[SLAB_MARKS];
     int marks = 0;
     while (marks < SLAB_MARKS && (made[marks] = cs_pool_take_mark(pool, device)))
@@ -320,7 +321,7 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
         struct cs_slab *slab = taken;
         taken = slab->next;
         arena->facts.held -= slab->bytes;
-        tell_slab(arena, CS_SCRATCH_FREED, slab);
+        report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next)
             cs_pool_drop_mark(block);
         free(slab);

@@ -24,7 +24,7 @@ struct cs_mark {
 struct cs_owner {
     struct cs_owner *next;
     uint64_t capture;
-    bool told; /* to whoever watches */
+    bool reported; /* to whoever watches */
     atomic_int state;
 };
 
@@ -95,7 +95,7 @@ struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *dev
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
 
 /* Tells whoever watches; `event` lacks what is held and used. */
-void cs_pool_tell(const struct cs_arena *arena, struct cs_scratch_event event);
+void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event);
 
 /* Adds a slab of at least `bytes`, within the limit. Frees the lock meanwhile. */
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,

@@ -7,8 +7,8 @@ void cs_rewrite_discard(struct cs_rewrite *rewrite)
 {
     if (!rewrite)
         return;
-    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
-        rewrite->destroy(rewrite->kernel[i]);
-    rewrite->destroy(rewrite->lifeboat);
+    for (int64_t i = 0; i < rewrite->plan.shapes; i++)
+        rewrite->destroy(rewrite->execution_plan[i]);
+    rewrite->destroy(rewrite->fallback);
     free(rewrite);
 }

@@ -34,7 +34,7 @@ static struct cs_store_key key_of(const struct cs_budget *budget, const struct c
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
     const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
     int64_t word[CS_KEY_WORDS + 3];
-    cs_key_make(&request->problem, &request->engine, request->wanted, limits->workspace, 0, &key);
+    cs_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0, &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     word[key.words] = limits->threshold;
     word[key.words + 1] = limits->lanes;
@@ -82,7 +82,7 @@ static void read_offers(void *ctx, const struct cs_store_record *record)
         if (word[0] < 0 || word[1] < 0 || word[2] < 0)
             return;
     }
-    int points = cs_pareto(known->point[site], count);
+    int points = cs_split_pareto(known->point[site], count);
     known->site[site] = (struct cs_split_site){known->point[site], points};
     known->name[site] = record->key.part[1];
     known->sites++;
@@ -99,10 +99,10 @@ static void give(struct cs_budget *budget, uint64_t site, int64_t bytes, int64_t
 static void warn(struct cs_budget *budget, const char *why)
 {
     char text[CS_SIZE_TEXT];
-    if (!budget->told)
+    if (!budget->reported)
         cs_log(CS_LOG_WARN, "budget.total, %s, %s: some convolutions go beyond it",
                cs_size_text(text, budget->total), why);
-    budget->told = true;
+    budget->reported = true;
 }
 
 /* Where not even the least of all fits, everybody gets the least. */
@@ -173,7 +173,7 @@ int64_t cs_budget_limit(struct cs_budget *budget, struct cs_store *store,
     if (found)
         return limit;
     /* Unlocked: building plans takes time. */
-    int count = cs_offers(&request->problem, request->wanted, policy, limits, vendor, offer);
+    int count = cs_offers(&request->problem, request->required, policy, limits, vendor, offer);
     pthread_mutex_lock(&budget->lock);
     found = find(budget, key.part[1], &limit);
     if (!found) {

@@ -31,7 +31,7 @@ static void note(void *ctx, const char *line)
     cs_log(CS_LOG_WARN, "%s", line);
 }
 
-int64_t cs_now_ms(void)
+int64_t cs_instance_now_ms(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
@@ -40,7 +40,7 @@ int64_t cs_now_ms(void)
 
 static void summary_at_exit(void)
 {
-    cs_summary_write(instance);
+    cs_exit_report_write(instance);
     cs_trace_flush(&instance->trace);
 }
 
@@ -53,7 +53,7 @@ static void before_fork(void)
     pthread_mutex_lock(&instance->budget.lock);
     pthread_mutex_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
-    cs_turns_fork(&instance->turns, true, false);
+    cs_gate_fork(&instance->gate, true, false);
     pthread_mutex_lock(&instance->account.lock);
     cs_trace_fork(&instance->trace, true, false);
 }
@@ -62,7 +62,7 @@ static void after_fork(bool child)
 {
     cs_trace_fork(&instance->trace, false, child);
     pthread_mutex_unlock(&instance->account.lock);
-    cs_turns_fork(&instance->turns, false, child);
+    cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
     pthread_mutex_unlock(&instance->store.lock);
     pthread_mutex_unlock(&instance->budget.lock);
@@ -81,7 +81,7 @@ static void after_fork_in_child(void)
 {
     after_fork(true);
     cs_account_reset(&instance->account);
-    instance->start_ms = cs_now_ms();
+    instance->start_ms = cs_instance_now_ms();
 }
 
 /* What all convolutions together may be told to bring. */
@@ -96,7 +96,7 @@ static int64_t budget_total(const struct cs_config *config)
 static void configure(struct cs *cs)
 {
     cs->program = program_invocation_short_name;
-    cs->start_ms = cs_now_ms();
+    cs->start_ms = cs_instance_now_ms();
     /* Twice: what to say about the options goes where the options say. */
     cs_config_load(&cs->config, cs->program, cs_policy_names, NULL, NULL);
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
@@ -126,7 +126,7 @@ static void provide(struct cs *cs)
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
-    cs_turns_init(&cs->turns, cs->config.interleave_timeout * NANOSECONDS);
+    cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
 static bool vendor_served(const struct cs_host *host)

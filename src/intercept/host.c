@@ -31,7 +31,7 @@ static void fork_locks(bool before)
 {
     cs_legacy_fork(before);
     cs_shadow_fork(before);
-    cs_large_fork(before);
+    cs_oversized_tensor_fork(before);
 }
 
 const struct cs_host cs_host = {.device = &cs_device_cuda,

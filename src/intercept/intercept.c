@@ -9,7 +9,7 @@ static int traced(struct cs *cs, struct cs_entry_call *call)
 {
     int64_t begin = cs_trace_now();
     int status = call->handle(cs, call);
-    if (cs_trace_noted()->number > 0)
+    if (cs_trace_annotated()->number > 0)
         cs_trace_call(&cs->trace, &cs->account, begin, cs_trace_now(),
                       cs_arena_facts(&cs->exec.arena).held);
     return status;

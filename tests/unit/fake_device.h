@@ -13,7 +13,7 @@
  * runs them.
  *
  * Any call may fail (fail_at) and any event wait may be left out (skip_wait), by number. What a
- * card would refuse or punish is a misuse. All functions are thread-safe. */
+ * GPU would refuse or punish is a misuse. All functions are thread-safe. */
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
@@ -504,7 +504,8 @@ static const struct cs_device fake_device_functions = {.context = device_context
 
 /* --- for tests --- */
 
-/* A stream of the client; destroyed by device_stream_destroy, its handle is the next stream's. */
+/* A stream of the application; destroyed by device_stream_destroy, its handle is the next stream's.
+ */
 static inline void *device_new_stream(void)
 {
     device_lock();

@@ -62,7 +62,8 @@ static inline void random_strides(struct rng *rng, enum random_layout layout, in
     }
 }
 
-/* Padding in every manner a client may ask for: none, even, one-sided, far more than the filter. */
+/* Padding in every manner an application may ask for: none, even, one-sided, far more than the
+ * filter. */
 static inline void random_padding(struct rng *rng, int64_t reach, int64_t *pre, int64_t *post)
 {
     *pre = *post = 0;

@@ -22,7 +22,7 @@ static bool open_at(const char *path, char *error, size_t size)
         snprintf(error, size, "the path is too long");
         return false;
     }
-    return cs_alone_open(file, error, size);
+    return cs_standalone_open(file, error, size);
 }
 
 /* The folders that python's package may be in, one a line; the first one that has it. */
@@ -37,7 +37,7 @@ static bool open_of_python(char *error, size_t size)
     while (answer && !opened && fgets(line, sizeof line, answer)) {
         line[strcspn(line, "\n")] = '\0';
         snprintf(path, sizeof path, "%s/lib/" LIBRARY, line);
-        opened = *line && cs_alone_open(path, error, size);
+        opened = *line && cs_standalone_open(path, error, size);
     }
     if (answer)
         pclose(answer);
@@ -49,7 +49,7 @@ bool cs_find_cudnn(const char *path, char *error, size_t size)
     char python[PATH_MAX];
     if (path)
         return open_at(path, error, size);
-    if (cs_alone_open(LIBRARY, error, size))
+    if (cs_standalone_open(LIBRARY, error, size))
         return true;
     return open_of_python(python, sizeof python);
 }

@@ -1,6 +1,6 @@
 #include "cli/predict/layers.h"
 
-#include "cli/predict/layer_row.h"
+#include "cli/predict/layer_reader.h"
 #include <stdlib.h>
 #include <string.h>
 

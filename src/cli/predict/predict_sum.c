@@ -32,7 +32,7 @@ static void add(struct cs_predict_sum *sum, const struct cs_prediction *predicti
     }
     sum->tiled += prediction->decision.reason == CS_REASON_NONE;
     raise(&sum->workspace, prediction->offer.workspace);
-    raise(&sum->tiled_workspace, prediction->decision.told);
+    raise(&sum->tiled_workspace, prediction->decision.reported);
     raise(&sum->peak, prediction->peak);
     raise(&sum->tiled_peak, prediction->tiled_peak);
     raise(&sum->floor, prediction->floor);

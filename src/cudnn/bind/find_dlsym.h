@@ -14,7 +14,7 @@ typedef void *cs_dlsym_fn(void *handle, const char *name);
 typedef void *cs_dlvsym_fn(void *handle, const char *name, const char *version);
 
 /* False while calls of functions of other libraries would lead nowhere. */
-bool cs_dlsym_relocated(void);
+bool cs_find_dlsym_relocated(void);
 
 /* libc's own functions, for lookups of ours. What is missing is a function that finds nothing. */
 struct cs_dlsym_libc {

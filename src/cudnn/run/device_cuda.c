@@ -4,7 +4,7 @@
 #include "cudnn/bind/real.h"
 #include <stdlib.h>
 
-/* What a client knows are cuDNN's statuses. */
+/* What an application knows are cuDNN's statuses. */
 static int status_of(CUresult result)
 {
     switch (result) {

@@ -38,22 +38,22 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
 {
     switch (type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-        return offsetof(struct cs_shadow, tensor) + sizeof(struct cs_tensor_note);
+        return offsetof(struct cs_shadow, tensor) + sizeof(struct cs_tensor_attributes);
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-        return offsetof(struct cs_shadow, conv) + sizeof(struct cs_conv_note);
+        return offsetof(struct cs_shadow, conv) + sizeof(struct cs_conv_attributes);
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
-        return offsetof(struct cs_shadow, pointwise) + sizeof(struct cs_pointwise_note);
+        return offsetof(struct cs_shadow, pointwise) + sizeof(struct cs_pointwise_attributes);
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-        return offsetof(struct cs_shadow, operation) + sizeof(struct cs_operation_note);
+        return offsetof(struct cs_shadow, operation) + sizeof(struct cs_operation_attributes);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        return offsetof(struct cs_shadow, graph_note) + sizeof(struct cs_graph_note);
+        return offsetof(struct cs_shadow, graph_note) + sizeof(struct cs_graph_attributes);
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-        return offsetof(struct cs_shadow, plan) + sizeof(struct cs_plan_note);
+        return offsetof(struct cs_shadow, plan) + sizeof(struct cs_plan_attributes);
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        return offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_note);
+        return offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_attributes);
     default:
         return offsetof(struct cs_shadow, tensor);
     }

@@ -1,12 +1,12 @@
 /* The Find... queries of the legacy API, which run every algorithm to time it: what convshim would
- * rewrite is timed rewritten, in the workspace that it would be told. */
+ * rewrite is timed tiled, in the workspace that it would be told. */
 #ifndef CS_INTERCEPT_LEGACY_FIND_ALGORITHM_H
 #define CS_INTERCEPT_LEGACY_FIND_ALGORITHM_H
 
 #include "intercept/legacy/plan_cache.h"
 
 /* Find...AlgorithmEx, on the caller's tensors and workspace. Algorithms that want more than was
- * brought are tried rewritten. Returns the vendor's status. */
+ * provided are tried tiled. Returns the vendor's status. */
 int cs_find_algorithms_ex(struct cs *cs, const struct cs_legacy_call *call,
                           const struct cs_legacy_results *results);
 

@@ -86,7 +86,7 @@ CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, 
 {
     struct cs_dlsym_verdict verdict = {NULL, NULL};
     if (name && name[0] == 'c' && name[1] == 'u' && name[2] == 'd' && name[3] == 'n' &&
-        name[4] == 'n' && cs_dlsym_relocated())
+        name[4] == 'n' && cs_find_dlsym_relocated())
         verdict.answer = answer(handle, name, version, caller, versioned);
     verdict.next = cs_dlsym_next(versioned);
     return verdict;

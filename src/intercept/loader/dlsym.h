@@ -12,7 +12,8 @@
  * memory, no other call but the first time. Thread-safe.
  *
  * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; but not
- * dlvsym's, which wants a version that we do not have: such a caller stays on the real functions.
+ * dlvsym's, which requires a version that we do not have: such a caller stays on the real
+ * functions.
  */
 #ifndef CS_INTERCEPT_LOADER_DLSYM_H
 #define CS_INTERCEPT_LOADER_DLSYM_H

@@ -21,7 +21,7 @@ void cs_legacy_forget(cudnnHandle_t handle)
     forgotten++;
 }
 
-bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call)
+bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
     (void)cs, (void)call;
     return true;
@@ -56,13 +56,13 @@ static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_c
 {
     static const struct cs_problem problem;
     static const int64_t uid[CS_MAX_TENSORS];
-    struct cs_maker maker;
-    cs_maker_init(&maker, &problem, uid, (cudnnHandle_t)handle);
-    maker.target.sm_count = sm_count;
-    maker.target.shared_memory = shared_memory;
-    maker.target.no_clusters = no_clusters;
-    int64_t scope = cs_maker_scope(&maker);
-    cs_maker_fini(&maker);
+    struct cs_engine_choice choice;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
+    choice.target.sm_count = sm_count;
+    choice.target.shared_memory = shared_memory;
+    choice.target.no_clusters = no_clusters;
+    int64_t scope = cs_engine_choice_scope(&choice);
+    cs_engine_choice_fini(&choice);
     return scope;
 }
 
