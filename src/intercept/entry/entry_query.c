@@ -71,7 +71,7 @@ static int find_handle(struct cs *cs, struct cs_entry_call *call)
     struct query *a = CS_ARGS(struct query, call);
     if (answered_oversized(cs, a))
         return CUDNN_STATUS_SUCCESS;
-    return cs_find_algorithms(cs, &a->what, &a->results);
+    return cs_find_algorithm(cs, &a->what, &a->results);
 }
 
 static int find_ex_replay(struct cs_entry_call *call)
@@ -85,7 +85,7 @@ static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
     struct query *a = CS_ARGS(struct query, call);
     if (answered_oversized(cs, a))
         return CUDNN_STATUS_SUCCESS;
-    return cs_find_algorithms_ex(cs, &a->what, &a->results);
+    return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 
 CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(

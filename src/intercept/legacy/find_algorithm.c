@@ -80,8 +80,8 @@ static int compare(const void *left, const void *right)
     return (a->time > b->time) - (a->time < b->time);
 }
 
-int cs_find_algorithms_ex(struct cs *cs, const struct cs_legacy_call *call,
-                          const struct cs_legacy_results *to)
+int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
+                         const struct cs_legacy_results *to)
 {
     /* All of them, since which ones come first is not settled yet. */
     cs_legacy_result result[ALGORITHMS];
@@ -147,14 +147,14 @@ static void deallocate(const struct cs_legacy_call *call)
         (void)CS_CUDA(cudaFree, call->workspace);
 }
 
-int cs_find_algorithms(struct cs *cs, const struct cs_legacy_call *call,
-                       const struct cs_legacy_results *to)
+int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
+                      const struct cs_legacy_results *to)
 {
     struct cs_legacy_call own = *call;
     if (!plan_workspace(cs, call, &own.provided))
         return (int)cs_legacy_call_find(call, to);
     if (allocate(&own)) {
-        int status = cs_find_algorithms_ex(cs, &own, to);
+        int status = cs_find_algorithm_ex(cs, &own, to);
         deallocate(&own);
         return status;
     }

@@ -7,13 +7,13 @@
 
 /* Find...AlgorithmEx, on the caller's tensors and workspace. Algorithms that want more than was
  * provided are tried tiled. Returns the vendor's status. */
-int cs_find_algorithms_ex(struct cs *cs, const struct cs_legacy_call *call,
-                          const struct cs_legacy_results *results);
+int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
+                         const struct cs_legacy_results *results);
 
 /* Find...Algorithm, for which cuDNN allocates tensors and the largest workspace of all algorithms:
  * here the tensors, as it does, and the largest workspace that convshim tells. Without the CUDA
  * runtime cuDNN's own search runs, and only the memory it tells is ours. */
-int cs_find_algorithms(struct cs *cs, const struct cs_legacy_call *call,
-                       const struct cs_legacy_results *results);
+int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
+                      const struct cs_legacy_results *results);
 
 #endif
