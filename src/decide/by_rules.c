@@ -42,8 +42,7 @@ struct cs_limits cs_limits_for(const struct cs_settings *settings, const struct 
 static bool takes_share(const struct cs_decide_call *call, const struct cs_policy *policy,
                         const struct cs_decide_help *help)
 {
-    return help && help->share && policy->divides && call->provided == 0 &&
-           call->required > 0;
+    return help && help->share && policy->divides && call->provided == 0 && call->required > 0;
 }
 
 static struct cs_decision decide_under(const struct cs_settings *settings,
@@ -60,8 +59,7 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         limits.workspace = help->share(help->ctx, policy, &limits);
     const struct cs_referee *referee =
         help && help->referee ? help->referee(help->ctx, &limits) : NULL;
-    return cs_decide_judged(call->problem, call->required, policy, &limits, vendor,
-                            referee);
+    return cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
 }
 
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
