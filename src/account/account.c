@@ -1,3 +1,5 @@
+/* The counters: one table of convolutions in a block of at most 8 MiB, counted without locks; a
+ * lock is taken only to add a row. */
 #include "account/account.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Chooses the one line of advice at the end of a summary, most important first. */
 #include "account/advice.h"
 
 #include "base/log.h"

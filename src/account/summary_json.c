@@ -1,3 +1,5 @@
+/* Writes the JSON summary (docs/summary.md) member by member through the heap-free writer of
+ * base/json.h. */
 #include "account/summary_json.h"
 
 #include "account/outcome.h"

@@ -1,3 +1,4 @@
+/* The candidates of a decision as members of the JSON summary. */
 #include "account/summary_json.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The summary that people read on standard error: headline, reasons, the convolutions that saved
+ * most, own scratch, advice. */
 #include "account/account.h"
 
 #include "account/advice.h"

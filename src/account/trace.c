@@ -1,3 +1,5 @@
+/* Writes trace events in whole pages that are appended, so that a trace is readable at any time
+ * and after a crash. */
 #include "account/trace.h"
 
 #include "base/signals.h"

@@ -1,3 +1,5 @@
+/* A JSON writer without heap, stdio or locale: it runs at exit and inside other people's
+ * processes. */
 #include "base/json.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Formats log lines into a fixed buffer and writes each with one write(2). */
 #include "base/log.h"
 
 #include "base/file.h"

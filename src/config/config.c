@@ -1,3 +1,4 @@
+/* Puts the sources of options together in their order of precedence. */
 #include "config/config.h"
 
 #include "config/ini.h"

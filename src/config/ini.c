@@ -1,3 +1,4 @@
+/* Reads ini files and lists of "name = value" items line by line through inih. */
 #include "config/ini.h"
 
 #include "config/rules.h"

@@ -1,3 +1,4 @@
+/* Turns options into the limits of a decision. */
 #include "config/limits.h"
 
 #include "base/checked.h"

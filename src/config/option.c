@@ -1,3 +1,5 @@
+/* Parses and checks the value of one option by its row of options.def; finds the nearest name of
+ * an unknown one. */
 #include "config/option.h"
 
 #include "base/checked.h"

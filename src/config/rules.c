@@ -1,3 +1,5 @@
+/* Parses the sections of rules: keys that match, keys that set; a rule with a fault is dropped
+ * whole. */
 #include "config/rules.h"
 
 #include <stdio.h>

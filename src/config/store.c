@@ -1,3 +1,4 @@
+/* The records that are kept between runs, in memory: reading the file once, looking up, adding. */
 #include "config/store.h"
 
 #include "base/log.h"

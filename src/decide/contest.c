@@ -1,3 +1,4 @@
+/* Lists the best candidates of each way to tile, for a policy that wants them timed. */
 #include "decide/contest.h"
 
 #include <math.h>

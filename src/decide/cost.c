@@ -1,3 +1,4 @@
+/* The cost model: bytes, arithmetic, launches and waves of a plan turned into seconds. */
 #include "decide/cost.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* From a problem to a decision: lists the legal candidates, lets the policy score them, and
+ * picks. */
 #include "decide/decide.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Dynamic programming over tile sizes: the cheapest way to make up an extent. */
 #include "decide/division.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Candidates beyond the fewest tiles: finer tiles, more lanes, tiles of several sizes. */
 #include "decide/explore.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* A fixed-size cache of decisions by key, least recently used first to go. */
 #include "decide/memo.h"
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The ways to run a convolution from much to little workspace, for dividing a total. */
 #include "decide/offers.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Candidates that tile along two axes. */
 #include "base/checked.h"
 #include "decide/search.h"
 

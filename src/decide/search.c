@@ -1,3 +1,5 @@
+/* Finds, axis by axis, the fewest tiles whose workspace comes under a limit, with few questions
+ * to the vendor. */
 #include "decide/search.h"
 
 #include "base/checked.h"

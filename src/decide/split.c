@@ -1,3 +1,4 @@
+/* Divides a total of bytes among convolutions at the least cost (a multiple-choice knapsack). */
 #include "decide/split.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Decides when tiles on packed copies are worth looking at, and lists them. */
 #include "decide/staged_search.h"
 
 enum {

@@ -1,3 +1,5 @@
+/* Takes and gives blocks of scratch: finds room by limit, stream and capture, waits only on the
+ * device. */
 #include "exec/pool.h"
 
 #include "base/checked.h"

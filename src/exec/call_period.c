@@ -1,3 +1,5 @@
+/* Finds the period in a thread's sequence of calls and the stretch of it in which memory is
+ * high. */
 #include "exec/call_period.h"
 
 #include <stdbool.h>

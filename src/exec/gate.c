@@ -1,3 +1,5 @@
+/* Holds a thread before its high-memory stage while another thread of the same context is inside
+ * its own. */
 #include "exec/gate.h"
 
 #include "exec/call_period.h"

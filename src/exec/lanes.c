@@ -1,3 +1,5 @@
+/* Leases sets of side streams and events; forks them from the application's stream and joins
+ * them to it. */
 #include "exec/lanes.h"
 
 #include <stdlib.h>

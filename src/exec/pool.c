@@ -1,3 +1,4 @@
+/* The slabs and blocks of a context's scratch, and the events and captures that own them. */
 #include "exec/pool.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Policy `budget`: remembers what every convolution could use and divides the total. */
 #include "flow/budget.h"
 
 #include "base/log.h"

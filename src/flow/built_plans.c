@@ -1,3 +1,5 @@
+/* Keeps the execution plans built while deciding, so that carrying the decision out builds
+ * nothing twice. */
 #include "flow/built_plans.h"
 
 #include "decide/memo.h"

@@ -1,3 +1,4 @@
+/* Writes the summary, text or JSON, when the process ends. */
 #include "flow/exit_report.h"
 
 #include "account/summary_json.h"

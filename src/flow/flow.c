@@ -1,3 +1,5 @@
+/* The order of the steps for one convolution: decide, plan, build, validate, and later run and
+ * account. */
 #include "flow/flow.h"
 
 #include "base/checked.h"

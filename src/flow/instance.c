@@ -1,3 +1,5 @@
+/* Makes the one instance at the first intercepted call, carries it over fork, ends it with the
+ * process. */
 #include "flow/instance.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Policy `measure`: times the best candidates once and remembers the winner between runs. */
 #include "flow/measure.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Wraps a struct cs_gpu so that its launches appear in the trace. */
 #include "flow/traced_gpu.h"
 
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)

@@ -1,4 +1,4 @@
-/* The answers of cuDNN and of this process to what flow asks. */
+/* The answers of cuDNN and of this process to what the flow asks. */
 #include "intercept/host.h"
 
 #include "cudnn/bind/real.h"

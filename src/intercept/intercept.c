@@ -1,3 +1,4 @@
+/* The one way in: replays the real call, or handles it under the nesting guard. */
 #include "intercept/intercept.h"
 
 #include "base/nest.h"

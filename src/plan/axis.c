@@ -1,3 +1,5 @@
+/* The one-dimensional geometry of a tiled axis: which input range an output range reads, halo
+ * and padding included. */
 #include "plan/axis.h"
 
 #include "base/checked.h"

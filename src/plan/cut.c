@@ -1,3 +1,5 @@
+/* Cuts a problem into tiles along one or two axes: offsets, extents, padding, distinct tile
+ * shapes. */
 #include "base/checked.h"
 #include "plan/axis.h"
 #include "plan/staging.h"

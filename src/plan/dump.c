@@ -1,3 +1,4 @@
+/* Prints a plan as text, for tests. */
 #include "base/text.h"
 #include "convshim/plan.h"
 

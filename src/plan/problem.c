@@ -1,3 +1,4 @@
+/* Checks a problem: extents, strides and groups that agree, nothing that overflows. */
 #include "convshim/problem.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Chooses the tensors that are staged and gives them places in the scratch. */
 #include "plan/staging.h"
 
 #include "base/checked.h"

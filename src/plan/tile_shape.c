@@ -1,3 +1,4 @@
+/* Derives the problem that a tile of one shape is. */
 #include "base/checked.h"
 #include "plan/axis.h"
 

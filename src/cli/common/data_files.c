@@ -1,3 +1,5 @@
+/* Finds and lists the files that are installed with the command (device profiles, presets), by
+ * name or path. */
 #include "cli/common/data_files.h"
 
 #include "cli/common/cli.h"

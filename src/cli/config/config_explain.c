@@ -1,3 +1,5 @@
+/* `convshim config --explain`: describes a convolution given as text and says which rule applies
+ * to it and why. */
 #include "cli/config/config_explain.h"
 
 #include "base/checked.h"

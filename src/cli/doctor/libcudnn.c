@@ -1,3 +1,4 @@
+/* Finds the version of a libcudnn file without loading it. */
 #include "cli/doctor/libcudnn.h"
 
 #include <limits.h>

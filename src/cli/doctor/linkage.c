@@ -1,3 +1,4 @@
+/* Says how a file reaches cuDNN: linked, looked up, or inside it. */
 #include "cli/doctor/linkage.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Asks the dynamic loader which files it would map for a program, without running the program. */
 #include "cli/doctor/loader.h"
 
 #include "cli/common/environment.h"

@@ -1,3 +1,4 @@
+/* Asks a Python interpreter which packages it would import, without importing them. */
 #include "cli/doctor/packages.h"
 
 #include "cli/doctor/subprocess.h"

@@ -1,3 +1,4 @@
+/* Runs a program and collects what it prints. */
 #include "cli/doctor/subprocess.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Loads and checks device profiles: JSON files with the properties that cuDNN needs to plan for
+ * a GPU. */
 #include "cli/predict/device_files.h"
 
 #include "cli/common/read_file.h"

@@ -1,3 +1,5 @@
+/* Estimates the workspace of a convolution where no cuDNN is installed: converted and padded
+ * copies of its tensors. */
 #include "cli/predict/estimate.h"
 
 #include "base/checked.h"

@@ -1,3 +1,5 @@
+/* Finds the cuDNN to plan with: a given path, the loader's, else the one of the python3 on PATH.
+ */
 #include "cli/predict/find_cudnn.h"
 
 #include "cudnn/standalone/standalone.h"

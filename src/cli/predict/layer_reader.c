@@ -1,3 +1,5 @@
+/* Turns the named text fields of one row, from whatever format, into a layer; collects what is
+ * wrong with it. */
 #include "cli/predict/layer_reader.h"
 
 #include <inttypes.h>

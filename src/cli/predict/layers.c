@@ -1,3 +1,4 @@
+/* A list of layers that grows, whatever it is read from. */
 #include "cli/predict/layers.h"
 
 #include "cli/predict/layer_reader.h"

@@ -1,3 +1,4 @@
+/* Reads layers from CSV; errors name file, line and column. */
 #include "cli/predict/layer_reader.h"
 
 #include "cli/common/cli.h"

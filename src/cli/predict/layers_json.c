@@ -1,3 +1,4 @@
+/* Reads layers from a JSON array of objects; errors name the element. */
 #include "cli/predict/layers_sites.h"
 
 #include "cli/common/read_file.h"

@@ -1,3 +1,4 @@
+/* Reads layers from the convolutions of a JSON summary. */
 #include "cli/predict/layers_sites.h"
 
 #include <math.h>

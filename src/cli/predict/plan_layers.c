@@ -1,3 +1,5 @@
+/* Plans a list of layers on all cores: cuDNN's own answer for each, and the decision the library
+ * would make. */
 #include "cli/predict/plan_layers.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* `convshim predict`: reads the layers, plans them, chooses what to print. */
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"

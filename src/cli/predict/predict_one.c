@@ -1,3 +1,5 @@
+/* What `convshim predict` prints for a single convolution: sizes, engine, tiles, and why the
+ * workspace is needed. */
 #include "cli/predict/predict.h"
 
 #include "account/account.h"

@@ -1,3 +1,4 @@
+/* The options of `convshim predict`, checked against each other. */
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"

@@ -1,3 +1,4 @@
+/* The table of `convshim predict` for lists of layers: columns for text, CSV and JSON. */
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"

@@ -1,3 +1,5 @@
+/* The totals of `convshim predict`, and the smallest limit with which everything fits a
+ * capacity. */
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"

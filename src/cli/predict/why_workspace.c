@@ -1,3 +1,5 @@
+/* Explains in words what an engine needs its workspace for: conversion of layouts, padding of
+ * channels, precision. */
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"

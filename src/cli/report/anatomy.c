@@ -1,3 +1,5 @@
+/* Splits the memory of one step into filters, gradients, outputs, inputs kept for backward and
+ * workspaces, from the calls alone. */
 #include "cli/report/anatomy.h"
 
 #include "base/checked.h"

@@ -1,3 +1,4 @@
+/* Merges the summaries of several processes: calls are added, sizes are the largest. */
 #include "base/checked.h"
 #include "cli/report/summary_reader.h"
 #include <stdlib.h>

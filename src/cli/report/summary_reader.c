@@ -1,3 +1,4 @@
+/* Reads a JSON summary that the library wrote; unknown members are skipped. */
 #include "cli/report/summary_reader.h"
 
 #include "account/summary_json.h"

@@ -1,3 +1,4 @@
+/* Lists presets and hands one to the library as its configuration file. */
 #include "cli/run/preset.h"
 
 #include "cli/common/read_file.h"

@@ -1,3 +1,5 @@
+/* Walks the loader's list of libraries and their symbol tables by hand to find the real dlsym
+ * and dlvsym. */
 #include "cudnn/bind/find_dlsym.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* Finds the loaded cuDNN and fills the table of its functions; the only place of the library
+ * that calls dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
 #include "cudnn/bind/driver.h"

@@ -1,3 +1,5 @@
+/* Makes, sets, finalizes and destroys backend descriptors; remembers the first error so that
+ * callers check once. */
 #include "cudnn/plan/descriptor_builder.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Builds the backend descriptors of a problem: tensors, operation, graph, heuristics, engine
+ * configuration, plan. */
 #include "cudnn/plan/descriptors.h"
 
 #include "cudnn/bind/new_attributes.h"

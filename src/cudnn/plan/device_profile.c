@@ -1,3 +1,5 @@
+/* Reads the device properties that the cost model uses, from the driver or from a device
+ * profile's JSON. */
 #include "cudnn/plan/device_profile.h"
 
 #include "base/log.h"

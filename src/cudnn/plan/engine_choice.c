@@ -1,3 +1,5 @@
+/* Reads which engine, knobs and settings the application chose, and the scope in which a
+ * decision about it holds. */
 #include "cudnn/plan/engine_choice.h"
 
 #include "cudnn/bind/new_attributes.h"

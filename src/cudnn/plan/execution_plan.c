@@ -1,3 +1,5 @@
+/* Builds cuDNN execution plans for tiles with the application's engine, and fallback plans for
+ * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Packs a fused pointwise operation into the opaque words of struct cs_step, and unpacks it. */
 #include "cudnn/plan/fusion.h"
 
 enum {

@@ -1,3 +1,5 @@
+/* Streams, events, memory and stream capture through the CUDA driver API, behind struct
+ * cs_device. */
 #include "cudnn/run/device_cuda.h"
 
 #include "cudnn/bind/driver.h"

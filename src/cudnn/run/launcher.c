@@ -1,3 +1,4 @@
+/* Binds and launches the tiles of one call through cuDNN, behind struct cs_gpu. */
 #include "cudnn/run/launcher.h"
 
 #include "cudnn/plan/descriptor_builder.h"

@@ -1,3 +1,4 @@
+/* Times tiled plans on the GPU with scratch data, for policy `measure`. */
 #include "cudnn/run/timing.h"
 
 #include "base/checked.h"

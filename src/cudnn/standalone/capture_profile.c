@@ -1,3 +1,4 @@
+/* Reads the profile of the GPU that is present (`doctor --capture-device`). */
 #include "cudnn/standalone/capture_profile.h"
 
 #include "cudnn/bind/real.h"

@@ -1,3 +1,5 @@
+/* Asks cuDNN's heuristics for the engines of a convolution on a described device, and picks one
+ * as a framework would. */
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"

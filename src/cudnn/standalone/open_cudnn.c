@@ -1,3 +1,5 @@
+/* Opens a cuDNN for the command and binds its functions; takes the place of cudnn/bind/real.c
+ * there. */
 #include "cudnn/bind/real.h"
 
 #include "cudnn/bind/driver.h"

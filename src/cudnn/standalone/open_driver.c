@@ -1,3 +1,5 @@
+/* Loads a minimal libcuda.so.1 from memory where no driver is installed, since newer cuDNN
+ * versions do not plan without one. */
 #include "cudnn/standalone/open_driver.h"
 
 #include <dlfcn.h>

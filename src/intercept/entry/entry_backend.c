@@ -1,3 +1,5 @@
+/* The exported functions of the backend API: create, set, get, finalize, execute, populate,
+ * destroy. */
 #include "intercept/entry/entry.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/graph/plan_hooks.h"

@@ -1,3 +1,4 @@
+/* The exported functions that run a convolution of the legacy API. */
 #include "cudnn/plan/engine_choice.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/plan_cache.h"

@@ -1,3 +1,4 @@
+/* The exported queries of the legacy API: workspace sizes, Get... and Find... algorithms. */
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/find_algorithm.h"
 #include "intercept/legacy/oversized_tensor.h"

@@ -1,3 +1,4 @@
+/* The exported functions of legacy tensor descriptors, for tensors that are too large for one. */
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include <limits.h>

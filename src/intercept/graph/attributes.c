@@ -1,3 +1,5 @@
+/* Reads the attributes that applications set on backend descriptors; anything unknown becomes a
+ * reason not to tile. */
 #include "intercept/graph/attributes.h"
 
 #include "cudnn/bind/new_attributes.h"

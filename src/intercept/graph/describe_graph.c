@@ -1,3 +1,4 @@
+/* Turns a finalized operation graph into a problem, and a variant pack into addresses. */
 #include "intercept/graph/describe_graph.h"
 
 #include "cudnn/plan/operation.h"

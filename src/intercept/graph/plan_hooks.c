@@ -1,3 +1,5 @@
+/* What happens to a plan of the application's: decided on when finalized, run tiled when
+ * executed. */
 #include "intercept/graph/plan_hooks.h"
 
 #include "cudnn/run/timing.h"

@@ -1,3 +1,4 @@
+/* Turns a tiled plan into child graphs of a CUDA graph, and updates them. */
 #include "intercept/graph/populate.h"
 
 #include "cudnn/plan/execution_plan.h"

@@ -1,3 +1,4 @@
+/* A hash table from backend descriptors to what applications set on them. */
 #include "intercept/graph/shadow.h"
 
 #include "cudnn/plan/operation.h"

@@ -1,3 +1,4 @@
+/* Turns legacy descriptors into a problem through cuDNN's own getters. */
 #include "intercept/legacy/describe_legacy.h"
 
 #include "base/checked.h"

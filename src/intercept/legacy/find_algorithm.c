@@ -1,3 +1,5 @@
+/* The Find... queries, which time every algorithm: ours are timed tiled, within the size that is
+ * reported. */
 #include "intercept/legacy/find_algorithm.h"
 
 #include "cudnn/bind/runtime.h"

@@ -1,3 +1,5 @@
+/* The three directions of the legacy API behind one set of functions, and which engines an
+ * algorithm allows. */
 #include "intercept/legacy/legacy_call.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Remembers the extents of tensors with 2^31 elements and more, which a legacy descriptor
+ * refuses. */
 #include "intercept/legacy/oversized_tensor.h"
 
 #include "base/checked.h"

@@ -1,3 +1,5 @@
+/* Tiled plans of legacy convolutions by handle and problem, since the legacy API has no plan
+ * object. */
 #include "intercept/legacy/plan_cache.h"
 
 #include "cudnn/run/launcher.h"

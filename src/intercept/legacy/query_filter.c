@@ -1,3 +1,5 @@
+/* A Bloom filter of what the queries met over the threshold: everything else is passed through
+ * unseen. */
 #include "intercept/legacy/query_filter.h"
 
 #include <stdatomic.h>

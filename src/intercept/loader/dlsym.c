@@ -1,3 +1,4 @@
+/* Decides whether a lookup gets one of our entries or what the real dlsym says. */
 #include "intercept/loader/dlsym.h"
 
 #include "base/log.h"

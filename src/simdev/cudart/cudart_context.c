@@ -1,3 +1,5 @@
+/* Contexts of the simulated devices: creation, the current one of each thread, destruction with
+ * all they own. */
 #include "cudart_context.h"
 #include <dlfcn.h>
 #include <limits.h>

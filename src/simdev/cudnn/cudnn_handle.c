@@ -1,3 +1,4 @@
+/* Handles, versions and error texts of the simulated cuDNN. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Legacy descriptors of tensors, filters, convolutions and activations. */
 #include <stdlib.h>
 #include <string.h>
 

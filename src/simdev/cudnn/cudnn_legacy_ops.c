@@ -1,3 +1,4 @@
+/* Tensor operations of the legacy API on the host: add, operate, scale, set, transform, activate. */
 #include <stdlib.h>
 #include <string.h>
 

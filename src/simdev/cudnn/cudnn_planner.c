@@ -1,3 +1,4 @@
+/* Chooses who plans: a real cuDNN, else the rule of thumb, and says which in the report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

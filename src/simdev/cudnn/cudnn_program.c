@@ -1,3 +1,4 @@
+/* Reads from a plan's own JSON what it computes. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>

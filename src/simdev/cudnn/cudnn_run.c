@@ -1,3 +1,5 @@
+/* Executes a plan in stream order after checking that its operands and workspace lie inside live
+ * allocations. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
