@@ -2,6 +2,7 @@
  * lock is taken only to add a row. */
 #include "account/account.h"
 
+#include "base/hash.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -39,16 +40,6 @@ static void make_key(const struct cs_site_facts *facts, struct key *key)
     }
 }
 
-static uint64_t hash_of(const struct key *key)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (int i = 0; i < key->words; i++) {
-        hash = (hash ^ (uint64_t)key->word[i]) * 0x100000001b3;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
 static bool has_key(const struct cs_site_facts *facts, const struct key *key)
 {
     struct key other;
@@ -61,7 +52,8 @@ char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
 {
     struct key key;
     key.words = cs_problem_words(problem, key.word);
-    snprintf(id, CS_SITE_ID, "%016llx", (unsigned long long)hash_of(&key));
+    snprintf(id, CS_SITE_ID, "%016llx",
+             (unsigned long long)cs_hash_words(CS_HASH_START, key.word, key.words));
     return id;
 }
 
@@ -187,8 +179,9 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
 {
     struct key key;
     make_key(facts, &key);
-    struct cs_site_ref site = {
-        .hash = hash_of(&key), .required = facts->required, .reported = facts->reported};
+    struct cs_site_ref site = {.hash = cs_hash_words(CS_HASH_START, key.word, key.words),
+                               .required = facts->required,
+                               .reported = facts->reported};
     pthread_mutex_lock(&account->lock);
     int index = find(account, &key, site.hash);
     if (index < 0)

@@ -2,6 +2,7 @@
  * high. */
 #include "exec/call_period.h"
 
+#include "base/hash.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ void cs_call_period_init(struct cs_call_period *detector)
 
 static uint32_t fold(uint64_t call)
 {
-    return (uint32_t)((call * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+    return (uint32_t)(cs_hash_spread(call) >> 32);
 }
 
 /* Keeps the newer half, which is two of the longest periods. */

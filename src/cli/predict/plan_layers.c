@@ -3,6 +3,7 @@
 #include "cli/predict/plan_layers.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "cli/predict/estimate.h"
 #include "decide/cost.h"
 #include <pthread.h>
@@ -86,9 +87,9 @@ static struct cs_decision decide_as_library(const struct cs_predictor *predictor
                                             const struct cs_vendor *vendor)
 {
     const struct cs_decide_call call = {.problem = problem,
-                                         .required = offer->workspace,
-                                         .engine = predictor->estimate ? ENGINE_UNKNOWN
-                                                                       : offer->engine.index};
+                                        .required = offer->workspace,
+                                        .engine = predictor->estimate ? ENGINE_UNKNOWN
+                                                                      : offer->engine.index};
     return cs_decide_by_rules(&predictor->settings, &call, vendor, NULL);
 }
 
@@ -211,9 +212,7 @@ static void place_problem(struct place *place, const struct cs_problem *problem,
     place->problem = problem;
     place->index = index;
     place->used = cs_problem_words(problem, place->words);
-    place->hash = 0xcbf29ce484222325u;
-    for (int i = 0; i < place->used; i++)
-        place->hash = (place->hash ^ (uint64_t)place->words[i]) * 0x100000001b3u;
+    place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
 }
 
 static bool same(const struct place *a, const struct place *b)

@@ -2,6 +2,7 @@
  * and dlvsym. */
 #include "cudnn/bind/find_dlsym.h"
 
+#include "base/hash.h"
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -70,14 +71,6 @@ CS_EARLY static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-CS_EARLY static uint32_t gnu_hash(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
 CS_EARLY static bool defines(const struct tables *t, uint32_t index, const char *name)
 {
     const Elf64_Sym *symbol = &t->symbols[index];
@@ -96,7 +89,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
     uint32_t buckets = t->hash[0], first = t->hash[1];
     const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
     const uint32_t *chain = bucket + buckets;
-    uint32_t hash = gnu_hash(name), index = bucket[hash % buckets];
+    uint32_t hash = cs_hash_gnu(name), index = bucket[hash % buckets];
     for (; index >= first && index != 0; index++) {
         uint32_t other = chain[index - first];
         if ((other | 1) == (hash | 1) && defines(t, index, name))
@@ -174,6 +167,11 @@ CS_EARLY static const struct link_map *early_list(void)
     struct tables t = tables_of(&map);
     const struct r_debug *debug = symbol_in(&map, &t, "_r_debug");
     return debug ? debug->r_map : NULL;
+}
+
+bool cs_find_dlsym_ours(const void *base)
+{
+    return base == __ehdr_start;
 }
 
 CS_EARLY bool cs_find_dlsym_relocated(void)

@@ -2,6 +2,7 @@
  * that calls dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
+#include "base/path.h"
 #include "cudnn/bind/driver.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/runtime.h"
@@ -36,15 +37,9 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 bool cs_real_has_file(const char *path)
 {
-    return strncmp(file_of(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
+    return strncmp(cs_path_file(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
 
 /* The files of all that is loaded. Collected first: the loader's list must not be held while the
@@ -66,7 +61,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 /* A dispatcher of another name: an older version's, or renamed by who packed it. */
 static bool renamed(const char *path)
 {
-    return cs_real_has_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
+    return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
 
 /* A library that has cuDNN in itself and exports it: its own calls reach us. */
@@ -114,8 +109,8 @@ static void find_places(struct places *places)
 
 static bool ours(const void *address)
 {
-    Dl_info there, here;
-    return dladdr(address, &there) && dladdr(&empty, &here) && there.dli_fbase == here.dli_fbase;
+    Dl_info there;
+    return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
 }
 
 static void *find(const struct places *places, const char *name)

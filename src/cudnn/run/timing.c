@@ -2,11 +2,13 @@
 #include "cudnn/run/timing.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "cudnn/bind/driver.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/device_cuda.h"
 #include "cudnn/run/launcher.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RUNS = 3,       /* timed, after one that is not */
@@ -262,12 +264,10 @@ static int64_t model(void *ctx)
     const struct cs_engine_choice *choice = ctx;
     char name[NAME_BYTES] = "";
     CUdevice device;
-    uint64_t hash = 0xcbf29ce484222325u;
     if (!choice->target.handle || !succeeded(CS_CU(cuCtxGetDevice, &device)) ||
         !succeeded(CS_CU(cuDeviceGetName, name, sizeof name - 1, device)))
         return 0;
-    for (const char *text = name; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    uint64_t hash = cs_hash_bytes(CS_HASH_START, name, strlen(name));
     hash ^= cs_real()->cudnnGetVersion ? (uint64_t)cs_real()->cudnnGetVersion() << 32 : 0;
     return (int64_t)(hash | 1);
 }

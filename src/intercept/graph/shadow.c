@@ -1,6 +1,7 @@
 /* A hash table from backend descriptors to what applications set on them. */
 #include "intercept/graph/shadow.h"
 
+#include "base/hash.h"
 #include "cudnn/plan/operation.h"
 #include <pthread.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTE
 
 static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
 {
-    return ((uintptr_t)descriptor >> 4) * 0x9e3779b97f4a7c15u;
+    return cs_hash_spread((uintptr_t)descriptor >> 4);
 }
 
 static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)

@@ -1,6 +1,8 @@
 /* Finds, in the relocations of the loaded objects, who calls cuDNN past our entries. */
 #include "intercept/loader/bypass.h"
 
+#include "base/hash.h"
+#include "base/path.h"
 #include "cudnn/bind/real.h"
 #include "intercept/entry/entries.h"
 #include "intercept/loader/dlsym.h"
@@ -155,21 +157,13 @@ static bool binds_past(const struct search *search, const struct tables *t,
     return false;
 }
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
 /* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
  * the chains, each ended by an odd hash. */
 static bool defines(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
         return false;
-    uint32_t buckets = t->hash[0], first = t->hash[1], hash = hash_of(name);
+    uint32_t buckets = t->hash[0], first = t->hash[1], hash = cs_hash_gnu(name);
     const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
     const uint32_t *chain = bucket + buckets;
     uint32_t index = bucket[hash % buckets];
@@ -232,8 +226,7 @@ static void add(struct search *search, const char *path)
     search->found++;
     if (search->full)
         return;
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path, *gap = search->length ? ", " : "";
+    const char *file = cs_path_file(path), *gap = search->length ? ", " : "";
     size_t length = search->length + strlen(gap) + strlen(file);
     search->full = length + strlen(", ...") >= search->size;
     snprintf(search->text + search->length, search->size - search->length, "%s%s", gap,

@@ -18,17 +18,12 @@ enum {
 };
 static _Atomic(uintptr_t) answered[MAX_ANSWERED];
 
-static bool ours(const Dl_info *there)
-{
-    Dl_info here;
-    return dladdr(&answered, &here) && there->dli_fbase == here.dli_fbase;
-}
-
 /* The vendor's library looks its own parts up: with our entries it would call itself for ever. */
 static bool served(const void *caller)
 {
     Dl_info from;
-    return !dladdr(caller, &from) || !(cs_real_has_file(from.dli_fname) || ours(&from));
+    return !dladdr(caller, &from) ||
+           !(cs_real_has_file(from.dli_fname) || cs_find_dlsym_ours(from.dli_fbase));
 }
 
 static void say_once(const char *path)
@@ -72,7 +67,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     struct cs_dlsym_libc libc = cs_dlsym_libc();
     void *found = versioned ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
     Dl_info owner;
-    if (!found || !dladdr(found, &owner) || !cs_real_has_file(owner.dli_fname) || ours(&owner))
+    if (!found || !dladdr(found, &owner) || !cs_real_has_file(owner.dli_fname) ||
+        cs_find_dlsym_ours(owner.dli_fbase))
         return NULL;
     if (!cs_entries_call(name, found)) {
         say_once(owner.dli_fname);
