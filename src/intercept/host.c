@@ -29,7 +29,7 @@ static bool supported(void)
 
 static void fork_locks(bool before)
 {
-    cs_legacy_fork(before);
+    cs_plan_cache_fork(before);
     cs_shadow_fork(before);
     cs_oversized_tensor_fork(before);
 }

@@ -3,6 +3,7 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 #include "vendor_fixture.h"
 
@@ -14,7 +15,7 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(NULL, call);
 }
 
-void cs_legacy_forget(cudnnHandle_t handle)
+void cs_plan_cache_forget(cudnnHandle_t handle)
 {
     CHECK((void *)handle == first);
     CHECK_INT(destroyed, 0); /* its plans are destroyed while it is still there */

@@ -5,6 +5,7 @@
 #include "cudnn/run/launcher.h"
 #include "cudnn/run/timing.h"
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "legacy_fixture.h"
 
 static struct {
@@ -175,7 +176,7 @@ static struct cs_legacy_call start(void)
     memset(&fake, 0, sizeof fake);
     call.handle = handle_at(0);
     call.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    call.provided = WANTED / 2;
+    call.execution.provided = WANTED / 2;
     return call;
 }
 
@@ -256,7 +257,7 @@ static void a_handle_with_many_shapes_starts_afresh(void)
 static int run(struct cs_legacy_call call, size_t provided)
 {
     int status = -1;
-    call.provided = provided;
+    call.execution.provided = provided;
     return cs_legacy_run(instance, &call, &status) ? status : -1;
 }
 
