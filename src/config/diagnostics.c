@@ -48,3 +48,11 @@ void cs_load_note(struct cs_load *load, const char *format, ...)
     }
     load->note(load->ctx, note);
 }
+
+const char *cs_load_comma(const struct cs_load *load, const char *value)
+{
+    const char *comma = strchr(value, ',');
+    if (!comma || !strchr(comma, '=') || load->line == 0)
+        return "";
+    return load->file ? "; one option a line" : "; options are separated by ;";
+}

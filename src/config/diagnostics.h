@@ -36,4 +36,8 @@ enum {
 };
 const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text);
 
+/* What to add to a note about a value that seems to hold several options, separated by commas; ""
+ * for all others. */
+const char *cs_load_comma(const struct cs_load *load, const char *value);
+
 #endif
