@@ -73,6 +73,20 @@ expect_counts()
     expect_accounts_agree
 }
 
+@test "the first call beside a library's constructor that forks and calls: nobody waits for ever" {
+    HANGS=120 SIMDEV_PLANNING=rule SIMDEV_CUDNN_DIR='' shimmed "$CLIENTS/load_race" "$CLIENTS/libload_race_plugin.so"
+    expect_status 0
+    expect_line shimmed.out '^both were served$'
+}
+
+@test "a device that is reset between models: every time its share of own scratch is there again" {
+    CONVSHIM_CONFIG="$EVERYTHING;backing=own;arena=100KiB" shimmed "$CLIENTS/reset" 6
+    expect_status 0
+    expect_equal "right rounds" "$(grep -c 'right$' shimmed.out)" 6
+    expect_equal "rewritten calls" "$(counted rewritten)" 6
+    expect_line shimmed.err 'own scratch +52\.[58] KiB held at most'
+}
+
 @test "fork before the first call: parent and child report their own" {
     hostile fork_before
     expect_counts 2

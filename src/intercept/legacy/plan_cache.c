@@ -2,7 +2,7 @@
  * object. */
 #include "intercept/legacy/plan_cache.h"
 
-#include <pthread.h>
+#include "base/lock.h"
 #include <stdlib.h>
 
 enum {
@@ -10,7 +10,7 @@ enum {
     MAX_PER_HANDLE = 256 /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct cs_plan_cache_entry *buckets[BUCKETS];
 
 static void destroy(struct cs_plan_cache_entry *entry)
@@ -58,39 +58,39 @@ static void destroy_all(struct cs_plan_cache_entry *entry)
 
 struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct cs_plan_cache_entry *entry = buckets[key->hash % BUCKETS];
     while (entry && !cs_key_equal(&entry->key, key))
         entry = entry->next;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return entry;
 }
 
 void cs_plan_cache_insert(struct cs_plan_cache_entry *entry)
 {
     struct cs_plan_cache_entry *stale = NULL;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     if (count_locked(entry->handle) >= MAX_PER_HANDLE)
         stale = detach_locked(entry->handle);
     struct cs_plan_cache_entry **bucket = &buckets[entry->key.hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(stale);
 }
 
 void cs_plan_cache_forget(cudnnHandle_t handle)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct cs_plan_cache_entry *detached = detach_locked(handle);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(detached);
 }
 
 void cs_plan_cache_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }
