@@ -48,12 +48,23 @@ static bool has_key(const struct cs_site_facts *facts, const struct key *key)
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
 }
 
+/* FNV-1a by words, with a fold, since single bits of a word reach its upper bits alone. Summaries
+ * name problems by it: it stays what it is. */
+static uint64_t hash_of(const struct key *key)
+{
+    uint64_t hash = CS_HASH_START;
+    for (int i = 0; i < key->words; i++) {
+        hash = (hash ^ (uint64_t)key->word[i]) * CS_HASH_PRIME;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
 char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
 {
     struct key key;
     key.words = cs_problem_words(problem, key.word);
-    snprintf(id, CS_SITE_ID, "%016llx",
-             (unsigned long long)cs_hash_words(CS_HASH_START, key.word, key.words));
+    snprintf(id, CS_SITE_ID, "%016llx", (unsigned long long)hash_of(&key));
     return id;
 }
 
@@ -179,9 +190,8 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
 {
     struct key key;
     make_key(facts, &key);
-    struct cs_site_ref site = {.hash = cs_hash_words(CS_HASH_START, key.word, key.words),
-                               .required = facts->required,
-                               .reported = facts->reported};
+    struct cs_site_ref site = {
+        .hash = hash_of(&key), .required = facts->required, .reported = facts->reported};
     cs_lock(&account->lock);
     int index = find(account, &key, site.hash);
     if (index < 0)

@@ -14,13 +14,16 @@
 /* FNV's offset basis: what a hash begins with. */
 #define CS_HASH_START UINT64_C(0xcbf29ce484222325)
 
+/* And what it multiplies with after every byte. */
+#define CS_HASH_PRIME UINT64_C(0x100000001b3)
+
 /* An odd factor whose product carries low bits far up: the first of MurmurHash3's finish. */
 #define CS_HASH_FACTOR UINT64_C(0xff51afd7ed558ccd)
 
 static inline uint64_t cs_hash_bytes(uint64_t hash, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+        hash = (hash ^ (unsigned char)bytes[i]) * CS_HASH_PRIME;
     return hash;
 }
 

@@ -58,9 +58,9 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
     struct help help = {.cs = cs, .request = request, .vendor = vendor};
     const struct cs_settings settings = settings_of(cs);
     const struct cs_decide_call call = {.problem = &request->problem,
-                                         .required = request->required,
-                                         .engine = request->engine.index,
-                                         .provided = request->limit};
+                                        .required = request->required,
+                                        .engine = request->engine.index,
+                                        .provided = request->limit};
     return cs_decide_by_rules(&settings, &call, vendor,
                               &(struct cs_decide_help){&help, share, referee_for});
 }
