@@ -10,7 +10,7 @@ static const struct entry {
     void *function;
     size_t slot; /* where struct cs_real has the real one */
 } entries[] = {
-#define CS_ENTRY(name) {#name, (void *)name, offsetof(struct cs_real, name)},
+#define CS_ENTRY(name, part) {#name, (void *)name, offsetof(struct cs_real, name)},
 #include "intercept/entry/entries.def"
 #undef CS_ENTRY
 };
@@ -32,5 +32,5 @@ void *cs_entries_find(const char *name)
 bool cs_entries_call(const char *name, const void *address)
 {
     const struct entry *entry = entry_of(name);
-    return entry && address && *(void *const *)((const char *)cs_real() + entry->slot) == address;
+    return entry && address && cs_real_calls(name, entry->slot, address);
 }

@@ -7,8 +7,8 @@
 /* Our function of that name; NULL for every other name. */
 void *cs_entries_find(const char *name);
 
-/* True if `address` is the real function that the entry of that name calls. Binds the real
- * functions, if that has not happened yet. */
+/* True if `address` is the real function that the entry of that name calls, as cs_real_calls has
+ * it. */
 bool cs_entries_call(const char *name, const void *address);
 
 #endif

@@ -71,7 +71,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
         cs_find_dlsym_ours(owner.dli_fbase))
         return NULL;
     if (!cs_entries_call(name, found)) {
-        say_once(owner.dli_fname);
+        if (cs_real_bound())
+            say_once(owner.dli_fname);
         return NULL;
     }
     note_answered(caller);

@@ -11,9 +11,8 @@
  * library's, if there is one behind us. A name that is no entry's costs a comparison: no lock, no
  * memory, no other call but the first time. Thread-safe.
  *
- * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; but not
- * dlvsym's, which requires a version that we do not have: such a caller stays on the real
- * functions.
+ * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; so does
+ * dlvsym's, if it asks for cuDNN 9's version.
  */
 #ifndef CS_INTERCEPT_LOADER_DLSYM_H
 #define CS_INTERCEPT_LOADER_DLSYM_H
