@@ -50,4 +50,7 @@ static inline bool cs_describes_all(const struct cs *cs)
  * is kept. Thread-safe; costs one load after the first time. */
 struct cs *cs_instance(const struct cs_host *host);
 
+/* True if it is known already that there is none. */
+bool cs_instance_off(void);
+
 #endif

@@ -275,9 +275,20 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
+/* Without its scales cuDNN refuses a run. */
+static bool has_scales(const struct cs_legacy_call *call)
+{
+    const struct cs_legacy_execution *run = &call->execution;
+    return run->alpha && (call->fusion ? call->fusion->alpha2 : run->beta);
+}
+
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
+    if (!has_scales(call)) {
+        cs_flow_pass(cs, NULL, CS_REASON_ARGUMENTS);
+        return false;
+    }
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct cs_plan_cache_entry *entry = found.entry;
