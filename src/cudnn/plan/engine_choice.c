@@ -2,6 +2,7 @@
  * decision about it holds. */
 #include "cudnn/plan/engine_choice.h"
 
+#include "base/hash.h"
 #include "cudnn/bind/new_attributes.h"
 #include "cudnn/plan/handle_number.h"
 #include <string.h>
@@ -10,14 +11,11 @@ enum {
     PICKS = 12 /* heuristic results looked at for a legacy call */
 };
 
-void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
-    *choice = (struct cs_engine_choice){.problem = graph->problem,
-                                        .target.handle = graph->handle,
-                                        .handle_number = graph->handle_number};
-    if (choice->handle_number == 0)
-        choice->handle_number = cs_handle_number(graph->handle);
-    memcpy(choice->target.uid, graph->uid, sizeof choice->target.uid);
+    *choice = (struct cs_engine_choice){.problem = *problem, .target.handle = handle};
+    memcpy(choice->target.uid, uid, sizeof choice->target.uid);
 }
 
 void cs_engine_choice_fini(struct cs_engine_choice *choice)
@@ -115,13 +113,8 @@ bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDes
 static int64_t device_number(cudnnBackendDescriptor_t device)
 {
     char text[CS_DEVICE_JSON];
-    uint64_t hash = 0xcbf29ce484222325u;
     size_t length = cs_device_profile_json(device, text);
-    if (length == 0)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return (int64_t)hash;
+    return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
 /* What a plan needs may depend on these settings of its engine as on the device. */
@@ -129,13 +122,17 @@ static int64_t settings_number(const struct cs_target *target)
 {
     uint64_t settings = (uint64_t)(uint32_t)target->sm_count << 33 |
                         (uint64_t)(uint32_t)target->shared_memory << 1 | target->no_clusters;
-    return (int64_t)(settings * UINT64_C(0x9e3779b97f4a7c15));
+    return (int64_t)cs_hash_spread(settings);
 }
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    int64_t device =
-        choice->target.handle ? choice->handle_number : device_number(choice->target.device);
+    int64_t device;
+    if (!choice->target.handle)
+        device = device_number(choice->target.device);
+    else
+        device =
+            choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
     return device ^ settings_number(&choice->target);
 }
 
