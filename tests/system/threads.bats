@@ -17,6 +17,7 @@ threads()
     threads both "$EVERYTHING" 41 150
 }
 
+# bats test_tags=quick
 @test "eight threads, both APIs, fit under 16 KiB: every result right" {
     threads both "workspace=16KiB" 42 10
 }

@@ -229,7 +229,7 @@ static struct cs_account *rich(void)
     return account;
 }
 
-static void every_latitude_has_a_name(void)
+static void every_relaxation_has_a_name(void)
 {
     static const char *const names[CS_RELAXATIONS] = {"knobs", "defaults", "alike", "own"};
     for (int relaxation = 0; relaxation < CS_RELAXATIONS; relaxation++) {
@@ -360,7 +360,7 @@ int main(void)
     TEST(a_quoted_text_is_cut_at_a_character);
     TEST(numbers_have_a_point_in_every_locale);
     TEST(the_summary_of_a_decoder);
-    TEST(every_latitude_has_a_name);
+    TEST(every_relaxation_has_a_name);
     TEST(sites_come_in_the_order_of_first_calls);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);
