@@ -119,7 +119,7 @@ failing()
     diff plain.out shimmed.out >difference.out || fail "statuses differ"
     expect_equal "calls refused" "$(grep -c ' [1-9][0-9]*, untouched$' shimmed.out)" 5
     expect_equal "calls run" "$(grep -c ' 0, written$' shimmed.out)" 1
-    expect_equal "calls passed on for it" "$(not_tiled_because ARGUMENTS)" 4
+    expect_equal "calls not tiled for it" "$(not_tiled_because ARGUMENTS)" 4
 }
 
 @test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {
