@@ -287,8 +287,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         decision->reported = decision->scratch = reported;
         return CS_REASON_NONE;
     }
-    cs_log_capped(&cap, CS_LOG_ERROR,
-                  "no plan for the whole of a convolution fits the workspace that was told: %s",
+    cs_log_capped(&cap, CS_LOG_ERROR, "no fallback plan fits the reported workspace (%s)",
                   cs_reason_text(reason));
     if (request->limit > 0 && decision->reason == CS_REASON_NONE)
         (void)leave(cs, request, key, decision, reason);
@@ -419,7 +418,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         break;
     case CS_RAN_FALLBACK:
         number = cs_account_fallback(&cs->account, &verdict->site);
-        ran = "lifeboat";
+        ran = "fallback";
         break;
     case CS_RAN_NOTHING:
         number = cs_account_failed(&cs->account, &verdict->site);
