@@ -4,7 +4,7 @@
 #include "base/nest.h"
 #include "base/stack.h"
 #include "flow/instance.h"
-#include "intercept/host.h"
+#include "intercept/cudnn_host.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */

@@ -173,13 +173,13 @@ void cs_check_python(struct cs_doctor *doctor)
 {
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {
-        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+        cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "%s is none: frameworks of one that it starts were not looked for",
                       doctor->command[0]);
         return;
     }
     if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {
-        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+        cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "no python3 in PATH: PyTorch, JAX and others could not be looked for");
         return;
     }

@@ -190,7 +190,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
     struct cs_limits limits = cs_limits_of(config, &options->rules, policy);
     int64_t arena = cs_limits_arena(config, &options->rules);
     bool bounded = limits.lent && arena > 0;
-    limits.lent = false; /* scratch is memory, whoever owns it */
+    limits.lent = false; /* scratch is memory, whether the application or convshim owns it */
     return (struct cs_predictor){.profile = device->text,
                                  .mode = options->mode,
                                  .settings = {.rules = &options->rules,

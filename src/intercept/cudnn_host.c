@@ -1,5 +1,5 @@
 /* The answers of cuDNN and of this process to what the flow asks. */
-#include "intercept/host.h"
+#include "intercept/cudnn_host.h"
 
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/handle_number.h"
