@@ -43,7 +43,7 @@ int64_t cs_instance_now_ms(void)
 static void summary_at_exit(void)
 {
     cs_exit_report_write(instance);
-    cs_trace_flush(&instance->trace);
+    cs_exit_report_trace(instance);
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
