@@ -283,8 +283,12 @@ void cs_check_framework(struct cs_doctor *doctor)
                 "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
                 "later");
     }
-    if (doctor->subjects == 0)
+    if (doctor->subjects == 0) {
         cs_doctor_add(doctor, CS_CHECK_framework, CS_ATTRIBUTE, "frameworks", "none was found");
+        if (doctor->command && !*doctor->python)
+            cs_doctor_advise(doctor,
+                             "Look at the program that uses cuDNN: convshim doctor -- COMMAND.");
+    }
 }
 
 void cs_check_inside(struct cs_doctor *doctor)
