@@ -47,7 +47,7 @@ int64_t cs_trace_now(void)
 
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
 {
-    pthread_mutex_init(&trace->lock, NULL);
+    cs_lock_init(&trace->lock, CS_RANK_TRACE);
     cs_place_set(&trace->place, path);
     trace->limit = limit;
     trace->program = program;
@@ -166,7 +166,7 @@ static void put_last(struct cs_trace *trace)
 
 static bool begin(struct cs_trace *trace)
 {
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     if (cs_trace_on(trace) && !trace->path[0])
         put_head(trace);
     return cs_trace_on(trace);
@@ -176,7 +176,7 @@ static void end(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > SECOND))
         flush(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 static void put_event(struct cs_trace *trace, const char *format, ...)
@@ -368,16 +368,16 @@ void cs_trace_flush(struct cs_trace *trace)
 {
     if (!cs_trace_on(trace))
         return;
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     flush(trace);
     trace->written_at = 0; /* what still comes is written at once */
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 void cs_trace_close(struct cs_trace *trace)
 {
     int error = errno;
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     if (cs_trace_on(trace))
         flush(trace);
     trace->ended = true;
@@ -385,7 +385,7 @@ void cs_trace_close(struct cs_trace *trace)
     trace->closed = trace->position > 0 && !trace->shared && cs_path_replaceable(trace->path);
     if (trace->closed)
         (void)write_chunk(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
     errno = error;
 }
 
@@ -406,11 +406,11 @@ static void begin_child(struct cs_trace *trace)
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
 {
     if (before) {
-        pthread_mutex_lock(&trace->lock);
+        cs_lock(&trace->lock);
         return;
     }
     trace->shared = trace->shared || !strstr(trace->place.path + trace->place.folder, "%p");
     if (child)
         begin_child(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }

@@ -2,7 +2,9 @@
 #include "intercept/intercept.h"
 
 #include "base/nest.h"
+#include "base/stack.h"
 #include "flow/instance.h"
+#include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
 static int traced(struct cs *cs, struct cs_entry_call *call)
@@ -15,13 +17,26 @@ static int traced(struct cs *cs, struct cs_entry_call *call)
     return status;
 }
 
-int cs_intercept(struct cs_entry_call *call)
+static int intercept(void *opaque)
 {
-    struct cs *cs = cs_nested() ? NULL : cs_instance();
+    struct cs_entry_call *call = opaque;
+    struct cs *cs = cs_instance();
     if (!cs)
         return call->replay(call);
+    int cancel;
+    /* A convolution is no place where a thread expects to be cancelled, and its tiles would stay
+     * half started. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
     cs_nest_leave();
+    pthread_setcancelstate(cancel, NULL);
     return status;
+}
+
+int cs_intercept(struct cs_entry_call *call)
+{
+    if (cs_nested() || cs_instance_off())
+        return call->replay(call);
+    return cs_stack_ample() ? intercept(call) : cs_stack_run(intercept, call);
 }

@@ -2,7 +2,7 @@
 #
 # CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
-# CONVSHIM_TEST_LOAD  of how many random cases this many percent are run (default: 100, with a sanitizer 20)
+# CONVSHIM_TEST_LOAD  of random cases, fixed lists and attempts this many percent are run (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
@@ -60,6 +60,12 @@ few()
     echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
 }
 
+# some WORD...: of a fixed list as many as are asked for, the first ones.
+some()
+{
+    printf '%s\n' "${@:1:$(few $#)}"
+}
+
 cannot_run()
 {
     [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"
@@ -68,7 +74,7 @@ cannot_run()
 
 # Seconds after which a program hangs. Far beyond what any takes: the machine may be busy with something else.
 HANGS=${SAN_RT:+1800}
-readonly HANGS=${HANGS:-600}
+HANGS=${HANGS:-600}
 
 on_device()
 {
@@ -78,6 +84,7 @@ on_device()
     status=0
     timeout "$HANGS" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
+    ! grep -q 'lock order broken' "$name.err" || fail "a debug build finds fault with the locks"
 }
 
 plain()

@@ -1,0 +1,77 @@
+/* Calls that cuDNN refuses for their arguments: a line each, with the status and what became of the
+ * output. */
+#include "../programs/conv.h"
+#include "layer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    UNTOUCHED = 0xa5
+};
+
+static cudnnHandle_t handle;
+static struct conv_plan plan;
+static void *w, *y, *workspace;
+static unsigned char *host;
+static size_t bytes;
+
+static bool untouched(void)
+{
+    cudaDeviceSynchronize();
+    cudaMemcpy(host, y, bytes, cudaMemcpyDeviceToHost);
+    for (size_t i = 0; i < bytes; i++)
+        if (host[i] != UNTOUCHED)
+            return false;
+    return true;
+}
+
+static void run(const char *what, const float *alpha, const void *x, const float *beta)
+{
+    cudaMemset(y, UNTOUCHED, bytes);
+    int status = cudnnConvolutionForward(handle, alpha, plan.x, x, plan.w, w, plan.conv,
+                                         (cudnnConvolutionFwdAlgo_t)plan.algorithm, workspace,
+                                         (size_t)plan.workspace, beta, plan.y, y);
+    printf("%s: %d, %s\n", what, status, untouched() ? "untouched" : "written");
+}
+
+static void run_all(const void *x)
+{
+    const float one = 1, zero = 0;
+    run("sound", &one, x, &zero);
+    run("no alpha", NULL, x, &zero);
+    run("no beta", &one, x, NULL);
+    run("no scales", NULL, x, NULL);
+    run("no x", &one, NULL, &zero);
+    cudnnSetConvolutionGroupCount(plan.conv, 2);
+    run("two groups, a filter of one", &one, x, &zero);
+}
+
+int main(void)
+{
+    struct conv_problem problem;
+    cudaStream_t stream;
+    void *x;
+    layer_describe(&problem);
+    bytes = tensor_storage_bytes(&problem.y);
+    host = malloc(bytes);
+    if (!host || cudaSetDevice(0) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess ||
+        cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS ||
+        cudnnSetStream(handle, stream) != CUDNN_STATUS_SUCCESS ||
+        conv_plan_create(handle, CONV_LEGACY, &problem, NULL, 0, &plan) != OUTCOME_OK)
+        return 2;
+    if (cudaMalloc(&x, tensor_storage_bytes(&problem.x)) != cudaSuccess ||
+        cudaMalloc(&w, tensor_storage_bytes(&problem.w)) != cudaSuccess ||
+        cudaMalloc(&y, bytes) != cudaSuccess ||
+        cudaMalloc(&workspace, (size_t)plan.workspace + 1) != cudaSuccess)
+        return 2;
+    cudaMemset(x, 0, tensor_storage_bytes(&problem.x));
+    cudaMemset(w, 0, tensor_storage_bytes(&problem.w));
+    run_all(x);
+    conv_plan_destroy(&plan);
+    cudnnDestroy(handle);
+    cudaStreamDestroy(stream);
+    free(host);
+    return cudaDeviceReset() == cudaSuccess ? 0 : 1;
+}
