@@ -94,6 +94,7 @@ static void flush(struct cs_trace *trace)
     int error = errno;
     if (trace->used > 0 && !write_chunk(trace)) {
         atomic_store(&trace->on, false);
+        trace->broken = true;
         cs_log(CS_LOG_WARN, "cannot write the trace, which ends here: %s: %s",
                strerror_r(errno, text, sizeof text), trace->path);
     }
@@ -382,7 +383,7 @@ void cs_trace_close(struct cs_trace *trace)
         flush(trace);
     trace->ended = true;
     /* A trace that is off and was written to has reached its limit. */
-    trace->closed = trace->position > 0 && !trace->shared && cs_path_replaceable(trace->path);
+    trace->closed = cs_trace_written(trace) && !trace->shared && cs_path_replaceable(trace->path);
     if (trace->closed)
         (void)write_chunk(trace);
     cs_unlock(&trace->lock);

@@ -28,6 +28,7 @@ struct cs_trace {
     char path[PATH_MAX]; /* that was written to; "" before */
     int64_t position;    /* in that file, of what this process writes; the buffer left out */
     int64_t written_at;  /* when the last chunk was, nanoseconds */
+    bool broken;         /* what was written is not all */
     bool ended;          /* what still comes is written at once */
     bool shared;         /* by this process and another */
     bool closed;         /* the file ends with the bracket */
@@ -70,8 +71,14 @@ void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *eve
 /* Writes what is left. */
 void cs_trace_flush(struct cs_trace *trace);
 
-/* The same, and the closing bracket: the file is JSON then. What still comes goes before it. A file
- * that processes share, or that is none, stays open: nobody can say who is the last. */
+/* True if there is a file, and as much in it as there should be. */
+static inline bool cs_trace_written(const struct cs_trace *trace)
+{
+    return trace->position > 0 && !trace->broken;
+}
+
+/* Writes what is left, and the closing bracket: the file is JSON then. What still comes goes before
+ * it. A file that processes share, or that is none, stays open: nobody can say who is the last. */
 void cs_trace_close(struct cs_trace *trace);
 
 /* Holds (before) or frees (after) the lock across a fork. A child begins a file of its own or,

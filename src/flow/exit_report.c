@@ -126,6 +126,6 @@ void cs_exit_report_write(struct cs *cs)
 void cs_exit_report_trace(struct cs *cs)
 {
     cs_trace_close(&cs->trace);
-    if (cs->trace.position > 0)
+    if (cs_trace_written(&cs->trace))
         name_file(cs, "trace", cs->trace.path, "; ui.perfetto.dev shows it");
 }
