@@ -84,9 +84,9 @@ static bool take_value(struct asked *asked, const char *name, const char *value)
         return cs_shape_numbers(value, &shape->groups, 1) == 1 || refuse(value, "a number");
     if (strcmp(name, "engine") == 0)
         return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse(value, "a number");
-    if (strcmp(name, "wanted") == 0)
+    if (strcmp(name, "required") == 0)
         return cs_cli_size(value, &asked->required) || refuse(value, "a size as 64MiB");
-    return refuse(name, "one of pad, stride, dilation, groups, wanted, engine");
+    return refuse(name, "one of pad, stride, dilation, groups, required, engine");
 }
 
 static bool take_word(struct asked *asked, char *word)
@@ -147,8 +147,8 @@ static char *explain(const struct cs_config *config, const struct cs_subject *su
 static void print_text(int64_t required, bool said, const char *explanation)
 {
     char size[CS_SIZE_TEXT];
-    printf("%s wanted%s\n%s", cs_size_text(size, required),
-           said ? "" : ", by a rule of thumb: wanted=SIZE says what cuDNN wants", explanation);
+    printf("%s required%s\n%s", cs_size_text(size, required),
+           said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
 }
 
 /* The lines of the explanation, "rule NAME: TEXT", as objects; the last line may be none of a rule.

@@ -3,9 +3,9 @@
 
 #include "cli/common/cli.h"
 #include "cli/config/config_advice.h"
+#include "config/limits.h"
 #include "config/option.h"
 #include "convshim/policy.h"
-#include "flow/limits.h"
 #include <errno.h>
 #include <string.h>
 
@@ -17,14 +17,13 @@ static const struct cs_cli_command command = {
     .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
              "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
-    .about =
-        "How much memory convolutions take on a card while they run, without convshim and "
-        "with it. Real cuDNN is\n"
-        "asked, which plans for cards that are not there: no GPU and no driver is needed. "
-        "Peak means input, filter,\n"
-        "output and workspace together; floor means without workspace.\n\n"
-        "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for some of it; 2 for "
-        "input not\nunderstood, or a file that cannot be written.",
+    .about = "How much memory convolutions take on a GPU while they run, without convshim and "
+             "with it. Real cuDNN is\n"
+             "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
+             "Peak means input, filter,\n"
+             "output and workspace together; floor means without workspace.\n\n"
+             "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for some of it; 2 for "
+             "input not\nunderstood, or a file that cannot be written.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };

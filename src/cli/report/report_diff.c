@@ -10,13 +10,13 @@ static const struct figure {
     char *(*unit)(char text[CS_BYTES_TEXT], int64_t number); /* for people; NULL: none */
 } figures[] = {
     {"calls", "convolutions", offsetof(struct cs_run_summary, calls), NULL},
-    {"rewritten", "run as tiles", offsetof(struct cs_run_summary, tiled_calls), NULL},
-    {"lifeboat", "run on the lifeboat", offsetof(struct cs_run_summary, fallback), NULL},
+    {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls), NULL},
+    {"fallback", "run on the fallback plan", offsetof(struct cs_run_summary, fallback), NULL},
     {"failed", "failed", offsetof(struct cs_run_summary, failed), NULL},
     {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches), NULL},
-    {"wanted_max", "largest workspace, before", offsetof(struct cs_run_summary, required_max),
+    {"required_max", "largest workspace, before", offsetof(struct cs_run_summary, required_max),
      cs_bytes_text},
-    {"told_max", "largest workspace, after", offsetof(struct cs_run_summary, reported_max),
+    {"reported_max", "largest workspace, after", offsetof(struct cs_run_summary, reported_max),
      cs_bytes_text},
     {"own_peak", "scratch of the library's own", offsetof(struct cs_run_summary, own_peak),
      cs_bytes_text},
