@@ -135,7 +135,7 @@ static const struct wrapper {
 static const struct wrapper *find_wrapper(const char *word)
 {
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-        if (strcmp(file_of(word), wrappers[i].name) == 0)
+        if (strcmp(cs_path_file(word), wrappers[i].name) == 0)
             return &wrappers[i];
     return NULL;
 }
