@@ -192,7 +192,7 @@ END
 }
 
 @test "--explain as JSON: the rules that were tried, and the one that applies" {
-    printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nwanted = 100MiB..\nworkspace = 16MiB\n' >rules.ini
+    printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n' >rules.ini
     CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1 --format json
     python3 -c 'import json; a = json.load(open("config.out"))
 assert a["rule"] == "large" and a["estimate"] is True and a["required_bytes"] > 500 << 20, a
