@@ -9,4 +9,7 @@
  * Problems are logged. */
 void cs_exit_report_write(struct cs *cs);
 
+/* Writes what is left of the trace and says where it is. */
+void cs_exit_report_trace(struct cs *cs);
+
 #endif
