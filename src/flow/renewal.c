@@ -56,7 +56,7 @@ void cs_renewal_begin(struct cs *cs)
     instance = cs;
     process = getpid();
     due = now() + EVERY;
-    cs_vendor_version(vendor, sizeof vendor);
+    cs->host->version(vendor, sizeof vendor);
     if (sigaction(SIGTERM, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
         action.sa_handler != SIG_DFL)
         return;
