@@ -13,4 +13,7 @@ void cs_exit_report_write(struct cs *cs);
  * replaces it. Asks neither the loader nor the heap. */
 void cs_exit_report_early(struct cs *cs, const char *vendor);
 
+/* Writes what is left of the trace and says where it is. */
+void cs_exit_report_trace(struct cs *cs);
+
 #endif

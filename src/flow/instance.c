@@ -82,7 +82,7 @@ static int write_summary(void *unused)
 {
     (void)unused;
     cs_exit_report_write(instance);
-    cs_trace_flush(&instance->trace);
+    cs_exit_report_trace(instance);
     return 0;
 }
 
