@@ -342,6 +342,8 @@ hash     := \#
 suites    = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
+            accounts='tests/sweeps/accounts.py $(B)' \
+            $(if $(WHOLE),faults='tests/faults/run.py $(B) --every 10' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60') \
             random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
             caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
@@ -364,6 +366,8 @@ test-all: EVERY := 1
 test-all: SEEDS := 10000
 test-all: CARDS :=
 test-all: POLICIES := fit fast
+test-all: WHOLE := $(if $(SAN),,1)
+test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))
 test-all: test
 
 # What the suite `tsan_threads` needs, whatever this build is.
