@@ -11,14 +11,14 @@ static int64_t fast_tiles(const struct cs_limits *limits)
     return cs_policy_fit.tiles(limits);
 }
 
-/* Whoever has brought less than the whole wants cannot run the whole. Huge tensors are cut for
+/* Whoever has provided less than the whole requires cannot run the whole. Huge tensors are cut for
  * another engine's sake, not for memory's. */
 static bool saves_enough(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
     bool untiled =
-        candidate->tiling.axis[0] == CS_AXIS_NONE && candidate->workspace == candidate->wanted;
-    return untiled || limits->brought || candidate->tiling.latitude == CS_TILES_OWN ||
-           candidate->wanted - candidate->workspace >= limits->min_saving;
+        candidate->tiling.axis[0] == CS_AXIS_NONE && candidate->workspace == candidate->required;
+    return untiled || limits->provided || candidate->tiling.relaxation == CS_TILE_HEURISTICS ||
+           candidate->required - candidate->workspace >= limits->min_saving;
 }
 
 static double fast_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)

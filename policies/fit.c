@@ -24,13 +24,13 @@ static int64_t rounds_of(const struct cs_candidate *candidate)
  * another away. */
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
-    const int64_t kinds = 32, halos = INT64_C(1) << 37;
+    const int64_t shapes = 32, halos = INT64_C(1) << 37;
     int64_t halo = candidate->halo / 1024 + candidate->copied / 1024;
     if (candidate->workspace > limits->workspace)
         return INFINITY;
     if (halo >= halos)
         halo = halos - 1;
-    return (double)((rounds_of(candidate) * halos + halo) * kinds + candidate->kinds);
+    return (double)((rounds_of(candidate) * halos + halo) * shapes + candidate->shapes);
 }
 
 const struct cs_policy cs_policy_fit = {

@@ -1,4 +1,4 @@
-/* What the card itself says of the best few, as another policy sees them: each is run on scratch
+/* What the GPU itself says of the best few, as another policy sees them: each is run on scratch
  * data once, and the fastest is remembered for later runs. */
 #include "convshim/policy.h"
 

@@ -1,4 +1,4 @@
-/* What fit would do, told but not done. */
+/* What fit would do, reported but not done. */
 #include "convshim/policy.h"
 
 extern const struct cs_policy cs_policy_fit;

@@ -9,8 +9,8 @@ enum {
     CS_MAX_CHOICES = 8
 };
 
-/* One candidate. No axis: the problem whole, as the client's plan has it or (CS_ENGINE_ALIKE) on
- * another engine. */
+/* One candidate. No axis: the problem whole, as the application's plan has it or
+ * (CS_SIMILAR_ENGINE) on another engine. */
 struct cs_choice {
     double score;              /* the policy's cost, least is best; infinite or NaN: vetoed */
     int64_t workspace;         /* bytes on all lanes */
@@ -18,7 +18,7 @@ struct cs_choice {
     int16_t tiles;             /* launches, at most CS_MAX_TILES */
     uint8_t axis[CS_MAX_CUTS]; /* enum cs_axis */
     uint8_t lanes;             /* at least 1 */
-    uint8_t latitude;          /* enum cs_latitude */
+    uint8_t relaxation;        /* enum cs_relaxation */
     uint8_t runs;              /* of other sizes at the beginning of the first cut */
     bool staged : 1;
     bool picked : 1; /* by the policy, or by measuring; at most one */

@@ -1,5 +1,5 @@
-/* Copies between a view, a part of one of the client's tensors, and a packed buffer with the same
- * elements: rows, planes of rows and boxes of planes, as devices copy them. Pure values. */
+/* Copies between a view, a part of one of the application's tensors, and a packed buffer with the
+ * same elements: rows, planes of rows and boxes of planes, as devices copy them. Pure values. */
 #ifndef CONVSHIM_COPY_H
 #define CONVSHIM_COPY_H
 

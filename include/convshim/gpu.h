@@ -1,10 +1,10 @@
 /* What running a plan asks of a device: `struct cs_gpu` launches one call's tiles, `struct
  * cs_device` gives what calls share, streams, events and memory. The executor knows nothing else of
- * it, so that a test can stand in for a card.
+ * it, so that a test can stand in for a GPU.
  *
  * Functions that return int give the vendor's own status, 0 for success: it is handed back to the
- * client as it is. Nothing here waits for the device. Streams and events are the vendor's, opaque;
- * the legacy default stream is a stream too, and NULL. */
+ * application as it is. Nothing here waits for the device. Streams and events are the vendor's,
+ * opaque; the legacy default stream is a stream too, and NULL. */
 #ifndef CONVSHIM_GPU_H
 #define CONVSHIM_GPU_H
 
@@ -22,24 +22,26 @@ struct cs_gpu {
 
     /* Readies a launch of kernel `kind` on these addresses without starting it. The caller releases
      * the launch. */
-    int (*bind)(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p);
+    int (*bind)(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p);
 
-    /* Starts a bound launch, in the order of the stream that was chosen last: the client's at
+    /* Starts a bound launch, in the order of the stream that was chosen last: the application's at
      * first. */
-    int (*launch)(void *ctx, int kind, void *launch);
+    int (*launch)(void *ctx, int shape, void *launch);
 
     /* Releases a bound launch, started or not; the device may still be running it. */
     void (*release)(void *ctx, void *launch);
 
-    /* Starts the whole problem on its lifeboat, with everything as the client brought it. */
-    int (*lifeboat)(void *ctx);
+    /* Starts the whole problem on its fallback plan, with everything as the application provided
+     * it. */
+    int (*fallback)(void *ctx);
 
     /* Chooses the stream for what is started from now on. NULL if launches do not go to streams but
-     * become nodes of a graph: then a plan runs on one lane, in the client's scratch. */
+     * become nodes of a graph: then a plan runs on one lane, in the application's scratch. */
     int (*choose)(void *ctx, void *stream);
 
-    /* Starts a copy between a view in the client's memory and a packed tensor in the scratch, in
-     * the order of launches: into the scratch (`in`) or out of it. NULL: nothing can be copied. */
+    /* Starts a copy between a view in the application's memory and a packed tensor in the scratch,
+     * in the order of launches: into the scratch (`in`) or out of it. NULL: nothing can be copied.
+     */
     int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
 };
 
@@ -57,6 +59,13 @@ struct cs_device {
     /* The context that is current in the calling thread, by a number that is never given twice in a
      * process; 0: none. */
     uint64_t (*context)(void *ctx);
+
+    /* The same context by its handle, which another one may have after it. */
+    void *(*handle)(void *ctx);
+
+    /* False if the context that had this handle and this number is gone, and with it everything
+     * that was made in it. */
+    bool (*lives)(void *ctx, void *handle, uint64_t context);
 
     /* A stream by a number that is never given twice in a process, though handles are; 0: unknown,
      * then it is like no other. */

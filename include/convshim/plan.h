@@ -1,4 +1,4 @@
-/* A rewritten convolution: which tiles, of which kinds, with how much scratch.
+/* A tiled convolution: which tiles, of which kinds, with how much scratch.
  *
  * A cut divides one axis into consecutive ranges; a plan is one cut or the product of two, the
  * first one outermost. Tiles cover the result exactly once, or, where the axis is summed over
@@ -8,7 +8,7 @@
  * one kind: one execution plan of the vendor serves them all. A plan is a value of fixed size: no
  * pointers, no ownership.
  *
- * A tile's tensors are views, parts of the client's. Where the vendor takes no view, or takes
+ * A tile's tensors are views, parts of the application's. Where the vendor takes no view, or takes
  * packed tensors better, a tensor is staged: the tile has it packed in the scratch. What the tile
  * reads of it is copied in before the launch, what it writes is copied out behind it. */
 #ifndef CONVSHIM_PLAN_H
@@ -32,7 +32,7 @@ enum cs_axis {
 enum {
     CS_MAX_CUTS = 2,
     CS_MAX_RUNS = 4,
-    CS_MAX_KINDS = 16,
+    CS_MAX_TILE_SHAPES = 16,
     CS_MAX_TILES = 1024,
     CS_MAX_LANES = 8,
     CS_STAGED_ALIGNMENT = 16,  /* that staged tensors need of the scratch, bytes */
@@ -41,9 +41,9 @@ enum {
 
 /* Consecutive tiles of one size. */
 struct cs_run {
-    int64_t step;              /* elements a tile */
-    int64_t tiles;             /* at least 1 */
-    enum cs_latitude latitude; /* of their engine */
+    int64_t step;                  /* elements a tile */
+    int64_t tiles;                 /* at least 1 */
+    enum cs_relaxation relaxation; /* of their engine */
 };
 
 /* How to cut: CS_AXIS_NONE in both places leaves the problem whole, in the second place it is one
@@ -51,9 +51,9 @@ struct cs_run {
  * its step. */
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
-    int64_t step[CS_MAX_CUTS]; /* elements a tile; 1 where there is no axis */
-    int lanes;                 /* tiles that may run at once; 0 is 1 */
-    enum cs_latitude latitude; /* of the tiles' engine, but in runs */
+    int64_t step[CS_MAX_CUTS];     /* elements a tile; 1 where there is no axis */
+    int lanes;                     /* tiles that may run at once; 0 is 1 */
+    enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
                     staged */
     int runs;    /* mostly 0 */
@@ -66,8 +66,9 @@ struct cs_slice {
     int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
                           count unless the axis is spatial */
     int64_t pre, post; /* padding along the axis */
-    bool accumulates;  /* added to what is there, the client's or an earlier tile's: beta is 1 */
-    enum cs_latitude latitude;
+    bool
+        accumulates; /* added to what is there, the application's or an earlier tile's: beta is 1 */
+    enum cs_relaxation relaxation;
     int64_t alignment[CS_MAX_TENSORS]; /* what all of these tiles keep of the whole's */
 };
 
@@ -79,13 +80,13 @@ struct cs_cut {
     int64_t tiles;                      /* of all runs */
     int64_t slices;
     uint8_t slice_of[CS_MAX_TILES];
-    struct cs_slice slice[CS_MAX_KINDS];
+    struct cs_slice slice[CS_MAX_TILE_SHAPES];
 };
 
-struct cs_kind {
-    int64_t tiles;             /* how many tiles are of this kind */
-    int64_t workspace;         /* bytes that the vendor asks for; 0 until it was asked */
-    enum cs_latitude latitude; /* that its kernel is built with */
+struct cs_tile_shape {
+    int64_t tiles;                 /* how many tiles are of this kind */
+    int64_t workspace;             /* bytes that the vendor asks for; 0 until it was asked */
+    enum cs_relaxation relaxation; /* that its kernel is built with */
 };
 
 struct cs_plan {
@@ -94,7 +95,7 @@ struct cs_plan {
     int cuts;                  /* 0: the whole problem in one launch */
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
-    int64_t kinds;
+    int64_t shapes;
     int lanes;         /* tile i may run beside those of other lanes, on lane i % lanes; 1 where
                           tiles add up */
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
@@ -107,8 +108,8 @@ struct cs_plan {
                                           CS_SCRATCH_ALIGNMENT; all are in use during a launch */
     int64_t copied;                    /* bytes copied in and out, summed over tiles */
     int64_t halo;                      /* bytes of x and y read more than once, summed over tiles */
-    struct cs_kind
-        kind[CS_MAX_KINDS]; /* slice of cut 0 times slices of cut 1 plus slice of cut 1 */
+    struct cs_tile_shape
+        shape[CS_MAX_TILE_SHAPES]; /* slice of cut 0 times slices of cut 1 plus slice of cut 1 */
 };
 
 /* A tile's range along one cut. */
@@ -120,7 +121,7 @@ struct cs_range {
 
 /* One tile of a plan. */
 struct cs_tile {
-    int kind;
+    int shape;
     struct cs_range range[CS_MAX_CUTS];
     int64_t offset[CS_MAX_TENSORS]; /* bytes from the tensor's base address to the tile's */
 };
@@ -149,15 +150,15 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 /* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
  * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
  * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
- * tiles or CS_MAX_KINDS kinds, if an axis cannot be cut or is given twice, if some cut would
+ * tiles or CS_MAX_TILE_SHAPES kinds, if an axis cannot be cut or is given twice, if some cut would
  * give less than two tiles, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan
  * holds nothing of use unless CS_OK. */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
-/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the client's strides, true
- * alignments; staged tensors packed in the order of the client's strides. */
-void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem);
+/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the application's strides, true
+ * alignments; staged tensors packed in the order of the application's strides. */
+void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 
 /* One staged tensor of a kind. */
 struct cs_stage {
@@ -168,7 +169,8 @@ struct cs_stage {
 
 /* The staged tensors of a kind, in the order of their numbers. Returns how many. Of plans that
  * cs_plan_cut did not make, those that cannot be copied are left out. */
-int cs_plan_stages(const struct cs_plan *plan, int64_t kind, struct cs_stage stage[CS_MAX_TENSORS]);
+int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
+                   struct cs_stage stage[CS_MAX_TENSORS]);
 
 /* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan of a checked
  * problem and axes that can be cut, with heads, steps and tiles of at least 1, a tile that is none

@@ -1,5 +1,5 @@
 /* What a policy sees and says. The core lists only legal candidates, each with the workspace that
- * the vendor itself told; a policy scores them. A bad policy makes a call slow, never wrong.
+ * the vendor itself reported; a policy scores them. A bad policy makes a call slow, never wrong.
  * Policies are pure: no clock, no memory, no files, no state; they may be called from any thread.
  */
 #ifndef CONVSHIM_POLICY_H
@@ -23,21 +23,21 @@ struct cs_limits {
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
     int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;
-    int64_t huge; /* tiles of calls that want nothing may choose their own engine if an operand
-                     spans so many elements; 0: such calls are left alone */
-    bool lent;    /* scratch is the library's own: callers are told what the lifeboat needs */
-    bool brought; /* workspace is what the caller has brought: then no policy goes beyond it */
+    int64_t huge;  /* tiles of calls that want nothing may choose their own engine if an operand
+                      spans so many elements; 0: such calls are left alone */
+    bool lent;     /* scratch is the library's own: callers are told what the fallback plan needs */
+    bool provided; /* workspace is what the caller has provided: then no policy goes beyond it */
 };
 
 /* One way to run a problem. The untiled call is a candidate too: no axis, one tile. */
 struct cs_candidate {
     struct cs_tiling tiling; /* with the lanes that its tiles run on */
     int64_t tiles;           /* launches */
-    int64_t kinds;           /* different tiles: execution plans to build */
+    int64_t shapes;          /* different tiles: execution plans to build */
     int64_t workspace;       /* bytes on all lanes */
     int64_t halo;            /* bytes of x and y read again */
     int64_t copied;          /* bytes copied to and from staged tensors */
-    int64_t wanted;          /* bytes that the untiled call wants */
+    int64_t required;        /* bytes that the untiled call requires */
     double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
                                 predict or the device is not known */
 };
@@ -50,7 +50,7 @@ struct cs_policy {
     bool report_only;
 
     /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
-     * tilings for which `cost` foretells less: of other sizes, on other axes, on more lanes. */
+     * tilings for which `cost` predicts less: of other sizes, on other axes, on more lanes. */
     bool predicts;
     /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
      * which of them is taken is measured on the device, where that is possible. */

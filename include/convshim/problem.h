@@ -75,7 +75,7 @@ struct cs_step {
 struct cs_problem {
     enum cs_direction direction;
     enum cs_dtype compute; /* accumulator type */
-    int spatial;  /* how many of D, H, W the client's own descriptors have: the last 1 to 3 */
+    int spatial;  /* how many of D, H, W the application's own descriptors have: the last 1 to 3 */
     bool flipped; /* true convolution instead of cross-correlation */
     int64_t groups;
     int64_t pre[CS_SPATIAL];  /* padding before the first element, D H W; >= 0 */
@@ -90,7 +90,7 @@ struct cs_problem {
     struct cs_step step[CS_MAX_STEPS];
 };
 
-/* An engine as a client chose it: cuDNN's global index and knob settings. */
+/* An engine as an application chose it: cuDNN's global index and knob settings. */
 enum {
     CS_MAX_KNOBS = 32
 };
@@ -101,16 +101,18 @@ struct cs_engine {
     int64_t knob_value[CS_MAX_KNOBS];
 };
 
-/* How far an execution plan may go from the engine that a client chose. */
-enum cs_latitude {
-    CS_CLIENTS_KNOBS,   /* its engine and knobs, or the nearest to them that takes the problem */
-    CS_ENGINE_DEFAULTS, /* its engine with that engine's own settings of the knobs */
-    CS_ENGINE_ALIKE, /* of the engines that compute and behave alike the one with least workspace */
-    CS_TILES_OWN, /* where the client was left with the plain engine that takes everything: of what
-                     the heuristics offer for the tile the first other one that computes nothing
-                     that the client's types would not: no reduced precision, no transforms, no
-                     order of sums that changes, and nothing that has to be compiled */
-    CS_LATITUDES
+/* How far an execution plan may go from the engine that an application chose. */
+enum cs_relaxation {
+    CS_SAME_KNOBS,      /* its engine and knobs, or the nearest to them that takes the problem */
+    CS_DEFAULT_KNOBS,   /* its engine with that engine's own settings of the knobs */
+    CS_SIMILAR_ENGINE,  /* of the engines that compute and behave alike the one with least workspace
+                         */
+    CS_TILE_HEURISTICS, /* where the application was left with the plain engine that takes
+                     everything: of what the heuristics offer for the tile the first other one that
+                     computes nothing that the application's types would not: no reduced precision,
+                     no transforms, no order of sums that changes, and nothing that has to be
+                     compiled */
+    CS_RELAXATIONS
 };
 
 /* Size of one element in bytes. */
@@ -126,7 +128,7 @@ enum cs_operand cs_result(enum cs_direction direction);
 const char *cs_direction_name(enum cs_direction direction);
 
 /* "knobs", "defaults", "alike", "own". */
-const char *cs_latitude_name(enum cs_latitude latitude);
+const char *cs_relaxation_name(enum cs_relaxation relaxation);
 
 /* Bytes from the first to the last element that the tensor touches, strides included. Strides must
  * not be negative. */

@@ -12,8 +12,8 @@ enum {
 };
 
 struct cs_profile {
-    char name[CS_PROFILE_NAME]; /* as the driver tells it; GeForce cards do half the tensor
-                                   arithmetic of other cards of their capability */
+    char name[CS_PROFILE_NAME]; /* as the driver tells it; GeForce GPUs do half the tensor
+                                   arithmetic of other GPUs of their capability */
     int64_t capability;         /* 100 * major + 10 * minor */
     int64_t multiprocessors;
     int64_t clock;        /* of the multiprocessors, kHz */

@@ -1,5 +1,5 @@
-/* How an internal function ended. Never shown to the program that we are loaded into: what a client
- * sees is the vendor's own status or nothing. */
+/* How an internal function ended. Never shown to the program that we are loaded into: what an
+ * application sees is the vendor's own status or nothing. */
 #ifndef CONVSHIM_STATUS_H
 #define CONVSHIM_STATUS_H
 
@@ -14,8 +14,8 @@ enum cs_status {
     CS_INVALID,  /* an argument or an input text is not of the documented form */
 };
 
-/* Why a convolution was left as the client asked for it. CS_REASON_NONE means that it was not: it
- * is rewritten. */
+/* Why a convolution was left as the application asked for it. CS_REASON_NONE means that it was not:
+ * it is tiled. */
 enum cs_reason {
     CS_REASON_NONE,
 #define CS_REASON(id, text) CS_REASON_##id,

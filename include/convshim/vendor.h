@@ -1,8 +1,8 @@
 /* What planning asks of the vendor: execution plans for problems, built with the engine that the
- * client chose.
+ * application chose.
  *
- * A kernel is the vendor's plan for one problem, opaque here. Functions may be called from any
- * thread, each vendor value from one at a time. Nothing here but `time` touches the device. */
+ * An execution plan is the vendor's plan for one problem, opaque here. Functions may be called from
+ * any thread, each vendor value from one at a time. Nothing here but `time` touches the device. */
 #ifndef CONVSHIM_VENDOR_H
 #define CONVSHIM_VENDOR_H
 
@@ -11,31 +11,34 @@
 
 struct cs_vendor {
     void *ctx;
-    bool compiles; /* the client's engine is compiled for every plan, which takes up to seconds */
-    bool rigid;    /* no latitude but CS_CLIENTS_KNOBS is understood */
+    bool compiles; /* the application's engine is compiled for every plan, which takes up to seconds
+                    */
+    bool rigid;    /* no relaxation but CS_SAME_KNOBS is understood */
 
-    /* Builds the client's own engine, or as far from it as `latitude` allows, for `problem`. The
-     * caller owns the kernel. CS_REFUSED if that does not take the problem. */
-    enum cs_status (*build)(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
-                            void **kernel_p, int64_t *workspace_p);
+    /* Builds the application's own engine, or as far from it as `relaxation` allows, for `problem`.
+     * The caller owns the execution plan. CS_REFUSED if that does not take the problem. */
+    enum cs_status (*build)(void *ctx, const struct cs_problem *problem,
+                            enum cs_relaxation relaxation, void **execution_plan_p,
+                            int64_t *workspace_p);
 
-    /* Builds the lifeboat: any engine that runs the client's whole problem in at most `limit`
-     * bytes. */
-    enum cs_status (*lifeboat)(void *ctx, int64_t limit, void **kernel_p, int64_t *workspace_p);
+    /* Builds the fallback plan: any engine that runs the application's whole problem in at most
+     * `limit` bytes. */
+    enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,
+                               int64_t *workspace_p);
 
-    /* Destroys a kernel of either kind; NULL is allowed. Needs no ctx: kernels outlive the vendor
-     * value. */
-    void (*destroy)(void *kernel);
+    /* Destroys an execution plan of either kind; NULL is allowed. Needs no ctx: execution plans
+     * outlive the vendor value. */
+    void (*destroy)(void *execution_plan);
 
     /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
      * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
      */
     const struct cs_profile *(*profile)(void *ctx);
 
-    /* Runs a plan's kinds of tiles on scratch data, one after the other, and waits for them: the
+    /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them: the
      * seconds that all tiles take on one lane. Holds up to `limit` bytes of device memory
-     * meanwhile. CS_REFUSED where that cannot be: the client's stream is being captured, memory is
-     * short, plans are not made for the device that is there. NULL: never can. */
+     * meanwhile. CS_REFUSED where that cannot be: the application's stream is being captured,
+     * memory is short, plans are not made for the device that is there. NULL: never can. */
     enum cs_status (*time)(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p);
 
     /* A number for the model of the device and the version of the vendor's library, the same in

@@ -1,3 +1,5 @@
+/* The counters: one table of convolutions in a block of at most 8 MiB, counted without locks; a
+ * lock is taken only to add a row. */
 #include "account/account.h"
 
 #include <stdio.h>
@@ -21,19 +23,19 @@ struct key {
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
-    const int64_t rest[] = {facts->engine,    facts->reason,
-                            tiling->axis[0],  tiling->step[0],
-                            tiling->axis[1],  tiling->step[1],
-                            facts->tiles,     facts->wanted,
-                            facts->told,      tiling->lanes > 1 ? tiling->lanes : 1,
-                            tiling->latitude, facts->rule};
+    const int64_t rest[] = {facts->engine,      facts->reason,
+                            tiling->axis[0],    tiling->step[0],
+                            tiling->axis[1],    tiling->step[1],
+                            facts->tiles,       facts->required,
+                            facts->reported,    tiling->lanes > 1 ? tiling->lanes : 1,
+                            tiling->relaxation, facts->rule};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);
     for (int i = 0; i < tiling->runs; i++) {
         key->word[key->words++] = tiling->run[i].step;
         key->word[key->words++] = tiling->run[i].tiles;
-        key->word[key->words++] = tiling->run[i].latitude;
+        key->word[key->words++] = tiling->run[i].relaxation;
     }
 }
 
@@ -105,12 +107,12 @@ int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter)
 
 void cs_account_init(struct cs_account *account)
 {
-    pthread_mutex_init(&account->lock, NULL);
+    cs_lock_init(&account->lock, CS_RANK_ACCOUNT);
 }
 
 static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
 {
-    return a->saved != b->saved ? a->saved < b->saved : a->wanted < b->wanted;
+    return a->saved != b->saved ? a->saved < b->saved : a->required < b->required;
 }
 
 /* Called with the lock held, as all that follows up to cs_account_site. */
@@ -139,7 +141,7 @@ static void settle(struct cs_account *account, int index, const struct cs_site *
                    const struct cs_site_facts *facts, uint64_t hash)
 {
     struct cs_site *site = &account->site[index];
-    site->wanted = measures->wanted;
+    site->required = measures->required;
     site->saved = measures->saved;
     memcpy(site->name, measures->name, sizeof site->name);
     account->hash[index] = hash;
@@ -151,7 +153,8 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
                const char *name)
 {
     int index = atomic_load_explicit(&account->sites, memory_order_relaxed);
-    struct cs_site measures = {.wanted = facts->wanted, .saved = facts->wanted - facts->told};
+    struct cs_site measures = {.required = facts->required,
+                               .saved = facts->required - facts->reported};
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
         settle(account, index, &measures, facts, hash);
@@ -184,14 +187,15 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
 {
     struct key key;
     make_key(facts, &key);
-    struct cs_site_ref site = {.hash = hash_of(&key), .wanted = facts->wanted, .told = facts->told};
-    pthread_mutex_lock(&account->lock);
+    struct cs_site_ref site = {
+        .hash = hash_of(&key), .required = facts->required, .reported = facts->reported};
+    cs_lock(&account->lock);
     int index = find(account, &key, site.hash);
     if (index < 0)
         index = add(account, facts, site.hash, name);
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
     site.place = (uint32_t)index + 1;
     return site;
 }
@@ -207,7 +211,7 @@ static struct cs_site *site_of(struct cs_account *account, const struct cs_site_
 void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *ref,
                          int64_t nanoseconds)
 {
-    pthread_mutex_lock(&account->lock);
+    cs_lock(&account->lock);
     struct cs_site *site = site_of(account, ref);
     if (site && site->tenant == ref->tenant) {
         site->prepared++;
@@ -215,18 +219,18 @@ void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *r
     } else {
         account->folded_host += nanoseconds;
     }
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
 }
 
 bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *ref,
                       struct cs_site_facts *facts)
 {
-    pthread_mutex_lock(&account->lock);
+    cs_lock(&account->lock);
     const struct cs_site *site = site_of(account, ref);
     bool known = site && site->tenant == ref->tenant;
     if (known)
         *facts = account->facts[ref->place - 1];
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
     return known;
 }
 
@@ -261,58 +265,59 @@ int cs_account_order(const struct cs_account *account, int64_t number)
     return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
 }
 
-/* One execution, whatever became of it. `told` is what it had to run with. */
-static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site, int64_t told)
+/* One execution, whatever became of it. `reported` is what it had to run with. */
+static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
+                          int64_t reported)
 {
     int64_t number = add_to(&account->calls, 1) + 1;
     if (!site || site->place == 0)
         return number;
     count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
-    raise_to(&account->wanted_max, site->wanted);
-    raise_to(&account->told_max, told);
+    raise_to(&account->required_max, site->required);
+    raise_to(&account->reported_max, reported);
     return number;
 }
 
 int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *site,
                           enum cs_reason reason)
 {
-    int64_t told = 0;
+    int64_t reported = 0;
     if (site)
-        told = reason == CS_REASON_REPORT_ONLY ? site->told : site->wanted;
+        reported = reason == CS_REASON_REPORT_ONLY ? site->reported : site->required;
     add_to(&account->passed[reason], 1);
-    return count_call(account, site, told);
+    return count_call(account, site, reported);
 }
 
 int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
                          int64_t launches, int lanes)
 {
     raise_to(&account->lanes, lanes);
-    add_to(&account->rewritten, 1);
+    add_to(&account->tiled_calls, 1);
     add_to(&account->launches, launches);
     count(account, site, CS_COUNT_TILED, 1);
     count(account, site, CS_COUNT_LAUNCHES, launches);
-    return count_call(account, site, site->told);
+    return count_call(account, site, site->reported);
 }
 
-int64_t cs_account_lifeboat(struct cs_account *account, const struct cs_site_ref *site)
+int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
 {
-    add_to(&account->lifeboats, 1);
-    count(account, site, CS_COUNT_LIFEBOATS, 1);
-    return count_call(account, site, site->told);
+    add_to(&account->fallbacks, 1);
+    count(account, site, CS_COUNT_FALLBACKS, 1);
+    return count_call(account, site, site->reported);
 }
 
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->failed, 1);
     count(account, site, CS_COUNT_FAILED, 1);
-    return count_call(account, site, site->told);
+    return count_call(account, site, site->reported);
 }
 
 void cs_account_reset(struct cs_account *account)
 {
-    account->calls = account->rewritten = account->lifeboats = account->failed = 0;
-    account->launches = account->lanes = account->wanted_max = account->told_max = 0;
+    account->calls = account->tiled_calls = account->fallbacks = account->failed = 0;
+    account->launches = account->lanes = account->required_max = account->reported_max = 0;
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)

@@ -5,8 +5,8 @@
 #ifndef CS_ACCOUNT_ACCOUNT_H
 #define CS_ACCOUNT_ACCOUNT_H
 
+#include "base/lock.h"
 #include "convshim/choices.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -19,12 +19,13 @@ enum {
 struct cs_site_facts {
     struct cs_problem problem;
     int64_t engine;
-    enum cs_reason reason;   /* CS_REASON_NONE: rewritten */
+    enum cs_reason reason;   /* CS_REASON_NONE: tiled */
     struct cs_tiling tiling; /* applied or (CS_REASON_REPORT_ONLY) only possible */
     int64_t tiles;
-    int64_t wanted; /* workspace bytes before */
-    int64_t told;   /* after; what it would be if CS_REASON_REPORT_ONLY; = wanted if left alone */
-    int64_t asked;  /* vendor plans that were built to decide */
+    int64_t required; /* workspace bytes before */
+    int64_t
+        reported;  /* after; what it would be if CS_REASON_REPORT_ONLY; = required if left alone */
+    int64_t asked; /* vendor plans that were built to decide */
     struct cs_choices choices; /* that was decided among; no part of what makes a site */
     int rule;                  /* 1 + the index of the rule that it follows; 0: none */
 };
@@ -34,7 +35,7 @@ struct cs_site_ref {
     uint64_t hash;   /* of all facts */
     uint32_t place;  /* 1 + the index of the site; CS_MAX_SITES + 1: folded from the start */
     uint32_t tenant; /* that the site had; another one now: folded since */
-    int64_t wanted, told;
+    int64_t required, reported;
 };
 
 /* The low 44 bits count, those above are the site's tenant: what is counted by an older reference
@@ -44,7 +45,7 @@ typedef _Atomic uint64_t cs_tagged;
 enum cs_counter {
     CS_COUNT_CALLS,
     CS_COUNT_TILED,
-    CS_COUNT_LIFEBOATS,
+    CS_COUNT_FALLBACKS,
     CS_COUNT_FAILED,
     CS_COUNT_LAUNCHES,
     CS_COUNTERS
@@ -52,29 +53,30 @@ enum cs_counter {
 
 struct cs_site {
     cs_tagged counter[CS_COUNTERS];
-    cs_tagged first, last; /* numbers of calls of the process, from 1 */
-    uint32_t tenant;       /* what follows is guarded by the account's lock */
-    int64_t wanted, saved; /* which one is folded first */
-    int64_t prepared;      /* times */
-    int64_t host;          /* nanoseconds of preparing */
+    cs_tagged first, last;   /* numbers of calls of the process, from 1 */
+    uint32_t tenant;         /* what follows is guarded by the account's lock */
+    int64_t required, saved; /* which one is folded first */
+    int64_t prepared;        /* times */
+    int64_t host;            /* nanoseconds of preparing */
     char name[CS_SITE_NAME];
 };
 
 struct cs_account {
-    _Atomic int64_t calls;     /* convolution executions seen */
-    _Atomic int64_t rewritten; /* run as tiles */
-    _Atomic int64_t lifeboats; /* run on the lifeboat */
-    _Atomic int64_t failed;    /* ended with a vendor error after the first launch */
-    _Atomic int64_t launches;  /* tile launches */
-    _Atomic int64_t lanes;     /* most lanes that a call's tiles ran on */
+    _Atomic int64_t calls;       /* convolution executions seen */
+    _Atomic int64_t tiled_calls; /* run as tiles */
+    _Atomic int64_t fallbacks;   /* run on the fallback plan */
+    _Atomic int64_t failed;      /* ended with a vendor error after the first launch */
+    _Atomic int64_t launches;    /* tile launches */
+    _Atomic int64_t lanes;       /* most lanes that a call's tiles ran on */
     _Atomic int64_t passed[CS_REASONS];
 
-    /* Largest facts.wanted and facts.told of the sites that were executed or found no room below;
-     * a call passed on counts as told what it wanted, but for CS_REASON_REPORT_ONLY. */
-    _Atomic int64_t wanted_max;
-    _Atomic int64_t told_max;
+    /* Largest facts.required and facts.reported of the sites that were executed or found no room
+     * below; a call passed on counts as reported what it required, but for CS_REASON_REPORT_ONLY.
+     */
+    _Atomic int64_t required_max;
+    _Atomic int64_t reported_max;
 
-    pthread_mutex_t lock; /* making and folding sites */
+    struct cs_lock lock; /* making and folding sites */
     _Atomic int sites;
     int smallest; /* the site to be folded next; valid if all places are taken */
     uint64_t hash[CS_MAX_SITES];
@@ -96,7 +98,8 @@ void cs_account_init(struct cs_account *account);
 
 /* The site with these facts, found or added; one that is added gets that name, cut where it is
  * longer. The reference may be used from any thread for good. If there is no room, either this
- * site or the one with the smallest spike (least wanted - told, then least wanted) is folded. */
+ * site or the one with the smallest spike (least required - reported, then least required) is
+ * folded. */
 struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_site_facts *facts,
                                    const char *name);
 
@@ -117,9 +120,10 @@ int64_t cs_account_passed(struct cs_account *account, const struct cs_site_ref *
 int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site,
                          int64_t launches, int lanes);
 
-/* One execution run on the lifeboat, and one that ended with a vendor error after its first launch.
+/* One execution run on the fallback plan, and one that ended with a vendor error after its first
+ * launch.
  */
-int64_t cs_account_lifeboat(struct cs_account *account, const struct cs_site_ref *site);
+int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
 /* What a site has counted. */
@@ -143,7 +147,7 @@ char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
 int cs_problem_text(const struct cs_problem *problem, char *text, size_t size);
 
 /* One line about a convolution for the log, like snprintf: the problem's text and ", engine 62:
- * 516.5 MiB wanted, 61.5 MiB told, H x 9 on 2"; "on" so many lanes if more than one. */
+ * 516.5 MiB required, 61.5 MiB reported, H x 9 on 2"; "on" so many lanes if more than one. */
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 
 /* Forgets everything counted (a forked child starts at zero). Sites stay valid. Not while another
@@ -165,9 +169,9 @@ struct cs_summary_own {
 };
 
 /* Threads that took turns; zeros if none did. */
-struct cs_summary_turns {
-    int64_t waits, vain; /* at the door, and those of them that ended by time-out */
-    int64_t nanoseconds; /* of all waits */
+struct cs_summary_gate {
+    int64_t waits, timed_out; /* at the door, and those of them that ended by time-out */
+    int64_t nanoseconds;      /* of all waits */
     bool given_up;
 };
 
@@ -181,7 +185,7 @@ struct cs_summary_head {
     int64_t workspace;  /* the limit in force, bytes */
     const char *const *rules; /* names by index, NULL behind the last; NULL: there are none */
     struct cs_summary_own own;
-    struct cs_summary_turns turns;
+    struct cs_summary_gate gate;
 };
 
 /* Writes the summary into `text` like snprintf: at most 40 lines of at most 100 columns, aligned,

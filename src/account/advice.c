@@ -1,3 +1,4 @@
+/* Chooses the one line of advice at the end of a summary, most important first. */
 #include "account/advice.h"
 
 #include "base/log.h"
@@ -43,11 +44,11 @@ static enum cs_reason main_reason(const struct cs_account *account)
 
 static int on_small(const struct cs_account *account, char *text, size_t size)
 {
-    char wanted[CS_SIZE_TEXT];
-    if (account->wanted_max > 0)
+    char required[CS_SIZE_TEXT];
+    if (account->required_max > 0)
         return snprintf(text, size,
                         "no convolution wants more than the limit; the largest wants %s",
-                        cs_size_text(wanted, account->wanted_max));
+                        cs_size_text(required, account->required_max));
     if (account->folds == 0 && all_channels_last(account))
         return snprintf(text, size, "channels last: cuDNN wants no workspace, nothing is to save");
     return snprintf(text, size, "nothing to save, or all within the limit: convshim is not needed");
@@ -80,7 +81,7 @@ int cs_advice_text(const struct cs_account *account, const struct cs_summary_hea
     text[0] = '\0';
     if (*head->bypass)
         return snprintf(text, size, "convshim doctor tells what can be done about what bypasses");
-    if (account->rewritten + account->lifeboats + account->failed == 0)
+    if (account->tiled_calls + account->fallbacks + account->failed == 0)
         return on_nothing(account, head, text, size);
     /* Workspace grows about as the tile does. */
     if (tiles >= MANY && head->workspace < INT64_MAX / 4)

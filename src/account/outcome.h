@@ -10,8 +10,8 @@ enum {
 };
 
 struct cs_outcome_text {
-    char told[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
-    char tiles[64];          /* "H x 9 on 2", "(H x 9 possible)", or the reason */
+    char reported[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
+    char tiles[64];              /* "H x 9 on 2", "(H x 9 possible)", or the reason */
 };
 
 void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *outcome);

@@ -72,12 +72,12 @@ int cs_problem_text(const struct cs_problem *problem, char *text, size_t size)
 void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *outcome)
 {
     bool possible = facts->reason == CS_REASON_REPORT_ONLY;
-    outcome->told[0] = '\0';
+    outcome->reported[0] = '\0';
     if (facts->reason != CS_REASON_NONE && !possible) {
         snprintf(outcome->tiles, sizeof outcome->tiles, "%s", cs_reason_text(facts->reason));
         return;
     }
-    cs_size_text(outcome->told, facts->told);
+    cs_size_text(outcome->reported, facts->reported);
     char tiling[48] = "other engine", lanes[16] = "";
     if (facts->tiling.lanes > 1)
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
@@ -89,12 +89,12 @@ void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *
 
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)
 {
-    char shape[CS_PROBLEM_TEXT], wanted[CS_SIZE_TEXT];
+    char shape[CS_PROBLEM_TEXT], required[CS_SIZE_TEXT];
     struct cs_outcome_text outcome;
     cs_problem_text(&facts->problem, shape, sizeof shape);
-    cs_size_text(wanted, facts->wanted);
+    cs_size_text(required, facts->required);
     cs_outcome_text(facts, &outcome);
     return snprintf(text, size, "%s, engine %lld: %s wanted, %s%s%s", shape,
-                    (long long)facts->engine, wanted, outcome.told,
-                    outcome.told[0] ? " told, " : "", outcome.tiles);
+                    (long long)facts->engine, required, outcome.reported,
+                    outcome.reported[0] ? " told, " : "", outcome.tiles);
 }

@@ -1,3 +1,5 @@
+/* Writes the JSON summary (docs/summary.md) member by member through the heap-free writer of
+ * base/json.h. */
 #include "account/summary_json.h"
 
 #include "account/outcome.h"
@@ -116,16 +118,16 @@ static void raise_by(int64_t *sum, int64_t amount)
 
 static void put_sums(struct cs_json *json, const struct cs_account *account)
 {
-    int64_t wanted = 0, told = 0, host = account->folded_host;
+    int64_t required = 0, reported = 0, host = account->folded_host;
     for (int i = 0; i < account->sites; i++) {
         raise_by(&host, account->site[i].host);
         if (cs_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
-        raise_by(&wanted, account->facts[i].wanted);
-        raise_by(&told, account->facts[i].told);
+        raise_by(&required, account->facts[i].required);
+        raise_by(&reported, account->facts[i].reported);
     }
-    cs_json_integer(json, "wanted_sum", wanted);
-    cs_json_integer(json, "told_sum", told);
+    cs_json_integer(json, "wanted_sum", required);
+    cs_json_integer(json, "told_sum", reported);
     cs_json_integer(json, "host_ns", host);
 }
 
@@ -134,15 +136,15 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_line(json, 1);
     cs_json_open(json, "totals", '{');
     cs_json_integer(json, "calls", account->calls);
-    cs_json_integer(json, "rewritten", account->rewritten);
-    cs_json_integer(json, "lifeboat", account->lifeboats);
+    cs_json_integer(json, "rewritten", account->tiled_calls);
+    cs_json_integer(json, "lifeboat", account->fallbacks);
     cs_json_integer(json, "failed", account->failed);
     put_passed(json, account);
     cs_json_integer(json, "launches", account->launches);
-    cs_json_integer(json, "extra_launches", account->launches - account->rewritten);
+    cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);
     cs_json_integer(json, "lanes", account->lanes);
-    cs_json_integer(json, "wanted_max", account->wanted_max);
-    cs_json_integer(json, "told_max", account->told_max);
+    cs_json_integer(json, "wanted_max", account->required_max);
+    cs_json_integer(json, "told_max", account->reported_max);
     put_sums(json, account);
     cs_json_close(json, '}');
 }
@@ -161,14 +163,14 @@ static void put_own(struct cs_json *json, const struct cs_summary_own *own)
     cs_json_close(json, '}');
 }
 
-static void put_turns(struct cs_json *json, const struct cs_summary_turns *turns)
+static void put_gate(struct cs_json *json, const struct cs_summary_gate *gate)
 {
     cs_json_line(json, 1);
     cs_json_open(json, "turns", '{');
-    cs_json_integer(json, "waits", turns->waits);
-    cs_json_integer(json, "vain", turns->vain);
-    cs_json_integer(json, "wait_ns", turns->nanoseconds);
-    cs_json_boolean(json, "given_up", turns->given_up);
+    cs_json_integer(json, "waits", gate->waits);
+    cs_json_integer(json, "vain", gate->timed_out);
+    cs_json_integer(json, "wait_ns", gate->nanoseconds);
+    cs_json_boolean(json, "given_up", gate->given_up);
     cs_json_close(json, '}');
 }
 
@@ -264,13 +266,13 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
         cs_json_open(json, NULL, '{');
         cs_json_integer(json, "step", tiling->run[i].step);
         cs_json_integer(json, "tiles", tiling->run[i].tiles);
-        cs_json_string(json, "latitude", cs_latitude_name(tiling->run[i].latitude));
+        cs_json_string(json, "latitude", cs_relaxation_name(tiling->run[i].relaxation));
         cs_json_close(json, '}');
     }
     cs_json_close(json, ']');
     cs_json_integer(json, "tiles", facts->tiles);
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
-    cs_json_string(json, "latitude", cs_latitude_name(tiling->latitude));
+    cs_json_string(json, "latitude", cs_relaxation_name(tiling->relaxation));
     cs_json_boolean(json, "staged", tiling->staged);
     cs_json_close(json, '}');
 }
@@ -286,17 +288,17 @@ static void put_string_or_null(struct cs_json *json, const char *key, const char
 static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
                       const char *const *rules)
 {
-    bool rewritten = facts->reason == CS_REASON_NONE;
+    bool tiled_calls = facts->reason == CS_REASON_NONE;
     put_problem(json, &facts->problem);
     cs_json_integer(json, "engine", facts->engine);
-    put_string_or_null(json, "reason", rewritten ? NULL : cs_reason_id(facts->reason));
+    put_string_or_null(json, "reason", tiled_calls ? NULL : cs_reason_id(facts->reason));
     put_decision(json, facts);
     cs_json_integer(json, "asked", facts->asked);
     cs_json_integer(json, "listed", facts->choices.listed);
     cs_choices_json(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
-    cs_json_integer(json, "wanted", facts->wanted);
-    cs_json_integer(json, "told", facts->told);
+    cs_json_integer(json, "wanted", facts->required);
+    cs_json_integer(json, "told", facts->reported);
 }
 
 static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "lifeboat", "failed",
@@ -359,7 +361,7 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     put_setting(json, head, process);
     put_totals(json, account);
     put_own(json, &head->own);
-    put_turns(json, &head->turns);
+    put_gate(json, &head->gate);
     put_rules(json, account, head->rules);
     cs_json_line(json, 1);
     cs_json_string(json, "bypass", head->bypass);

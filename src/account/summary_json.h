@@ -3,7 +3,7 @@
 #define CS_ACCOUNT_SUMMARY_JSON_H
 
 #include "account/account.h"
-#include "base/json_writer.h"
+#include "base/json.h"
 
 enum {
     CS_SUMMARY_VERSION = 1

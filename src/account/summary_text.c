@@ -1,3 +1,5 @@
+/* The summary that people read on standard error: headline, reasons, the convolutions that saved
+ * most, own scratch, advice. */
 #include "account/account.h"
 
 #include "account/advice.h"
@@ -11,14 +13,14 @@ enum {
     COLUMNS = 100,
     LINES = 40,
     LABEL = 18,
-    SPIKES = 10,
+    SAVINGS = 10,
     PASSED = 14, /* reasons */
     REASON = 26  /* columns that long shapes leave to a reason */
 };
 
 /* Head, calls, rules, two of what bypasses, workspace, launches, five of own scratch, turns,
  * heading and rest of the spikes, advice. */
-_Static_assert(PASSED + SPIKES + 16 <= LINES, "the reasons no longer fit the summary");
+_Static_assert(PASSED + SAVINGS + 16 <= LINES, "the reasons no longer fit the summary");
 
 static void append(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -66,18 +68,18 @@ struct row {
     int site;
     char shape[CS_PROBLEM_TEXT];
     char engine[CS_SIZE_TEXT];
-    char wanted[CS_SIZE_TEXT];
+    char required[CS_SIZE_TEXT];
     struct cs_outcome_text outcome;
     char calls[CS_SIZE_TEXT];
 };
 
 struct widths {
-    int shape, engine, wanted, told, tiles, outcome, calls;
+    int shape, engine, required, reported, tiles, outcome, calls;
 };
 
-struct spikes {
+struct savings {
     int rows;
-    struct row row[SPIKES];
+    struct row row[SAVINGS];
     struct widths widths;
 };
 
@@ -86,7 +88,7 @@ static void fill_row(struct row *row, const struct cs_account *account)
     const struct cs_site_facts *facts = &account->facts[row->site];
     cs_problem_text(&facts->problem, row->shape, sizeof row->shape);
     snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
-    cs_size_text(row->wanted, facts->wanted);
+    cs_size_text(row->required, facts->required);
     cs_outcome_text(facts, &row->outcome);
     snprintf(row->calls, sizeof row->calls, "%lld",
              (long long)cs_site_count(&account->site[row->site], CS_COUNT_CALLS));
@@ -94,93 +96,93 @@ static void fill_row(struct row *row, const struct cs_account *account)
 
 static bool is_larger(const struct cs_site *a, const struct cs_site *b)
 {
-    return a->saved != b->saved ? a->saved > b->saved : a->wanted > b->wanted;
+    return a->saved != b->saved ? a->saved > b->saved : a->required > b->required;
 }
 
 /* The largest sites that were executed, in order. */
-static void collect(const struct cs_account *account, struct spikes *spikes)
+static void collect(const struct cs_account *account, struct savings *savings)
 {
-    spikes->rows = 0;
+    savings->rows = 0;
     for (int i = 0; i < account->sites; i++) {
         const struct cs_site *site = &account->site[i];
-        if (cs_site_count(site, CS_COUNT_CALLS) == 0 || site->wanted == 0)
+        if (cs_site_count(site, CS_COUNT_CALLS) == 0 || site->required == 0)
             continue;
-        int at = spikes->rows;
-        while (at > 0 && is_larger(site, &account->site[spikes->row[at - 1].site]))
+        int at = savings->rows;
+        while (at > 0 && is_larger(site, &account->site[savings->row[at - 1].site]))
             at--;
-        if (at == SPIKES)
+        if (at == SAVINGS)
             continue;
-        if (spikes->rows < SPIKES)
-            spikes->rows++;
-        for (int j = spikes->rows - 1; j > at; j--)
-            spikes->row[j].site = spikes->row[j - 1].site;
-        spikes->row[at].site = i;
+        if (savings->rows < SAVINGS)
+            savings->rows++;
+        for (int j = savings->rows - 1; j > at; j--)
+            savings->row[j].site = savings->row[j - 1].site;
+        savings->row[at].site = i;
     }
-    for (int i = 0; i < spikes->rows; i++)
-        fill_row(&spikes->row[i], account);
+    for (int i = 0; i < savings->rows; i++)
+        fill_row(&savings->row[i], account);
 }
 
 /* As wide as the cells; long reasons, then long shapes, give way if a line would be too long. */
-static void measure(struct spikes *spikes, int64_t other_calls)
+static void measure(struct savings *savings, int64_t other_calls)
 {
     struct widths widths = {.engine = columns("engine"),
-                            .wanted = columns("wanted"),
-                            .told = columns("told"),
+                            .required = columns("wanted"),
+                            .reported = columns("told"),
                             .tiles = columns("tiles"),
                             .calls = larger(digits(other_calls), columns("calls"))};
     int reason = 0;
-    for (int i = 0; i < spikes->rows; i++) {
-        const struct row *row = &spikes->row[i];
+    for (int i = 0; i < savings->rows; i++) {
+        const struct row *row = &savings->row[i];
         widths.shape = larger(widths.shape, columns(row->shape));
         widths.engine = larger(widths.engine, columns(row->engine));
-        widths.wanted = larger(widths.wanted, columns(row->wanted));
-        widths.told = larger(widths.told, columns(row->outcome.told));
+        widths.required = larger(widths.required, columns(row->required));
+        widths.reported = larger(widths.reported, columns(row->outcome.reported));
         widths.calls = larger(widths.calls, columns(row->calls));
-        if (row->outcome.told[0])
+        if (row->outcome.reported[0])
             widths.tiles = larger(widths.tiles, columns(row->outcome.tiles));
         else
             reason = larger(reason, columns(row->outcome.tiles));
     }
     int gaps = 2 + 2 + 2 + 2 + 2;
-    int room = COLUMNS - gaps - widths.engine - widths.wanted - widths.calls;
-    widths.outcome = widths.told + 2 + widths.tiles;
+    int room = COLUMNS - gaps - widths.engine - widths.required - widths.calls;
+    widths.outcome = widths.reported + 2 + widths.tiles;
     int least = larger(widths.outcome, reason < REASON ? reason : REASON);
     if (widths.shape > room - least)
         widths.shape = room - least;
     if (reason > room - widths.shape)
         reason = room - widths.shape;
     widths.outcome = larger(reason, widths.outcome);
-    spikes->widths = widths;
+    savings->widths = widths;
 }
 
 static void append_row(struct cs_text *text, struct row *row, const struct widths *widths)
 {
     char outcome[COLUMNS + 1];
     clip(row->shape, (size_t)widths->shape);
-    if (row->outcome.told[0])
-        snprintf(outcome, sizeof outcome, "%*s  %s", widths->told, row->outcome.told,
+    if (row->outcome.reported[0])
+        snprintf(outcome, sizeof outcome, "%*s  %s", widths->reported, row->outcome.reported,
                  row->outcome.tiles);
     else
         snprintf(outcome, sizeof outcome, "%s", row->outcome.tiles);
     clip(outcome, (size_t)widths->outcome);
     append(text, "  %-*s  %*s  %*s  %-*s  %*s", widths->shape, row->shape, widths->engine,
-           row->engine, widths->wanted, row->wanted, widths->outcome, outcome, widths->calls,
+           row->engine, widths->required, row->required, widths->outcome, outcome, widths->calls,
            row->calls);
 }
 
-static void append_spikes(struct cs_text *text, struct spikes *spikes, int64_t other_calls)
+static void append_savings(struct cs_text *text, struct savings *savings, int64_t other_calls)
 {
-    const struct widths *widths = &spikes->widths;
-    if (spikes->rows == 0)
+    const struct widths *widths = &savings->widths;
+    if (savings->rows == 0)
         return;
     append(text, "%-*s  %*s  %*s  %*s  %-*s  %*s", widths->shape + 2, "largest spikes",
-           widths->engine, "engine", widths->wanted, "wanted", widths->told, "told",
-           widths->outcome - widths->told - 2, "tiles", widths->calls, "calls");
-    for (int i = 0; i < spikes->rows; i++)
-        append_row(text, &spikes->row[i], widths);
+           widths->engine, "engine", widths->required, "wanted", widths->reported, "told",
+           widths->outcome - widths->reported - 2, "tiles", widths->calls, "calls");
+    for (int i = 0; i < savings->rows; i++)
+        append_row(text, &savings->row[i], widths);
     if (other_calls)
         append(text, "  %-*s%*lld",
-               widths->shape + widths->engine + widths->wanted + widths->outcome + 8,
+               widths->shape + widths->engine + widths->required + widths->outcome + 8,
                "other convolutions, too many to tell apart", widths->calls, (long long)other_calls);
 }
 
@@ -206,7 +208,7 @@ static void append_calls(struct cs_text *text, const struct cs_account *account,
         passed += account->passed[i];
     append(text, "%-*s%*lld %s: %lld rewritten, %lld passed on", LABEL, "convolutions", width,
            (long long)account->calls, account->calls == 1 ? "call" : "calls",
-           (long long)account->rewritten, passed);
+           (long long)account->tiled_calls, passed);
 }
 
 /* Of those left the most frequent reason, CS_REASON_NONE if there is none; *calls_p and *reasons_p
@@ -270,26 +272,26 @@ static void append_bypass(struct cs_text *text, const char *objects)
     snprintf(names, sizeof names, "%s", objects);
     clip(names, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "bypassed by", names);
-    append(text, "%-*s(RTLD_DEEPBIND or cuDNN linked statically: these convolutions are not seen)",
+    append(text, "%-*s(cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are not seen)",
            LABEL, "");
 }
 
 static void append_workspace(struct cs_text *text, const struct cs_account *account, int64_t limit)
 {
-    char wanted[CS_SIZE_TEXT], told[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
-    int64_t wanted_max = account->wanted_max, told_max = account->told_max;
-    cs_size_text(wanted, wanted_max);
-    cs_size_text(told, told_max);
-    cs_size_text(saved, wanted_max > told_max ? wanted_max - told_max : 0);
+    char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
+    int64_t required_max = account->required_max, reported_max = account->reported_max;
+    cs_size_text(required, required_max);
+    cs_size_text(reported, reported_max);
+    cs_size_text(saved, required_max > reported_max ? required_max - reported_max : 0);
     cs_size_text(most, limit);
-    if (wanted_max == 0 && told_max == 0)
+    if (required_max == 0 && reported_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",
-               wanted, saved, most);
+               required, saved, most);
     else
         append(text, "%-*s%s largest wanted, %s largest told (limit %s)", LABEL, "workspace",
-               wanted, told, most);
+               required, reported, most);
 }
 
 static void append_launches(struct cs_text *text, const struct cs_account *account, int64_t extra,
@@ -299,7 +301,7 @@ static void append_launches(struct cs_text *text, const struct cs_account *accou
     if (account->lanes > 1)
         snprintf(lanes, sizeof lanes, ", on up to %lld lanes", (long long)account->lanes);
     append(text, "%-*s%*lld (lifeboat %lld, failed %lld)%s", LABEL, "extra launches", width,
-           (long long)extra, (long long)account->lifeboats, (long long)account->failed, lanes);
+           (long long)extra, (long long)account->fallbacks, (long long)account->failed, lanes);
 }
 
 /* One line of own scratch, under the first one's label. */
@@ -333,16 +335,16 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
                (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
-static void append_turns(struct cs_text *text, const struct cs_summary_turns *turns)
+static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate)
 {
     /* In whole numbers: printf's point follows the program's locale. */
-    long long tenth = 100000000, tenths = turns->nanoseconds / tenth;
-    if (turns->nanoseconds % tenth >= tenth / 2)
+    long long tenth = 100000000, tenths = gate->nanoseconds / tenth;
+    if (gate->nanoseconds % tenth >= tenth / 2)
         tenths++;
-    if (turns->waits > 0)
+    if (gate->waits > 0)
         append(text, "%-*s%lld waits of %lld.%lld s in all, %lld in vain%s", LABEL, "turns",
-               (long long)turns->waits, tenths / 10, tenths % 10, (long long)turns->vain,
-               turns->given_up ? ", given up" : "");
+               (long long)gate->waits, tenths / 10, tenths % 10, (long long)gate->timed_out,
+               gate->given_up ? ", given up" : "");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,
@@ -359,8 +361,8 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
                     char *text, size_t size)
 {
     struct cs_text out = {.at = text, .size = size};
-    struct spikes spikes;
-    int64_t extra = account->launches - account->rewritten;
+    struct savings savings;
+    int64_t extra = account->launches - account->tiled_calls;
     int64_t other_calls = account->folded[CS_COUNT_CALLS];
     if (size > 0)
         text[0] = '\0';
@@ -375,10 +377,10 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_workspace(&out, account, head->workspace);
     append_launches(&out, account, extra, width);
     append_own(&out, &head->own);
-    append_turns(&out, &head->turns);
-    collect(account, &spikes);
-    measure(&spikes, other_calls);
-    append_spikes(&out, &spikes, other_calls);
+    append_gate(&out, &head->gate);
+    collect(account, &savings);
+    measure(&savings, other_calls);
+    append_savings(&out, &savings, other_calls);
     append_advice(&out, account, head);
     return out.length;
 }

@@ -1,9 +1,11 @@
+/* Writes trace events in whole pages that are appended, so that a trace is readable at any time
+ * and after a crash. */
 #include "account/trace.h"
 
 #include "base/signals.h"
 
 #include "account/outcome.h"
-#include "base/json_writer.h"
+#include "base/json.h"
 #include "base/log.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +29,9 @@ static const char last_event[] =
     "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"trace_limit reached: what follows is missing\"";
 
 /* As base/nest.h says. */
-static __thread struct cs_trace_note noted __attribute__((tls_model("initial-exec")));
+static __thread struct cs_trace_annotate noted __attribute__((tls_model("initial-exec")));
 
-struct cs_trace_note *cs_trace_noted(void)
+struct cs_trace_annotate *cs_trace_annotated(void)
 {
     return &noted;
 }
@@ -43,7 +45,7 @@ int64_t cs_trace_now(void)
 
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
 {
-    pthread_mutex_init(&trace->lock, NULL);
+    cs_lock_init(&trace->lock, CS_RANK_TRACE);
     cs_place_set(&trace->place, path);
     trace->limit = limit;
     trace->program = program;
@@ -149,7 +151,7 @@ static void put_last(struct cs_trace *trace)
 
 static bool begin(struct cs_trace *trace)
 {
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     if (cs_trace_on(trace) && !trace->path[0])
         put_head(trace);
     return cs_trace_on(trace);
@@ -159,7 +161,7 @@ static void end(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && cs_trace_now() - trace->written_at > SECOND)
         flush(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 static void put_event(struct cs_trace *trace, const char *format, ...)
@@ -215,14 +217,14 @@ void cs_trace_tile(struct cs_trace *trace, int lane, int64_t tile, int64_t from,
     end(trace);
 }
 
-static void put_scratch(struct cs_trace *trace, int64_t at, int64_t wanted, int64_t told,
+static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, int64_t reported,
                         int64_t own)
 {
     put_event(trace,
               ",\n{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":%lld,\"ts\":%lld.%03lld,"
               "\"args\":{\"wanted\":%lld,\"told\":%lld,\"own\":%lld}}",
-              (long long)getpid(), (long long)at / 1000, (long long)at % 1000, (long long)wanted,
-              (long long)told, (long long)own);
+              (long long)getpid(), (long long)at / 1000, (long long)at % 1000, (long long)required,
+              (long long)reported, (long long)own);
 }
 
 /* The site's text as a name, and its id. */
@@ -242,14 +244,14 @@ static void name_site(struct cs_account *account, const struct cs_site_ref *site
 void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t from, int64_t to,
                    int64_t own)
 {
-    struct cs_trace_note call = noted;
+    struct cs_trace_annotate call = noted;
     char name[NAME], id[CS_SITE_ID];
     noted.number = 0;
     if (call.number == 0)
         return;
     name_site(account, &call.site, name, id);
     if (begin(trace)) {
-        put_scratch(trace, from, call.site.wanted, call.site.told, own);
+        put_scratch(trace, from, call.site.required, call.site.reported, own);
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
                   "\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"args\":{\"call\":%lld,\"site\":\"%s\","
@@ -257,7 +259,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
                   name, (long long)getpid(), (long long)gettid(), (long long)from / 1000,
                   (long long)from % 1000, (long long)(to - from) / 1000,
                   (long long)(to - from) % 1000, (long long)call.number, id, call.outcome,
-                  (long long)call.site.wanted, (long long)call.site.told);
+                  (long long)call.site.required, (long long)call.site.reported);
         put_scratch(trace, to, 0, 0, own);
     }
     end(trace);
@@ -351,10 +353,10 @@ void cs_trace_flush(struct cs_trace *trace)
 {
     if (!cs_trace_on(trace))
         return;
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     flush(trace);
     trace->written_at = 0; /* what still comes is written at once */
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 /* What the parent had in its buffer is the parent's to write. */
@@ -373,10 +375,10 @@ static void begin_child(struct cs_trace *trace)
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
 {
     if (before) {
-        pthread_mutex_lock(&trace->lock);
+        cs_lock(&trace->lock);
         return;
     }
     if (child)
         begin_child(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }

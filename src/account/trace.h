@@ -22,19 +22,19 @@ struct cs_trace {
     int64_t limit;       /* bytes that one process writes */
     struct cs_place place;
 
-    pthread_mutex_t lock; /* of what follows */
-    char path[PATH_MAX];  /* that was written to; "" before */
-    int64_t position;     /* in that file, of what this process writes; the buffer left out */
-    int64_t written_at;   /* when the last chunk was, nanoseconds */
+    struct cs_lock lock; /* of what follows */
+    char path[PATH_MAX]; /* that was written to; "" before */
+    int64_t position;    /* in that file, of what this process writes; the buffer left out */
+    int64_t written_at;  /* when the last chunk was, nanoseconds */
     size_t used;
     char buffer[CS_TRACE_CHUNK];
 };
 
 /* What became of a call, as the calling thread notes it for cs_trace_call. */
-struct cs_trace_note {
+struct cs_trace_annotate {
     int64_t number; /* of the call; 0: none */
     struct cs_site_ref site;
-    const char *outcome; /* static: "tiles", "lifeboat", "failed" or a reason's id */
+    const char *outcome; /* static: "tiles", "fallback plan", "failed" or a reason's id */
 };
 
 /* In place, on zeroed memory. `path` empty: off. */
@@ -49,7 +49,7 @@ static inline bool cs_trace_on(const struct cs_trace *trace)
 int64_t cs_trace_now(void);
 
 /* The note of the calling thread. */
-struct cs_trace_note *cs_trace_noted(void);
+struct cs_trace_annotate *cs_trace_annotated(void);
 
 /* The call that the calling thread has noted, with its site's text; then the note is empty. `own`:
  * bytes of scratch that the library holds. */

@@ -1,3 +1,4 @@
+/* Writing, replacing and creating files without raising signals in the host process. */
 #include "base/file.h"
 
 #include "base/signals.h"

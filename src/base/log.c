@@ -1,3 +1,4 @@
+/* Formats log lines into a fixed buffer and writes each with one write(2). */
 #include "base/log.h"
 
 #include "base/file.h"
@@ -96,7 +97,7 @@ static void emit(const char *text, bool every_line)
     errno = error;
 }
 
-static bool wanted(enum cs_level level)
+static bool required(enum cs_level level)
 {
     return level > CS_LOG_OFF && level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
@@ -119,7 +120,7 @@ static void format_text(char text[TEXT_BUFFER], const char *format, va_list argu
 
 void cs_log(enum cs_level level, const char *format, ...)
 {
-    if (!wanted(level))
+    if (!required(level))
         return;
     char text[TEXT_BUFFER];
     va_list arguments;
@@ -142,7 +143,7 @@ static void append_last_mark(char text[TEXT_BUFFER])
 void cs_log_capped(struct cs_log_cap *cap, enum cs_level level, const char *format, ...)
 {
     /* Looked at before it is counted, or the counter would wrap some day. */
-    if (!wanted(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
+    if (!required(level) || atomic_load_explicit(&cap->lines, memory_order_relaxed) >= CAP_LINES)
         return;
     int line = atomic_fetch_add_explicit(&cap->lines, 1, memory_order_relaxed) + 1;
     if (line > CAP_LINES)

@@ -1,3 +1,4 @@
+/* The stack of named ranges of a thread (NVTX push and pop). */
 #include "base/range.h"
 
 #include <string.h>

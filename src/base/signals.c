@@ -1,3 +1,5 @@
+/* Holds back SIGPIPE and SIGXFSZ while this thread writes, and takes back what the writing
+ * raised. */
 #include "base/signals.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Appends formatted text to a caller's buffer and counts what did not fit. */
 #include "base/text.h"
 
 #include <stdarg.h>

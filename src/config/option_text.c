@@ -1,3 +1,4 @@
+/* Prints the values of options and where each came from. */
 #include "config/option_text.h"
 
 #include "config/option.h"

@@ -1,3 +1,4 @@
+/* A hash of the program's name and its first argument that is not an option, from /proc. */
 #include "config/program.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #ifndef CS_CONFIG_STORE_H
 #define CS_CONFIG_STORE_H
 
-#include <pthread.h>
+#include "base/lock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,9 +37,9 @@ struct cs_store_record {
 };
 
 struct cs_store {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     char path[CS_STORE_PATH]; /* "": no file */
-    bool told;                /* that no file can be written */
+    bool reported;            /* that no file can be written */
     /* What was read so far: of which file, up to which byte. */
     uint64_t device, inode;
     int64_t read;
@@ -79,6 +79,6 @@ void cs_store_each(struct cs_store *store, uint64_t part,
 void cs_store_put(struct cs_store *store, const struct cs_store_record *record);
 
 /* The same for this process alone. */
-void cs_store_note(struct cs_store *store, const struct cs_store_record *record);
+void cs_store_add(struct cs_store *store, const struct cs_store_record *record);
 
 #endif

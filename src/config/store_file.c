@@ -1,3 +1,4 @@
+/* Opens, locks, appends to and replaces the file of a store. */
 #include "config/store_file.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* Writes a record as one line with a checksum, and reads it back. */
 #include "config/store_text.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Keeps the candidates of a decision, with their scores, for summary and report. */
 #include "decide/choice_record.h"
 
 static bool is_better(double a, double b)
@@ -26,19 +27,19 @@ static struct cs_choice choice_of(const struct cs_search *search, int index, dou
     const struct cs_candidate *candidate = &search->candidate[index];
     const struct cs_tiling *tiling = &candidate->tiling;
     return (struct cs_choice){.score = score,
-                              .workspace = index == 0 ? search->wanted : candidate->workspace,
+                              .workspace = index == 0 ? search->required : candidate->workspace,
                               .step = {tiling->step[0], tiling->step[1]},
                               .tiles = (int16_t)candidate->tiles,
                               .axis = {(uint8_t)tiling->axis[0], (uint8_t)tiling->axis[1]},
                               .lanes = (uint8_t)(tiling->lanes > 1 ? tiling->lanes : 1),
-                              .latitude = (uint8_t)tiling->latitude,
+                              .relaxation = (uint8_t)tiling->relaxation,
                               .runs = (uint8_t)tiling->runs,
                               .staged = tiling->staged};
 }
 
-void cs_choices_note(const struct cs_search *search, const struct cs_policy *policy,
-                     const struct cs_limits *limits, const struct cs_candidate *picked,
-                     struct cs_choices *choices)
+void cs_choice_record_add(const struct cs_search *search, const struct cs_policy *policy,
+                          const struct cs_limits *limits, const struct cs_candidate *picked,
+                          struct cs_choices *choices)
 {
     double score[CS_MAX_CANDIDATES];
     bool taken[CS_MAX_CANDIDATES] = {false};

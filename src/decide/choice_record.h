@@ -6,8 +6,8 @@
 #include "decide/search.h"
 
 /* What a search listed, as the policy weighs it; `picked`: of these, or NULL. */
-void cs_choices_note(const struct cs_search *search, const struct cs_policy *policy,
-                     const struct cs_limits *limits, const struct cs_candidate *picked,
-                     struct cs_choices *choices);
+void cs_choice_record_add(const struct cs_search *search, const struct cs_policy *policy,
+                          const struct cs_limits *limits, const struct cs_candidate *picked,
+                          struct cs_choices *choices);
 
 #endif

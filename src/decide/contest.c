@@ -1,3 +1,4 @@
+/* Lists the best candidates of each way to tile, for a policy that wants them timed. */
 #include "decide/contest.h"
 
 #include <math.h>
@@ -17,9 +18,9 @@ static bool is_new(const struct cs_candidate *candidate,
     return true;
 }
 
-int cs_contenders(const struct cs_search *search, const struct cs_policy *policy,
-                  const struct cs_limits *limits, int most,
-                  const struct cs_candidate *contender[CS_MAX_CONTENDERS])
+int cs_contest_contenders(const struct cs_search *search, const struct cs_policy *policy,
+                          const struct cs_limits *limits, int most,
+                          const struct cs_candidate *contender[CS_MAX_CONTENDERS])
 {
     int count = 0;
     for (; count < most && count < CS_MAX_CONTENDERS; count++) {
@@ -49,7 +50,7 @@ const struct cs_candidate *cs_contest(const struct cs_search *search,
     if (!referee || policy->contenders < 2 || search->vendor->compiles || !best ||
         best->tiling.axis[0] == CS_AXIS_NONE)
         return best;
-    int count = cs_contenders(search, policy, limits, policy->contenders, contender);
+    int count = cs_contest_contenders(search, policy, limits, policy->contenders, contender);
     int chosen = count > 1 ? referee->choose(referee->ctx, contender, count) : 0;
     return count > 0 && chosen >= 0 && chosen < count ? contender[chosen] : best;
 }

@@ -1,3 +1,4 @@
+/* The cost model: bytes, arithmetic, launches and waves of a plan turned into seconds. */
 #include "decide/cost.h"
 
 #include <string.h>
@@ -48,8 +49,8 @@ static double rounded_down(double number)
 
 static double rounded_up(double number)
 {
-    double whole = rounded_down(number);
-    return whole < number ? whole + 1 : whole;
+    double untiled = rounded_down(number);
+    return untiled < number ? untiled + 1 : untiled;
 }
 
 /* What a device attains. */
@@ -195,26 +196,26 @@ static void add_arithmetic(const struct cs_problem *problem, const struct rates 
     tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
 }
 
-/* What is chosen in place of what the client chose is taken to be slower. */
-static double slowness(enum cs_latitude latitude, const struct cs_coefficients *use)
+/* What is chosen in place of what the application chose is taken to be slower. */
+static double slowness(enum cs_relaxation relaxation, const struct cs_coefficients *use)
 {
-    switch (latitude) {
-    case CS_ENGINE_DEFAULTS:
+    switch (relaxation) {
+    case CS_DEFAULT_KNOBS:
         return use->other_knobs;
-    case CS_ENGINE_ALIKE:
+    case CS_SIMILAR_ENGINE:
         return use->other_engine;
     default:
         return 1;
     }
 }
 
-static struct tile tile_of(const struct cs_plan *plan, int64_t kind, const struct rates *rates,
+static struct tile tile_of(const struct cs_plan *plan, int64_t shape, const struct rates *rates,
                            const struct cs_coefficients *use)
 {
-    double slower = slowness(plan->kind[kind].latitude, use);
+    double slower = slowness(plan->shape[shape].relaxation, use);
     struct cs_problem problem;
-    cs_plan_problem(plan, kind, &problem);
-    int64_t workspace = plan->kind[kind].workspace;
+    cs_plan_problem(plan, shape, &problem);
+    int64_t workspace = plan->shape[shape].workspace;
     struct tile tile = {
         .operands = operand_bytes(&problem),
         .workspace = (double)workspace,
@@ -266,17 +267,17 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
                             const struct cs_coefficients *use)
 {
     struct rates rates = rates_of(profile, use);
-    struct tile tile[CS_MAX_KINDS];
+    struct tile tile[CS_MAX_TILE_SHAPES];
     struct sums sums = {.filled = 0};
     double operands = 0;
     double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
-    for (int64_t i = 0; i < plan->kinds; i++) {
+    for (int64_t i = 0; i < plan->shapes; i++) {
         tile[i] = tile_of(plan, i, &rates, use);
-        operands += (double)plan->kind[i].tiles * tile[i].operands;
+        operands += (double)plan->shape[i].tiles * tile[i].operands;
     }
     double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);
-    for (int64_t i = 0; i < plan->kinds; i++)
-        add_tiles(&sums, &tile[i], (double)plan->kind[i].tiles, again, lanes, &rates, use);
+    for (int64_t i = 0; i < plan->shapes; i++)
+        add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates, use);
     sums.cost.seconds = sums.one_by_one;
     if (lanes > 1) {
         double busiest = larger(larger(sums.filled, sums.cost.memory), sums.one_by_one / lanes);

@@ -1,3 +1,5 @@
+/* From a problem to a decision: lists the legal candidates, lets the policy score them, and
+ * picks. */
 #include "decide/decide.h"
 
 #include "base/checked.h"
@@ -7,18 +9,18 @@
 #include "decide/staged_search.h"
 
 enum {
-    LIFEBOAT_ASKS = 2,
+    FALLBACK_ASKS = 2,
     AUTO_LANES = 2,    /* where the user leaves it to us */
     PRODUCT_ASKS = 22, /* kept for products of two cuts */
-    COMPILED_ASKS = 8, /* where every one may take seconds; lifeboats are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_LATITUDE_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
-                LIFEBOAT_ASKS
+    COMPILED_ASKS = 8, /* where every one may take seconds; fallback plans are never compiled */
+    MOST_ASKS = CS_MAX_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
+                FALLBACK_ASKS
 };
 
+/* The user's own may be above the workspace, too: then calls between the two are left alone. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
-    bool own = limits->threshold >= 0 && limits->threshold <= limits->workspace;
-    return own ? limits->threshold : limits->workspace;
+    return limits->threshold >= 0 ? limits->threshold : limits->workspace;
 }
 
 int64_t cs_decide_ignored(const struct cs_limits *limits)
@@ -27,32 +29,32 @@ int64_t cs_decide_ignored(const struct cs_limits *limits)
     return threshold > 0 ? threshold : -1;
 }
 
-static bool within_threshold(int64_t wanted, int64_t tiles, const struct cs_limits *limits)
+static bool within_threshold(int64_t required, int64_t tiles, const struct cs_limits *limits)
 {
     int64_t threshold = threshold_of(limits);
     if (threshold == 0 && tiles > 0)
         return false;
-    return wanted <= threshold;
+    return required <= threshold;
 }
 
-static double untiled_seconds(struct cs_search *search, int64_t wanted)
+static double untiled_seconds(struct cs_search *search, int64_t required)
 {
-    static const struct cs_tiling whole = {.step = {1, 1}};
-    if (!search->profile || cs_plan_cut(search->problem, &whole, &search->plan) != CS_OK)
+    static const struct cs_tiling untiled = {.step = {1, 1}};
+    if (!search->profile || cs_plan_cut(search->problem, &untiled, &search->plan) != CS_OK)
         return 0;
-    search->plan.kind[0].workspace = wanted;
+    search->plan.shape[0].workspace = required;
     return cs_search_seconds(search);
 }
 
-static void list_untiled(struct cs_search *search, int64_t wanted)
+static void list_untiled(struct cs_search *search, int64_t required)
 {
     search->candidate[search->candidates++] = (struct cs_candidate){
         .tiling = {.step = {1, 1}},
         .tiles = 1,
-        .kinds = 1,
-        .workspace = wanted,
-        .wanted = wanted,
-        .seconds = untiled_seconds(search, wanted),
+        .shapes = 1,
+        .workspace = required,
+        .required = required,
+        .seconds = untiled_seconds(search, required),
     };
 }
 
@@ -93,34 +95,34 @@ static enum cs_status list_tilings(struct cs_search *search, int64_t tiles)
     return tiles > 0 ? CS_OK : cs_search_products(search);
 }
 
-/* Slices of some engines want as much as the whole, with the client's knobs or with any. Then other
- * knobs are next to what it chose, and after them another engine, for the whole problem. */
+/* Slices of some engines want as much as the whole, with the application's knobs or with any. Then
+ * other knobs are next to what it chose, and after them another engine, for the whole problem. */
 static enum cs_status list_elsewhere(struct cs_search *search)
 {
-    static const struct cs_tiling whole = {.step = {1, 1}};
+    static const struct cs_tiling untiled = {.step = {1, 1}};
     const struct cs_vendor *vendor = search->vendor;
     enum cs_probed probed;
     int64_t bytes;
     if (vendor->rigid || vendor->compiles)
         return CS_OK;
-    search->latitude = CS_ENGINE_DEFAULTS;
+    search->relaxation = CS_DEFAULT_KNOBS;
     search->lanes = 1;
-    search->asks_left += CS_LATITUDE_ASKS;
+    search->asks_left += CS_RELAXATION_ASKS;
     search->asks_kept = 1;
     enum cs_status status = list_tilings(search, 0);
     if (status != CS_OK || search->candidates > 1)
         return status;
-    search->latitude = CS_ENGINE_ALIKE;
+    search->relaxation = CS_SIMILAR_ENGINE;
     search->asks_left = 1;
-    return cs_search_probe(search, &whole, &probed, &bytes);
+    return cs_search_probe(search, &untiled, &probed, &bytes);
 }
 
-/* Staged tilings, with what the client chose. */
+/* Staged tilings, with what the application chose. */
 static enum cs_status list_staged(struct cs_search *search)
 {
     if (search->vendor->compiles)
         return CS_OK;
-    search->latitude = CS_CLIENTS_KNOBS;
+    search->relaxation = CS_SAME_KNOBS;
     search->lanes = 1;
     search->staged = true;
     search->asks_left += CS_STAGED_ASKS;
@@ -133,7 +135,7 @@ static enum cs_status list_huge(struct cs_search *search)
 {
     if (search->vendor->rigid)
         return CS_OK;
-    search->latitude = CS_TILES_OWN;
+    search->relaxation = CS_TILE_HEURISTICS;
     search->lanes = 1;
     search->staged = true;
     search->asks_left = MOST_ASKS;
@@ -142,10 +144,10 @@ static enum cs_status list_huge(struct cs_search *search)
 }
 
 static enum cs_reason reason_untiled(const struct cs_search *search,
-                                     const struct cs_candidate *best, int64_t wanted,
+                                     const struct cs_candidate *best, int64_t required,
                                      const struct cs_limits *limits)
 {
-    if (best && wanted <= limits->workspace)
+    if (best && required <= limits->workspace)
         return CS_REASON_SMALL;
     if (search->candidates == 1 && search->asked > 0 && search->answered == 0)
         return CS_REASON_VENDOR;
@@ -154,56 +156,56 @@ static enum cs_reason reason_untiled(const struct cs_search *search,
     return search->candidates > 1 ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
-static enum cs_status try_lifeboat(struct cs_search *search, int64_t limit, int64_t *workspace_p)
+static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int64_t *workspace_p)
 {
     const struct cs_vendor *vendor = search->vendor;
-    void *kernel = NULL;
+    void *execution_plan = NULL;
     int64_t workspace = 0;
     search->asked++;
-    enum cs_status status = vendor->lifeboat(vendor->ctx, limit, &kernel, &workspace);
+    enum cs_status status = vendor->fallback(vendor->ctx, limit, &execution_plan, &workspace);
     if (status != CS_OK)
         return status;
-    vendor->destroy(kernel);
+    vendor->destroy(execution_plan);
     if (workspace < 0 || workspace > limit)
         return CS_REFUSED;
     *workspace_p = workspace;
     return CS_OK;
 }
 
-/* First with what the caller brings for the tiles anyway; a lifeboat that needs more may raise that
- * within the limit. */
-static enum cs_reason find_lifeboat(struct cs_search *search, const struct cs_limits *limits,
+/* First with what the caller brings for the tiles anyway; a fallback plan that needs more may raise
+ * that within the limit. */
+static enum cs_reason find_fallback(struct cs_search *search, const struct cs_limits *limits,
                                     struct cs_decision *decision)
 {
-    int64_t most = decision->wanted < limits->workspace ? decision->wanted : limits->workspace;
-    int64_t brought = limits->lent ? 0 : decision->scratch, workspace = 0;
-    enum cs_status status = try_lifeboat(search, brought, &workspace);
-    if (status != CS_OK && status != CS_NOMEM && most > brought)
-        status = try_lifeboat(search, most, &workspace);
+    int64_t most = decision->required < limits->workspace ? decision->required : limits->workspace;
+    int64_t provided = limits->lent ? 0 : decision->scratch, workspace = 0;
+    enum cs_status status = try_fallback(search, provided, &workspace);
+    if (status != CS_OK && status != CS_NOMEM && most > provided)
+        status = try_fallback(search, most, &workspace);
     if (status == CS_NOMEM)
         return CS_REASON_HOST_MEMORY;
     if (status != CS_OK)
         return CS_REASON_NO_LIFEBOAT;
-    decision->told = workspace > brought ? workspace : brought;
+    decision->reported = workspace > provided ? workspace : provided;
     return CS_REASON_NONE;
 }
 
-static struct cs_decision leave(enum cs_reason reason, int64_t wanted, int64_t asked)
+static struct cs_decision leave(enum cs_reason reason, int64_t required, int64_t asked)
 {
     return (struct cs_decision){
         .reason = reason,
         .tiling = {.step = {1, 1}},
         .tiles = 1,
-        .wanted = wanted,
-        .told = wanted,
-        .scratch = wanted,
+        .required = required,
+        .reported = required,
+        .scratch = required,
         .asked = asked,
     };
 }
 
-struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted)
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
 {
-    return leave(reason, wanted, 0);
+    return leave(reason, required, 0);
 }
 
 static bool lists_lanes(const struct cs_search *search)
@@ -273,12 +275,12 @@ static enum cs_status list_beside(struct cs_search *search, const struct cs_cand
     return status;
 }
 
-/* A policy of fixed counts may exceed what the user allows, but nothing exceeds what was wanted or
- * what is there. */
-static int64_t most_scratch(int64_t tiles, int64_t wanted, const struct cs_limits *limits)
+/* A policy of fixed counts may exceed what the user allows, but nothing exceeds what was required
+ * or what is there. */
+static int64_t most_scratch(int64_t tiles, int64_t required, const struct cs_limits *limits)
 {
-    bool free = tiles > 0 && !limits->brought;
-    return free || wanted < limits->workspace ? wanted : limits->workspace;
+    bool free = tiles > 0 && !limits->provided;
+    return free || required < limits->workspace ? required : limits->workspace;
 }
 
 /* True if the user leaves the lanes to us and a cut along one axis was chosen. */
@@ -286,7 +288,7 @@ static bool may_gain(const struct cs_search *search, const struct cs_candidate *
                      const struct cs_limits *limits)
 {
     return limits->lanes == 0 && tiles == 0 && !search->vendor->compiles &&
-           search->latitude != CS_ENGINE_ALIKE && best->tiling.axis[0] != CS_AXIS_NONE &&
+           search->relaxation != CS_SIMILAR_ENGINE && best->tiling.axis[0] != CS_AXIS_NONE &&
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
@@ -300,7 +302,7 @@ static const struct cs_candidate *fewest(const struct cs_search *search)
         if (!least || tiling->tiles < least->tiles ||
             (tiling->tiles == least->tiles &&
              (tiling->halo < least->halo ||
-              (tiling->halo == least->halo && tiling->kinds < least->kinds))))
+              (tiling->halo == least->halo && tiling->shapes < least->shapes))))
             least = tiling;
     }
     return least;
@@ -310,10 +312,10 @@ static const struct cs_candidate *fewest(const struct cs_search *search)
 static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits)
 {
     const struct cs_candidate *known = fewest(search);
-    if (!known || limits->staging != CS_STAGING_AUTO || !cs_stage_may_gain(search, known))
+    if (!known || limits->staging != CS_STAGING_AUTO || !cs_staged_search_may_gain(search, known))
         return CS_OK;
     const struct cs_candidate views = *known;
-    enum cs_status status = cs_stage_list(search, &views);
+    enum cs_status status = cs_staged_search_list(search, &views);
     search->staged = fewest(search)->tiling.staged;
     return status;
 }
@@ -329,7 +331,7 @@ static enum cs_status look_at_lanes(struct cs_search *search, int64_t tiles,
 }
 
 /* Beyond the fewest tiles on one lane. Every policy is shown the same, and those that predict more,
- * so that none of them foretells more time than another's choice takes. */
+ * so that none of them predicts more time than another's choice takes. */
 static enum cs_status look_further(struct cs_search *search, const struct cs_policy *policy,
                                    int64_t tiles, const struct cs_limits *limits)
 {
@@ -361,63 +363,63 @@ static struct cs_decision decision_for(struct cs_search *search, const struct cs
                                        const struct cs_limits *limits,
                                        const struct cs_candidate *best)
 {
-    int64_t wanted = search->wanted;
+    int64_t required = search->required;
     if (!best || best == &search->candidate[0])
-        return leave(reason_untiled(search, best, wanted, limits), wanted, search->asked);
+        return leave(reason_untiled(search, best, required, limits), required, search->asked);
     struct cs_decision decision = {
         .reason = CS_REASON_REPORT_ONLY,
         .tiling = best->tiling,
         .tiles = best->tiles,
-        .wanted = wanted,
-        .told = wanted,
+        .required = required,
+        .reported = required,
         .scratch = best->workspace,
     };
     if (!policy->report_only) {
-        decision.reason = find_lifeboat(search, limits, &decision);
+        decision.reason = find_fallback(search, limits, &decision);
         if (decision.reason != CS_REASON_NONE)
-            return leave(decision.reason, wanted, search->asked);
+            return leave(decision.reason, required, search->asked);
     }
     decision.asked = search->asked;
     return decision;
 }
 
-struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee)
 {
     int64_t tiles = policy->tiles(limits);
-    /* Where cuDNN has another engine than the plain one, that wants a workspace. */
-    bool huge = tiles == 0 && wanted == 0 && cs_stage_is_huge(problem, limits->huge);
-    if (!huge && within_threshold(wanted, tiles, limits))
-        return leave(CS_REASON_SMALL, wanted, 0);
+    /* Where cuDNN has another engine than the plain one, that requires a workspace. */
+    bool huge = tiles == 0 && required == 0 && cs_staged_search_is_huge(problem, limits->huge);
+    if (!huge && within_threshold(required, tiles, limits))
+        return leave(CS_REASON_SMALL, required, 0);
 
     struct cs_search search = {
         .problem = problem,
         .vendor = vendor,
         .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
-        .wanted = wanted,
-        .limit = huge ? limits->workspace : most_scratch(tiles, wanted, limits),
+        .required = required,
+        .limit = huge ? limits->workspace : most_scratch(tiles, required, limits),
         .staged = limits->staging == CS_STAGING_ALWAYS,
         .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
-    list_untiled(&search, huge ? INT64_MAX : wanted);
+    list_untiled(&search, huge ? INT64_MAX : required);
     enum cs_status status = huge ? list_huge(&search) : list_all(&search, tiles, limits);
     if (status != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+        return leave(CS_REASON_HOST_MEMORY, required, search.asked);
 
     const struct cs_candidate *best;
     if (pick(&search, policy, tiles, limits, &best) != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, wanted, search.asked);
+        return leave(CS_REASON_HOST_MEMORY, required, search.asked);
     best = cs_contest(&search, policy, limits, referee, best);
     struct cs_decision decision = decision_for(&search, policy, limits, best);
-    cs_choices_note(&search, policy, limits, best, &decision.choices);
+    cs_choice_record_add(&search, policy, limits, best, &decision.choices);
     return decision;
 }
 
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor)
 {
-    return cs_decide_judged(problem, wanted, policy, limits, vendor, NULL);
+    return cs_decide_judged(problem, required, policy, limits, vendor, NULL);
 }

@@ -1,6 +1,6 @@
-/* From a problem and what its client wants to a decision: legal candidates, each with the vendor's
- * own workspace, scored by a policy. Pure but for the vendor calls that ask for workspaces;
- * deterministic, so the same problem gets the same answer. */
+/* From a problem and what its application requires to a decision: legal candidates, each with the
+ * vendor's own workspace, scored by a policy. Pure but for the vendor calls that ask for
+ * workspaces; deterministic, so the same problem gets the same answer. */
 #ifndef CS_DECIDE_DECIDE_H
 #define CS_DECIDE_DECIDE_H
 
@@ -13,40 +13,41 @@ struct cs_decision {
                               below was not applied */
     struct cs_tiling tiling;
     int64_t tiles;
-    int64_t wanted; /* bytes the client's plan asks for */
-    int64_t told;   /* bytes the rewritten plan asks for, its lifeboat counted in; = wanted if it is
-                       not rewritten */
-    int64_t scratch; /* bytes the tiles alone ask for, applied or only possible; = wanted without a
-                        tiling */
-    int64_t asked;   /* vendor plans built to find out */
-    int rule;        /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool promised; /* a client was told the small size before a plan was built; kept by the flow */
+    int64_t required; /* bytes the application's plan asks for */
+    int64_t reported; /* bytes the tiled plan asks for, its fallback plan counted in; = required if
+                     it is not tiled */
+    int64_t scratch;  /* bytes the tiles alone ask for, applied or only possible; = required without
+                         a  tiling */
+    int64_t asked;    /* vendor plans built to find out */
+    int rule;         /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
+    bool promised;    /* an application was told the small size before a plan was built; kept by the
+                         flow */
     struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 
 /* Vendor plans that may be built for one decision. */
 enum {
     CS_MAX_ASKS = 132,
-    CS_LATITUDE_ASKS = 24, /* of them, for latitudes beyond the client's knobs */
-    CS_LANE_ASKS = 24,     /* for another number of lanes */
-    CS_STAGED_ASKS = 24,   /* for staged tilings beside others */
-    CS_EXPLORE_ASKS = 12   /* for policies that explore */
+    CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
+    CS_LANE_ASKS = 24,       /* for another number of lanes */
+    CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
+    CS_EXPLORE_ASKS = 12     /* for policies that explore */
 };
 
-/* Decides for a checked problem whose client's plan wants `wanted` bytes. Never fails: doubt is a
- * reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles), none at
- * all when the workspace is within the threshold: limits->threshold, or limits->workspace if that
- * is less or the threshold negative. A threshold of 0 is below every call for a policy that takes a
- * fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more than
- * `wanted` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and may be
- * told as much as limits->workspace. */
-struct cs_decision cs_decide(const struct cs_problem *problem, int64_t wanted,
+/* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
+ * doubt is a reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles),
+ * none at all when the workspace is within the threshold: limits->threshold, which may be above
+ * limits->workspace, or that if the threshold is negative. A threshold of 0 is below every call for
+ * a policy that takes a fixed number of tiles: it tiles those that want nothing, too. No tiling
+ * that needs more than `required` is ever taken, but for huge tensors (limits->huge): their calls
+ * want nothing, and may be reported as much as limits->workspace. */
+struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);
 
 /* The same with somebody who compares the best few, for policies that want that; NULL: nobody. */
 struct cs_referee;
-struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wanted,
+struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee);
@@ -55,7 +56,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t wa
  * the policy; < 0: none are. */
 int64_t cs_decide_ignored(const struct cs_limits *limits);
 
-/* The decision to leave a call that wants so much alone. */
-struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t wanted);
+/* The decision to leave a call that requires so much alone. */
+struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required);
 
 #endif

@@ -1,3 +1,4 @@
+/* Dynamic programming over tile sizes: the cheapest way to make up an extent. */
 #include "decide/division.h"
 
 #include <stdbool.h>
@@ -26,8 +27,8 @@ static void extend(struct sum *sum, int64_t units, const struct cs_portion *port
         sum[units] = longer;
 }
 
-enum cs_status cs_divide(int64_t total, const struct cs_portion *portion, int portions,
-                         int64_t *count)
+enum cs_status cs_division_best(int64_t total, const struct cs_portion *portion, int portions,
+                                int64_t *count)
 {
     struct sum sum[CS_MAX_UNITS + 1];
     if (total < 1 || total > CS_MAX_UNITS || portions < 1 || portions > CS_MAX_PORTIONS)

@@ -22,7 +22,7 @@ struct cs_portion {
  * total, or on arguments out of bounds. The dynamic program of Oyama et al., "Accelerating Deep
  * Learning Frameworks with Micro-batches" (2018), workspace reuse: what fits the workspace is known
  * beforehand, so that each tile's cost is its own. */
-CS_MUST_CHECK enum cs_status cs_divide(int64_t total, const struct cs_portion *portion,
-                                       int portions, int64_t *count);
+CS_MUST_CHECK enum cs_status cs_division_best(int64_t total, const struct cs_portion *portion,
+                                              int portions, int64_t *count);
 
 #endif

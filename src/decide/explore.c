@@ -1,3 +1,4 @@
+/* Candidates beyond the fewest tiles: finer tiles, more lanes, tiles of several sizes. */
 #include "decide/explore.h"
 
 #include "base/checked.h"
@@ -13,7 +14,7 @@ enum {
 
 /* What a tile needs, by the size of its operands: a line through the whole and a tile that was
  * asked. */
-struct line {
+struct axis_map {
     double size, bytes, slope;
 };
 
@@ -27,40 +28,41 @@ struct exploration {
     struct cs_search *search;
     const struct cs_policy *policy;
     const struct cs_limits *limits;
-    struct line line;
+    struct axis_map axis_map;
     int proposals;
     struct proposal proposal[PROPOSALS]; /* the cheapest first */
 };
 
-static double kind_size(const struct cs_plan *plan, int64_t kind)
+static double shape_size(const struct cs_plan *plan, int64_t shape)
 {
     struct cs_problem problem;
-    cs_plan_problem(plan, kind, &problem);
+    cs_plan_problem(plan, shape, &problem);
     return cs_search_size(&problem);
 }
 
 /* Of a tiling that is listed the workspace of one lane is that of its largest tile. */
-static bool draw_line(struct cs_search *search, const struct cs_candidate *known, struct line *line)
+static bool draw_line(struct cs_search *search, const struct cs_candidate *known,
+                      struct axis_map *axis_map)
 {
     struct cs_plan *plan = &search->plan;
-    double whole = cs_search_size(search->problem);
+    double full = cs_search_size(search->problem);
     int lanes = known->tiling.lanes > 1 ? known->tiling.lanes : 1;
     if (cs_plan_cut(search->problem, &known->tiling, plan) != CS_OK)
         return false;
-    line->size = kind_size(plan, cs_search_largest(plan, 0));
+    axis_map->size = shape_size(plan, cs_search_largest(plan, 0));
     int64_t each = known->workspace / lanes - plan->staged;
-    line->bytes = (double)each;
-    line->slope = ((double)search->wanted - line->bytes) / (whole - line->size);
-    return whole > line->size && line->slope >= 0;
+    axis_map->bytes = (double)each;
+    axis_map->slope = ((double)search->required - axis_map->bytes) / (full - axis_map->size);
+    return full > axis_map->size && axis_map->slope >= 0;
 }
 
-static int64_t foretell(const struct line *line, double size)
+static int64_t predict_seconds(const struct axis_map *axis_map, double size)
 {
-    double bytes = line->bytes + line->slope * (size - line->size);
+    double bytes = axis_map->bytes + axis_map->slope * (size - axis_map->size);
     return bytes <= 0 ? 0 : bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-/* The tiling as a candidate, as far as it can be foretold; false if it is illegal or needs more
+/* The tiling as a candidate, as far as it can be predicted; false if it is illegal or needs more
  * than the limit. It stays in search->plan. */
 static bool imagine(const struct exploration *exploration, const struct cs_tiling *tiling,
                     struct cs_candidate *candidate)
@@ -69,8 +71,8 @@ static bool imagine(const struct exploration *exploration, const struct cs_tilin
     struct cs_plan *plan = &search->plan;
     if (cs_plan_cut(search->problem, tiling, plan) != CS_OK)
         return false;
-    for (int64_t i = 0; i < plan->kinds; i++)
-        plan->kind[i].workspace = foretell(&exploration->line, kind_size(plan, i));
+    for (int64_t i = 0; i < plan->shapes; i++)
+        plan->shape[i].workspace = predict_seconds(&exploration->axis_map, shape_size(plan, i));
     cs_plan_settle(plan);
     *candidate = cs_search_candidate(search);
     return plan->workspace <= search->limit;
@@ -126,7 +128,7 @@ static bool cut_by(const struct cs_search *search, enum cs_axis axis, int64_t un
     *tiling = (struct cs_tiling){.axis = {axis},
                                  .step = {1, 1},
                                  .lanes = search->lanes,
-                                 .latitude = search->latitude,
+                                 .relaxation = search->relaxation,
                                  .staged = search->staged};
     return cs_mul(units, cs_axis_unit(search->problem, axis), &tiling->step[0]);
 }
@@ -140,7 +142,7 @@ static bool even_cut(const struct cs_search *search, enum cs_axis axis, int64_t 
            cut_by(search, axis, cs_ceil_div(units, tiles), tiling);
 }
 
-/* The fewest tiles along an axis that are foretold to come under the limit on so many lanes; 0 if
+/* The fewest tiles along an axis that are predicted to come under the limit on so many lanes; 0 if
  * no number does. */
 static int64_t fewest(const struct exploration *exploration, enum cs_axis axis)
 {
@@ -183,7 +185,7 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
         static const struct cs_tiling uncut = {.step = {1, 1}};
         struct cs_tiling tiling;
         struct cs_candidate candidate;
-        struct cs_problem kind;
+        struct cs_problem shape;
         int64_t extent = units / tiles / grain;
         if (extent < 1 || extent == last)
             continue;
@@ -192,11 +194,11 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
             !imagine(exploration, &tiling, &candidate))
             continue;
         int64_t largest = cs_search_largest(&search->plan, 0);
-        int64_t bytes = search->plan.kind[largest].workspace;
-        cs_plan_problem(&search->plan, largest, &kind);
-        if (cs_plan_cut(&kind, &uncut, &search->plan) != CS_OK)
+        int64_t bytes = search->plan.shape[largest].workspace;
+        cs_plan_problem(&search->plan, largest, &shape);
+        if (cs_plan_cut(&shape, &uncut, &search->plan) != CS_OK)
             continue;
-        search->plan.kind[0].workspace = bytes;
+        search->plan.shape[0].workspace = bytes;
         cs_plan_settle(&search->plan);
         share[shares++] = (struct cs_portion){extent, cs_search_seconds(search)};
     }
@@ -218,7 +220,7 @@ static bool runs_of(const struct exploration *exploration, enum cs_axis axis, in
             return false;
         memcpy(next.run, tiling->run, sizeof next.run);
         if (sizes < CS_MAX_RUNS - 1)
-            next.run[sizes] = (struct cs_run){next.step[0], count[i], next.latitude};
+            next.run[sizes] = (struct cs_run){next.step[0], count[i], next.relaxation};
         next.runs = sizes++; /* the last size is the step */
         *tiling = next;
     }
@@ -234,7 +236,7 @@ static void propose_division(struct exploration *exploration, enum cs_axis axis,
     int64_t grain = cs_ceil_div(units, CS_MAX_UNITS);
     int shares = list_shares(exploration, axis, grain, from, share);
     struct cs_tiling tiling = {.step = {1, 1}};
-    if (cs_divide(cs_ceil_div(units, grain), share, shares, count) == CS_OK &&
+    if (cs_division_best(cs_ceil_div(units, grain), share, shares, count) == CS_OK &&
         runs_of(exploration, axis, grain, share, count, shares, &tiling))
         propose(exploration, &tiling);
 }
@@ -310,29 +312,29 @@ static enum cs_status ask_for(struct exploration *exploration)
     return CS_OK;
 }
 
-/* Where tiles are foretold to take much longer than the whole, another engine that wants less for
- * the whole is worth a look, which costs as much as many other asks. */
+/* Where tiles are predicted to take much longer than the whole, another engine that requires less
+ * for the whole is worth a look, which costs as much as many other asks. */
 static enum cs_status ask_for_another(struct exploration *exploration)
 {
-    static const struct cs_tiling whole = {.step = {1, 1}};
+    static const struct cs_tiling full = {.step = {1, 1}};
     struct cs_search *search = exploration->search;
     const struct cs_candidate *untiled = &search->candidate[0],
                               *best =
                                   cs_explore_best(search, exploration->policy, exploration->limits);
-    enum cs_latitude latitude = search->latitude;
+    enum cs_relaxation relaxation = search->relaxation;
     enum cs_probed probed;
     int64_t bytes;
-    if (search->vendor->rigid || latitude == CS_ENGINE_ALIKE || search->asks_left < 1 ||
+    if (search->vendor->rigid || relaxation == CS_SIMILAR_ENGINE || search->asks_left < 1 ||
         (best && best->seconds <= MUCH_LONGER * untiled->seconds))
         return CS_OK;
-    search->latitude = CS_ENGINE_ALIKE;
+    search->relaxation = CS_SIMILAR_ENGINE;
     search->lanes = 1;
-    enum cs_status status = cs_search_probe(search, &whole, &probed, &bytes);
-    search->latitude = latitude;
+    enum cs_status status = cs_search_probe(search, &full, &probed, &bytes);
+    search->relaxation = relaxation;
     return status;
 }
 
-/* Where nothing is rewritten whatever it costs, the untiled call is the best, which says nothing of
+/* Where nothing is tiled whatever it costs, the untiled call is the best, which says nothing of
  * tiles. */
 static const struct cs_candidate *best_tiling(const struct cs_search *search)
 {
@@ -349,10 +351,10 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
     struct exploration exploration = {.search = search, .policy = policy, .limits = limits};
     const struct cs_candidate *known = best_tiling(search);
     int lanes = search->lanes;
-    if (!known || !draw_line(search, known, &exploration.line))
+    if (!known || !draw_line(search, known, &exploration.axis_map))
         return CS_OK;
     search->staged = known->tiling.staged;
-    search->latitude = known->tiling.latitude;
+    search->relaxation = known->tiling.relaxation;
     search->asks_left = CS_EXPLORE_ASKS;
     search->asks_kept = 0;
     propose_all(&exploration, known);

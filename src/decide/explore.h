@@ -5,8 +5,8 @@
 #include "decide/search.h"
 
 /* Lists tilings of the axes that can be cut, finer than the fewest tiles and on as many lanes as
- * limits allow, and divisions into tiles of several sizes. What each needs and costs is foretold
- * from what is listed already; only those for which the policy foretells less than for the best
+ * limits allow, and divisions into tiles of several sizes. What each needs and costs is predicted
+ * from what is listed already; only those for which the policy predicts less than for the best
  * that is listed are asked of the vendor. Nothing happens unless some tiling is listed. CS_OK
  * whether something was listed or not; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *policy,

@@ -1,3 +1,4 @@
+/* A fixed-size cache of decisions by key, least recently used first to go. */
 #include "decide/memo.h"
 #include <string.h>
 
@@ -25,7 +26,7 @@ static uint64_t hash_words(const int64_t *words, int count)
     return mix(mix(mix(a, (int64_t)b), (int64_t)c), (int64_t)d);
 }
 
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
                  int64_t limit, int64_t scope, struct cs_key *key)
 {
     int used = cs_problem_words(problem, key->word);
@@ -35,7 +36,7 @@ void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engin
         key->word[used++] = engine->knob_type[i];
         key->word[used++] = engine->knob_value[i];
     }
-    key->word[used++] = wanted;
+    key->word[used++] = required;
     key->word[used++] = limit;
     key->word[used++] = scope;
     key->words = used;
@@ -50,7 +51,7 @@ bool cs_key_equal(const struct cs_key *a, const struct cs_key *b)
 
 void cs_memo_init(struct cs_memo *memo)
 {
-    pthread_mutex_init(&memo->lock, NULL);
+    cs_lock_init(&memo->lock, CS_RANK_MEMO);
     memo->clock = 0;
 }
 
@@ -87,13 +88,13 @@ static void get(const struct cs_memo_entry *entry, struct cs_decision *decision)
 
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         entry->age = ++memo->clock;
         get(entry, decision);
     }
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
     return entry != NULL;
 }
 
@@ -109,7 +110,7 @@ static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key
 
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry && decision->choices.listed == 0) {
         copy_bare(&entry->decision, decision);
@@ -118,12 +119,12 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }
 
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         get(entry, decision);
@@ -132,13 +133,13 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }
 
 void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     const struct cs_memo_entry *entry = find(memo, key);
     *choices = entry ? entry->decision.choices : (struct cs_choices){.listed = 0};
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }

@@ -3,8 +3,8 @@
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
+#include "base/lock.h"
 #include "decide/decide.h"
-#include <pthread.h>
 
 enum {
     CS_KEY_WORDS = CS_PROBLEM_WORDS + 2 * CS_MAX_KNOBS + 8,
@@ -26,7 +26,7 @@ struct cs_memo_entry {
 };
 
 struct cs_memo {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     uint64_t clock;
     struct cs_memo_entry entry[CS_MEMO_SETS][CS_MEMO_WAYS];
 };
@@ -34,10 +34,10 @@ struct cs_memo {
 /* In place, on zeroed memory. */
 void cs_memo_init(struct cs_memo *memo);
 
-/* The key of a problem as this client wants it run: its engine, what that wants, the `limit` that
- * this call brings of its own (0: none), and `scope`, any number that separates devices, vendors'
- * versions or configurations. */
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t wanted,
+/* The key of a problem as this application requires it run: its engine, what that requires, the
+ * `limit` that this call brings of its own (0: none), and `scope`, any number that separates
+ * devices, vendors' versions or configurations. */
+void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
                  int64_t limit, int64_t scope, struct cs_key *key);
 
 bool cs_key_equal(const struct cs_key *a, const struct cs_key *b);

@@ -1,3 +1,4 @@
+/* The ways to run a convolution from much to little workspace, for dividing a total. */
 #include "decide/offers.h"
 
 #include "base/checked.h"
@@ -32,13 +33,13 @@ static int sort_offers(const struct cs_offer all[CS_MAX_OFFERS], int count,
     struct cs_point point[CS_MAX_OFFERS];
     for (int i = 0; i < count; i++)
         point[i] = (struct cs_point){all[i].bytes, all[i].cost, i};
-    int left = cs_pareto(point, count);
+    int left = cs_split_pareto(point, count);
     for (int i = 0; i < left; i++)
         offer[i] = all[point[i].tag];
     return left;
 }
 
-int cs_offers(const struct cs_problem *problem, int64_t wanted, const struct cs_policy *policy,
+int cs_offers(const struct cs_problem *problem, int64_t required, const struct cs_policy *policy,
               const struct cs_limits *limits, const struct cs_vendor *vendor,
               struct cs_offer offer[CS_MAX_OFFERS])
 {
@@ -47,17 +48,20 @@ int cs_offers(const struct cs_problem *problem, int64_t wanted, const struct cs_
     int most = vendor->compiles ? COMPILED_OFFERS : CS_MAX_OFFERS, count = 0;
     int64_t asked = 0;
     while (count < most && asked < CS_OFFER_ASKS && under.workspace > 0) {
-        struct cs_decision decision = cs_decide(problem, wanted, policy, &under, vendor);
-        bool whole = decision.reason == CS_REASON_SMALL;
+        struct cs_decision decision = cs_decide(problem, required, policy, &under, vendor);
+        bool untiled = decision.reason == CS_REASON_SMALL;
         asked += decision.asked;
-        if (decision.reason != CS_REASON_NONE && !whole)
+        if (decision.reason != CS_REASON_NONE && !untiled)
             break;
         all[count++] =
-            (struct cs_offer){decision.told, cost_of(problem, &decision), under.workspace};
-        under.workspace = decision.told / 2;
+            (struct cs_offer){decision.reported, cost_of(problem, &decision), under.workspace};
+        /* Left alone whatever its share is: it has nothing else to offer. */
+        if (required <= limits->threshold)
+            break;
+        under.workspace = decision.reported / 2;
         under.threshold = 0;
     }
     if (count == 0)
-        all[count++] = (struct cs_offer){wanted, 0, limits->workspace};
+        all[count++] = (struct cs_offer){required, 0, limits->workspace};
     return sort_offers(all, count, offer);
 }

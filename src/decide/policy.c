@@ -1,3 +1,4 @@
+/* Finds a policy by name in the generated registry. */
 #include "convshim/policy.h"
 #include <string.h>
 

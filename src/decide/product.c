@@ -1,3 +1,4 @@
+/* Candidates that tile along two axes. */
 #include "base/checked.h"
 #include "decide/search.h"
 
@@ -18,14 +19,14 @@ struct model {
     double size[2], bytes[2];
 };
 
-/* A product that is foretold to fit. */
+/* A product that is predicted to fit. */
 struct proposal {
     struct cs_tiling tiling;
     int64_t tiles, halo;
     double size, staged;
 };
 
-static double foretell(const struct model *model, double size)
+static double predict_seconds(const struct model *model, double size)
 {
     double slope = (model->bytes[1] - model->bytes[0]) / (model->size[1] - model->size[0]);
     if (!(slope > 0))
@@ -56,20 +57,20 @@ static int64_t step_for(const struct cs_search *search, enum cs_axis axis, int64
     return cs_ceil_div(units_of(search, axis), tiles) * cs_axis_unit(search->problem, axis);
 }
 
-/* True if the product is legal and its largest kind foretold to fit. */
-static bool foretold(struct cs_search *search, const struct model *model,
-                     const struct cs_tiling *tiling, struct proposal *proposal)
+/* True if the product is legal and its largest kind predicted to fit. */
+static bool predicted(struct cs_search *search, const struct model *model,
+                      const struct cs_tiling *tiling, struct proposal *proposal)
 {
     struct cs_plan *plan = &search->plan;
-    struct cs_problem kind;
+    struct cs_problem shape;
     enum cs_status status = cs_plan_cut(search->problem, tiling, plan);
     search->overflowed |= status == CS_OVERFLOW;
     if (status != CS_OK)
         return false;
-    cs_plan_problem(plan, cs_search_largest(plan, 0), &kind);
-    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&kind),
+    cs_plan_problem(plan, cs_search_largest(plan, 0), &shape);
+    *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&shape),
                                   (double)plan->staged * lanes_of(search)};
-    return foretell(model, proposal->size) + proposal->staged <= (double)search->limit;
+    return predict_seconds(model, proposal->size) + proposal->staged <= (double)search->limit;
 }
 
 /* The fewest inner tiles at this outer count, at most `most` in all. False if there are none. */
@@ -84,13 +85,13 @@ static bool propose_inner(struct cs_search *search, const struct model *model,
     if (fits < 2)
         return false;
     tiling.step[1] = step_for(search, pair[1], fits);
-    if (!foretold(search, model, &tiling, proposal))
+    if (!predicted(search, model, &tiling, proposal))
         return false;
     while (fits - none > 1) {
         struct proposal less;
         int64_t middle = none + (fits - none) / 2;
         tiling.step[1] = step_for(search, pair[1], middle);
-        if (foretold(search, model, &tiling, &less)) {
+        if (predicted(search, model, &tiling, &less)) {
             fits = middle;
             *proposal = less;
         } else {
@@ -101,7 +102,7 @@ static bool propose_inner(struct cs_search *search, const struct model *model,
 }
 
 /* The best product of a pair with an outer count that is not in `skipped`, a set of bits. Returns
- * the number of that bit, -1 if none is foretold to fit. */
+ * the number of that bit, -1 if none is predicted to fit. */
 static int propose(struct cs_search *search, const struct model *model,
                    const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
                    struct proposal *proposal)
@@ -138,17 +139,17 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
         struct cs_tiling tiling = {
             .axis = {pair[0], pair[1]},
             .step = {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
-        if (foretold(search, &free, &tiling, proposal))
+        if (predicted(search, &free, &tiling, proposal))
             return i;
     }
     return -1;
 }
 
-/* Where nothing is foretold to fit, one answer about the smallest tiles says whether to go on. */
+/* Where nothing is predicted to fit, one answer about the smallest tiles says whether to go on. */
 static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
 {
     struct model model = {{0, cs_search_size(search->problem)},
-                          {0, (double)search->wanted * lanes_of(search)}};
+                          {0, (double)search->required * lanes_of(search)}};
     unsigned skipped = 0;
     bool smallest = false;
     for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {

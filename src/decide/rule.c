@@ -1,3 +1,4 @@
+/* Matches a convolution against a rule, and applies what the rule sets. */
 #include "decide/rule.h"
 
 #include <string.h>

@@ -77,8 +77,8 @@ struct cs_subject {
 #include "convshim/rules.def"
 };
 
-/* A problem whose client's plan is engine `engine` (< 0: not known) and wants `wanted` bytes, in a
- * program of that file name, which is borrowed. */
+/* A problem whose application's plan is engine `engine` (< 0: not known) and requires `required`
+ * bytes, in a program of that file name, which is borrowed. */
 struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted, int64_t engine,
                                 const char *program);
 
@@ -115,7 +115,7 @@ struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limi
  * rule up to the first that matches, which ends the text,
  *
  *   rule vae: layout is strided, asked for nchw, nhwc
- *   rule large: applies, direction is fwd, wanted is 512MiB; sets workspace 16MiB, lanes 2
+ *   rule large: applies, direction is fwd, required is 512MiB; sets workspace 16MiB, lanes 2
  *
  * or, if there is none, a last line
  *

@@ -1,3 +1,5 @@
+/* Finds, axis by axis, the fewest tiles whose workspace comes under a limit, with few questions
+ * to the vendor. */
 #include "decide/search.h"
 
 #include "base/checked.h"
@@ -20,26 +22,26 @@ struct bracket {
     double step[2], bytes[2]; /* the last two answers: a line through them tells where to look */
 };
 
-static enum cs_status ask(struct cs_search *search, int64_t kind)
+static enum cs_status ask(struct cs_search *search, int64_t shape)
 {
     const struct cs_vendor *vendor = search->vendor;
-    void *kernel = NULL;
+    void *execution_plan = NULL;
     int64_t workspace = 0;
     struct cs_problem problem;
     if (search->asks_left <= (search->candidates > 1 ? 0 : search->asks_kept))
         return CS_REFUSED;
     search->asks_left--;
     search->asked++;
-    cs_plan_problem(&search->plan, kind, &problem);
-    enum cs_status status =
-        vendor->build(vendor->ctx, &problem, search->plan.kind[kind].latitude, &kernel, &workspace);
+    cs_plan_problem(&search->plan, shape, &problem);
+    enum cs_status status = vendor->build(
+        vendor->ctx, &problem, search->plan.shape[shape].relaxation, &execution_plan, &workspace);
     if (status != CS_OK)
         return status == CS_NOMEM ? CS_NOMEM : CS_REFUSED;
-    vendor->destroy(kernel);
+    vendor->destroy(execution_plan);
     if (workspace < 0)
         return CS_REFUSED;
     search->answered++;
-    search->plan.kind[kind].workspace = workspace;
+    search->plan.shape[shape].workspace = workspace;
     return CS_OK;
 }
 
@@ -47,10 +49,10 @@ struct extent {
     int64_t count, in_count;
 };
 
-static struct extent extent_of(const struct cs_plan *plan, int64_t kind)
+static struct extent extent_of(const struct cs_plan *plan, int64_t shape)
 {
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
-    const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
+    const int64_t at[CS_MAX_CUTS] = {shape / inner, shape % inner};
     struct extent extent = {1, 1};
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_slice *slice = &plan->cut[c].slice[at[c]];
@@ -66,7 +68,7 @@ int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
 {
     int64_t largest = -1;
     struct extent most = {0, 0};
-    for (int64_t i = 0; i < plan->kinds; i++) {
+    for (int64_t i = 0; i < plan->shapes; i++) {
         struct extent extent = extent_of(plan, i);
         if (skipped >> i & 1)
             continue;
@@ -112,10 +114,10 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
     return (struct cs_candidate){
         .tiling = plan->tiling,
         .tiles = plan->tiles,
-        .kinds = plan->kinds,
+        .shapes = plan->shapes,
         .workspace = plan->workspace,
         .halo = plan->halo,
-        .wanted = search->wanted,
+        .required = search->required,
         .seconds = cs_search_seconds(search),
         .copied = plan->copied,
     };
@@ -129,7 +131,7 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
     struct cs_plan *plan = &search->plan;
     struct cs_tiling beside = *tiling;
     beside.lanes = search->lanes;
-    beside.latitude = search->latitude;
+    beside.relaxation = search->relaxation;
     beside.staged = search->staged;
     enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
     *probed_p = CS_HOLE;
@@ -138,12 +140,12 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
         return CS_OK;
     }
     unsigned asked = 0;
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        int64_t kind = cs_search_largest(plan, asked);
-        status = ask(search, kind);
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        int64_t shape = cs_search_largest(plan, asked);
+        status = ask(search, shape);
         if (status != CS_OK)
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
-        asked |= 1u << kind;
+        asked |= 1u << shape;
         cs_plan_settle(plan);
         if (i == 0 || plan->workspace > search->limit)
             *bytes_p = plan->workspace;
@@ -268,7 +270,7 @@ enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int
         .smallest = smallest_step(search, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
         .over = extent,
         .step = {0, (double)extent},
-        .bytes = {0, (double)search->wanted * (search->lanes > 1 ? search->lanes : 1)},
+        .bytes = {0, (double)search->required * (search->lanes > 1 ? search->lanes : 1)},
     };
     if (bracket.smallest == 0)
         return CS_OK;

@@ -12,17 +12,17 @@ enum {
 struct cs_search {
     const struct cs_problem *problem;
     const struct cs_vendor *vendor;
-    int64_t wanted;            /* bytes of the untiled plan */
-    int64_t limit;             /* bytes that a tiling may need to be listed */
-    int64_t asks_left;         /* vendor plans that may still be built */
-    int64_t asks_kept;         /* of these for products, as long as no tiling is listed */
-    int64_t asked;             /* vendor plans built, refused ones too */
-    int64_t answered;          /* those that were not refused */
-    enum cs_latitude latitude; /* of the asks */
-    int lanes;                 /* of the tilings that are looked for; 0 is 1 */
-    bool thorough;             /* lists also what others listed beat in tiles */
-    bool staged;               /* the tilings that are looked for */
-    bool overflowed;           /* some cut left 64 bits */
+    int64_t required;              /* bytes of the untiled plan */
+    int64_t limit;                 /* bytes that a tiling may need to be listed */
+    int64_t asks_left;             /* vendor plans that may still be built */
+    int64_t asks_kept;             /* of these for products, as long as no tiling is listed */
+    int64_t asked;                 /* vendor plans built, refused ones too */
+    int64_t answered;              /* those that were not refused */
+    enum cs_relaxation relaxation; /* of the asks */
+    int lanes;                     /* of the tilings that are looked for; 0 is 1 */
+    bool thorough;                 /* lists also what others listed beat in tiles */
+    bool staged;                   /* the tilings that are looked for */
+    bool overflowed;               /* some cut left 64 bits */
     /* To predict for; NULL: nothing is predicted. */
     const struct cs_profile *profile;
     struct cs_plan plan; /* the cut under examination */
@@ -52,10 +52,10 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_
 
 /* The same for products of two cuts: the first pair of axes that has one, with the outer counts
  * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
- * is foretold from the operands' sizes. */
+ * is predicted from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
 
-/* Bytes of a problem's operands together, of which workspaces are foretold to be a line; beyond
+/* Bytes of a problem's operands together, of which workspaces are predicted to be a line; beyond
  * every limit where they leave 64 bits. */
 double cs_search_size(const struct cs_problem *problem);
 

@@ -1,3 +1,4 @@
+/* Divides a total of bytes among convolutions at the least cost (a multiple-choice knapsack). */
 #include "decide/split.h"
 
 #include "base/checked.h"
@@ -17,7 +18,7 @@ static bool before(const struct cs_point *a, const struct cs_point *b)
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->cost < b->cost;
 }
 
-int cs_pareto(struct cs_point *point, int points)
+int cs_split_pareto(struct cs_point *point, int points)
 {
     int kept = 0;
     for (int i = 1; i < points; i++) {

@@ -29,10 +29,10 @@ struct cs_point {
 
 /* Leaves of `points` those that no other beats in bytes and cost, in order of bytes, and so of
  * falling cost; of equal ones the first. Returns how many. */
-int cs_pareto(struct cs_point *point, int points);
+int cs_split_pareto(struct cs_point *point, int points);
 
 struct cs_split_site {
-    const struct cs_point *point; /* a Pareto set, as cs_pareto makes it */
+    const struct cs_point *point; /* a Pareto set, as cs_split_pareto makes it */
     int points;                   /* [1, CS_SPLIT_POINTS] */
 };
 

@@ -1,10 +1,11 @@
+/* Decides when tiles on packed copies are worth looking at, and lists them. */
 #include "decide/staged_search.h"
 
 enum {
     FEW = 4 /* tiles: fewer are not worth copies */
 };
 
-bool cs_stage_is_huge(const struct cs_problem *problem, int64_t elements)
+bool cs_staged_search_is_huge(const struct cs_problem *problem, int64_t elements)
 {
     for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
         const struct cs_tensor *tensor = &problem->tensor[i];
@@ -22,22 +23,23 @@ static double bytes_of(const struct cs_problem *problem, enum cs_operand operand
     return cs_tensor_bytes(&problem->tensor[operand], &bytes) == CS_OK ? (double)bytes : 1e19;
 }
 
-bool cs_stage_may_gain(struct cs_search *search, const struct cs_candidate *views)
+bool cs_staged_search_may_gain(struct cs_search *search, const struct cs_candidate *views)
 {
-    struct cs_problem kind;
+    struct cs_problem shape;
     if (views->tiles < FEW || views->tiling.staged || views->tiling.axis[1] != CS_AXIS_NONE ||
         views->tiling.axis[0] == CS_AXIS_NONE || search->vendor->compiles ||
         cs_plan_cut(search->problem, &views->tiling, &search->plan) != CS_OK)
         return false;
     int lanes = views->tiling.lanes > 1 ? views->tiling.lanes : 1;
-    cs_plan_problem(&search->plan, cs_search_largest(&search->plan, 0), &kind);
-    double part = bytes_of(&kind, CS_X) + bytes_of(&kind, CS_Y);
-    double whole = bytes_of(search->problem, CS_X) + bytes_of(search->problem, CS_Y);
-    double share = (double)search->wanted * (part / whole) + bytes_of(search->problem, CS_FILTER);
+    cs_plan_problem(&search->plan, cs_search_largest(&search->plan, 0), &shape);
+    double part = bytes_of(&shape, CS_X) + bytes_of(&shape, CS_Y);
+    double untiled = bytes_of(search->problem, CS_X) + bytes_of(search->problem, CS_Y);
+    double share =
+        (double)search->required * (part / untiled) + bytes_of(search->problem, CS_FILTER);
     return (double)views->workspace > 1.5 * lanes * share;
 }
 
-enum cs_status cs_stage_list(struct cs_search *search, const struct cs_candidate *views)
+enum cs_status cs_staged_search_list(struct cs_search *search, const struct cs_candidate *views)
 {
     search->staged = true;
     search->lanes = views->tiling.lanes;

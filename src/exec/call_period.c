@@ -1,3 +1,5 @@
+/* Finds the period in a thread's sequence of calls and the stretch of it in which memory is
+ * high. */
 #include "exec/call_period.h"
 
 #include <stdbool.h>
@@ -7,17 +9,17 @@ enum {
     LOW_PART = 5,   /* of the highest; sizes go in steps of two: a half or a quarter would be in the
                        balance */
     LOOK_EVERY = 8, /* looking costs a microsecond or two */
-    EVIDENCE = 16,  /* calls that a period must have foretold, however short it is */
+    EVIDENCE = 16,  /* calls that a period must have predicted, however short it is */
     FLAT_TIMES = 3, /* a period of like calls may as well be a loop inside a high stage: it must */
-    FLAT_CALLS = 32, /* have been foretold as often, and so many calls */
+    FLAT_CALLS = 32, /* have been predicted as often, and so many calls */
     LOOP_TIMES = 64  /* a loop that runs longer than so many times is the program */
 };
 
-void cs_habit_init(struct cs_habit *habit)
+void cs_call_period_init(struct cs_call_period *detector)
 {
-    habit->calls = 0;
-    habit->period = 0;
-    habit->patience = LOOK_EVERY;
+    detector->calls = 0;
+    detector->period = 0;
+    detector->patience = LOOK_EVERY;
 }
 
 static uint32_t fold(uint64_t call)
@@ -26,52 +28,53 @@ static uint32_t fold(uint64_t call)
 }
 
 /* Keeps the newer half, which is two of the longest periods. */
-static void remember(struct cs_habit *habit, uint32_t call, int64_t bytes)
+static void remember(struct cs_call_period *detector, uint32_t call, int64_t bytes)
 {
     enum {
-        HALF = CS_HABIT_KEPT / 2
+        HALF = CS_CALL_EXPECTED / 2
     };
-    if (habit->calls == CS_HABIT_KEPT) {
-        memmove(habit->call, habit->call + HALF, HALF * sizeof *habit->call);
-        memmove(habit->bytes, habit->bytes + HALF, HALF * sizeof *habit->bytes);
-        habit->calls = HALF;
+    if (detector->calls == CS_CALL_EXPECTED) {
+        memmove(detector->call, detector->call + HALF, HALF * sizeof *detector->call);
+        memmove(detector->bytes, detector->bytes + HALF, HALF * sizeof *detector->bytes);
+        detector->calls = HALF;
     }
-    habit->call[habit->calls] = call;
-    habit->bytes[habit->calls++] = bytes;
+    detector->call[detector->calls] = call;
+    detector->bytes[detector->calls++] = bytes;
 }
 
 /* How many of the newest calls equal the one a period before them. */
-static int foretold(const struct cs_habit *habit, int period)
+static int predicted(const struct cs_call_period *detector, int period)
 {
-    const uint32_t *call = habit->call;
-    int i = habit->calls;
+    const uint32_t *call = detector->call;
+    int i = detector->calls;
     while (i > period && call[i - 1] == call[i - 1 - period])
         i--;
-    return habit->calls - i;
+    return detector->calls - i;
 }
 
-/* The period that foretells most, so that a program's own wins over that of a loop inside it. */
-static int best_period(const struct cs_habit *habit, int *foretold_p)
+/* The period that predicts most, so that a program's own wins over that of a loop inside it. */
+static int best_period(const struct cs_call_period *detector, int *predicted_p)
 {
     int best = 0, most = 0;
-    for (int period = 1; period <= CS_HABIT_PERIOD && habit->calls - period > most; period++) {
-        int count = foretold(habit, period);
+    for (int period = 1; period <= CS_CALL_PERIOD_MAX && detector->calls - period > most;
+         period++) {
+        int count = predicted(detector, period);
         if (count > most && count >= period && count >= EVIDENCE) {
             most = count;
             best = period;
         }
     }
-    *foretold_p = most;
+    *predicted_p = most;
     return best;
 }
 
-static int64_t highest(const struct cs_habit *habit, int calls)
+static int64_t highest(const struct cs_call_period *detector, int calls)
 {
     int64_t high = 0;
-    if (calls > habit->calls)
-        calls = habit->calls;
-    for (int i = habit->calls - calls; i < habit->calls; i++)
-        high = habit->bytes[i] > high ? habit->bytes[i] : high;
+    if (calls > detector->calls)
+        calls = detector->calls;
+    for (int i = detector->calls - calls; i < detector->calls; i++)
+        high = detector->bytes[i] > high ? detector->bytes[i] : high;
     return high;
 }
 
@@ -106,22 +109,22 @@ static void place_stages(const bool *low, int period, uint8_t *place)
             if (pass == 0) {
                 longest = length > longest ? length : longest;
             } else if (length > 0 && 2 * length >= longest) {
-                place[before] |= CS_HABIT_LAST;
-                place[i] |= CS_HABIT_FALL;
-                place[(i + length - 1) % period] |= CS_HABIT_DOOR;
+                place[before] |= CS_CALL_LAST;
+                place[i] |= CS_CALL_AFTER_FALL;
+                place[(i + length - 1) % period] |= CS_CALL_BEFORE_RISE;
             }
         }
     }
 }
 
 /* False if the period has no stages, or too little speaks for it. */
-static bool find_stages(struct cs_habit *habit, int period, int count)
+static bool find_stages(struct cs_call_period *detector, int period, int count)
 {
-    const int64_t *bytes = habit->bytes + habit->calls - period;
-    bool low[CS_HABIT_PERIOD], flat, any = false;
-    int64_t high = highest(habit, period);
+    const int64_t *bytes = detector->bytes + detector->calls - period;
+    bool low[CS_CALL_PERIOD_MAX], flat, any = false;
+    int64_t high = highest(detector, period);
     int64_t limit = low_bytes(bytes, period, high, &flat);
-    if (period == 1 || highest(habit, period * LOOP_TIMES) / LOW_PART >= high)
+    if (period == 1 || highest(detector, period * LOOP_TIMES) / LOW_PART >= high)
         return false;
     if (flat && (count < FLAT_TIMES * period || count < FLAT_CALLS))
         return false;
@@ -129,39 +132,39 @@ static bool find_stages(struct cs_habit *habit, int period, int count)
         low[i] = bytes[i] <= limit && !(flat && any);
         any = any || low[i];
     }
-    place_stages(low, period, habit->place);
+    place_stages(low, period, detector->place);
     return true;
 }
 
-static void look(struct cs_habit *habit)
+static void look(struct cs_call_period *detector)
 {
-    int count, period = best_period(habit, &count);
-    habit->patience = LOOK_EVERY;
-    if (period > 0 && find_stages(habit, period, count)) {
-        habit->period = period;
-        habit->at = 0;
+    int count, period = best_period(detector, &count);
+    detector->patience = LOOK_EVERY;
+    if (period > 0 && find_stages(detector, period, count)) {
+        detector->period = period;
+        detector->at = 0;
     }
 }
 
 /* What the next call of a learned period is. */
-static unsigned follow(struct cs_habit *habit, uint32_t call)
+static unsigned follow(struct cs_call_period *detector, uint32_t call)
 {
-    if (call != habit->call[habit->calls - habit->period]) {
-        habit->period = 0;
-        habit->patience = LOOK_EVERY;
-        return CS_HABIT_BROKEN;
+    if (call != detector->call[detector->calls - detector->period]) {
+        detector->period = 0;
+        detector->patience = LOOK_EVERY;
+        return CS_CALL_UNEXPECTED;
     }
-    unsigned place = habit->place[habit->at];
-    habit->at = habit->at + 1 < habit->period ? habit->at + 1 : 0;
+    unsigned place = detector->place[detector->at];
+    detector->at = detector->at + 1 < detector->period ? detector->at + 1 : 0;
     return place;
 }
 
-unsigned cs_habit_note(struct cs_habit *habit, uint64_t call, int64_t bytes)
+unsigned cs_call_period_add(struct cs_call_period *detector, uint64_t call, int64_t bytes)
 {
     uint32_t number = fold(call);
-    unsigned place = habit->period > 0 ? follow(habit, number) : 0;
-    remember(habit, number, bytes);
-    if (habit->period == 0 && --habit->patience <= 0)
-        look(habit);
+    unsigned place = detector->period > 0 ? follow(detector, number) : 0;
+    remember(detector, number, bytes);
+    if (detector->period == 0 && --detector->patience <= 0)
+        look(detector);
     return place;
 }

@@ -15,32 +15,32 @@
 #include <stdint.h>
 
 enum {
-    CS_HABIT_PERIOD = 1024,             /* calls of the longest period that is learned */
-    CS_HABIT_KEPT = 4 * CS_HABIT_PERIOD /* calls that are remembered */
+    CS_CALL_PERIOD_MAX = 1024,                /* calls of the longest period that is learned */
+    CS_CALL_EXPECTED = 4 * CS_CALL_PERIOD_MAX /* calls that are remembered */
 };
 
 /* What a call is in its thread's habit; several may be true. */
-enum cs_habit_place {
-    CS_HABIT_BROKEN = 1, /* not the call that was expected: the period is forgotten */
-    CS_HABIT_FALL = 2,   /* the first of a low stage */
-    CS_HABIT_DOOR = 4,   /* the last of a low stage: memory rises after it */
-    CS_HABIT_LAST = 8    /* the last of a high stage */
+enum cs_call_place {
+    CS_CALL_UNEXPECTED = 1,  /* not the call that was expected: the period is forgotten */
+    CS_CALL_AFTER_FALL = 2,  /* the first of a low stage */
+    CS_CALL_BEFORE_RISE = 4, /* the last of a low stage: memory rises after it */
+    CS_CALL_LAST = 8         /* the last of a high stage */
 };
 
-struct cs_habit {
+struct cs_call_period {
     int calls;    /* remembered */
     int period;   /* 0: none */
     int at;       /* how far in the period the next call is */
     int patience; /* calls until the next look for a period */
-    uint32_t call[CS_HABIT_KEPT];
-    int64_t bytes[CS_HABIT_KEPT];
-    uint8_t place[CS_HABIT_PERIOD]; /* of the calls of the period */
+    uint32_t call[CS_CALL_EXPECTED];
+    int64_t bytes[CS_CALL_EXPECTED];
+    uint8_t place[CS_CALL_PERIOD_MAX]; /* of the calls of the period */
 };
 
-void cs_habit_init(struct cs_habit *habit);
+void cs_call_period_init(struct cs_call_period *detector);
 
 /* Notes a call that is about to be made, identified by a number, with the bytes that it takes;
- * returns a set of enum cs_habit_place, 0 mostly. */
-unsigned cs_habit_note(struct cs_habit *habit, uint64_t call, int64_t bytes);
+ * returns a set of enum cs_call_place, 0 mostly. */
+unsigned cs_call_period_add(struct cs_call_period *detector, uint64_t call, int64_t bytes);
 
 #endif

@@ -79,7 +79,7 @@ static void place_staged(const struct cs_plan *plan, char *staged, struct cs_add
 
 struct bound {
     void *launch;
-    int kind;
+    int shape;
 };
 
 /* A call under way. */
@@ -90,7 +90,7 @@ struct walk {
     const struct cs_call *call;
     struct cs_capture capture;
     struct cs_lanes_lease lanes;
-    struct cs_lease own; /* scratch of ours; empty: the client's */
+    struct cs_lease own; /* scratch of ours; empty: the application's */
     char *scratch;
     struct cs_lane lane[CS_MAX_LANES];
     int64_t bound;
@@ -110,7 +110,7 @@ static bool may_borrow(const struct walk *walk)
     if (!on_streams(walk))
         return false;
     return walk->exec->backing == CS_BACKING_OWN ||
-           (walk->exec->backing == CS_BACKING_AUTO && walk->call->brought == 0);
+           (walk->exec->backing == CS_BACKING_AUTO && walk->call->provided == 0);
 }
 
 static bool client_suffices(const struct walk *walk, int64_t bytes)
@@ -118,7 +118,7 @@ static bool client_suffices(const struct walk *walk, int64_t bytes)
     const char *workspace = walk->call->base.workspace;
     if (walk->exec->backing == CS_BACKING_OWN && bytes > 0)
         return false;
-    return walk->call->brought >= bytes &&
+    return walk->call->provided >= bytes &&
            (walk->plan->staged == 0 ||
             (workspace && (uintptr_t)workspace % CS_STAGED_ALIGNMENT == 0));
 }
@@ -175,8 +175,8 @@ static int list_parts(const struct walk *walk, struct part *part)
     const struct cs_addresses *base = &walk->call->base;
     int64_t largest = 0, bytes;
     int parts = 0;
-    for (int64_t i = 0; i < plan->kinds; i++)
-        largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
+    for (int64_t i = 0; i < plan->shapes; i++)
+        largest = plan->shape[i].workspace > largest ? plan->shape[i].workspace : largest;
     for (int i = 0; i < walk->lanes.lanes; i++) {
         part[parts++] = (struct part){walk->scratch + walk->lane[i].staged, plan->staged};
         part[parts++] = (struct part){walk->scratch + walk->lane[i].workspace, largest};
@@ -228,8 +228,8 @@ static bool bind_all(struct walk *walk)
         if (plan->staged > 0)
             place_staged(plan, walk->scratch + lane->staged, &addresses);
         addresses.workspace = at(walk->scratch, lane->workspace);
-        walk->tile[i].kind = tile.kind;
-        if (walk->gpu->bind(walk->gpu->ctx, tile.kind, &addresses, &walk->tile[i].launch) != 0)
+        walk->tile[i].shape = tile.shape;
+        if (walk->gpu->bind(walk->gpu->ctx, tile.shape, &addresses, &walk->tile[i].launch) != 0)
             return false;
         walk->bound = i + 1;
     }
@@ -253,7 +253,7 @@ static bool prepare(struct walk *walk)
            bind_all(walk);
 }
 
-/* Gives back what is held. `settled`: what was started is behind the client's stream. */
+/* Gives back what is held. `settled`: what was started is behind the application's stream. */
 static void put_back(struct walk *walk, bool settled)
 {
     struct cs_exec *exec = walk->exec;
@@ -275,7 +275,7 @@ static int choose(const struct walk *walk, int from, int to)
 struct start {
     int status;      /* of the first call that failed */
     bool attempted;  /* a tile may have begun to write */
-    bool on_clients; /* the client's stream is chosen again, and behind all that was started */
+    bool on_clients; /* the application's stream is chosen again, and behind all that was started */
 };
 
 /* Staged tensors are a lane's own: the tile that it runs next waits for this one's copies. */
@@ -302,10 +302,10 @@ static int launch_staged(const struct walk *walk, int64_t index)
 {
     const struct bound *tile = &walk->tile[index];
     struct cs_stage stage[CS_MAX_TENSORS];
-    int stages = cs_plan_stages(walk->plan, tile->kind, stage);
+    int stages = cs_plan_stages(walk->plan, tile->shape, stage);
     int status = copy_all(walk, index, stage, stages, true);
     if (status == 0)
-        status = walk->gpu->launch(walk->gpu->ctx, tile->kind, tile->launch);
+        status = walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
     return status == 0 ? copy_all(walk, index, stage, stages, false) : status;
 }
 
@@ -313,7 +313,7 @@ static int launch_tile(const struct walk *walk, int64_t index)
 {
     const struct bound *tile = &walk->tile[index];
     return walk->plan->staged > 0 ? launch_staged(walk, index)
-                                  : walk->gpu->launch(walk->gpu->ctx, tile->kind, tile->launch);
+                                  : walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
 }
 
 static int launch_all(const struct walk *walk, struct start *start, int64_t *launches_p)
@@ -335,7 +335,7 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
 }
 
 /* Side streams are joined even if something failed: what was started must be over before anything
- * that comes next on the client's stream, and a capture that was forked must be joined. */
+ * that comes next on the application's stream, and a capture that was forked must be joined. */
 static struct start start_all(struct walk *walk, int64_t *launches_p)
 {
     struct start start = {.on_clients = true};
@@ -350,10 +350,10 @@ static struct start start_all(struct walk *walk, int64_t *launches_p)
     return start;
 }
 
-struct cs_outcome cs_exec_lifeboat(const struct cs_gpu *gpu)
+struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu)
 {
-    int vendor = gpu->lifeboat(gpu->ctx);
-    return (struct cs_outcome){vendor == 0 ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING, vendor, 0, 1};
+    int vendor = gpu->fallback(gpu->ctx);
+    return (struct cs_outcome){vendor == 0 ? CS_RAN_FALLBACK : CS_RAN_NOTHING, vendor, 0, 1};
 }
 
 static struct cs_outcome start(struct walk *walk, bool repeatable)
@@ -364,7 +364,7 @@ static struct cs_outcome start(struct walk *walk, bool repeatable)
     if (outcome.vendor == 0)
         return outcome;
     if (started.on_clients && (repeatable || !started.attempted)) {
-        struct cs_outcome repaired = cs_exec_lifeboat(walk->gpu);
+        struct cs_outcome repaired = cs_exec_fallback(walk->gpu);
         if (repaired.vendor == 0) {
             repaired.launches = outcome.launches;
             return repaired;
@@ -388,10 +388,10 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
     walk.own = (struct cs_lease){NULL, NULL};
     walk.bound = 0;
     if (plan->tiles == 0 || shared == MIXED)
-        return cs_exec_lifeboat(gpu);
+        return cs_exec_fallback(gpu);
     if (!prepare(&walk)) {
         put_back(&walk, true);
-        return cs_exec_lifeboat(gpu);
+        return cs_exec_fallback(gpu);
     }
     return start(&walk, plan->problem.beta == 0 && shared == APART);
 }

@@ -1,11 +1,11 @@
 /* Walks a plan over a device: fork, tiles on their lanes, join. Takes everything it needs before
- * the first launch (the point of no return); what fails before that is run on the lifeboat. After
- * it, a failure is repaired by the lifeboat only if running again gives the same result: beta is 0
- * and nothing that is written is read. Otherwise the vendor's status is returned as it is. A plan
- * without tiles runs on the lifeboat.
+ * the first launch (the point of no return); what fails before that is run on the fallback plan.
+ * After it, a failure is repaired by the fallback plan only if running again gives the same result:
+ * beta is 0 and nothing that is written is read. Otherwise the vendor's status is returned as it
+ * is. A plan without tiles runs on the fallback plan.
  *
  * Where less scratch is to be had than all lanes need, fewer lanes are used; where one lane's
- * cannot be had either, the lifeboat. */
+ * cannot be had either, the fallback plan. */
 #ifndef CS_EXEC_EXEC_H
 #define CS_EXEC_EXEC_H
 
@@ -16,14 +16,14 @@
 
 /* Where scratch comes from. */
 enum cs_backing {
-    CS_BACKING_AUTO,   /* the client's, our own for a call that brings none */
-    CS_BACKING_CLIENT, /* the client's */
+    CS_BACKING_AUTO,   /* the application's, our own for a call that brings none */
+    CS_BACKING_CLIENT, /* the application's */
     CS_BACKING_OWN
 };
 
 /* What calls share; lives as long as the process. */
 struct cs_exec {
-    const struct cs_device *device; /* NULL: one lane, and scratch is the client's */
+    const struct cs_device *device; /* NULL: one lane, and scratch is the application's */
     enum cs_backing backing;
     struct cs_lanes lanes;
     struct cs_arena arena;
@@ -31,20 +31,20 @@ struct cs_exec {
 
 /* One call. */
 struct cs_call {
-    struct cs_addresses base; /* `workspace` is what the client brought, or NULL */
-    int64_t brought;          /* bytes at base.workspace that may be used */
-    void *stream;             /* the client's; nothing where gpu->choose is NULL */
+    struct cs_addresses base; /* `workspace` is what the application provided, or NULL */
+    int64_t provided;         /* bytes at base.workspace that may be used */
+    void *stream;             /* the application's; nothing where gpu->choose is NULL */
 };
 
 enum cs_ran {
     CS_RAN_TILES,
-    CS_RAN_LIFEBOAT,
-    CS_RAN_NOTHING /* neither tiles nor lifeboat ended well */
+    CS_RAN_FALLBACK,
+    CS_RAN_NOTHING /* neither tiles nor fallback plan ended well */
 };
 
 struct cs_outcome {
     enum cs_ran ran;
-    int vendor;       /* status for the client */
+    int vendor;       /* status for the application */
     int64_t launches; /* tiles started */
     int lanes;        /* they were started on */
 };
@@ -56,8 +56,8 @@ void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_
 struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* Runs the lifeboat at once, for calls whose operands are not understood. */
-struct cs_outcome cs_exec_lifeboat(const struct cs_gpu *gpu);
+/* Runs the fallback plan at once, for calls whose operands are not understood. */
+struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 
 /* Holds (before) or frees (after) the locks across a fork of the process; a child has no device. */
 void cs_exec_process_fork(struct cs_exec *exec, bool before, bool child);

@@ -1,3 +1,5 @@
+/* Holds a thread before its high-memory stage while another thread of the same context is inside
+ * its own. */
 #include "exec/gate.h"
 
 #include "exec/call_period.h"
@@ -6,34 +8,36 @@
 #include <time.h>
 
 enum {
-    VAIN_WAITS = 3,    /* in a row: the doors stay open */
-    OVERDUE_TIMES = 4, /* as long as a thread has taken from its last high call to a low one */
-    OVERDUE_MS = 10,   /* and a little more, as others have the processor too */
-    MAX_HOUSES = 64    /* contexts; in more, nobody is held */
+    TIMED_OUT_WAITS = 3, /* in a row: the doors stay open */
+    OVERDUE_TIMES = 4,   /* as long as a thread has taken from its last high call to a low one */
+    OVERDUE_MS = 10,     /* and a little more, as others have the processor too */
+    MAX_CONTEXTS = 64    /* contexts; in more, nobody is held */
 };
 
 static const int64_t SECOND = 1000000000;
 static const int64_t MILLISECOND = 1000000;
 
 /* What only its own thread looks at stands first. */
-struct cs_guest {
+struct cs_gate_thread {
     uint64_t context;
     int64_t came; /* when it was let in */
     int64_t last; /* when it made the last call of its high stage; 0: not yet */
     int64_t soon; /* the least time from there to the first low call; 0: unknown */
-    struct cs_habit habit;
-    struct cs_turns *turns;
-    struct cs_guest *next;   /* of all threads */
-    struct cs_guest *behind; /* at the same door */
+    struct cs_call_period detector;
+    struct cs_gate *gate;
+    struct cs_gate_context
+        *spare; /* for a context that has none yet: made before the lock is taken */
+    struct cs_gate_thread *next;   /* of all threads */
+    struct cs_gate_thread *behind; /* at the same door */
 };
 
-struct cs_house {
-    struct cs_house *next;
+struct cs_gate_context {
+    struct cs_gate_context *next;
     uint64_t context;
-    struct cs_guest *inside;
-    struct cs_guest *door; /* who waits, the first first */
-    int64_t overdue;       /* when the one inside should have left; 0: unknown */
-    int vain;              /* waits in a row */
+    struct cs_gate_thread *inside;
+    struct cs_gate_thread *door; /* who waits, the first first */
+    int64_t overdue;             /* when the one inside should have left; 0: unknown */
+    int timed_out;               /* waits in a row */
     bool open;
 };
 
@@ -44,273 +48,277 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* NULL: none, or none could be made. Where nobody is inside, nobody waits. Caller holds the lock,
- * as for most that follow. */
-static struct cs_house *house_of(struct cs_turns *turns, uint64_t context, bool create)
+/* NULL: none. Where nobody is inside, nobody waits. Caller holds the lock, as for most that follow.
+ */
+static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context)
 {
-    int count = 0;
-    struct cs_house *house = turns->houses;
-    for (; house && house->context != context; house = house->next)
-        count++;
-    if (house || !create || count >= MAX_HOUSES)
-        return house;
-    house = calloc(1, sizeof *house);
-    if (!house)
-        return NULL;
-    house->context = context;
-    house->next = turns->houses;
-    turns->houses = house;
-    return house;
+    struct cs_gate_context *context_state = gate->contexts;
+    while (context_state && context_state->context != context)
+        context_state = context_state->next;
+    return context_state;
 }
 
-static void go_inside(struct cs_turns *turns, struct cs_house *house, struct cs_guest *guest)
+/* The same, made if there is none; NULL if there are too many or there is no memory. */
+static struct cs_gate_context *own_state(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    house->inside = guest;
-    house->overdue = 0;
-    if (!guest)
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
+    if (context_state || !thread->spare || gate->count >= MAX_CONTEXTS)
+        return context_state;
+    context_state = thread->spare;
+    thread->spare = NULL;
+    context_state->context = thread->context;
+    context_state->next = gate->contexts;
+    gate->contexts = context_state;
+    gate->count++;
+    return context_state;
+}
+
+static void go_inside(struct cs_gate *gate, struct cs_gate_context *context_state,
+                      struct cs_gate_thread *thread)
+{
+    context_state->inside = thread;
+    context_state->overdue = 0;
+    if (!thread)
         return;
-    guest->came = now();
-    turns->facts.stages++;
+    thread->came = now();
+    gate->facts.stages++;
 }
 
-static void queue_up(struct cs_house *house, struct cs_guest *guest)
+static void queue_up(struct cs_gate_context *context_state, struct cs_gate_thread *thread)
 {
-    struct cs_guest **link = &house->door;
+    struct cs_gate_thread **link = &context_state->door;
     while (*link)
         link = &(*link)->behind;
-    guest->behind = NULL;
-    *link = guest;
+    thread->behind = NULL;
+    *link = thread;
 }
 
-static void step_out(struct cs_house *house, const struct cs_guest *guest)
+static void step_out(struct cs_gate_context *context_state, const struct cs_gate_thread *thread)
 {
-    struct cs_guest **link = &house->door;
-    while (*link && *link != guest)
+    struct cs_gate_thread **link = &context_state->door;
+    while (*link && *link != thread)
         link = &(*link)->behind;
     if (*link)
-        *link = guest->behind;
+        *link = thread->behind;
 }
 
-static void leave(struct cs_turns *turns, struct cs_guest *guest)
+static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    struct cs_house *house = house_of(turns, guest->context, false);
-    if (!house || house->inside != guest)
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
+    if (!context_state || context_state->inside != thread)
         return;
-    struct cs_guest *first = house->door;
-    go_inside(turns, house, first);
+    struct cs_gate_thread *first = context_state->door;
+    go_inside(gate, context_state, first);
     if (!first)
         return;
-    step_out(house, first);
-    pthread_cond_broadcast(&turns->left);
+    step_out(context_state, first);
+    cs_condition_tell(&gate->left);
 }
 
-static void wait_until(struct cs_turns *turns, int64_t time)
+static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
 {
-    struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
-    pthread_cond_timedwait(&turns->left, &turns->lock, &until);
-}
-
-static void open_doors(struct cs_turns *turns, struct cs_house *house)
-{
-    house->open = true;
-    house->inside = NULL;
-    house->door = NULL;
-    turns->facts.given_up = true;
-    pthread_cond_broadcast(&turns->left);
+    context_state->open = true;
+    context_state->inside = NULL;
+    context_state->door = NULL;
+    gate->facts.given_up = true;
+    cs_condition_tell(&gate->left);
 }
 
 /* Waits until the guest is let in or goes in by itself; true if that was in vain. */
-static bool wait_at_door(struct cs_turns *turns, struct cs_house *house, struct cs_guest *guest,
-                         int64_t deadline)
+static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_state,
+                         struct cs_gate_thread *thread, int64_t deadline)
 {
-    queue_up(house, guest);
-    while (house->inside != guest && !house->open) {
-        bool first = house->door == guest && house->overdue > 0;
-        int64_t until = first && house->overdue < deadline ? house->overdue : deadline;
-        wait_until(turns, until);
-        if (house->inside == guest || house->open || now() < until)
+    queue_up(context_state, thread);
+    while (context_state->inside != thread && !context_state->open) {
+        bool first = context_state->door == thread && context_state->overdue > 0;
+        int64_t until =
+            first && context_state->overdue < deadline ? context_state->overdue : deadline;
+        (void)cs_condition_wait(&gate->left, &gate->lock, until);
+        if (context_state->inside == thread || context_state->open || now() < until)
             continue;
-        step_out(house, guest);
-        go_inside(turns, house, guest);
+        step_out(context_state, thread);
+        go_inside(gate, context_state, thread);
         return until == deadline;
     }
     return false;
 }
 
-static void enter(struct cs_turns *turns, struct cs_guest *guest)
+static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    int cancel;
-    struct cs_house *house = house_of(turns, guest->context, true);
-    if (!house || house->open || house->inside == guest)
+    struct cs_gate_context *context_state = own_state(gate, thread);
+    if (!context_state || context_state->open || context_state->inside == thread)
         return;
-    if (!house->inside) {
-        go_inside(turns, house, guest);
+    if (!context_state->inside) {
+        go_inside(gate, context_state, thread);
         return;
     }
     int64_t came = now();
-    turns->facts.waits++;
-    /* A convolution is no place where a thread expects to be cancelled. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    bool vain = wait_at_door(turns, house, guest, came + turns->timeout);
-    pthread_setcancelstate(cancel, NULL);
-    turns->facts.waited += now() - came;
-    turns->facts.vain += vain;
-    house->vain = vain ? house->vain + 1 : 0;
-    if (house->vain >= VAIN_WAITS && !house->open)
-        open_doors(turns, house);
+    gate->facts.waits++;
+    bool timed_out = wait_at_gate(gate, context_state, thread, came + gate->timeout);
+    gate->facts.waited += now() - came;
+    gate->facts.timed_out += timed_out;
+    context_state->timed_out = timed_out ? context_state->timed_out + 1 : 0;
+    if (context_state->timed_out >= TIMED_OUT_WAITS && !context_state->open)
+        open_gate(gate, context_state);
 }
 
 /* The guest has been through its high calls. How soon it should leave is known from before; the
  * first time it is as long as the stage took. */
-static void end_stage(struct cs_turns *turns, struct cs_guest *guest)
+static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    struct cs_house *house = house_of(turns, guest->context, false);
-    guest->last = now();
-    if (!house || house->inside != guest)
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
+    thread->last = now();
+    if (!context_state || context_state->inside != thread)
         return;
-    int64_t soon = guest->soon > 0 ? guest->soon : guest->last - guest->came;
-    house->overdue = guest->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
-    if (house->door)
-        pthread_cond_broadcast(&turns->left);
+    int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
+    context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
+    if (context_state->door)
+        cs_condition_tell(&gate->left);
 }
 
-static void begin_low(struct cs_turns *turns, struct cs_guest *guest)
+static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    leave(turns, guest);
-    if (guest->last == 0)
+    leave(gate, thread);
+    if (thread->last == 0)
         return;
-    int64_t took = now() - guest->last;
-    if (guest->soon == 0 || took < guest->soon)
-        guest->soon = took;
-    guest->last = 0;
+    int64_t took = now() - thread->last;
+    if (thread->soon == 0 || took < thread->soon)
+        thread->soon = took;
+    thread->last = 0;
 }
 
-static void act(struct cs_turns *turns, struct cs_guest *guest, unsigned place)
+static void act(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned place)
 {
-    pthread_mutex_lock(&turns->lock);
-    if (place & CS_HABIT_BROKEN) {
-        leave(turns, guest);
-        guest->last = guest->soon = 0;
+    cs_lock(&gate->lock);
+    if (place & CS_CALL_UNEXPECTED) {
+        leave(gate, thread);
+        thread->last = thread->soon = 0;
     }
-    if (place & CS_HABIT_FALL)
-        begin_low(turns, guest);
-    if (place & CS_HABIT_DOOR)
-        enter(turns, guest);
-    if (place & CS_HABIT_LAST)
-        end_stage(turns, guest);
-    pthread_mutex_unlock(&turns->lock);
+    if (place & CS_CALL_AFTER_FALL)
+        begin_low(gate, thread);
+    if (place & CS_CALL_BEFORE_RISE)
+        enter(gate, thread);
+    if (place & CS_CALL_LAST)
+        end_stage(gate, thread);
+    cs_unlock(&gate->lock);
 }
 
 static void thread_ended(void *ended)
 {
-    struct cs_guest *guest = ended;
-    struct cs_turns *turns = guest->turns;
-    pthread_mutex_lock(&turns->lock);
-    leave(turns, guest);
-    struct cs_guest **link = &turns->guests;
-    while (*link != guest)
+    struct cs_gate_thread *thread = ended;
+    struct cs_gate *gate = thread->gate;
+    cs_lock(&gate->lock);
+    leave(gate, thread);
+    struct cs_gate_thread **link = &gate->threads;
+    while (*link != thread)
         link = &(*link)->next;
-    *link = guest->next;
-    pthread_mutex_unlock(&turns->lock);
-    free(guest);
+    *link = thread->next;
+    cs_unlock(&gate->lock);
+    free(thread->spare);
+    free(thread);
 }
 
-static struct cs_guest *create(struct cs_turns *turns)
+static struct cs_gate_thread *create(struct cs_gate *gate)
 {
-    struct cs_guest *guest = calloc(1, sizeof *guest);
-    if (!guest)
+    struct cs_gate_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
         return NULL;
-    if (pthread_setspecific(turns->self, guest) != 0) {
-        free(guest);
+    if (pthread_setspecific(gate->self, thread) != 0) {
+        free(thread);
         return NULL;
     }
-    cs_habit_init(&guest->habit);
-    guest->turns = turns;
-    pthread_mutex_lock(&turns->lock);
-    guest->next = turns->guests;
-    turns->guests = guest;
-    pthread_mutex_unlock(&turns->lock);
-    return guest;
+    cs_call_period_init(&thread->detector);
+    thread->gate = gate;
+    cs_lock(&gate->lock);
+    thread->next = gate->threads;
+    gate->threads = thread;
+    cs_unlock(&gate->lock);
+    return thread;
 }
 
 /* A thread that goes over to another context begins anew there. */
-static void move(struct cs_turns *turns, struct cs_guest *guest, uint64_t context)
+static void move(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
 {
-    act(turns, guest, CS_HABIT_BROKEN);
-    cs_habit_init(&guest->habit);
-    guest->context = context;
+    act(gate, thread, CS_CALL_UNEXPECTED);
+    cs_call_period_init(&thread->detector);
+    thread->context = context;
+    if (!thread->spare)
+        thread->spare = calloc(1, sizeof *thread->spare);
 }
 
-static void make_condition(pthread_cond_t *condition)
+void cs_gate_init(struct cs_gate *gate, int64_t timeout)
 {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
+    memset(gate, 0, sizeof *gate);
+    gate->timeout = timeout;
+    gate->usable = pthread_key_create(&gate->self, thread_ended) == 0;
+    cs_lock_init(&gate->lock, CS_RANK_GATE);
+    cs_condition_init(&gate->left);
 }
 
-void cs_turns_init(struct cs_turns *turns, int64_t timeout)
+void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes)
 {
-    memset(turns, 0, sizeof *turns);
-    turns->timeout = timeout;
-    turns->usable = pthread_key_create(&turns->self, thread_ended) == 0;
-    pthread_mutex_init(&turns->lock, NULL);
-    make_condition(&turns->left);
-}
-
-void cs_turns_pass(struct cs_turns *turns, uint64_t context, uint64_t call, int64_t bytes)
-{
-    if (!turns->usable || context == 0)
+    if (!gate->usable || context == 0)
         return;
-    struct cs_guest *guest = pthread_getspecific(turns->self);
-    if (!guest)
-        guest = create(turns);
-    if (!guest)
+    struct cs_gate_thread *thread = pthread_getspecific(gate->self);
+    if (!thread)
+        thread = create(gate);
+    if (!thread)
         return;
-    if (guest->context != context)
-        move(turns, guest, context);
-    unsigned place = cs_habit_note(&guest->habit, call, bytes);
+    if (thread->context != context)
+        move(gate, thread, context);
+    unsigned place = cs_call_period_add(&thread->detector, call, bytes);
     if (place != 0)
-        act(turns, guest, place);
+        act(gate, thread, place);
 }
 
-struct cs_turns_facts cs_turns_facts(struct cs_turns *turns)
+struct cs_gate_facts cs_gate_facts(struct cs_gate *gate)
 {
-    pthread_mutex_lock(&turns->lock);
-    struct cs_turns_facts facts = turns->facts;
-    pthread_mutex_unlock(&turns->lock);
+    cs_lock(&gate->lock);
+    struct cs_gate_facts facts = gate->facts;
+    cs_unlock(&gate->lock);
     return facts;
 }
 
-static void forget_others(struct cs_turns *turns)
+/* Returns the guests that are not there any more. */
+static struct cs_gate_thread *forget_others(struct cs_gate *gate)
 {
-    struct cs_guest *self = pthread_getspecific(turns->self);
-    for (struct cs_house *house = turns->houses; house; house = house->next) {
-        house->door = NULL;
-        if (house->inside != self)
-            house->inside = NULL;
+    struct cs_gate_thread *self = pthread_getspecific(gate->self), *others = NULL;
+    for (struct cs_gate_context *context_state = gate->contexts; context_state;
+         context_state = context_state->next) {
+        context_state->door = NULL;
+        if (context_state->inside != self)
+            context_state->inside = NULL;
     }
-    for (struct cs_guest *guest = turns->guests, *next; guest; guest = next) {
-        next = guest->next;
-        if (guest != self)
-            free(guest);
+    for (struct cs_gate_thread *thread = gate->threads, *next; thread; thread = next) {
+        next = thread->next;
+        if (thread == self)
+            continue;
+        thread->next = others;
+        others = thread;
     }
-    turns->guests = self;
+    gate->threads = self;
     if (self)
         self->next = NULL;
     /* Its waiters are gone, but it would still count on them. */
-    make_condition(&turns->left);
-    memset(&turns->facts, 0, sizeof turns->facts);
+    cs_condition_init(&gate->left);
+    memset(&gate->facts, 0, sizeof gate->facts);
+    return others;
 }
 
-void cs_turns_fork(struct cs_turns *turns, bool before, bool child)
+void cs_gate_fork(struct cs_gate *gate, bool before, bool child)
 {
+    struct cs_gate_thread *gone = NULL;
     if (before) {
-        pthread_mutex_lock(&turns->lock);
+        cs_lock(&gate->lock);
         return;
     }
-    if (child && turns->usable)
-        forget_others(turns);
-    pthread_mutex_unlock(&turns->lock);
+    if (child && gate->usable)
+        gone = forget_others(gate);
+    cs_unlock(&gate->lock);
+    while (gone) {
+        struct cs_gate_thread *thread = gone;
+        gone = thread->next;
+        free(thread->spare);
+        free(thread);
+    }
 }

@@ -16,45 +16,47 @@
 #ifndef CS_EXEC_GATE_H
 #define CS_EXEC_GATE_H
 
+#include "base/lock.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cs_guest; /* a thread */
-struct cs_house; /* a context */
+struct cs_gate_thread;  /* a thread */
+struct cs_gate_context; /* a context */
 
-struct cs_turns_facts {
-    int64_t waits;  /* threads held at a door */
-    int64_t waited; /* nanoseconds, all of them together */
-    int64_t vain;   /* of the waits, those that ended by time-out */
-    int64_t stages; /* high-memory stages entered, but for those whose doors stay open */
-    bool given_up;  /* some context's doors stay open */
+struct cs_gate_facts {
+    int64_t waits;     /* threads held at a door */
+    int64_t waited;    /* nanoseconds, all of them together */
+    int64_t timed_out; /* of the waits, those that ended by time-out */
+    int64_t stages;    /* high-memory stages entered, but for those whose doors stay open */
+    bool given_up;     /* some context's doors stay open */
 };
 
-struct cs_turns {
-    pthread_mutex_t lock;
-    pthread_cond_t left; /* by the monotonic clock */
+struct cs_gate {
+    struct cs_lock lock;
+    struct cs_condition left;
     pthread_key_t self;
     bool usable;
     int64_t timeout; /* nanoseconds */
-    struct cs_house *houses;
-    struct cs_guest *guests;
-    struct cs_turns_facts facts;
+    struct cs_gate_context *contexts;
+    int count; /* of them */
+    struct cs_gate_thread *threads;
+    struct cs_gate_facts facts;
 };
 
 /* Never ended: threads may end later than whoever would end it. */
-void cs_turns_init(struct cs_turns *turns, int64_t timeout);
+void cs_gate_init(struct cs_gate *gate, int64_t timeout);
 
 /* To be called before a convolution is run, from the thread that runs it. `call` identifies what is
  * run (the same problem from the same place in the program: the same number), `bytes` is what its
  * operands and scratch take. May wait. */
-void cs_turns_pass(struct cs_turns *turns, uint64_t context, uint64_t call, int64_t bytes);
+void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes);
 
 /* A copy of the counters. */
-struct cs_turns_facts cs_turns_facts(struct cs_turns *turns);
+struct cs_gate_facts cs_gate_facts(struct cs_gate *gate);
 
 /* Holds (before) or frees (after) the lock across a fork; `child` forgets all threads but the
  * caller, and counts anew. */
-void cs_turns_fork(struct cs_turns *turns, bool before, bool child);
+void cs_gate_fork(struct cs_gate *gate, bool before, bool child);
 
 #endif

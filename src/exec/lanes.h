@@ -7,16 +7,17 @@
 #ifndef CS_EXEC_LANES_H
 #define CS_EXEC_LANES_H
 
+#include "base/lock.h"
 #include "convshim/gpu.h"
 #include "convshim/plan.h"
-#include <pthread.h>
 
 struct cs_lane_set; /* one lease's worth */
 
 struct cs_lanes {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     struct cs_lane_set *idle; /* all that are not leased */
     int sets;                 /* made, leased ones too */
+    uint64_t takers;          /* so far */
 };
 
 enum {
@@ -27,17 +28,17 @@ struct cs_lanes_lease {
     struct cs_lane_set *set;    /* NULL: none was to be had */
     int lanes;                  /* 1 without a set */
     int forked;                 /* side streams that come behind stream [0] */
-    void *stream[CS_MAX_LANES]; /* [0] is the client's own */
+    void *stream[CS_MAX_LANES]; /* [0] is the application's own */
 };
 
 void cs_lanes_init(struct cs_lanes *lanes);
 
-/* Leases `wanted` lanes beside and with `stream`, in the current context: those that the same
+/* Leases `required` lanes beside and with `stream`, in the current context: those that the same
  * stream had last, else some that nothing runs on, else new ones. What another stream has started
  * never comes between: it may be waiting for what this call computes. Gives fewer, down to the
  * stream alone, where streams or events cannot be had. */
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
-                   const struct cs_capture *capture, int wanted, struct cs_lanes_lease *lease);
+                   const struct cs_capture *capture, int required, struct cs_lanes_lease *lease);
 
 /* What is started on the side streams from now on comes behind what was started on stream [0]. */
 int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);

@@ -1,9 +1,10 @@
+/* Policy `budget`: remembers what every convolution could use and divides the total. */
 #include "flow/budget.h"
 
 #include "base/log.h"
+#include "base/pages.h"
 #include "decide/memo.h"
 #include "flow/flow.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,7 +18,7 @@ _Static_assert((int)CS_MAX_OFFERS <= (int)CS_SPLIT_POINTS, "offers are a site's 
 void cs_budget_init(struct cs_budget *budget, int64_t total, uint64_t program)
 {
     memset(budget, 0, sizeof *budget);
-    pthread_mutex_init(&budget->lock, NULL);
+    cs_lock_init(&budget->lock, CS_RANK_BUDGET);
     budget->total = budget->left = total;
     budget->program = program;
 }
@@ -34,7 +35,7 @@ static struct cs_store_key key_of(const struct cs_budget *budget, const struct c
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
     const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
     int64_t word[CS_KEY_WORDS + 3];
-    cs_key_make(&request->problem, &request->engine, request->wanted, limits->workspace, 0, &key);
+    cs_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0, &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     word[key.words] = limits->threshold;
     word[key.words + 1] = limits->lanes;
@@ -82,7 +83,7 @@ static void read_offers(void *ctx, const struct cs_store_record *record)
         if (word[0] < 0 || word[1] < 0 || word[2] < 0)
             return;
     }
-    int points = cs_pareto(known->point[site], count);
+    int points = cs_split_pareto(known->point[site], count);
     known->site[site] = (struct cs_split_site){known->point[site], points};
     known->name[site] = record->key.part[1];
     known->sites++;
@@ -99,10 +100,10 @@ static void give(struct cs_budget *budget, uint64_t site, int64_t bytes, int64_t
 static void warn(struct cs_budget *budget, const char *why)
 {
     char text[CS_SIZE_TEXT];
-    if (!budget->told)
+    if (!budget->reported)
         cs_log(CS_LOG_WARN, "budget.total, %s, %s: some convolutions go beyond it",
                cs_size_text(text, budget->total), why);
-    budget->told = true;
+    budget->reported = true;
 }
 
 /* Where not even the least of all fits, everybody gets the least. */
@@ -125,14 +126,14 @@ static void divide(struct cs_budget *budget, struct known *known)
 
 static void begin(struct cs_budget *budget, struct cs_store *store, uint64_t part)
 {
-    struct known *known = calloc(1, sizeof *known);
+    struct known *known = cs_pages(sizeof *known);
     budget->begun = true;
     if (!known)
         return;
     cs_store_each(store, part, read_offers, known);
     if (known->sites > 0)
         divide(budget, known);
-    free(known);
+    cs_pages_free(known, sizeof *known);
 }
 
 static bool find(const struct cs_budget *budget, uint64_t site, int64_t *limit_p)
@@ -165,23 +166,23 @@ int64_t cs_budget_limit(struct cs_budget *budget, struct cs_store *store,
     struct cs_offer offer[CS_MAX_OFFERS];
     const struct cs_store_key key = key_of(budget, request, limits, vendor);
     int64_t limit;
-    pthread_mutex_lock(&budget->lock);
+    cs_lock(&budget->lock);
     if (!budget->begun)
         begin(budget, store, key.part[0]);
     bool found = find(budget, key.part[1], &limit);
-    pthread_mutex_unlock(&budget->lock);
+    cs_unlock(&budget->lock);
     if (found)
         return limit;
     /* Unlocked: building plans takes time. */
-    int count = cs_offers(&request->problem, request->wanted, policy, limits, vendor, offer);
-    pthread_mutex_lock(&budget->lock);
+    int count = cs_offers(&request->problem, request->required, policy, limits, vendor, offer);
+    cs_lock(&budget->lock);
     found = find(budget, key.part[1], &limit);
     if (!found) {
         int chosen = pick(budget, offer, count);
         limit = offer[chosen].limit;
         give(budget, key.part[1], offer[chosen].bytes, limit);
     }
-    pthread_mutex_unlock(&budget->lock);
+    cs_unlock(&budget->lock);
     if (!found)
         write_offers(store, key, offer, count);
     return limit;

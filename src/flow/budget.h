@@ -1,6 +1,6 @@
 /* Policy `budget`: each call site's share of a total, as the workspace limit of its decision. A
  * site that was given a share keeps it for as long as the process lives, since its size has been
- * told.
+ * reported.
  *
  * Sites come one by one. What each could use is remembered under the program's name (store.h). From
  * its second run on a program's known sites are given the shares that make all of them together
@@ -9,6 +9,7 @@
 #ifndef CS_FLOW_BUDGET_H
 #define CS_FLOW_BUDGET_H
 
+#include "base/lock.h"
 #include "config/store.h"
 #include "decide/offers.h"
 #include "decide/split.h"
@@ -20,12 +21,12 @@ enum {
 };
 
 struct cs_budget {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     int64_t total;    /* bytes */
     int64_t left;     /* not given away; less than 0 if even the least of all sites is too much */
     uint64_t program; /* a number for it and for the options that it runs under */
     bool begun;       /* what is remembered has been divided */
-    bool told;        /* that the total is too small */
+    bool reported;    /* that the total is too small */
     int shares;
     struct cs_share {
         uint64_t site;

@@ -1,3 +1,5 @@
+/* Keeps the execution plans built while deciding, so that carrying the decision out builds
+ * nothing twice. */
 #include "flow/built_plans.h"
 
 #include "decide/memo.h"
@@ -7,193 +9,199 @@ enum {
     MAX_KEPT = 48 /* of tens of KB, mostly cuDNN's; then the longest kept goes */
 };
 
-struct cs_kept_kernel {
-    struct cs_kept_kernel *next;
-    struct cs_kept *kept;
-    void *kernel;
+struct cs_built_plan {
+    struct cs_built_plan *next;
+    struct cs_built_plans *built;
+    void *execution_plan;
     int64_t workspace;
-    int64_t limit; /* of a lifeboat; -1: the kernel of a problem, of which the rest tells */
+    int64_t limit; /* of a fallback plan; -1: the execution plan of a problem, of which the rest
+                      tells */
     struct cs_key key;
 };
 
-static void key_of(const struct cs_problem *problem, enum cs_latitude latitude, struct cs_key *key)
+static void key_of(const struct cs_problem *problem, enum cs_relaxation relaxation,
+                   struct cs_key *key)
 {
     const struct cs_engine any = {.index = 0}; /* a request has one engine */
-    cs_key_make(problem, &any, (int64_t)latitude, 0, 0, key);
+    cs_key_make(problem, &any, (int64_t)relaxation, 0, 0, key);
 }
 
-static struct cs_kept_kernel *take(struct cs_kept *kept, struct cs_kept_kernel **link)
+static struct cs_built_plan *take(struct cs_built_plans *built, struct cs_built_plan **link)
 {
-    struct cs_kept_kernel *taken = *link;
+    struct cs_built_plan *taken = *link;
     if (taken) {
         *link = taken->next;
-        kept->count--;
+        built->count--;
     }
     return taken;
 }
 
-static struct cs_kept_kernel *take_problem(struct cs_kept *kept, const struct cs_key *key)
+static struct cs_built_plan *take_problem(struct cs_built_plans *built, const struct cs_key *key)
 {
-    struct cs_kept_kernel **link = &kept->first;
+    struct cs_built_plan **link = &built->first;
     while (*link && ((*link)->limit >= 0 || !cs_key_equal(&(*link)->key, key)))
         link = &(*link)->next;
-    return take(kept, link);
+    return take(built, link);
 }
 
 /* The first engine within a larger limit is the first within a smaller one, if it fits that, too.
  */
-static struct cs_kept_kernel *take_lifeboat(struct cs_kept *kept, int64_t limit)
+static struct cs_built_plan *take_fallback(struct cs_built_plans *built, int64_t limit)
 {
-    struct cs_kept_kernel **link = &kept->first;
+    struct cs_built_plan **link = &built->first;
     while (*link && ((*link)->limit < limit || (*link)->workspace > limit))
         link = &(*link)->next;
-    return take(kept, link);
+    return take(built, link);
 }
 
-static void destroy(struct cs_kept_kernel *kernel)
+static void destroy(struct cs_built_plan *execution_plan)
 {
-    kernel->kept->real->destroy(kernel->kernel);
-    free(kernel);
+    execution_plan->built->real->destroy(execution_plan->execution_plan);
+    free(execution_plan);
 }
 
-static void keep(void *kernel)
+static void keep(void *execution_plan)
 {
-    struct cs_kept_kernel *added = kernel;
+    struct cs_built_plan *added = execution_plan;
     if (!added)
         return;
-    struct cs_kept *kept = added->kept;
-    added->next = kept->first;
-    kept->first = added;
-    if (++kept->count <= MAX_KEPT)
+    struct cs_built_plans *built = added->built;
+    added->next = built->first;
+    built->first = added;
+    if (++built->count <= MAX_KEPT)
         return;
-    struct cs_kept_kernel **link = &kept->first;
+    struct cs_built_plan **link = &built->first;
     while ((*link)->next)
         link = &(*link)->next;
-    destroy(take(kept, link));
+    destroy(take(built, link));
 }
 
-static struct cs_kept_kernel *start(struct cs_kept *kept, int64_t limit)
+static struct cs_built_plan *start(struct cs_built_plans *built, int64_t limit)
 {
-    struct cs_kept_kernel *made = malloc(sizeof *made);
+    struct cs_built_plan *made = malloc(sizeof *made);
     if (made) {
-        made->kept = kept;
+        made->built = built;
         made->limit = limit;
     }
     return made;
 }
 
-static enum cs_status finish(enum cs_status status, struct cs_kept_kernel *made, void **kernel_p,
-                             int64_t *workspace_p)
+static enum cs_status finish(enum cs_status status, struct cs_built_plan *made,
+                             void **execution_plan_p, int64_t *workspace_p)
 {
     if (status != CS_OK) {
         free(made);
         return status;
     }
-    *kernel_p = made;
+    *execution_plan_p = made;
     *workspace_p = made->workspace;
     return CS_OK;
 }
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
-                            void **kernel_p, int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem,
+                            enum cs_relaxation relaxation, void **execution_plan_p,
+                            int64_t *workspace_p)
 {
-    struct cs_kept *kept = ctx;
-    struct cs_kept_kernel *made = start(kept, -1);
+    struct cs_built_plans *built = ctx;
+    struct cs_built_plan *made = start(built, -1);
     if (!made)
         return CS_NOMEM;
-    key_of(problem, latitude, &made->key);
-    struct cs_kept_kernel *found = take_problem(kept, &made->key);
+    key_of(problem, relaxation, &made->key);
+    struct cs_built_plan *found = take_problem(built, &made->key);
     if (found) {
         free(made);
-        return finish(CS_OK, found, kernel_p, workspace_p);
+        return finish(CS_OK, found, execution_plan_p, workspace_p);
     }
-    enum cs_status status =
-        kept->real->build(kept->real->ctx, problem, latitude, &made->kernel, &made->workspace);
-    return finish(status, made, kernel_p, workspace_p);
+    enum cs_status status = built->real->build(built->real->ctx, problem, relaxation,
+                                               &made->execution_plan, &made->workspace);
+    return finish(status, made, execution_plan_p, workspace_p);
 }
 
-static enum cs_status lifeboat(void *ctx, int64_t limit, void **kernel_p, int64_t *workspace_p)
+static enum cs_status fallback(void *ctx, int64_t limit, void **execution_plan_p,
+                               int64_t *workspace_p)
 {
-    struct cs_kept *kept = ctx;
-    struct cs_kept_kernel *made = take_lifeboat(kept, limit);
+    struct cs_built_plans *built = ctx;
+    struct cs_built_plan *made = take_fallback(built, limit);
     if (made)
-        return finish(CS_OK, made, kernel_p, workspace_p);
-    made = start(kept, limit);
+        return finish(CS_OK, made, execution_plan_p, workspace_p);
+    made = start(built, limit);
     if (!made)
         return CS_NOMEM;
     enum cs_status status =
-        kept->real->lifeboat(kept->real->ctx, limit, &made->kernel, &made->workspace);
-    return finish(status, made, kernel_p, workspace_p);
+        built->real->fallback(built->real->ctx, limit, &made->execution_plan, &made->workspace);
+    return finish(status, made, execution_plan_p, workspace_p);
 }
 
 static const struct cs_profile *profile(void *ctx)
 {
-    const struct cs_kept *kept = ctx;
-    return kept->real->profile(kept->real->ctx);
+    const struct cs_built_plans *built = ctx;
+    return built->real->profile(built->real->ctx);
 }
 
 static enum cs_status timed(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p)
 {
-    const struct cs_kept *kept = ctx;
-    return kept->real->time(kept->real->ctx, plan, limit, seconds_p);
+    const struct cs_built_plans *built = ctx;
+    return built->real->time(built->real->ctx, plan, limit, seconds_p);
 }
 
 static int64_t model(void *ctx)
 {
-    const struct cs_kept *kept = ctx;
-    return kept->real->model(kept->real->ctx);
+    const struct cs_built_plans *built = ctx;
+    return built->real->model(built->real->ctx);
 }
 
-void cs_kept_init(struct cs_kept *kept, const struct cs_vendor *vendor)
+void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor)
 {
-    *kept = (struct cs_kept){.vendor = {.ctx = kept,
-                                        .compiles = vendor->compiles,
-                                        .rigid = vendor->rigid,
-                                        .build = build,
-                                        .lifeboat = lifeboat,
-                                        .destroy = keep,
-                                        .profile = vendor->profile ? profile : NULL,
-                                        .time = vendor->time ? timed : NULL,
-                                        .model = vendor->model ? model : NULL},
-                             .real = vendor};
+    *built = (struct cs_built_plans){.vendor = {.ctx = built,
+                                                .compiles = vendor->compiles,
+                                                .rigid = vendor->rigid,
+                                                .build = build,
+                                                .fallback = fallback,
+                                                .destroy = keep,
+                                                .profile = vendor->profile ? profile : NULL,
+                                                .time = vendor->time ? timed : NULL,
+                                                .model = vendor->model ? model : NULL},
+                                     .real = vendor};
 }
 
-void cs_kept_fini(struct cs_kept *kept)
+void cs_built_plans_fini(struct cs_built_plans *built)
 {
-    struct cs_kept_kernel *kernel;
-    while ((kernel = take(kept, &kept->first)))
-        destroy(kernel);
+    struct cs_built_plan *execution_plan;
+    while ((execution_plan = take(built, &built->first)))
+        destroy(execution_plan);
 }
 
 /* What was kept, without what it was kept in. */
-static void unwrap(struct cs_kept_kernel *found, void **kernel_p, int64_t *workspace_p)
+static void unwrap(struct cs_built_plan *found, void **execution_plan_p, int64_t *workspace_p)
 {
-    *kernel_p = found->kernel;
+    *execution_plan_p = found->execution_plan;
     *workspace_p = found->workspace;
     free(found);
 }
 
-enum cs_status cs_kept_build(struct cs_kept *kept, const struct cs_problem *problem,
-                             enum cs_latitude latitude, void **kernel_p, int64_t *workspace_p)
+enum cs_status cs_built_plans_build(struct cs_built_plans *built, const struct cs_problem *problem,
+                                    enum cs_relaxation relaxation, void **execution_plan_p,
+                                    int64_t *workspace_p)
 {
-    struct cs_kept_kernel *found = NULL;
+    struct cs_built_plan *found = NULL;
     struct cs_key key;
-    if (kept->first) {
-        key_of(problem, latitude, &key);
-        found = take_problem(kept, &key);
+    if (built->first) {
+        key_of(problem, relaxation, &key);
+        found = take_problem(built, &key);
     }
     if (!found)
-        return kept->real->build(kept->real->ctx, problem, latitude, kernel_p, workspace_p);
-    unwrap(found, kernel_p, workspace_p);
+        return built->real->build(built->real->ctx, problem, relaxation, execution_plan_p,
+                                  workspace_p);
+    unwrap(found, execution_plan_p, workspace_p);
     return CS_OK;
 }
 
-enum cs_status cs_kept_lifeboat(struct cs_kept *kept, int64_t limit, void **kernel_p,
-                                int64_t *workspace_p)
+enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
+                                       void **execution_plan_p, int64_t *workspace_p)
 {
-    struct cs_kept_kernel *found = take_lifeboat(kept, limit);
+    struct cs_built_plan *found = take_fallback(built, limit);
     if (!found)
-        return kept->real->lifeboat(kept->real->ctx, limit, kernel_p, workspace_p);
-    unwrap(found, kernel_p, workspace_p);
+        return built->real->fallback(built->real->ctx, limit, execution_plan_p, workspace_p);
+    unwrap(found, execution_plan_p, workspace_p);
     return CS_OK;
 }

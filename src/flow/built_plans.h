@@ -1,31 +1,32 @@
 /* What a decision builds is kept until the decision is carried out, which mostly needs some of it
  * again: a vendor around another, for one request. One thread's.
  *
- * Kernels of `vendor` are destroyed by its `destroy` before cs_kept_fini; those of cs_kept_build
- * and cs_kept_lifeboat are the other vendor's own. */
+ * Execution plans of `vendor` are destroyed by its `destroy` before cs_built_plans_fini; those of
+ * cs_built_plans_build and cs_built_plans_fallback are the other vendor's own. */
 #ifndef CS_FLOW_BUILT_PLANS_H
 #define CS_FLOW_BUILT_PLANS_H
 
 #include "convshim/vendor.h"
 
-struct cs_kept_kernel;
+struct cs_built_plan;
 
-struct cs_kept {
+struct cs_built_plans {
     struct cs_vendor vendor; /* to decide with */
     const struct cs_vendor *real;
-    struct cs_kept_kernel *first; /* those that nobody uses, the latest first */
+    struct cs_built_plan *first; /* those that nobody uses, the latest first */
     int count;
 };
 
-/* `vendor` is referred to until cs_kept_fini. The struct is not to be moved. */
-void cs_kept_init(struct cs_kept *kept, const struct cs_vendor *vendor);
-void cs_kept_fini(struct cs_kept *kept);
+/* `vendor` is referred to until cs_built_plans_fini. The struct is not to be moved. */
+void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *vendor);
+void cs_built_plans_fini(struct cs_built_plans *built);
 
 /* As the vendor's own functions. */
-CS_MUST_CHECK enum cs_status cs_kept_build(struct cs_kept *kept, const struct cs_problem *problem,
-                                           enum cs_latitude latitude, void **kernel_p,
-                                           int64_t *workspace_p);
-CS_MUST_CHECK enum cs_status cs_kept_lifeboat(struct cs_kept *kept, int64_t limit, void **kernel_p,
-                                              int64_t *workspace_p);
+CS_MUST_CHECK enum cs_status cs_built_plans_build(struct cs_built_plans *built,
+                                                  const struct cs_problem *problem,
+                                                  enum cs_relaxation relaxation,
+                                                  void **execution_plan_p, int64_t *workspace_p);
+CS_MUST_CHECK enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
+                                                     void **execution_plan_p, int64_t *workspace_p);
 
 #endif

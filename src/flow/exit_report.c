@@ -1,3 +1,4 @@
+/* Writes the summary, text or JSON, when the process ends. */
 #include "flow/exit_report.h"
 
 #include "account/summary_json.h"
@@ -36,13 +37,13 @@ static struct cs_summary_own own_of(struct cs *cs)
                                    .refused = own.refused};
 }
 
-static struct cs_summary_turns turns_of(struct cs *cs)
+static struct cs_summary_gate turns_of(struct cs *cs)
 {
-    const struct cs_turns_facts turns = cs_turns_facts(&cs->turns);
-    return (struct cs_summary_turns){.waits = turns.waits,
-                                     .vain = turns.vain,
-                                     .nanoseconds = turns.waited,
-                                     .given_up = turns.given_up};
+    const struct cs_gate_facts gate = cs_gate_facts(&cs->gate);
+    return (struct cs_summary_gate){.waits = gate.waits,
+                                    .timed_out = gate.timed_out,
+                                    .nanoseconds = gate.waited,
+                                    .given_up = gate.given_up};
 }
 
 static const char *option(void *ctx, int index, char *text, size_t size)
@@ -60,7 +61,7 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head)
                                          .pid = getpid(),
                                          .rank = cs_config_rank(),
                                          .start_ms = cs->start_ms,
-                                         .end_ms = cs_now_ms(),
+                                         .end_ms = cs_instance_now_ms(),
                                          .device = cs->device,
                                          .options = CS_OPTIONS,
                                          .option = option,
@@ -81,7 +82,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
                strerror_r(errno, text, sizeof text), cs->config.summary.path);
 }
 
-void cs_summary_write(struct cs *cs)
+void cs_exit_report_write(struct cs *cs)
 {
     static char text[SUMMARY_BYTES];
     char vendor[64], bypass[BYPASS_BYTES] = "";
@@ -97,12 +98,12 @@ void cs_summary_write(struct cs *cs)
                                    .workspace = cs->limits.workspace,
                                    .rules = rule_names(&cs->rules),
                                    .own = own_of(cs),
-                                   .turns = turns_of(cs)};
+                                   .gate = turns_of(cs)};
     /* Other threads may still be running. */
-    pthread_mutex_lock(&cs->account.lock);
+    cs_lock(&cs->account.lock);
     if (cs->config.summary.form == CS_SUMMARY_JSON)
         write_json(cs, &head);
     else if (cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
         cs_log_text(text);
-    pthread_mutex_unlock(&cs->account.lock);
+    cs_unlock(&cs->account.lock);
 }

@@ -7,6 +7,6 @@
 
 /* Writes it in the form and to the place that the options say; nothing if no convolution was seen.
  * Problems are logged. */
-void cs_summary_write(struct cs *cs);
+void cs_exit_report_write(struct cs *cs);
 
 #endif

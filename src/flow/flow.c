@@ -1,3 +1,5 @@
+/* The order of the steps for one convolution: decide, plan, build, validate, and later run and
+ * account. */
 #include "flow/flow.h"
 
 #include "base/checked.h"
@@ -24,7 +26,7 @@ static struct cs_limits limits_of(const struct cs *cs, const struct cs_rule *rul
     struct cs_limits limits = limits_under(cs, rule);
     if (request->limit > 0) {
         limits.workspace = limits.threshold = request->limit;
-        limits.brought = true;
+        limits.provided = true;
     }
     return limits;
 }
@@ -40,7 +42,7 @@ static int rule_for(const struct cs *cs, const struct cs_request *request)
     if (cs->rules.count == 0)
         return 0;
     struct cs_subject subject =
-        cs_subject_of(&request->problem, request->wanted, request->engine.index, cs->program);
+        cs_subject_of(&request->problem, request->required, request->engine.index, cs->program);
     return cs_rules_match(&cs->rules, &subject) + 1;
 }
 
@@ -56,24 +58,25 @@ static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule
     const struct cs_policy *policy = NULL;
     struct cs_limits limits = limits_of(cs, rule, request);
     if (skips(rule))
-        return cs_decide_leave(CS_REASON_RULE, request->wanted);
+        return cs_decide_leave(CS_REASON_RULE, request->required);
     if (rule && cs_rule_has(rule, CS_RULE_policy))
         policy = cs_policy_find(rule->policy.text);
     if (!policy)
         policy = cs->policy;
-    if (policy->divides && request->limit == 0 && request->wanted > 0)
+    if (policy->divides && request->limit == 0 && request->required > 0)
         limits.workspace =
             cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
     struct cs_measure measure = {&cs->store, request, vendor, &limits};
     const struct cs_referee referee = cs_measure_referee(&measure);
-    return cs_decide_judged(&request->problem, request->wanted, policy, &limits, vendor, &referee);
+    return cs_decide_judged(&request->problem, request->required, policy, &limits, vendor,
+                            &referee);
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
                                  const struct cs_vendor *vendor, struct cs_key *key)
 {
     struct cs_decision decision;
-    cs_key_make(&request->problem, &request->engine, request->wanted, request->limit,
+    cs_key_make(&request->problem, &request->engine, request->required, request->limit,
                 request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
@@ -90,9 +93,9 @@ void cs_flow_discard(struct cs_rewrite *rewrite)
 {
     if (!rewrite)
         return;
-    for (int64_t i = 0; i < rewrite->plan.kinds; i++)
-        rewrite->destroy(rewrite->kernel[i]);
-    rewrite->destroy(rewrite->lifeboat);
+    for (int64_t i = 0; i < rewrite->plan.shapes; i++)
+        rewrite->destroy(rewrite->execution_plan[i]);
+    rewrite->destroy(rewrite->fallback);
     free(rewrite);
 }
 
@@ -114,14 +117,16 @@ static enum cs_reason reason_of(enum cs_status status)
     return CS_REASON_INVARIANT;
 }
 
-static enum cs_status build_kernels(struct cs_rewrite *rewrite, struct cs_kept *kept)
+static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
+                                            struct cs_built_plans *built)
 {
     struct cs_plan *plan = &rewrite->plan;
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        struct cs_problem kind;
-        cs_plan_problem(plan, i, &kind);
-        enum cs_status status = cs_kept_build(kept, &kind, plan->kind[i].latitude,
-                                              &rewrite->kernel[i], &plan->kind[i].workspace);
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        struct cs_problem shape;
+        cs_plan_problem(plan, i, &shape);
+        enum cs_status status =
+            cs_built_plans_build(built, &shape, plan->shape[i].relaxation,
+                                 &rewrite->execution_plan[i], &plan->shape[i].workspace);
         if (status != CS_OK)
             return status;
     }
@@ -129,11 +134,12 @@ static enum cs_status build_kernels(struct cs_rewrite *rewrite, struct cs_kept *
     return CS_OK;
 }
 
-static enum cs_status build_lifeboat(struct cs_rewrite *rewrite, int64_t told, struct cs_kept *kept)
+static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reported,
+                                     struct cs_built_plans *built)
 {
     int64_t bytes;
-    enum cs_status status = cs_kept_lifeboat(kept, told, &rewrite->lifeboat, &bytes);
-    return status == CS_OK && bytes > told ? CS_INVALID : status;
+    enum cs_status status = cs_built_plans_fallback(built, reported, &rewrite->fallback, &bytes);
+    return status == CS_OK && bytes > reported ? CS_INVALID : status;
 }
 
 static struct cs_rewrite *start(const struct cs_vendor *vendor)
@@ -156,53 +162,54 @@ static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
 }
 
 static enum cs_status build_tiles(const struct cs_request *request,
-                                  const struct cs_decision *decision, struct cs_kept *kept,
+                                  const struct cs_decision *decision, struct cs_built_plans *built,
                                   struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(kept->real);
+    struct cs_rewrite *rewrite = start(built->real);
     if (!rewrite)
         return CS_NOMEM;
     enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
-        status = build_kernels(rewrite, kept);
+        status = build_execution_plans(rewrite, built);
     if (status == CS_OK)
-        status = build_lifeboat(rewrite, decision->told, kept);
+        status = build_fallback(rewrite, decision->reported, built);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->scratch);
     return finish(status, rewrite, rewrite_p);
 }
 
-/* A rewriting without tiles: every call runs on the lifeboat. */
-static enum cs_status build_whole(int64_t told, struct cs_kept *kept, struct cs_rewrite **rewrite_p)
+/* A rewriting without tiles: every call runs on the fallback plan. */
+static enum cs_status build_whole(int64_t reported, struct cs_built_plans *built,
+                                  struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = start(kept->real);
+    struct cs_rewrite *rewrite = start(built->real);
     if (!rewrite)
         return CS_NOMEM;
-    return finish(build_lifeboat(rewrite, told, kept), rewrite, rewrite_p);
+    return finish(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
 }
 
-static int64_t told_of(const struct cs_request *request, const struct cs_decision *decision,
-                       enum cs_reason reason)
+static int64_t reported_of(const struct cs_request *request, const struct cs_decision *decision,
+                           enum cs_reason reason)
 {
-    return reason == CS_REASON_NONE ? decision->told : request->wanted;
+    return reason == CS_REASON_NONE ? decision->reported : request->required;
 }
 
-bool cs_flow_small(const struct cs *cs, int64_t wanted)
+bool cs_flow_small(const struct cs *cs, int64_t required)
 {
     if (cs->limits.huge > 0)
         return false;
-    if (wanted > cs_decide_ignored(&cs->limits))
+    if (required > cs_decide_ignored(&cs->limits))
         return false;
     for (int i = 0; i < cs->rules.count; i++) {
         struct cs_limits limits = limits_under(cs, &cs->rules.rule[i]);
-        if (!skips(&cs->rules.rule[i]) && wanted > cs_decide_ignored(&limits))
+        if (!skips(&cs->rules.rule[i]) && required > cs_decide_ignored(&limits))
             return false;
     }
     return true;
 }
 
-int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
-                     const struct cs_vendor *vendor)
+int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
+                         const struct cs_vendor *vendor)
 {
     struct cs_key key;
     struct cs_decision decision = decide(cs, request, vendor, &key);
@@ -210,20 +217,21 @@ int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
         decision.promised = true;
         cs_memo_put(&cs->memo, &key, &decision);
     }
-    return told_of(request, &decision, decision.reason);
+    return reported_of(request, &decision, decision.reason);
 }
 
 /* A policy that only reports shows what its tiling would have been told. */
 static int64_t reported(const struct cs_request *request, const struct cs_decision *decision,
                         enum cs_reason reason)
 {
-    return reason == CS_REASON_REPORT_ONLY ? decision->scratch : told_of(request, decision, reason);
+    return reason == CS_REASON_REPORT_ONLY ? decision->scratch
+                                           : reported_of(request, decision, reason);
 }
 
 /* What a call takes while it runs, as far as is known. */
 static int64_t footprint(const struct cs_site_facts *facts)
 {
-    int64_t sum = facts->told, bytes;
+    int64_t sum = facts->reported, bytes;
     for (int i = 0; i < facts->problem.tensors; i++) {
         const struct cs_tensor *tensor = &facts->problem.tensor[i];
         if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
@@ -256,30 +264,30 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                   .reason = reason,
                                   .tiling = decision->tiling,
                                   .tiles = decision->tiles,
-                                  .wanted = request->wanted,
-                                  .told = used,
+                                  .required = request->required,
+                                  .reported = used,
                                   .asked = decision->asked,
                                   .choices = decision->choices,
                                   .rule = decision->rule};
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
-                               .told = told_of(request, decision, reason),
+                               .reported = reported_of(request, decision, reason),
                                .site = cs_account_site(&cs->account, &facts, cs_range_name()),
                                .footprint = footprint(&facts)};
 }
 
-/* Building failed, or nothing fits what the caller brought. Whoever holds the small size already
- * gets the lifeboat; otherwise the problem is left alone from now on, so that every question about
- * it gets one answer. */
+/* Building failed, or nothing fits what the caller provided. Whoever holds the small size already
+ * gets the fallback plan; otherwise the problem is left alone from now on, so that every question
+ * about it gets one answer. */
 static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
-                                struct cs_kept *kept, const struct cs_key *key,
+                                struct cs_built_plans *built, const struct cs_key *key,
                                 struct cs_decision *decision, enum cs_reason reason,
                                 struct cs_rewrite **rewrite_p)
 {
-    int64_t told = request->limit > 0 ? request->limit : decision->told;
-    bool held = request->limit > 0 ? request->wanted > request->limit : decision->promised;
-    if (held && build_whole(told, kept, rewrite_p) == CS_OK) {
-        decision->told = decision->scratch = told;
+    int64_t reported = request->limit > 0 ? request->limit : decision->reported;
+    bool held = request->limit > 0 ? request->required > request->limit : decision->promised;
+    if (held && build_whole(reported, built, rewrite_p) == CS_OK) {
+        decision->reported = decision->scratch = reported;
         return CS_REASON_NONE;
     }
     static struct cs_log_cap cap; /* programs may ask anew for every step */
@@ -289,7 +297,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                       cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
         const struct cs_decision tried = *decision;
-        *decision = cs_decide_leave(reason, request->wanted);
+        *decision = cs_decide_leave(reason, request->required);
         decision->rule = tried.rule;
         decision->asked = tried.asked;
         cs_memo_put(&cs->memo, key, decision);
@@ -311,18 +319,18 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
                                   const struct cs_vendor *vendor)
 {
     struct cs_key key;
-    struct cs_kept kept;
+    struct cs_built_plans built;
     int64_t begin = cs_trace_now();
-    cs_kept_init(&kept, vendor);
-    struct cs_decision decision = decide(cs, request, &kept.vendor, &key);
+    cs_built_plans_init(&built, vendor);
+    struct cs_decision decision = decide(cs, request, &built.vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
-        reason = reason_of(build_tiles(request, &decision, &kept, &rewrite));
+        reason = reason_of(build_tiles(request, &decision, &built, &rewrite));
     if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
         (request->limit > 0 || reason != decision.reason))
-        reason = fall_back(cs, request, &kept, &key, &decision, reason, &rewrite);
-    cs_kept_fini(&kept);
+        reason = fall_back(cs, request, &built, &key, &decision, reason, &rewrite);
+    cs_built_plans_fini(&built);
     if (decision.choices.listed == 0)
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
@@ -334,58 +342,59 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     return verdict;
 }
 
-/* The client's own plan in the lifeboat's place; false if it wants more than there is. */
+/* The application's own plan in the fallback plan's place; false if it requires more than there is.
+ */
 static bool build_own(const struct cs_request *request, const struct cs_vendor *vendor,
                       struct cs_rewrite *rewrite)
 {
-    int64_t bytes, most = request->limit > 0 ? request->limit : request->wanted;
-    if (vendor->build(vendor->ctx, &request->problem, CS_CLIENTS_KNOBS, &rewrite->lifeboat,
-                      &bytes) != CS_OK)
+    int64_t bytes, most = request->limit > 0 ? request->limit : request->required;
+    if (vendor->build(vendor->ctx, &request->problem, CS_SAME_KNOBS, &rewrite->fallback, &bytes) !=
+        CS_OK)
         return false;
     if (bytes <= most)
         return true;
-    rewrite->destroy(rewrite->lifeboat);
-    rewrite->lifeboat = NULL;
+    rewrite->destroy(rewrite->fallback);
+    rewrite->fallback = NULL;
     return false;
 }
 
-struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
-                                const struct cs_vendor *vendor)
+struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_vendor *vendor)
 {
     struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
     if (verdict.rewrite)
         return verdict;
-    struct cs_kept nothing;
+    struct cs_built_plans nothing;
     struct cs_rewrite *rewrite = start(vendor);
     if (!rewrite)
         return verdict;
-    cs_kept_init(&nothing, vendor);
+    cs_built_plans_init(&nothing, vendor);
     if (build_own(request, vendor, rewrite) ||
-        build_lifeboat(rewrite, verdict.told, &nothing) == CS_OK)
+        build_fallback(rewrite, verdict.reported, &nothing) == CS_OK)
         verdict.rewrite = rewrite;
     else
         cs_flow_discard(rewrite);
     return verdict;
 }
 
-bool cs_flow_lends(const struct cs *cs, int64_t brought)
+bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
 {
-    return brought == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
+    return provided == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;
 }
 
 static void take_turn(struct cs *cs, const struct cs_verdict *verdict)
 {
     const struct cs_device *device = cs->exec.device;
     if (cs->config.interleave == CS_INTERLEAVE_STAGE && verdict && verdict->site.place && device)
-        cs_turns_pass(&cs->turns, device->context(device->ctx), verdict->site.hash,
-                      verdict->footprint);
+        cs_gate_pass(&cs->gate, device->context(device->ctx), verdict->site.hash,
+                     verdict->footprint);
 }
 
 static struct cs_outcome try(struct cs *cs, const struct cs_verdict *verdict,
                              const struct cs_gpu *gpu, const struct cs_call *call)
 {
     return call ? cs_exec_run(&cs->exec, &verdict->rewrite->plan, gpu, call)
-                : cs_exec_lifeboat(gpu);
+                : cs_exec_fallback(gpu);
 }
 
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
@@ -400,9 +409,9 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
 /* For whoever traces the call. */
 static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
 {
-    *cs_trace_noted() = (struct cs_trace_note){.number = number, .outcome = outcome};
+    *cs_trace_annotated() = (struct cs_trace_annotate){.number = number, .outcome = outcome};
     if (verdict)
-        cs_trace_noted()->site = verdict->site;
+        cs_trace_annotated()->site = verdict->site;
 }
 
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
@@ -417,8 +426,8 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         number = cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
         ran = "tiles";
         break;
-    case CS_RAN_LIFEBOAT:
-        number = cs_account_lifeboat(&cs->account, &verdict->site);
+    case CS_RAN_FALLBACK:
+        number = cs_account_fallback(&cs->account, &verdict->site);
         ran = "lifeboat";
         break;
     case CS_RAN_NOTHING:

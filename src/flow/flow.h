@@ -8,39 +8,39 @@
 #include "exec/exec.h"
 #include "flow/instance.h"
 
-/* A convolution as its client wants it run. */
+/* A convolution as its application requires it run. */
 struct cs_request {
     struct cs_problem problem; /* checked */
     struct cs_engine engine;
-    int64_t wanted; /* workspace bytes of the client's own plan */
-    int64_t limit;  /* scratch bytes that the caller has brought already; 0: the configured limit */
-    int64_t scope;  /* separates devices: the same problem may need other bytes on each */
+    int64_t required; /* workspace bytes of the application's own plan */
+    int64_t limit; /* scratch bytes that the caller has provided already; 0: the configured limit */
+    int64_t scope; /* separates devices: the same problem may need other bytes on each */
 };
 
 /* Everything that Execute needs, built beforehand. */
 struct cs_rewrite {
-    struct cs_plan plan; /* no tiles: every call runs on the lifeboat */
-    void *kernel[CS_MAX_KINDS];
-    void *lifeboat;
-    void (*destroy)(void *kernel);
+    struct cs_plan plan; /* no tiles: every call runs on the fallback plan */
+    void *execution_plan[CS_MAX_TILE_SHAPES];
+    void *fallback;
+    void (*destroy)(void *execution_plan);
 };
 
 /* The answer to a request. */
 struct cs_verdict {
-    enum cs_reason reason;      /* CS_REASON_NONE: rewritten */
-    int64_t told;               /* workspace bytes to tell the client */
+    enum cs_reason reason;      /* CS_REASON_NONE: tiled */
+    int64_t reported;           /* workspace bytes to tell the application */
     struct cs_site_ref site;    /* where its calls are counted; zeros: nowhere */
     int64_t footprint;          /* bytes that a call takes while it runs, as far as is known */
-    struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not rewritten */
+    struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not tiled */
 };
 
 /* True if calls that want so little are left alone, by the options and by every rule, without a
  * look at the problem. */
-bool cs_flow_small(const struct cs *cs, int64_t wanted);
+bool cs_flow_small(const struct cs *cs, int64_t required);
 
 /* Decides only: the bytes that cs_flow_prepare would tell, without building or counting. */
-int64_t cs_flow_told(struct cs *cs, const struct cs_request *request,
-                     const struct cs_vendor *vendor);
+int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
+                         const struct cs_vendor *vendor);
 
 /* Decides and builds. The same request gets the same answer every time, as long as the vendor
  * builds what it built before. */
@@ -49,17 +49,17 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
 
 /* The same for a call that cannot be run as it is: what is left alone runs whole on the request's
  * own engine. No rewriting only if nothing could be built. */
-struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
-                                const struct cs_vendor *vendor);
+struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_vendor *vendor);
 
 /* Destroys what cs_flow_prepare built; NULL is allowed. */
 void cs_flow_discard(struct cs_rewrite *rewrite);
 
-/* True if a call that brought so much may run in scratch of the library's own. */
-bool cs_flow_lends(const struct cs *cs, int64_t brought);
+/* True if a call that provided so much may run in scratch of the library's own. */
+bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);
 
-/* Runs and counts a rewritten call; returns the vendor's status. `call` NULL: operands not
- * understood, lifeboat. */
+/* Runs and counts a tiled call; returns the vendor's status. `call` NULL: operands not
+ * understood, fallback plan. */
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call);
 

@@ -28,17 +28,17 @@ struct cs {
     struct cs_budget budget;
     struct cs_account account;
     struct cs_exec exec;
-    struct cs_turns turns;
+    struct cs_gate gate;
     struct cs_trace trace;
     struct cs_place summary; /* for its form JSON */
     int64_t start_ms;        /* since 1970 */
     atomic_bool device_named;
-    char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary wants it;
+    char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary requires it;
                                      else "" */
 };
 
 /* Milliseconds since 1970. */
-int64_t cs_now_ms(void);
+int64_t cs_instance_now_ms(void);
 
 /* True if every convolution is to be described, also those that are small. */
 static inline bool cs_describes_all(const struct cs *cs)

@@ -1,3 +1,4 @@
+/* Turns options into the limits of a decision. */
 #include "flow/limits.h"
 
 #include "base/checked.h"
@@ -40,7 +41,7 @@ static int64_t workspace_limit(const struct cs_config *config, const struct cs_r
     return bounded && arena < workspace ? arena : workspace;
 }
 
-/* Auto is negative; of a total every call site that wants anything takes its part. */
+/* Auto is negative; of a total every call site that requires anything takes its part. */
 static int64_t threshold_of(const struct cs_config *config, const struct cs_policy *policy)
 {
     bool divides = policy && policy->divides;

@@ -1,4 +1,4 @@
-/* What the options mean for decisions, for the library and for the command that foretells what it
+/* What the options mean for decisions, for the library and for the command that predicts what it
  * does. Pure. */
 #ifndef CS_FLOW_LIMITS_H
 #define CS_FLOW_LIMITS_H

@@ -1,3 +1,4 @@
+/* Policy `measure`: times the best candidates once and remembers the winner between runs. */
 #include "flow/measure.h"
 
 #include "base/checked.h"
@@ -22,11 +23,11 @@ static const double LANES_GAIN = 0.8;
 static int64_t rest_of(const struct cs_tiling *tiling)
 {
     const uint64_t prime = 0x100000001b3u;
-    uint64_t rest = (uint64_t)tiling->latitude;
+    uint64_t rest = (uint64_t)tiling->relaxation;
     for (int i = 0; i < tiling->runs; i++) {
         const struct cs_run *run = &tiling->run[i];
         rest = (rest * prime ^ (uint64_t)run->step) * prime ^ (uint64_t)run->tiles;
-        rest = rest * prime ^ (uint64_t)run->latitude;
+        rest = rest * prime ^ (uint64_t)run->relaxation;
     }
     return (int64_t)rest;
 }
@@ -53,7 +54,7 @@ static bool key_of(const struct cs_measure *measure, const struct cs_candidate *
     struct cs_key key;
     if (model == 0)
         return false;
-    cs_key_make(&request->problem, &request->engine, request->wanted, measure->limits->workspace,
+    cs_key_make(&request->problem, &request->engine, request->required, measure->limits->workspace,
                 model, &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     int words = key.words;
@@ -77,13 +78,13 @@ static int named(const struct cs_store_record *record, const struct cs_candidate
     return -1;
 }
 
-/* The most that scratch data may take: what the call itself wanted, which is mostly about as much
+/* The most that scratch data may take: what the call itself required, which is mostly about as much
  * as the operands, and twice what its tiles may have. A little is always to be had. */
 static int64_t most_scratch(const struct cs_measure *measure)
 {
     int64_t tiles, most;
     if (!cs_mul(measure->limits->workspace, 2, &tiles) ||
-        !cs_add(measure->request->wanted, tiles, &most))
+        !cs_add(measure->request->required, tiles, &most))
         return INT64_MAX;
     return most > LITTLE ? most : LITTLE;
 }
@@ -147,7 +148,7 @@ static int choose(void *ctx, const struct cs_candidate *const contender[], int c
     } else {
         cs_log(CS_LOG_DEBUG, "not measured: %s x %lld, of %d ways",
                cs_tiling_name(&contender[0]->tiling), (long long)contender[0]->tiles, count);
-        cs_store_note(measure->store, &record);
+        cs_store_add(measure->store, &record);
     }
     /* Another thread or process may have been first: then it is its answer. */
     int known = cs_store_get(measure->store, key, &record) ? named(&record, contender, count) : -1;

@@ -1,16 +1,17 @@
+/* Wraps a struct cs_gpu so that its launches appear in the trace. */
 #include "flow/traced_gpu.h"
 
-static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)
 {
     const struct cs_traced *traced = ctx;
-    return traced->inner->bind(traced->inner->ctx, kind, addresses, launch_p);
+    return traced->inner->bind(traced->inner->ctx, shape, addresses, launch_p);
 }
 
-static int launch(void *ctx, int kind, void *bound)
+static int launch(void *ctx, int shape, void *bound)
 {
     struct cs_traced *traced = ctx;
     int64_t begin = cs_trace_now();
-    int status = traced->inner->launch(traced->inner->ctx, kind, bound);
+    int status = traced->inner->launch(traced->inner->ctx, shape, bound);
     cs_trace_tile(traced->trace, traced->lane, traced->tiles++, begin, cs_trace_now());
     return status;
 }
@@ -21,10 +22,10 @@ static void release(void *ctx, void *bound)
     traced->inner->release(traced->inner->ctx, bound);
 }
 
-static int lifeboat(void *ctx)
+static int fallback(void *ctx)
 {
     const struct cs_traced *traced = ctx;
-    return traced->inner->lifeboat(traced->inner->ctx);
+    return traced->inner->fallback(traced->inner->ctx);
 }
 
 static int choose(void *ctx, void *stream)
@@ -53,7 +54,7 @@ const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *tr
                                   .bind = bind,
                                   .launch = launch,
                                   .release = release,
-                                  .lifeboat = lifeboat,
+                                  .fallback = fallback,
                                   .choose = gpu->choose ? choose : NULL,
                                   .copy = gpu->copy ? copy : NULL};
     traced->stream[0] = call ? call->stream : NULL;

@@ -9,7 +9,7 @@ struct cs_traced {
     struct cs_gpu gpu;
     const struct cs_gpu *inner;
     struct cs_trace *trace;
-    void *stream[CS_MAX_LANES]; /* of lane i; the client's is the first */
+    void *stream[CS_MAX_LANES]; /* of lane i; the application's is the first */
     int lanes, lane;
     int64_t tiles;
 };

@@ -1,7 +1,8 @@
+/* What the flow asks of the vendor: version, whether it is supported, the device, forks. */
 #include "cudnn/run/device_cuda.h"
+#include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
-#include "intercept/graph/shadow.h"
 #include <stdio.h>
 
 void cs_vendor_version(char *text, size_t size)
@@ -31,5 +32,5 @@ void cs_vendor_fork(bool before)
 {
     cs_legacy_fork(before);
     cs_shadow_fork(before);
-    cs_large_fork(before);
+    cs_oversized_tensor_fork(before);
 }

@@ -1,7 +1,7 @@
 /* Ranges of NVTX (NVIDIA Tools Extension, version 3), for naming call sites. NVTX lives in headers:
  * what a program has of it asks, at its first use, the library that NVTX_INJECTION64_PATH names for
- * InitializeInjectionNvtx2, which fills in the functions that it wants to hear of. Who does not set
- * the variable to convshim never gets here, and other tools have NVTX for themselves.
+ * InitializeInjectionNvtx2, which fills in the functions that it requires to hear of. Who does not
+ * set the variable to convshim never gets here, and other tools have NVTX for themselves.
  *
  * The ABI is written out here, since not every CUDA comes with the headers (nvtxTypes.h and
  * nvToolsExt.h of NVTX 3: NvtxExportTableCallbacks, NvtxCallbackIdCore, nvtxEventAttributes_v2). */

@@ -1,3 +1,5 @@
+/* The one-dimensional geometry of a tiled axis: which input range an output range reads, halo
+ * and padding included. */
 #include "plan/axis.h"
 
 #include "base/checked.h"
@@ -114,22 +116,23 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis)
     return 1;
 }
 
-enum cs_status cs_line_of(const struct cs_problem *problem, enum cs_axis axis, struct cs_line *line)
+enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
+                              struct cs_axis_map *axis_map)
 {
-    struct cs_line made = {.stride = 1, .reach = 1};
-    made.divided = made.following = divided_extent(problem, axis);
+    struct cs_axis_map made = {.stride = 1, .reach = 1};
+    made.tiled_extent = made.other_extent = divided_extent(problem, axis);
     if (spatial(axis)) {
         enum cs_dim dim = cs_axis_dim(axis, CS_X);
         int64_t taps = problem->tensor[CS_FILTER].dims[dim];
         made.transposed = problem->direction == CS_BACKWARD_DATA;
-        made.following = problem->tensor[made.transposed ? CS_Y : CS_X].dims[dim];
+        made.other_extent = problem->tensor[made.transposed ? CS_Y : CS_X].dims[dim];
         made.stride = problem->stride[dim - CS_D];
         made.pre = problem->pre[dim - CS_D];
         if (!cs_mul(taps - 1, problem->dilation[dim - CS_D], &made.reach) ||
             !cs_add(made.reach, 1, &made.reach))
             return CS_OVERFLOW;
     }
-    *line = made;
+    *axis_map = made;
     return CS_OK;
 }
 
@@ -140,17 +143,19 @@ static int64_t least(int64_t a, int64_t b)
 
 /* The elements of y that reach [first, first + count) of x. Where none does, behind the last window
  * or between two, the one before is taken along: it meets padding alone. */
-static enum cs_status transposed_range(const struct cs_line *line, int64_t first, int64_t count,
-                                       struct cs_range *range)
+static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64_t first,
+                                       int64_t count, struct cs_range *range)
 {
     int64_t low, high, pre, length;
-    if (!cs_add(first, line->pre, &low) || !cs_add(low, count - 1, &high))
+    if (!cs_add(first, axis_map->pre, &low) || !cs_add(low, count - 1, &high))
         return CS_OVERFLOW;
-    int64_t begin = low < line->reach ? 0 : cs_ceil_div(low - line->reach + 1, line->stride);
-    begin = least(begin, least(low / line->stride, line->following - 1));
-    int64_t last = least(high / line->stride, line->following - 1);
-    if (!cs_mul(begin, -line->stride, &pre) || !cs_add(low, pre, &pre) ||
-        !cs_mul(last - begin, line->stride, &length) || !cs_add(length, line->reach, &length))
+    int64_t begin =
+        low < axis_map->reach ? 0 : cs_ceil_div(low - axis_map->reach + 1, axis_map->stride);
+    begin = least(begin, least(low / axis_map->stride, axis_map->other_extent - 1));
+    int64_t last = least(high / axis_map->stride, axis_map->other_extent - 1);
+    if (!cs_mul(begin, -axis_map->stride, &pre) || !cs_add(low, pre, &pre) ||
+        !cs_mul(last - begin, axis_map->stride, &length) ||
+        !cs_add(length, axis_map->reach, &length))
         return CS_OVERFLOW;
 
     int64_t post = length - count < pre ? 0 : length - count - pre;
@@ -158,19 +163,19 @@ static enum cs_status transposed_range(const struct cs_line *line, int64_t first
     return CS_OK;
 }
 
-enum cs_status cs_line_range(const struct cs_line *line, int64_t first, int64_t count,
-                             struct cs_range *range)
+enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t first, int64_t count,
+                                 struct cs_range *range)
 {
-    if (line->transposed)
-        return transposed_range(line, first, count, range);
+    if (axis_map->transposed)
+        return transposed_range(axis_map, first, count, range);
     int64_t low, length, high;
-    if (!cs_mul(first, line->stride, &low) || !cs_add(low, -line->pre, &low) ||
-        !cs_mul(count - 1, line->stride, &length) || !cs_add(length, line->reach, &length) ||
-        !cs_add(low, length, &high))
+    if (!cs_mul(first, axis_map->stride, &low) || !cs_add(low, -axis_map->pre, &low) ||
+        !cs_mul(count - 1, axis_map->stride, &length) ||
+        !cs_add(length, axis_map->reach, &length) || !cs_add(low, length, &high))
         return CS_OVERFLOW;
 
     int64_t in_first = low > 0 ? low : 0;
-    int64_t in_end = least(high, line->following);
+    int64_t in_end = least(high, axis_map->other_extent);
     *range =
         (struct cs_range){first, count, in_first, in_end - in_first, in_first - low, high - in_end};
     return CS_OK;

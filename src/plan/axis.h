@@ -5,22 +5,22 @@
 
 #include "convshim/plan.h"
 
-struct cs_line {
-    int64_t divided, following; /* extents */
+struct cs_axis_map {
+    int64_t tiled_extent, other_extent; /* extents */
     int64_t stride, pre;
     int64_t reach;   /* elements of x from the first to the last tap of one of y */
     bool transposed; /* x is divided and y follows, not the other way round */
 };
 
 /* `axis` can be cut. CS_OVERFLOW only for problems that never passed cs_problem_check. */
-CS_MUST_CHECK enum cs_status cs_line_of(const struct cs_problem *problem, enum cs_axis axis,
-                                        struct cs_line *line);
+CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
+                                            struct cs_axis_map *axis_map);
 
 /* The range [first, first + count) of what is divided with what goes with it, as far as that
  * exists; padding stands for the rest. in_count <= 0: the window lies in the padding alone, which
  * happens only where y is divided. */
-CS_MUST_CHECK enum cs_status cs_line_range(const struct cs_line *line, int64_t first, int64_t count,
-                                           struct cs_range *range);
+CS_MUST_CHECK enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t first,
+                                               int64_t count, struct cs_range *range);
 
 /* True if the result is a sum over the axis: tiles add to what others have left. */
 bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);

@@ -1,3 +1,4 @@
+/* Breaks the copy of a strided view into the boxes that a 3-D memcpy can express. */
 #include "convshim/copy.h"
 
 #include "base/checked.h"

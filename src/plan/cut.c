@@ -1,6 +1,8 @@
+/* Cuts a problem into tiles along one or two axes: offsets, extents, padding, distinct tile
+ * shapes. */
 #include "base/checked.h"
-#include "plan/layout.h"
 #include "plan/axis.h"
+#include "plan/layout.h"
 #include "plan/staging.h"
 #include <string.h>
 
@@ -13,18 +15,19 @@ struct reading {
 /* Elements of y whose window lies in the padding before x, and the first one whose window lies
  * behind it. Windows move forward with y, so those two sets are a head and a tail, and a tile
  * between them always meets x. */
-static enum cs_status padding_only(const struct cs_line *line, int64_t *before_p, int64_t *behind_p)
+static enum cs_status padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
+                                   int64_t *behind_p)
 {
     int64_t end;
     *before_p = 0;
-    *behind_p = line->divided;
-    if (line->transposed)
+    *behind_p = axis_map->tiled_extent;
+    if (axis_map->transposed)
         return CS_OK;
-    if (!cs_add(line->following, line->pre, &end))
+    if (!cs_add(axis_map->other_extent, axis_map->pre, &end))
         return CS_OVERFLOW;
-    if (line->pre >= line->reach)
-        *before_p = (line->pre - line->reach) / line->stride + 1;
-    *behind_p = cs_ceil_div(end, line->stride);
+    if (axis_map->pre >= axis_map->reach)
+        *before_p = (axis_map->pre - axis_map->reach) / axis_map->stride + 1;
+    *behind_p = cs_ceil_div(end, axis_map->stride);
     return CS_OK;
 }
 
@@ -42,7 +45,7 @@ static enum cs_status append(struct cs_cut *cut, const struct cs_run *run)
     cut->tiles += run->tiles;
     if (cut->tiles > CS_MAX_TILES)
         return CS_ILLEGAL;
-    if (last && last->step == run->step && last->latitude == run->latitude) {
+    if (last && last->step == run->step && last->relaxation == run->relaxation) {
         last->tiles += run->tiles;
         return CS_OK;
     }
@@ -79,24 +82,24 @@ static enum cs_status lay_run(const struct cs_run *run, int64_t before, int64_t 
         return CS_OVERFLOW;
     int64_t first = progress->held > 0;
     progress->held = 0;
-    enum cs_status status = append(cut, &(struct cs_run){span, first, run->latitude});
+    enum cs_status status = append(cut, &(struct cs_run){span, first, run->relaxation});
     return status != CS_OK ? status
-                           : append(cut, &(struct cs_run){step, tiles - first, run->latitude});
+                           : append(cut, &(struct cs_run){step, tiles - first, run->relaxation});
 }
 
-static enum cs_status lay_out(const struct cs_line *line, const struct cs_run *run, int runs,
-                              struct cs_cut *cut)
+static enum cs_status lay_out(const struct cs_axis_map *axis_map, const struct cs_run *run,
+                              int runs, struct cs_cut *cut)
 {
     struct progress progress = {0, 0};
     int64_t before, behind;
-    enum cs_status status = padding_only(line, &before, &behind);
+    enum cs_status status = padding_only(axis_map, &before, &behind);
     for (int i = 0; status == CS_OK && i < runs; i++)
-        status = lay_run(&run[i], before, at_most(line->divided, behind), &progress, cut);
+        status = lay_run(&run[i], before, at_most(axis_map->tiled_extent, behind), &progress, cut);
     return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
-static enum cs_status range_at(const struct cs_cut *cut, const struct cs_line *line, int64_t index,
-                               struct cs_range *range)
+static enum cs_status range_at(const struct cs_cut *cut, const struct cs_axis_map *axis_map,
+                               int64_t index, struct cs_range *range)
 {
     int64_t first = 0, count = 0, span, left = index;
     for (int i = 0; i < cut->runs && left >= 0; i++) {
@@ -105,9 +108,9 @@ static enum cs_status range_at(const struct cs_cut *cut, const struct cs_line *l
             return CS_OVERFLOW;
         left -= cut->run[i].tiles;
     }
-    if (index == cut->tiles - 1 && !cs_add(line->divided, -first, &count))
+    if (index == cut->tiles - 1 && !cs_add(axis_map->tiled_extent, -first, &count))
         return CS_OVERFLOW;
-    return count < 1 ? CS_ILLEGAL : cs_line_range(line, first, count, range);
+    return count < 1 ? CS_ILLEGAL : cs_axis_map_range(axis_map, first, count, range);
 }
 
 /* Bytes from the start of a tensor to where a range starts in it. */
@@ -130,20 +133,20 @@ static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axi
 static bool alike(const struct cs_slice *a, const struct cs_slice *b)
 {
     return a->count == b->count && a->in_count == b->in_count && a->pre == b->pre &&
-           a->post == b->post && a->accumulates == b->accumulates && a->latitude == b->latitude;
+           a->post == b->post && a->accumulates == b->accumulates && a->relaxation == b->relaxation;
 }
 
-/* The number of the slice like `wanted`, added if there is none. */
-static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_slice *wanted,
+/* The number of the slice like `required`, added if there is none. */
+static enum cs_status slice_for(const struct cs_problem *problem, const struct cs_slice *required,
                                 struct cs_cut *cut, int64_t *index_p)
 {
     int64_t index = 0;
-    while (index < cut->slices && !alike(&cut->slice[index], wanted))
+    while (index < cut->slices && !alike(&cut->slice[index], required))
         index++;
-    if (index == CS_MAX_KINDS)
+    if (index == CS_MAX_TILE_SHAPES)
         return CS_ILLEGAL;
     if (index == cut->slices) {
-        cut->slice[index] = *wanted;
+        cut->slice[index] = *required;
         for (int i = 0; i < problem->tensors; i++)
             cut->slice[index].alignment[i] = problem->tensor[i].alignment;
         cut->slices++;
@@ -152,12 +155,12 @@ static enum cs_status slice_for(const struct cs_problem *problem, const struct c
     return CS_OK;
 }
 
-static enum cs_latitude latitude_at(const struct cs_cut *cut, int64_t index)
+static enum cs_relaxation relaxation_at(const struct cs_cut *cut, int64_t index)
 {
     int run = 0;
     while (run < cut->runs - 1 && index >= cut->run[run].tiles)
         index -= cut->run[run++].tiles;
-    return cut->run[run].latitude;
+    return cut->run[run].relaxation;
 }
 
 /* Every tile of a kind runs the same execution plan, so the kind can promise only what all of its
@@ -176,23 +179,24 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
     return CS_OK;
 }
 
-static enum cs_status add_slices(const struct cs_problem *problem, const struct cs_line *line,
-                                 struct cs_cut *cut, struct reading *following)
+static enum cs_status add_slices(const struct cs_problem *problem,
+                                 const struct cs_axis_map *axis_map, struct cs_cut *cut,
+                                 struct reading *other_extent)
 {
     int64_t read_end = 0;
     bool sums = cs_axis_accumulates(problem, cut->axis);
     for (int64_t i = 0; i < cut->tiles; i++) {
         struct cs_range range;
         int64_t slice;
-        enum cs_status status = range_at(cut, line, i, &range);
-        const struct cs_slice wanted = {.count = range.count,
-                                        .in_count = range.in_count,
-                                        .pre = range.pre,
-                                        .post = range.post,
-                                        .accumulates = sums && (i > 0 || problem->beta == 1),
-                                        .latitude = latitude_at(cut, i)};
+        enum cs_status status = range_at(cut, axis_map, i, &range);
+        const struct cs_slice required = {.count = range.count,
+                                          .in_count = range.in_count,
+                                          .pre = range.pre,
+                                          .post = range.post,
+                                          .accumulates = sums && (i > 0 || problem->beta == 1),
+                                          .relaxation = relaxation_at(cut, i)};
         if (status == CS_OK)
-            status = slice_for(problem, &wanted, cut, &slice);
+            status = slice_for(problem, &required, cut, &slice);
         if (status == CS_OK)
             status = lower_alignments(problem, cut->axis, &range, &cut->slice[slice]);
         if (status != CS_OK)
@@ -201,8 +205,8 @@ static enum cs_status add_slices(const struct cs_problem *problem, const struct 
 
         int64_t end = range.in_first + range.in_count;
         int64_t fresh = end - (range.in_first > read_end ? range.in_first : read_end);
-        following->distinct += fresh > 0 ? fresh : 0;
-        if (!cs_add(following->read, range.in_count, &following->read))
+        other_extent->distinct += fresh > 0 ? fresh : 0;
+        if (!cs_add(other_extent->read, range.in_count, &other_extent->read))
             return CS_OVERFLOW;
         read_end = end > read_end ? end : read_end;
     }
@@ -237,45 +241,45 @@ static enum cs_status round_steps(const struct cs_problem *problem, int cut,
 
 static enum cs_status cut_axis(const struct cs_problem *problem, int index,
                                struct cs_tiling *tiling, struct cs_cut *cut,
-                               struct reading *following)
+                               struct reading *other_extent)
 {
-    struct cs_line line;
+    struct cs_axis_map axis_map;
     struct cs_run run[CS_MAX_RUNS];
     int runs = index == 0 ? tiling->runs : 0;
     enum cs_status status = round_steps(problem, index, tiling);
     if (status != CS_OK)
         return status;
     memcpy(run, tiling->run, (size_t)runs * sizeof *run);
-    run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->latitude};
+    run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->relaxation};
     cut->axis = tiling->axis[index];
-    status = cs_line_of(problem, cut->axis, &line);
+    status = cs_axis_map_of(problem, cut->axis, &axis_map);
     if (status == CS_OK)
-        status = lay_out(&line, run, runs, cut);
+        status = lay_out(&axis_map, run, runs, cut);
     if (status == CS_OK)
-        status = add_slices(problem, &line, cut, following);
+        status = add_slices(problem, &axis_map, cut, other_extent);
     return status;
 }
 
 /* Slices of two cuts meet as often as each of them does. */
 static enum cs_status multiply(struct cs_plan *plan)
 {
-    int64_t met[CS_MAX_CUTS][CS_MAX_KINDS] = {{1}, {1}};
+    int64_t met[CS_MAX_CUTS][CS_MAX_TILE_SHAPES] = {{1}, {1}};
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
-    plan->tiles = plan->kinds = 1;
+    plan->tiles = plan->shapes = 1;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];
         plan->tiles *= cut->tiles;
-        plan->kinds *= cut->slices;
+        plan->shapes *= cut->slices;
         met[c][0] = 0;
         for (int64_t i = 0; i < cut->tiles; i++)
             met[c][cut->slice_of[i]]++;
     }
-    if (plan->tiles > CS_MAX_TILES || plan->kinds > CS_MAX_KINDS)
+    if (plan->tiles > CS_MAX_TILES || plan->shapes > CS_MAX_TILE_SHAPES)
         return CS_ILLEGAL;
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        plan->kind[i].tiles = met[0][i / inner] * met[1][i % inner];
-        plan->kind[i].latitude =
-            plan->cuts > 0 ? plan->cut[0].slice[i / inner].latitude : plan->tiling.latitude;
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        plan->shape[i].tiles = met[0][i / inner] * met[1][i % inner];
+        plan->shape[i].relaxation =
+            plan->cuts > 0 ? plan->cut[0].slice[i / inner].relaxation : plan->tiling.relaxation;
     }
     return CS_OK;
 }
@@ -283,7 +287,7 @@ static enum cs_status multiply(struct cs_plan *plan)
 /* Elements of x or y read again: along a cut it is the range that is divided, the one that follows,
  * or, where it is not cut, whole once a tile. */
 static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand side,
-                                   const struct reading *following, int64_t *bytes_p)
+                                   const struct reading *other_extent, int64_t *bytes_p)
 {
     const struct cs_problem *problem = &plan->problem;
     const struct cs_tensor *tensor = &problem->tensor[side];
@@ -294,7 +298,7 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
         enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
         struct reading along = {plan->cut[c].tiles, 1};
         if (dim != CS_DIMS) {
-            along = following[c];
+            along = other_extent[c];
             if (side == cs_divided_side(problem))
                 along.read = along.distinct = tensor->dims[dim];
             rest /= tensor->dims[dim];
@@ -308,14 +312,14 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
     return CS_OK;
 }
 
-static enum cs_status add_halo(const struct reading *following, struct cs_plan *plan)
+static enum cs_status add_halo(const struct reading *other_extent, struct cs_plan *plan)
 {
     enum cs_operand result = cs_result(plan->problem.direction);
     const enum cs_operand images[] = {CS_X, CS_Y};
     for (int i = 0; i < 2; i++) {
         int64_t bytes = 0;
         enum cs_status status =
-            images[i] == result ? CS_OK : reread_bytes(plan, images[i], following, &bytes);
+            images[i] == result ? CS_OK : reread_bytes(plan, images[i], other_extent, &bytes);
         if (status != CS_OK)
             return status;
         if (!cs_add(plan->halo, bytes, &plan->halo))
@@ -325,15 +329,15 @@ static enum cs_status add_halo(const struct reading *following, struct cs_plan *
 }
 
 /* Tiles that add up come one behind the other. */
-static int lanes_of(const struct cs_plan *plan, int wanted)
+static int lanes_of(const struct cs_plan *plan, int required)
 {
     for (int c = 0; c < plan->cuts; c++)
         for (int64_t i = 0; i < plan->cut[c].slices; i++)
             if (plan->cut[c].slice[i].accumulates)
                 return 1;
-    if (wanted > CS_MAX_LANES)
-        wanted = CS_MAX_LANES;
-    return wanted < 1 ? 1 : wanted < plan->tiles ? wanted : (int)plan->tiles;
+    if (required > CS_MAX_LANES)
+        required = CS_MAX_LANES;
+    return required < 1 ? 1 : required < plan->tiles ? required : (int)plan->tiles;
 }
 
 static bool names_axes(const struct cs_tiling *tiling)
@@ -348,22 +352,23 @@ static bool names_axes(const struct cs_tiling *tiling)
 enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_tiling *tiling,
                            struct cs_plan *plan)
 {
-    struct reading following[CS_MAX_CUTS] = {{0, 0}};
+    struct reading other_extent[CS_MAX_CUTS] = {{0, 0}};
     memset(plan, 0, sizeof *plan);
     plan->problem = *problem;
     plan->tiling = *tiling;
     if (!names_axes(tiling) || tiling->runs < 0 || tiling->runs >= CS_MAX_RUNS ||
-        (unsigned)tiling->latitude >= CS_LATITUDES)
+        (unsigned)tiling->relaxation >= CS_RELAXATIONS)
         return CS_ILLEGAL;
     for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
-        enum cs_status status = cut_axis(problem, c, &plan->tiling, &plan->cut[c], &following[c]);
+        enum cs_status status =
+            cut_axis(problem, c, &plan->tiling, &plan->cut[c], &other_extent[c]);
         if (status != CS_OK)
             return status;
         plan->cuts++;
     }
     enum cs_status status = multiply(plan);
     if (status == CS_OK)
-        status = add_halo(following, plan);
+        status = add_halo(other_extent, plan);
     if (status == CS_OK)
         status = cs_plan_stage(plan, tiling->staged);
     if (status != CS_OK)
@@ -376,12 +381,12 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
 
 static bool same_run(const struct cs_run *a, const struct cs_run *b)
 {
-    return a->step == b->step && a->tiles == b->tiles && a->latitude == b->latitude;
+    return a->step == b->step && a->tiles == b->tiles && a->relaxation == b->relaxation;
 }
 
 bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
 {
-    bool equal = a->lanes == b->lanes && a->latitude == b->latitude && a->runs == b->runs &&
+    bool equal = a->lanes == b->lanes && a->relaxation == b->relaxation && a->runs == b->runs &&
                  a->staged == b->staged;
     for (int c = 0; c < CS_MAX_CUTS; c++)
         equal = equal && a->axis[c] == b->axis[c] && a->step[c] == b->step[c];
@@ -397,10 +402,10 @@ static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct 
     const int64_t at[CS_MAX_CUTS] = {index / inner, index % inner};
     for (int c = 0; c < plan->cuts && c < CS_MAX_CUTS; c++) {
         const struct cs_cut *cut = &plan->cut[c];
-        struct cs_line line;
-        enum cs_status status = cs_line_of(&plan->problem, cut->axis, &line);
+        struct cs_axis_map axis_map;
+        enum cs_status status = cs_axis_map_of(&plan->problem, cut->axis, &axis_map);
         if (status == CS_OK)
-            status = range_at(cut, &line, at[c], &made.range[c]);
+            status = range_at(cut, &axis_map, at[c], &made.range[c]);
         for (int i = 0; status == CS_OK && i < plan->problem.tensors; i++) {
             int64_t offset;
             status = offset_along(&plan->problem, cut->axis, i, &made.range[c], &offset);
@@ -409,7 +414,7 @@ static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct 
         }
         if (status != CS_OK)
             return status;
-        made.kind = made.kind * (int)cut->slices + cut->slice_of[at[c]];
+        made.shape = made.shape * (int)cut->slices + cut->slice_of[at[c]];
     }
     *tile = made;
     return CS_OK;
@@ -424,9 +429,9 @@ void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *til
 static int64_t largest_workspace(const struct cs_plan *plan)
 {
     int64_t largest = 0;
-    for (int64_t i = 0; i < plan->kinds; i++)
-        if (plan->kind[i].workspace > largest)
-            largest = plan->kind[i].workspace;
+    for (int64_t i = 0; i < plan->shapes; i++)
+        if (plan->shape[i].workspace > largest)
+            largest = plan->shape[i].workspace;
     return largest;
 }
 

@@ -1,3 +1,4 @@
+/* Prints a plan as text, for tests. */
 #include "base/text.h"
 #include "convshim/plan.h"
 
@@ -29,7 +30,7 @@ static void put_head(struct cs_text *text, const struct cs_plan *plan)
         put_runs(text, &plan->cut[c]);
     cs_text_put(
         text, " tiles %lld lanes %d kinds %lld workspace %lld staged %lld copied %lld halo %lld\n",
-        (long long)plan->tiles, plan->lanes, (long long)plan->kinds, (long long)plan->workspace,
+        (long long)plan->tiles, plan->lanes, (long long)plan->shapes, (long long)plan->workspace,
         (long long)plan->staged, (long long)plan->copied, (long long)plan->halo);
 }
 
@@ -42,10 +43,10 @@ static void put_range(struct cs_text *text, enum cs_axis axis, const struct cs_r
                     (long long)range->in_count, (long long)range->pre, (long long)range->post);
 }
 
-static void put_stages(struct cs_text *text, const struct cs_plan *plan, int kind)
+static void put_stages(struct cs_text *text, const struct cs_plan *plan, int shape)
 {
     struct cs_stage stage[CS_MAX_TENSORS];
-    int stages = cs_plan_stages(plan, kind, stage);
+    int stages = cs_plan_stages(plan, shape, stage);
     for (int i = 0; i < stages; i++) {
         const struct cs_copy *copy = &stage[i].copy;
         cs_text_put(text, " stage %d at %lld %s%s %lldx%lldx%lldx%lld", stage[i].tensor,
@@ -58,20 +59,20 @@ static void put_stages(struct cs_text *text, const struct cs_plan *plan, int kin
 static void put_tile(struct cs_text *text, const struct cs_plan *plan, int64_t index)
 {
     struct cs_tile tile;
-    struct cs_problem kind;
+    struct cs_problem shape;
     cs_plan_tile(plan, index, &tile);
-    cs_plan_problem(plan, tile.kind, &kind);
-    cs_text_put(text, "tile %lld kind %d", (long long)index, tile.kind);
+    cs_plan_problem(plan, tile.shape, &shape);
+    cs_text_put(text, "tile %lld kind %d", (long long)index, tile.shape);
     for (int c = 0; c < plan->cuts; c++)
         put_range(text, plan->cut[c].axis, &tile.range[c]);
-    cs_text_put(text, " beta %g offset", kind.beta);
-    for (int i = 0; i < kind.tensors; i++)
+    cs_text_put(text, " beta %g offset", shape.beta);
+    for (int i = 0; i < shape.tensors; i++)
         cs_text_put(text, "%c%lld", i ? ',' : ' ', (long long)tile.offset[i]);
     cs_text_put(text, " align");
-    for (int i = 0; i < kind.tensors; i++)
-        cs_text_put(text, "%c%lld", i ? ',' : ' ', (long long)kind.tensor[i].alignment);
-    put_stages(text, plan, tile.kind);
-    cs_text_put(text, " workspace %lld\n", (long long)plan->kind[tile.kind].workspace);
+    for (int i = 0; i < shape.tensors; i++)
+        cs_text_put(text, "%c%lld", i ? ',' : ' ', (long long)shape.tensor[i].alignment);
+    put_stages(text, plan, tile.shape);
+    cs_text_put(text, " workspace %lld\n", (long long)plan->shape[tile.shape].workspace);
 }
 
 int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size)

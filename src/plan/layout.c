@@ -1,3 +1,4 @@
+/* Lays out buffers by lifetime at the lowest peak. */
 #include "plan/layout.h"
 #include "base/checked.h"
 #include "plan/pile.h"

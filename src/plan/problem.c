@@ -1,3 +1,4 @@
+/* Checks a problem: extents, strides and groups that agree, nothing that overflows. */
 #include "convshim/problem.h"
 
 #include "base/checked.h"
@@ -40,11 +41,11 @@ const char *cs_direction_name(enum cs_direction direction)
     return names[direction];
 }
 
-const char *cs_latitude_name(enum cs_latitude latitude)
+const char *cs_relaxation_name(enum cs_relaxation relaxation)
 {
     static const char *const names[] = {"knobs", "defaults", "alike", "own"};
-    _Static_assert(sizeof names / sizeof *names == CS_LATITUDES, "a latitude has no name");
-    return (unsigned)latitude < CS_LATITUDES ? names[latitude] : "";
+    _Static_assert(sizeof names / sizeof *names == CS_RELAXATIONS, "a latitude has no name");
+    return (unsigned)relaxation < CS_RELAXATIONS ? names[relaxation] : "";
 }
 
 enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)

@@ -1,3 +1,4 @@
+/* Chooses the tensors that are staged and gives them places in the scratch. */
 #include "plan/staging.h"
 
 #include "base/checked.h"
@@ -29,16 +30,16 @@ static bool is_whole_piece(const struct cs_tensor *view)
 }
 
 /* Kinds are views as long as nothing is staged. */
-static void choose(struct cs_plan *plan, bool wanted)
+static void choose(struct cs_plan *plan, bool required)
 {
     bool chosen[CS_MAX_TENSORS] = {false};
-    struct cs_problem kind;
+    struct cs_problem shape;
     for (int i = 0; i < plan->problem.tensors; i++)
         chosen[i] = must_be_staged(plan, i);
-    for (int64_t k = 0; wanted && k < plan->kinds; k++) {
-        cs_plan_problem(plan, k, &kind);
-        for (int i = 0; i < kind.tensors; i++) {
-            const struct cs_tensor *view = &kind.tensor[i];
+    for (int64_t k = 0; required && k < plan->shapes; k++) {
+        cs_plan_problem(plan, k, &shape);
+        for (int i = 0; i < shape.tensors; i++) {
+            const struct cs_tensor *view = &shape.tensor[i];
             chosen[i] |=
                 !view->is_virtual && !view->by_value && is_cut(plan, i) && !is_whole_piece(view);
         }
@@ -48,37 +49,38 @@ static void choose(struct cs_plan *plan, bool wanted)
         plan->stages |= chosen[i] && !must_be_staged(plan, i);
 }
 
-/* What a tile has of the client's tensor: the packed one's extents with the client's strides. */
-static struct cs_tensor view_of(const struct cs_plan *plan, const struct cs_problem *kind,
+/* What a tile has of the application's tensor: the packed one's extents with the application's
+ * strides. */
+static struct cs_tensor view_of(const struct cs_plan *plan, const struct cs_problem *shape,
                                 int tensor)
 {
-    struct cs_tensor view = kind->tensor[tensor];
+    struct cs_tensor view = shape->tensor[tensor];
     memcpy(view.strides, plan->problem.tensor[tensor].strides, sizeof view.strides);
     return view;
 }
 
 /* A written tensor is read only where the launch adds to it. */
-static bool is_read(const struct cs_problem *kind, int tensor)
+static bool is_read(const struct cs_problem *shape, int tensor)
 {
-    return !kind->tensor[tensor].written ||
-           (tensor == (int)cs_result(kind->direction) && kind->beta != 0);
+    return !shape->tensor[tensor].written ||
+           (tensor == (int)cs_result(shape->direction) && shape->beta != 0);
 }
 
 /* Adds a staged tensor of one kind to what is copied, and finds the bytes that it needs. */
-static enum cs_status add_kind(struct cs_plan *plan, int64_t k, int tensor, int64_t *bytes_p)
+static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int64_t *bytes_p)
 {
-    struct cs_problem kind;
+    struct cs_problem shape;
     struct cs_copy copy;
     int64_t bytes, all;
-    cs_plan_problem(plan, k, &kind);
-    const struct cs_tensor *packed = &kind.tensor[tensor];
-    const struct cs_tensor view = view_of(plan, &kind, tensor);
+    cs_plan_problem(plan, k, &shape);
+    const struct cs_tensor *packed = &shape.tensor[tensor];
+    const struct cs_tensor view = view_of(plan, &shape, tensor);
     enum cs_status status = cs_copy_between(&view, packed, &copy);
     if (status != CS_OK)
         return status;
-    int64_t ways = is_read(&kind, tensor) + packed->written;
+    int64_t ways = is_read(&shape, tensor) + packed->written;
     if (cs_tensor_bytes(packed, &bytes) != CS_OK || !cs_mul(bytes, ways, &all) ||
-        !cs_mul(all, plan->kind[k].tiles, &all) || !cs_add(plan->copied, all, &plan->copied))
+        !cs_mul(all, plan->shape[k].tiles, &all) || !cs_add(plan->copied, all, &plan->copied))
         return CS_OVERFLOW;
     *bytes_p = bytes;
     return CS_OK;
@@ -88,9 +90,9 @@ static enum cs_status add_kind(struct cs_plan *plan, int64_t k, int tensor, int6
 static enum cs_status lay_out(struct cs_plan *plan, int tensor)
 {
     int64_t most = 0;
-    for (int64_t k = 0; k < plan->kinds; k++) {
+    for (int64_t k = 0; k < plan->shapes; k++) {
         int64_t bytes;
-        enum cs_status status = add_kind(plan, k, tensor, &bytes);
+        enum cs_status status = add_shape(plan, k, tensor, &bytes);
         if (status != CS_OK)
             return status;
         most = bytes > most ? bytes : most;
@@ -102,9 +104,9 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
     return CS_OK;
 }
 
-enum cs_status cs_plan_stage(struct cs_plan *plan, bool wanted)
+enum cs_status cs_plan_stage(struct cs_plan *plan, bool required)
 {
-    choose(plan, wanted);
+    choose(plan, required);
     for (int i = 0; i < plan->problem.tensors; i++) {
         enum cs_status status = plan->is_staged[i] ? lay_out(plan, i) : CS_OK;
         if (status != CS_OK)
@@ -113,13 +115,13 @@ enum cs_status cs_plan_stage(struct cs_plan *plan, bool wanted)
     return CS_OK;
 }
 
-int cs_plan_stages(const struct cs_plan *plan, int64_t kind, struct cs_stage stage[CS_MAX_TENSORS])
+int cs_plan_stages(const struct cs_plan *plan, int64_t shape, struct cs_stage stage[CS_MAX_TENSORS])
 {
     struct cs_problem part;
     int stages = 0;
     if (plan->staged == 0)
         return 0;
-    cs_plan_problem(plan, kind, &part);
+    cs_plan_problem(plan, shape, &part);
     for (int i = 0; i < part.tensors; i++) {
         struct cs_stage *next = &stage[stages];
         const struct cs_tensor view = view_of(plan, &part, i);

@@ -1,29 +1,30 @@
+/* Derives the problem that a tile of one shape is. */
 #include "base/checked.h"
 #include "plan/axis.h"
 
-static void take_slice(const struct cs_problem *whole, enum cs_axis axis,
-                       const struct cs_slice *slice, struct cs_problem *kind)
+static void take_slice(const struct cs_problem *untiled, enum cs_axis axis,
+                       const struct cs_slice *slice, struct cs_problem *shape)
 {
-    for (int i = 0; i < whole->tensors; i++) {
-        struct cs_tensor *tensor = &kind->tensor[i];
-        enum cs_dim dim = cs_axis_cuts(whole, axis, i);
+    for (int i = 0; i < untiled->tensors; i++) {
+        struct cs_tensor *tensor = &shape->tensor[i];
+        enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
         if (dim != CS_DIMS)
             tensor->dims[dim] =
-                tensor->side == cs_divided_side(whole) ? slice->count : slice->in_count;
+                tensor->side == cs_divided_side(untiled) ? slice->count : slice->in_count;
         if (slice->alignment[i] < tensor->alignment)
             tensor->alignment = slice->alignment[i];
     }
     if (slice->accumulates)
-        kind->beta = 1;
+        shape->beta = 1;
     enum cs_dim dim = cs_axis_dim(axis, CS_X);
     if (dim >= CS_D && dim < CS_DIMS) {
-        kind->pre[dim - CS_D] = slice->pre;
-        kind->post[dim - CS_D] = slice->post;
+        shape->pre[dim - CS_D] = slice->pre;
+        shape->post[dim - CS_D] = slice->post;
     }
 }
 
 /* The order of dimensions stays; of equal strides the later dimension is the inner one. */
-static void pack(const struct cs_tensor *whole, int spatial, struct cs_tensor *packed)
+static void pack(const struct cs_tensor *untiled, int spatial, struct cs_tensor *packed)
 {
     bool done[CS_DIMS] = {false};
     int64_t stride = 1;
@@ -31,7 +32,8 @@ static void pack(const struct cs_tensor *whole, int spatial, struct cs_tensor *p
         int inner = -1;
         for (int dim = CS_DIMS - 1; dim >= 0; dim--) {
             bool absent = dim >= CS_D && dim < CS_DIMS - spatial;
-            if (!done[dim] && !absent && (inner < 0 || whole->strides[dim] < whole->strides[inner]))
+            if (!done[dim] && !absent &&
+                (inner < 0 || untiled->strides[dim] < untiled->strides[inner]))
                 inner = dim;
         }
         if (inner < 0)
@@ -60,10 +62,10 @@ static void shorten(struct cs_tensor *tensor)
         tensor->strides[CS_N] = reach;
 }
 
-void cs_plan_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
+void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem)
 {
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
-    const int64_t at[CS_MAX_CUTS] = {kind / inner, kind % inner};
+    const int64_t at[CS_MAX_CUTS] = {shape / inner, shape % inner};
     *problem = plan->problem;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];

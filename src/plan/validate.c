@@ -23,23 +23,24 @@ static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
     return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
 }
 
-static bool find_way(const struct cs_problem *whole, enum cs_axis axis, struct way *way)
+static bool find_way(const struct cs_problem *untiled, enum cs_axis axis, struct way *way)
 {
-    *way = (struct way){.extent = cs_axis_extent(whole, axis), .step = 1};
+    *way = (struct way){.extent = cs_axis_extent(untiled, axis), .step = 1};
     for (int side = 0; side < CS_OPERANDS; side++)
         way->dim[side] = cs_axis_dim(axis, (enum cs_operand)side);
     way->in = way->out = way->extent;
-    way->sums = whole->direction == CS_BACKWARD_FILTER && way->dim[CS_FILTER] == CS_DIMS;
+    way->sums = untiled->direction == CS_BACKWARD_FILTER && way->dim[CS_FILTER] == CS_DIMS;
     enum cs_dim dim = way->dim[CS_X];
     if (dim < CS_D || dim == CS_DIMS)
         return true;
     way->spatial = true;
-    way->transposed = whole->direction == CS_BACKWARD_DATA;
-    way->step = whole->stride[dim - CS_D];
-    way->pad = whole->pre[dim - CS_D];
-    way->in = whole->tensor[CS_X].dims[dim];
-    way->out = whole->tensor[CS_Y].dims[dim];
-    return cs_mul(whole->tensor[CS_FILTER].dims[dim] - 1, whole->dilation[dim - CS_D], &way->sweep);
+    way->transposed = untiled->direction == CS_BACKWARD_DATA;
+    way->step = untiled->stride[dim - CS_D];
+    way->pad = untiled->pre[dim - CS_D];
+    way->in = untiled->tensor[CS_X].dims[dim];
+    way->out = untiled->tensor[CS_Y].dims[dim];
+    return cs_mul(untiled->tensor[CS_FILTER].dims[dim] - 1, untiled->dilation[dim - CS_D],
+                  &way->sweep);
 }
 
 /* Where the first tap of element `first` of y lies and the last tap of element `last`. */
@@ -87,16 +88,16 @@ static bool range_valid(const struct way *way, const struct cs_range *range)
 }
 
 /* What tensor `index` has of the range: first element and count. False if it is left whole. */
-static bool part_of(const struct cs_problem *whole, const struct way *way, int index,
+static bool part_of(const struct cs_problem *untiled, const struct way *way, int index,
                     const struct cs_range *range, int64_t *first_p, int64_t *count_p)
 {
-    const struct cs_tensor *tensor = &whole->tensor[index];
+    const struct cs_tensor *tensor = &untiled->tensor[index];
     enum cs_dim dim = way->dim[tensor->side];
-    if (dim == CS_DIMS || tensor->dims[dim] != whole->tensor[tensor->side].dims[dim])
+    if (dim == CS_DIMS || tensor->dims[dim] != untiled->tensor[tensor->side].dims[dim])
         return false;
-    bool divided = !way->spatial || (tensor->side == CS_X) == way->transposed;
-    *first_p = divided ? range->first : range->in_first;
-    *count_p = divided ? range->count : range->in_count;
+    bool tiled_extent = !way->spatial || (tensor->side == CS_X) == way->transposed;
+    *first_p = tiled_extent ? range->first : range->in_first;
+    *count_p = tiled_extent ? range->count : range->in_count;
     return true;
 }
 
@@ -118,13 +119,13 @@ static bool may_be_staged(const struct cs_plan *plan, const struct way *ways, in
 }
 
 /* A packed tensor with the dimensions in the same order. */
-static bool packed_alike(const struct cs_tensor *whole, const struct cs_tensor *part)
+static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor *part)
 {
     int64_t span, bytes;
     for (int a = 0; a < CS_DIMS; a++) {
         for (int b = 0; b < CS_DIMS; b++) {
-            if (whole->dims[a] > 1 && whole->dims[b] > 1 && whole->strides[a] < whole->strides[b] &&
-                part->strides[a] > part->strides[b])
+            if (untiled->dims[a] > 1 && untiled->dims[b] > 1 &&
+                untiled->strides[a] < untiled->strides[b] && part->strides[a] > part->strides[b])
                 return false;
         }
     }
@@ -134,80 +135,80 @@ static bool packed_alike(const struct cs_tensor *whole, const struct cs_tensor *
 
 /* The tensor's part of a tile: extents, offset, inside the whole, as aligned as it says. */
 static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int index,
-                         const struct cs_tile *tile, const struct cs_problem *kind)
+                         const struct cs_tile *tile, const struct cs_problem *shape)
 {
-    const struct cs_tensor *whole = &plan->problem.tensor[index], *part = &kind->tensor[index];
-    struct cs_tensor view = *whole;
+    const struct cs_tensor *untiled = &plan->problem.tensor[index], *part = &shape->tensor[index];
+    struct cs_tensor view = *untiled;
     int64_t offset = 0, span, view_span, end;
     for (int c = 0; c < plan->cuts; c++) {
         int64_t first, count, bytes;
         if (!part_of(&plan->problem, &ways[c], index, &tile->range[c], &first, &count))
             continue;
-        enum cs_dim dim = ways[c].dim[whole->side];
+        enum cs_dim dim = ways[c].dim[untiled->side];
         view.dims[dim] = count;
-        if (!cs_mul(cs_dtype_size(whole->dtype), first, &bytes) ||
-            !cs_mul(bytes, whole->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
+        if (!cs_mul(cs_dtype_size(untiled->dtype), first, &bytes) ||
+            !cs_mul(bytes, untiled->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
             return false;
     }
     if (offset != tile->offset[index] || memcmp(view.dims, part->dims, sizeof view.dims) != 0 ||
-        cs_tensor_span(whole, &span) != CS_OK || cs_tensor_span(&view, &view_span) != CS_OK ||
+        cs_tensor_span(untiled, &span) != CS_OK || cs_tensor_span(&view, &view_span) != CS_OK ||
         !cs_add(offset, view_span, &end) || end > span)
         return false;
-    return plan->is_staged[index] ? packed_alike(whole, part) : offset % part->alignment == 0;
+    return plan->is_staged[index] ? packed_alike(untiled, part) : offset % part->alignment == 0;
 }
 
 /* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
  * where it adds, in the strides of staged tensors, and in how far the next image would be if there
  * is one only. */
-static bool kind_derives(const struct cs_plan *plan, const struct way *ways,
-                         const struct cs_tile *tile, const struct cs_problem *kind, bool adds)
+static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
+                          const struct cs_tile *tile, const struct cs_problem *shape, bool adds)
 {
-    const struct cs_problem *whole = &plan->problem;
-    struct cs_problem restored = *kind;
-    if (kind->tensors != whole->tensors || cs_problem_check(kind) != CS_OK)
+    const struct cs_problem *untiled = &plan->problem;
+    struct cs_problem restored = *shape;
+    if (shape->tensors != untiled->tensors || cs_problem_check(shape) != CS_OK)
         return false;
-    for (int i = 0; i < kind->tensors; i++) {
-        if (kind->tensor[i].alignment > whole->tensor[i].alignment && !plan->is_staged[i])
+    for (int i = 0; i < shape->tensors; i++) {
+        if (shape->tensor[i].alignment > untiled->tensor[i].alignment && !plan->is_staged[i])
             return false;
-        restored.tensor[i].alignment = whole->tensor[i].alignment;
-        memcpy(restored.tensor[i].dims, whole->tensor[i].dims, sizeof whole->tensor[i].dims);
+        restored.tensor[i].alignment = untiled->tensor[i].alignment;
+        memcpy(restored.tensor[i].dims, untiled->tensor[i].dims, sizeof untiled->tensor[i].dims);
         if (plan->is_staged[i])
-            memcpy(restored.tensor[i].strides, whole->tensor[i].strides,
-                   sizeof whole->tensor[i].strides);
-        else if (kind->tensor[i].dims[CS_N] == 1)
-            restored.tensor[i].strides[CS_N] = whole->tensor[i].strides[CS_N];
+            memcpy(restored.tensor[i].strides, untiled->tensor[i].strides,
+                   sizeof untiled->tensor[i].strides);
+        else if (shape->tensor[i].dims[CS_N] == 1)
+            restored.tensor[i].strides[CS_N] = untiled->tensor[i].strides[CS_N];
     }
     for (int c = 0; c < plan->cuts; c++) {
         if (!ways[c].spatial)
             continue;
         int i = (int)ways[c].dim[CS_X] - CS_D;
-        if (kind->pre[i] != tile->range[c].pre || kind->post[i] != tile->range[c].post)
+        if (shape->pre[i] != tile->range[c].pre || shape->post[i] != tile->range[c].post)
             return false;
-        restored.pre[i] = whole->pre[i];
-        restored.post[i] = whole->post[i];
+        restored.pre[i] = untiled->pre[i];
+        restored.post[i] = untiled->post[i];
     }
     if (adds) {
-        if (kind->beta != 1)
+        if (shape->beta != 1)
             return false;
-        restored.beta = whole->beta;
+        restored.beta = untiled->beta;
     }
-    return same_problem(whole, &restored);
+    return same_problem(untiled, &restored);
 }
 
 static bool tile_valid(const struct cs_plan *plan, const struct way *ways,
                        const struct cs_tile *tile, bool adds)
 {
-    if (tile->kind < 0 || tile->kind >= plan->kinds)
+    if (tile->shape < 0 || tile->shape >= plan->shapes)
         return false;
     for (int c = 0; c < plan->cuts; c++)
         if (!range_valid(&ways[c], &tile->range[c]))
             return false;
-    struct cs_problem kind;
-    cs_plan_problem(plan, tile->kind, &kind);
+    struct cs_problem shape;
+    cs_plan_problem(plan, tile->shape, &shape);
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (!tensor_valid(plan, ways, i, tile, &kind))
+        if (!tensor_valid(plan, ways, i, tile, &shape))
             return false;
-    return kind_derives(plan, ways, tile, &kind, adds);
+    return shape_derives(plan, ways, tile, &shape, adds);
 }
 
 /* Elements of x and y that tiles read, beside those that they read for the first time. */
@@ -219,11 +220,11 @@ struct readings {
 static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
                         struct readings *readings)
 {
-    struct cs_problem kind;
-    cs_plan_problem(plan, tile->kind, &kind);
+    struct cs_problem shape;
+    cs_plan_problem(plan, tile->shape, &shape);
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
-        if (cs_tensor_bytes(&kind.tensor[i], &bytes) != CS_OK)
+        if (cs_tensor_bytes(&shape.tensor[i], &bytes) != CS_OK)
             return false;
         readings->bytes[i] += bytes;
     }
@@ -233,15 +234,15 @@ static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
 static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
                        const struct readings *readings)
 {
-    const struct cs_problem *whole = &plan->problem;
+    const struct cs_problem *untiled = &plan->problem;
     wide halo = 0;
     for (int side = CS_X; side <= CS_Y; side += CS_Y - CS_X) {
-        struct cs_tensor once = whole->tensor[side];
+        struct cs_tensor once = untiled->tensor[side];
         int64_t bytes;
         for (int c = 0; c < plan->cuts; c++)
             if (ways[c].spatial && (side == CS_X) != ways[c].transposed)
                 once.dims[ways[c].dim[side]] = readings->distinct[c];
-        if (side == (int)cs_result(whole->direction))
+        if (side == (int)cs_result(untiled->direction))
             continue;
         if (cs_tensor_bytes(&once, &bytes) != CS_OK)
             return false;
@@ -328,17 +329,17 @@ static bool runs_valid(const struct cs_cut *cut)
     return tiles == cut->tiles;
 }
 
-static bool cut_valid(const struct cs_problem *whole, const struct cs_cut *cut)
+static bool cut_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
-    if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(whole, cut->axis) < 2 || cut->tiles < 2 ||
-        cut->tiles > CS_MAX_TILES || cut->slices < 1 || cut->slices > CS_MAX_KINDS ||
-        !runs_valid(cut))
+    if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(untiled, cut->axis) < 2 ||
+        cut->tiles < 2 || cut->tiles > CS_MAX_TILES || cut->slices < 1 ||
+        cut->slices > CS_MAX_TILE_SHAPES || !runs_valid(cut))
         return false;
     for (int64_t i = 0; i < cut->tiles; i++)
         if (cut->slice_of[i] >= cut->slices)
             return false;
     for (int64_t i = 0; i < cut->slices; i++)
-        for (int j = 0; j < whole->tensors; j++)
+        for (int j = 0; j < untiled->tensors; j++)
             if (cut->slice[i].alignment[j] < 1)
                 return false;
     return true;
@@ -346,7 +347,7 @@ static bool cut_valid(const struct cs_problem *whole, const struct cs_cut *cut)
 
 static bool cuts_valid(const struct cs_plan *plan)
 {
-    int64_t tiles = 1, kinds = 1;
+    int64_t tiles = 1, shapes = 1;
     if (plan->cuts < 0 || plan->cuts > CS_MAX_CUTS)
         return false;
     for (int c = 0; c < plan->cuts; c++) {
@@ -354,25 +355,25 @@ static bool cuts_valid(const struct cs_plan *plan)
             (c > 0 && plan->cut[c].axis == plan->cut[0].axis))
             return false;
         tiles *= plan->cut[c].tiles;
-        kinds *= plan->cut[c].slices;
+        shapes *= plan->cut[c].slices;
     }
-    return plan->tiles == tiles && tiles <= CS_MAX_TILES && plan->kinds == kinds &&
-           kinds <= CS_MAX_KINDS;
+    return plan->tiles == tiles && tiles <= CS_MAX_TILES && plan->shapes == shapes &&
+           shapes <= CS_MAX_TILE_SHAPES;
 }
 
-static bool kinds_valid(const struct cs_plan *plan)
+static bool shapes_valid(const struct cs_plan *plan)
 {
-    int64_t counted[CS_MAX_KINDS] = {0};
+    int64_t counted[CS_MAX_TILE_SHAPES] = {0};
     for (int64_t i = 0; i < plan->tiles; i++) {
         struct cs_tile tile;
         cs_plan_tile(plan, i, &tile);
-        if (tile.kind < 0 || tile.kind >= plan->kinds)
+        if (tile.shape < 0 || tile.shape >= plan->shapes)
             return false;
-        counted[tile.kind]++;
+        counted[tile.shape]++;
     }
-    for (int64_t i = 0; i < plan->kinds; i++)
-        if (plan->kind[i].tiles < 1 || plan->kind[i].tiles != counted[i] ||
-            (unsigned)plan->kind[i].latitude >= CS_LATITUDES)
+    for (int64_t i = 0; i < plan->shapes; i++)
+        if (plan->shape[i].tiles < 1 || plan->shape[i].tiles != counted[i] ||
+            (unsigned)plan->shape[i].relaxation >= CS_RELAXATIONS)
             return false;
     return true;
 }
@@ -445,7 +446,7 @@ static int64_t copied_from(const struct cs_copy *copy, int64_t at)
 
 /* The copy moves as many bytes as the tensor has, and every corner of it and every neighbour of the
  * first element from its place to its place. */
-static bool copy_valid(const struct cs_tensor *whole, const struct cs_tensor *packed,
+static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *packed,
                        const struct cs_copy *copy)
 {
     int64_t size = cs_dtype_size(packed->dtype);
@@ -458,7 +459,7 @@ static bool copy_valid(const struct cs_tensor *whole, const struct cs_tensor *pa
             int64_t last = packed->dims[dim] - 1;
             int64_t at = corner & 1 ? last : last < 1 ? last : 1;
             at = corner >> (dim + 1) & 1 ? at : 0;
-            from += (wide)at * whole->strides[dim] * size;
+            from += (wide)at * untiled->strides[dim] * size;
             to += (wide)at * packed->strides[dim] * size;
         }
         if (from != copied_from(copy, (int64_t)to))
@@ -472,14 +473,14 @@ static bool stages_valid(const struct cs_plan *plan)
 {
     int64_t room[CS_MAX_TENSORS] = {0};
     wide copied = 0, end = 0;
-    for (int64_t k = 0; k < plan->kinds; k++) {
+    for (int64_t k = 0; k < plan->shapes; k++) {
         struct cs_stage stage[CS_MAX_TENSORS];
-        struct cs_problem kind;
+        struct cs_problem shape;
         int stages = cs_plan_stages(plan, k, stage), next = 0;
-        cs_plan_problem(plan, k, &kind);
-        for (int i = 0; i < kind.tensors; i++) {
-            const struct cs_tensor *packed = &kind.tensor[i];
-            bool adds = kind.beta != 0 && i == (int)cs_result(kind.direction);
+        cs_plan_problem(plan, k, &shape);
+        for (int i = 0; i < shape.tensors; i++) {
+            const struct cs_tensor *packed = &shape.tensor[i];
+            bool adds = shape.beta != 0 && i == (int)cs_result(shape.direction);
             int64_t bytes;
             if (!plan->is_staged[i])
                 continue;
@@ -489,7 +490,7 @@ static bool stages_valid(const struct cs_plan *plan)
                 !copy_valid(&plan->problem.tensor[i], packed, &stage[next].copy) ||
                 cs_tensor_bytes(packed, &bytes) != CS_OK)
                 return false;
-            copied += (wide)bytes * (stage[next].in + stage[next].out) * plan->kind[k].tiles;
+            copied += (wide)bytes * (stage[next].in + stage[next].out) * plan->shape[k].tiles;
             room[i] = bytes > room[i] ? bytes : room[i];
             next++;
         }
@@ -505,10 +506,10 @@ static bool stages_valid(const struct cs_plan *plan)
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 {
     int64_t largest = 0;
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        if (plan->kind[i].workspace < 0)
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        if (plan->shape[i].workspace < 0)
             return false;
-        largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
+        largest = plan->shape[i].workspace > largest ? plan->shape[i].workspace : largest;
     }
     return plan->workspace <= limit && lanes_apart(plan, largest) &&
            (plan->cuts > 0 || plan->staged == 0);
@@ -517,7 +518,7 @@ static bool scratch_valid(const struct cs_plan *plan, int64_t limit)
 enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit)
 {
     bool valid = cs_problem_check(&plan->problem) == CS_OK && cuts_valid(plan) &&
-                 kinds_valid(plan) && scratch_valid(plan, limit) &&
+                 shapes_valid(plan) && scratch_valid(plan, limit) &&
                  (plan->cuts == 0 ? plan->halo == 0 : tiles_valid(plan)) && stages_valid(plan);
     return valid ? CS_OK : CS_INVALID;
 }

@@ -1,6 +1,6 @@
 /* Host time of the calls that a program makes for every convolution, on a cuDNN that does nothing.
  * An ordinary program: the same binary runs without and with the library. Prints "NAME NANOSECONDS"
- * a line. With the argument "large" it is the call of a plan that wants 16 MiB of workspace, and
+ * a line. With the argument "large" it is the call of a plan that requires 16 MiB of workspace, and
  * the bytes that are told for it. */
 #include "bench.h"
 
@@ -97,7 +97,8 @@ static cudnnBackendDescriptor_t make_operation(int64_t extent)
     return operation;
 }
 
-/* Convolves images of extent x extent. Without an engine it wants little, whatever the extent. */
+/* Convolves images of extent x extent. Without an engine it requires little, whatever the extent.
+ */
 static cudnnBackendDescriptor_t make_plan(int64_t extent, const int64_t *index)
 {
     cudnnBackendDescriptor_t graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -149,7 +150,7 @@ static cudnnTensorDescriptor_t make_image(int extent)
     return made;
 }
 
-/* A convolution by the same algorithm that wants much; what is told for it does not matter. */
+/* A convolution by the same algorithm that requires much; what is told for it does not matter. */
 static void ask_for_much(cudnnTensorDescriptor_t x)
 {
     void *any = memory;
@@ -159,7 +160,7 @@ static void ask_for_much(cudnnTensorDescriptor_t x)
                                                   &bytes));
 }
 
-/* A plan that wants little, as most do: its executions are looked at, counted and passed on. */
+/* A plan that requires little, as most do: its executions are looked at, counted and passed on. */
 static void measure_small(void)
 {
     plan = make_plan(32, NULL);
@@ -171,27 +172,27 @@ static void measure_small(void)
     printf("legacy_looked_at %.2f\n", bench_median(legacy));
 }
 
-static void measure_large(void)
+static void measure_oversized(void)
 {
     static const int64_t engine = 1;
-    int64_t told = 0;
+    int64_t reported = 0;
     plan = make_plan(256, &engine);
     check(cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
-                                   1, NULL, &told));
+                                   1, NULL, &reported));
     /* Nobody looks into it, but operands that overlap would not be tiled. */
-    char *brought = malloc(3 * OPERAND + (size_t)told);
+    char *provided = malloc(3 * OPERAND + (size_t)reported);
     for (int i = 0; i < 3; i++)
-        operand[i] = brought + i * OPERAND;
-    workspace = told > 0 ? brought + 3 * OPERAND : NULL;
+        operand[i] = provided + i * OPERAND;
+    workspace = reported > 0 ? provided + 3 * OPERAND : NULL;
     printf("large %.2f\n", bench_median(chain));
-    printf("told %" PRId64 "\n", told);
-    free(brought);
+    printf("told %" PRId64 "\n", reported);
+    free(provided);
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "large") == 0)
-        measure_large();
+        measure_oversized();
     else
         measure_small();
     return 0;

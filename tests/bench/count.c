@@ -44,8 +44,8 @@ static void make_sites(void)
         struct cs_site_facts facts = {.problem = random_large(&rng),
                                       .tiling = {.axis = {CS_AXIS_H}, .step = {8, 1}},
                                       .tiles = TILES,
-                                      .wanted = i + 2,
-                                      .told = 1};
+                                      .required = i + 2,
+                                      .reported = 1};
         site[i] = cs_account_site(account, &facts, "");
     }
 }
@@ -56,7 +56,7 @@ static bool adds_up(void)
     int64_t calls = 0;
     for (int i = 0; i < account->sites; i++)
         calls += cs_site_count(&account->site[i], CS_COUNT_CALLS);
-    return account->sites == SITES && calls == account->calls && account->rewritten == calls &&
+    return account->sites == SITES && calls == account->calls && account->tiled_calls == calls &&
            account->launches == TILES * calls;
 }
 

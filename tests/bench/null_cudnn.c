@@ -86,7 +86,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Engine 0 wants no workspace, another one the size of the largest tensor. */
+/* Engine 0 requires no workspace, another one the size of the largest tensor. */
 static int64_t workspace(const struct descriptor *plan)
 {
     return plan->engine < 0 ? WORKSPACE : plan->engine * plan->elements * (int64_t)sizeof(float);

@@ -209,8 +209,8 @@ cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descripto
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Of described convolutions as much as the larger tensor of f32 elements; else one algorithm wants
- * much, and the others can be had for little. */
+/* Of described convolutions as much as the larger tensor of f32 elements; else one algorithm
+ * requires much, and the others can be had for little. */
 static size_t workspace(const void *a, const void *b, int algorithm)
 {
     const void *descriptor[] = {a, b};

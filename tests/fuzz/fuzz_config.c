@@ -57,7 +57,7 @@ static void check_rule(const struct cs_rules *rules, int index)
     check_words(rule, CS_RULE_dtype, rule->dtype);
     check_words(rule, CS_RULE_layout, rule->layout);
     check_span(rule, CS_RULE_n, &rule->n);
-    check_span(rule, CS_RULE_wanted, &rule->wanted);
+    check_span(rule, CS_RULE_wanted, &rule->required);
     check_span(rule, CS_RULE_engine, &rule->engine);
     require(!cs_rule_has(rule, CS_RULE_program) ||
             (*rule->program.text && strlen(rule->program.text) < CS_RULE_TEXT));
@@ -79,7 +79,7 @@ static void check_explanation(const struct cs_rules *rules)
                                        .kernel = {{1, 3, 3}},
                                        .n = 4,
                                        .c = 64,
-                                       .wanted = 1 << 20,
+                                       .required = 1 << 20,
                                        .engine = -1,
                                        .program = "fuzz"};
     int match = cs_rules_match(rules, &subject);

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cs_cut *cut = &plan.cut[(uint64_t)damage[1] % CS_MAX_CUTS];
     struct cs_slice *slice = &cut->slice[0];
     int64_t *field[] = {&cut->run[0].step, &cut->run[0].tiles, &cut->tiles,
-                        &cut->slices,      &plan.tiles,        &plan.kinds,
+                        &cut->slices,      &plan.tiles,        &plan.shapes,
                         &plan.halo,        &plan.staged,       &slice->count,
                         &slice->in_count,  &slice->pre,        &slice->alignment[CS_X]};
     *field[(uint64_t)damage[0] % (sizeof field / sizeof *field)] = damage[1];

@@ -44,8 +44,8 @@ static char descriptor[SLOTS + 1][16]; /* the last one was never created */
 static inline void set(enum slot slot, int name, cudnnBackendAttributeType_t type, int64_t count,
                        const void *elements)
 {
-    cs_note_set(cs_shadow_find(descriptor[slot]), (cudnnBackendAttributeName_t)name, type, count,
-                elements);
+    cs_attribute_set(cs_shadow_find(descriptor[slot]), (cudnnBackendAttributeName_t)name, type,
+                     count, elements);
 }
 
 /* Tensors and convolution; the other descriptors hold nothing yet. */

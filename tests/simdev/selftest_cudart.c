@@ -46,9 +46,12 @@ static void test_capacity(void)
     check(cudaMalloc(&second, SIZE_MAX) == cudaErrorMemoryAllocation, "absurd sizes are refused");
     (void)cudaGetLastError();
     check(cudaMalloc(&second, 0) == cudaSuccess && !second, "nothing is NULL");
-    check(cudaMallocManaged(&second, 64, cudaMemAttachGlobal) == cudaErrorNotSupported,
-          "managed memory is refused");
-    (void)cudaGetLastError();
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeHost};
+    check(cudaMallocManaged(&second, 64, cudaMemAttachGlobal) == cudaSuccess &&
+              cudaPointerGetAttributes(&attributes, second) == cudaSuccess &&
+              attributes.type == cudaMemoryTypeManaged && attributes.hostPointer == second,
+          "managed memory is the host's and the device's");
+    cudaFree(second);
 }
 
 static void test_blocks(void)

@@ -74,6 +74,9 @@ same_bytes()
     CONVSHIM_CONFIG="threshold=16MiB" planned shimmed t4 --direction data
     predicted t4 tiled_workspace_bytes --dir dgrad --threshold 16MiB
     same_bytes shimmed
+    CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB" planned shimmed h200
+    predicted h200 tiled_workspace_bytes --workspace 16MiB --threshold 256MiB
+    same_bytes shimmed
 }
 
 @test "the same lines every time, with any number of threads" {
@@ -223,6 +226,7 @@ wrong()
     refused "$pattern" --csv wrong.csv
 }
 
+# bats test_tags=quick
 @test "wrong lists: file, line and what is wrong, status 2" {
     local head good='m,a,1,8,1,9,9,8,1,3,3,1,f16'
     head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype

@@ -56,21 +56,21 @@ static struct cs_problem problem_of(int spatial, int64_t channels, int64_t filte
     return problem;
 }
 
-static struct cs_site_facts facts_of(const struct cs_problem *problem, int64_t wanted, int64_t told,
-                                     int64_t tiles)
+static struct cs_site_facts facts_of(const struct cs_problem *problem, int64_t required,
+                                     int64_t reported, int64_t tiles)
 {
     return (struct cs_site_facts){.problem = *problem,
                                   .engine = 62,
                                   .tiling = {.axis = {CS_AXIS_H}, .step = {57, 1}},
                                   .tiles = tiles,
-                                  .wanted = wanted,
-                                  .told = told};
+                                  .required = required,
+                                  .reported = reported};
 }
 
-static struct cs_site_facts left_alone(const struct cs_problem *problem, int64_t wanted,
+static struct cs_site_facts left_alone(const struct cs_problem *problem, int64_t required,
                                        enum cs_reason reason)
 {
-    struct cs_site_facts facts = facts_of(problem, wanted, wanted, 1);
+    struct cs_site_facts facts = facts_of(problem, required, required, 1);
     facts.tiling = (struct cs_tiling){.step = {1, 1}};
     facts.reason = reason;
     return facts;

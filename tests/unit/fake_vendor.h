@@ -1,4 +1,4 @@
-/* A vendor without a card for tests of decisions, and problems to decide about. */
+/* A vendor without a GPU for tests of decisions, and problems to decide about. */
 #ifndef FAKE_VENDOR_H
 #define FAKE_VENDOR_H
 
@@ -21,10 +21,10 @@ struct fake {
     bool refuses_all;
     int64_t nomem_at; /* the call that runs out of memory, counted from 1 */
     int64_t negative_at;
-    int64_t lifeboat;      /* what the lifeboat needs */
-    bool lifeboat_exceeds; /* it tells more than it was allowed */
-    int64_t stubborn;      /* what every plan needs with less latitude than `helps`; 0: not so */
-    enum cs_latitude helps;
+    int64_t fallback;      /* what the fallback plan needs */
+    bool fallback_exceeds; /* it tells more than it was allowed */
+    int64_t stubborn;      /* what every plan needs with less relaxation than `helps`; 0: not so */
+    enum cs_relaxation helps;
     const struct cs_profile *profile; /* the device */
     int64_t alike;                    /* what an engine alike needs, if that is what helps */
     int64_t calls, live;
@@ -32,12 +32,12 @@ struct fake {
 };
 
 static inline int64_t formula_at(const struct fake *fake, const struct cs_problem *problem,
-                                 enum cs_latitude latitude)
+                                 enum cs_relaxation relaxation)
 {
     int64_t x = 0, y = 0, w = 0;
-    if (fake->stubborn > 0 && latitude < fake->helps)
+    if (fake->stubborn > 0 && relaxation < fake->helps)
         return fake->stubborn;
-    if (fake->stubborn > 0 && fake->helps == CS_ENGINE_ALIKE)
+    if (fake->stubborn > 0 && fake->helps == CS_SIMILAR_ENGINE)
         return fake->alike;
     if (cs_tensor_bytes(&problem->tensor[CS_X], &x) != CS_OK ||
         cs_tensor_bytes(&problem->tensor[CS_FILTER], &w) != CS_OK ||
@@ -54,10 +54,10 @@ static inline int64_t formula_at(const struct fake *fake, const struct cs_proble
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-/* With the client's own engine and knobs. */
+/* With the application's own engine and knobs. */
 static inline int64_t formula(const struct fake *fake, const struct cs_problem *problem)
 {
-    return formula_at(fake, problem, CS_CLIENTS_KNOBS);
+    return formula_at(fake, problem, CS_SAME_KNOBS);
 }
 
 static inline bool refused(const struct fake *fake, const struct cs_problem *problem)
@@ -72,7 +72,7 @@ static inline bool refused(const struct fake *fake, const struct cs_problem *pro
 }
 
 static inline enum cs_status fake_build(void *ctx, const struct cs_problem *problem,
-                                        enum cs_latitude latitude, void **kernel_p,
+                                        enum cs_relaxation relaxation, void **execution_plan_p,
                                         int64_t *workspace_p)
 {
     struct fake *fake = ctx;
@@ -81,22 +81,22 @@ static inline enum cs_status fake_build(void *ctx, const struct cs_problem *prob
     if (cs_problem_check(problem) != CS_OK || refused(fake, problem))
         return CS_REFUSED;
     fake->live++;
-    *kernel_p = &fake->live;
-    *workspace_p = fake->calls == fake->negative_at ? -1 : formula_at(fake, problem, latitude);
+    *execution_plan_p = &fake->live;
+    *workspace_p = fake->calls == fake->negative_at ? -1 : formula_at(fake, problem, relaxation);
     return CS_OK;
 }
 
-static inline enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kernel_p,
+static inline enum cs_status fake_fallback(void *ctx, int64_t limit, void **execution_plan_p,
                                            int64_t *workspace_p)
 {
     struct fake *fake = ctx;
     if (++fake->calls == fake->nomem_at)
         return CS_NOMEM;
-    if (fake->lifeboat > limit && !fake->lifeboat_exceeds)
+    if (fake->fallback > limit && !fake->fallback_exceeds)
         return CS_REFUSED;
     fake->live++;
-    *kernel_p = &fake->live;
-    *workspace_p = fake->lifeboat;
+    *execution_plan_p = &fake->live;
+    *workspace_p = fake->fallback;
     return CS_OK;
 }
 
@@ -107,32 +107,32 @@ static inline const struct cs_profile *fake_profile(void *ctx)
     return fake->profile;
 }
 
-static inline void fake_destroy(void *kernel)
+static inline void fake_destroy(void *execution_plan)
 {
-    if (kernel)
-        --*(int64_t *)kernel;
+    if (execution_plan)
+        --*(int64_t *)execution_plan;
 }
 
 static inline struct cs_decision decide(struct fake *fake, const struct cs_problem *problem,
-                                        int64_t wanted, const struct cs_policy *policy,
+                                        int64_t required, const struct cs_policy *policy,
                                         const struct cs_limits *limits)
 {
     struct cs_vendor vendor = {.ctx = fake,
                                .compiles = fake->compiles,
                                .rigid = fake->stubborn == 0,
                                .build = fake_build,
-                               .lifeboat = fake_lifeboat,
+                               .fallback = fake_fallback,
                                .destroy = fake_destroy,
                                .profile = fake_profile};
     fake->calls = fake->live = fake->profiled = 0;
-    struct cs_decision decision = cs_decide(problem, wanted, policy, limits, &vendor);
+    struct cs_decision decision = cs_decide(problem, required, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);
     CHECK_INT(decision.asked, fake->calls);
     CHECK(decision.asked <= CS_MAX_ASKS);
     CHECK(fake->profiled <= policy->predicts);
-    CHECK_INT(decision.wanted, wanted);
+    CHECK_INT(decision.required, required);
     if (decision.reason != CS_REASON_NONE)
-        CHECK_INT(decision.told, wanted);
+        CHECK_INT(decision.reported, required);
     return decision;
 }
 
@@ -174,7 +174,7 @@ static inline struct cs_problem same(int64_t n, int64_t c, int64_t d, int64_t h,
 
 static const int64_t MIB = 1048576;
 
-/* 1x512x512x512, K 512: 516.5 MiB wanted, and 64 MiB of it in nine row slices. */
+/* 1x512x512x512, K 512: 516.5 MiB required, and 64 MiB of it in nine row slices. */
 static inline struct fake vae_vendor(void)
 {
     return (struct fake){.fixed = 9 * MIB / 2, .per_byte = 1};
@@ -186,13 +186,13 @@ static inline void check_true(const struct fake *fake, const struct cs_problem *
                               const struct cs_decision *decision)
 {
     static struct cs_plan plan;
-    static struct cs_problem kind;
+    static struct cs_problem shape;
     CHECK_INT(cs_plan_cut(problem, &decision->tiling, &plan), CS_OK);
     CHECK_INT(plan.tiles, decision->tiles);
-    for (int k = 0; k < plan.kinds; k++) {
-        cs_plan_problem(&plan, k, &kind);
-        CHECK(!refused(fake, &kind));
-        plan.kind[k].workspace = formula_at(fake, &kind, plan.kind[k].latitude);
+    for (int k = 0; k < plan.shapes; k++) {
+        cs_plan_problem(&plan, k, &shape);
+        CHECK(!refused(fake, &shape));
+        plan.shape[k].workspace = formula_at(fake, &shape, plan.shape[k].relaxation);
     }
     cs_plan_settle(&plan);
     CHECK_INT(plan.workspace, decision->scratch);

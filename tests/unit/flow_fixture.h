@@ -4,8 +4,8 @@
 #define FLOW_FIXTURE_H
 
 #include "check.h"
-#include "random_problem.h"
 #include "flow/flow.h"
+#include "random_problem.h"
 
 enum {
     LIMIT = 512 << 10,
@@ -23,10 +23,10 @@ enum fault {
 
 static struct fake {
     enum fault fault;
-    int fault_at;     /* the call that has the fault, lifeboats counted in; 0: all of them */
-    bool no_lifeboat; /* refuses every lifeboat */
-    int64_t lifeboat; /* bytes that a lifeboat wants */
-    int calls, lifeboats;
+    int fault_at;     /* the call that has the fault, fallback plans counted in; 0: all of them */
+    bool no_fallback; /* refuses every fallback plan */
+    int64_t fallback; /* bytes that a fallback plan requires */
+    int calls, fallbacks;
 } fake;
 
 static int kernels; /* not destroyed yet */
@@ -39,8 +39,8 @@ static inline int64_t workspace_of(const struct cs_problem *problem)
     return 2 * bytes + 4 * (bytes / problem->tensor[CS_Y].dims[CS_H]);
 }
 
-static inline enum cs_status make_kernel(struct fake *f, int64_t bytes, void **kernel_p,
-                                         int64_t *workspace_p)
+static inline enum cs_status make_execution_plan(struct fake *f, int64_t bytes,
+                                                 void **execution_plan_p, int64_t *workspace_p)
 {
     f->calls++;
     enum fault fault = f->fault_at == 0 || f->calls == f->fault_at ? f->fault : NO_FAULT;
@@ -48,41 +48,41 @@ static inline enum cs_status make_kernel(struct fake *f, int64_t bytes, void **k
         return CS_REFUSED;
     if (fault == NO_MEMORY)
         return CS_NOMEM;
-    *kernel_p = malloc(1);
+    *execution_plan_p = malloc(1);
     kernels++;
     *workspace_p = fault == NEGATIVE ? -1 : fault == GROWS ? bytes + LIMIT : bytes;
     return CS_OK;
 }
 
 static inline enum cs_status fake_build(void *ctx, const struct cs_problem *problem,
-                                        enum cs_latitude latitude, void **kernel_p,
+                                        enum cs_relaxation relaxation, void **execution_plan_p,
                                         int64_t *workspace_p)
 {
-    (void)latitude;
+    (void)relaxation;
     CHECK_INT(cs_problem_check(problem), CS_OK);
-    return make_kernel(ctx, workspace_of(problem), kernel_p, workspace_p);
+    return make_execution_plan(ctx, workspace_of(problem), execution_plan_p, workspace_p);
 }
 
-static inline enum cs_status fake_lifeboat(void *ctx, int64_t limit, void **kernel_p,
+static inline enum cs_status fake_fallback(void *ctx, int64_t limit, void **execution_plan_p,
                                            int64_t *workspace_p)
 {
     struct fake *f = ctx;
-    f->lifeboats++;
-    if (f->no_lifeboat || f->lifeboat > limit) {
+    f->fallbacks++;
+    if (f->no_fallback || f->fallback > limit) {
         f->calls++;
         return CS_REFUSED;
     }
-    return make_kernel(f, f->lifeboat, kernel_p, workspace_p);
+    return make_execution_plan(f, f->fallback, execution_plan_p, workspace_p);
 }
 
-static inline void fake_destroy(void *kernel)
+static inline void fake_destroy(void *execution_plan)
 {
-    kernels -= kernel != NULL;
-    free(kernel);
+    kernels -= execution_plan != NULL;
+    free(execution_plan);
 }
 
 static const struct cs_vendor vendor = {
-    .ctx = &fake, .build = fake_build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
+    .ctx = &fake, .build = fake_build, .fallback = fake_fallback, .destroy = fake_destroy};
 
 static inline struct cs *new_instance(const char *policy)
 {
@@ -100,7 +100,7 @@ static inline struct cs *new_instance(const char *policy)
     return cs;
 }
 
-/* Two images of 64 x 64, 16 channels, 3 x 3: wants a little more than 1 MiB, each image a little
+/* Two images of 64 x 64, 16 channels, 3 x 3: requires a little more than 1 MiB, each image a little
  * more than the limit. */
 static inline struct cs_request ordinary(void)
 {
@@ -122,7 +122,7 @@ static inline struct cs_request ordinary(void)
     for (int i = 0; i < CS_OPERANDS; i++)
         random_strides(&unused, CHANNELS_FIRST, 2, &request.problem.tensor[i]);
     settle_operands(&request.problem);
-    request.wanted = workspace_of(&request.problem);
+    request.required = workspace_of(&request.problem);
     return request;
 }
 
@@ -135,35 +135,35 @@ static inline void check_verdict(struct cs *cs, const struct cs_request *request
     struct cs_site_facts facts;
     CHECK(cs_account_facts(&cs->account, &verdict->site, &facts));
     CHECK_INT(facts.reason, verdict->reason);
-    CHECK_INT(facts.wanted, request->wanted);
+    CHECK_INT(facts.required, request->required);
     CHECK_INT(rewrite != NULL, verdict->reason == CS_REASON_NONE);
     if (!rewrite) {
-        CHECK_INT(verdict->told, request->wanted);
+        CHECK_INT(verdict->reported, request->required);
         CHECK_INT(kernels, 0);
         return;
     }
-    CHECK(verdict->told <= limit && verdict->told < request->wanted);
-    CHECK_INT(facts.told, verdict->told);
+    CHECK(verdict->reported <= limit && verdict->reported < request->required);
+    CHECK_INT(facts.reported, verdict->reported);
     if (rewrite->plan.tiles == 0) {
-        CHECK(rewrite->lifeboat != NULL);
+        CHECK(rewrite->fallback != NULL);
         CHECK_INT(kernels, 1);
         return;
     }
-    CHECK_INT(cs_plan_validate(&rewrite->plan, verdict->told), CS_OK);
+    CHECK_INT(cs_plan_validate(&rewrite->plan, verdict->reported), CS_OK);
     CHECK(rewrite->plan.tiles > 1);
-    CHECK_INT(kernels, rewrite->plan.kinds + 1);
-    for (int64_t i = 0; i < rewrite->plan.kinds; i++) {
-        struct cs_problem kind;
-        cs_plan_problem(&rewrite->plan, i, &kind);
-        CHECK_INT(rewrite->plan.kind[i].workspace, workspace_of(&kind));
+    CHECK_INT(kernels, rewrite->plan.shapes + 1);
+    for (int64_t i = 0; i < rewrite->plan.shapes; i++) {
+        struct cs_problem shape;
+        cs_plan_problem(&rewrite->plan, i, &shape);
+        CHECK_INT(rewrite->plan.shape[i].workspace, workspace_of(&shape));
     }
 }
 
-/* Prepares, checks what is common and discards; `tiles` of the answer is 0 if it was not rewritten.
+/* Prepares, checks what is common and discards; `tiles` of the answer is 0 if it was not tiled.
  */
 struct answer {
     enum cs_reason reason;
-    int64_t told, tiles, kinds;
+    int64_t reported, tiles, shapes;
     struct cs_tiling tiling;
     int calls;
 };
@@ -172,12 +172,13 @@ static inline struct answer prepare(struct cs *cs, const struct cs_request *requ
 {
     fake.calls = 0;
     struct cs_verdict verdict = cs_flow_prepare(cs, request, &vendor);
-    struct answer answer = {.reason = verdict.reason, .told = verdict.told, .calls = fake.calls};
+    struct answer answer = {
+        .reason = verdict.reason, .reported = verdict.reported, .calls = fake.calls};
     check_verdict(cs, request, &verdict);
     if (verdict.rewrite) {
         answer.tiling = verdict.rewrite->plan.tiling;
         answer.tiles = verdict.rewrite->plan.tiles;
-        answer.kinds = verdict.rewrite->plan.kinds;
+        answer.shapes = verdict.rewrite->plan.shapes;
     }
     cs_flow_discard(verdict.rewrite);
     CHECK_INT(kernels, 0);
@@ -187,19 +188,19 @@ static inline struct answer prepare(struct cs *cs, const struct cs_request *requ
 static inline void check_same(struct answer a, struct answer b)
 {
     CHECK_INT(a.reason, b.reason);
-    CHECK_INT(a.told, b.told);
+    CHECK_INT(a.reported, b.reported);
     for (int c = 0; c < CS_MAX_CUTS; c++) {
         CHECK_INT(a.tiling.axis[c], b.tiling.axis[c]);
         CHECK_INT(a.tiling.step[c], b.tiling.step[c]);
     }
     CHECK_INT(a.tiles, b.tiles);
-    CHECK_INT(a.kinds, b.kinds);
+    CHECK_INT(a.shapes, b.shapes);
 }
 
-static inline int64_t told(struct cs *cs, const struct cs_request *request)
+static inline int64_t reported(struct cs *cs, const struct cs_request *request)
 {
     fake.calls = 0;
-    int64_t bytes = cs_flow_told(cs, request, &vendor);
+    int64_t bytes = cs_flow_reported(cs, request, &vendor);
     CHECK_INT(kernels, 0);
     return bytes;
 }

@@ -118,7 +118,7 @@ static inline struct cs_legacy_call sound(enum cs_direction direction)
                                    .beta = &zero,
                                    .data = {memory, memory + 64, memory + 128},
                                    .workspace = memory + 192,
-                                   .brought = 64};
+                                   .provided = 64};
 }
 
 static inline struct cs_legacy_call fused(const float *alpha2)

@@ -73,13 +73,13 @@ static inline bool map_operand(const struct cs_tensor *tensor, int *owner)
 static inline bool whole_place(const struct cs_plan *plan, int operand, const struct cs_tile *tile,
                                const int64_t local[CS_DIMS], int64_t at[CS_DIMS])
 {
-    const struct cs_tensor *whole = &plan->problem.tensor[operand];
-    int64_t byte = tile->offset[operand] + byte_of(whole, local);
-    int64_t size = cs_dtype_size(whole->dtype);
-    int index = byte < 0 || byte >= wide_span(whole) ? -1 : brute.owner[operand][byte / size];
+    const struct cs_tensor *untiled = &plan->problem.tensor[operand];
+    int64_t byte = tile->offset[operand] + byte_of(untiled, local);
+    int64_t size = cs_dtype_size(untiled->dtype);
+    int index = byte < 0 || byte >= wide_span(untiled) ? -1 : brute.owner[operand][byte / size];
     if (index < 0)
         return false;
-    coordinates(whole, index, at);
+    coordinates(untiled, index, at);
     return true;
 }
 
@@ -120,28 +120,29 @@ static inline int64_t number_of(const struct cs_tensor *tensor, const int64_t at
 static inline int foreign_terms(const struct cs_plan *plan, const struct cs_tile *tile,
                                 const struct cs_problem *part)
 {
-    struct cs_tensor filter = one_filter(part), whole_filter = one_filter(&plan->problem);
+    struct cs_tensor filter = one_filter(part), untiled_filter = one_filter(&plan->problem);
     int64_t terms = elements_of(&filter);
     int foreign = 0;
     for (int64_t i = 0; i < elements_of(&part->tensor[CS_Y]) * terms; i++) {
         int64_t y[CS_DIMS], w[CS_DIMS], x[CS_DIMS];
-        int64_t whole_y[CS_DIMS], whole_w[CS_DIMS], whole_x[CS_DIMS], same_x[CS_DIMS];
+        int64_t untiled_y[CS_DIMS], untiled_w[CS_DIMS], untiled_x[CS_DIMS], same_x[CS_DIMS];
         coordinates(&part->tensor[CS_Y], i / terms, y);
         coordinates(&filter, i % terms, w);
         w[CS_N] = y[CS_C];
         if (!term_of(part, y, w, x))
             continue;
-        if (!whole_place(plan, CS_Y, tile, y, whole_y) ||
-            !whole_place(plan, CS_FILTER, tile, w, whole_w) ||
-            !whole_place(plan, CS_X, tile, x, whole_x) || whole_w[CS_N] != whole_y[CS_C] ||
-            !term_of(&plan->problem, whole_y, whole_w, same_x) ||
-            memcmp(whole_x, same_x, sizeof same_x) != 0) {
+        if (!whole_place(plan, CS_Y, tile, y, untiled_y) ||
+            !whole_place(plan, CS_FILTER, tile, w, untiled_w) ||
+            !whole_place(plan, CS_X, tile, x, untiled_x) || untiled_w[CS_N] != untiled_y[CS_C] ||
+            !term_of(&plan->problem, untiled_y, untiled_w, same_x) ||
+            memcmp(untiled_x, same_x, sizeof same_x) != 0) {
             foreign++;
             continue;
         }
-        whole_w[CS_N] = 0;
-        brute.hits[number_of(&plan->problem.tensor[CS_Y], whole_y) * elements_of(&whole_filter) +
-                   number_of(&whole_filter, whole_w)]++;
+        untiled_w[CS_N] = 0;
+        brute
+            .hits[number_of(&plan->problem.tensor[CS_Y], untiled_y) * elements_of(&untiled_filter) +
+                  number_of(&untiled_filter, untiled_w)]++;
     }
     return foreign;
 }
@@ -150,7 +151,7 @@ static inline int foreign_terms(const struct cs_plan *plan, const struct cs_tile
 static inline int strays(const struct cs_plan *plan, const struct cs_tile *tile,
                          const struct cs_problem *part, int tensor)
 {
-    const struct cs_tensor *whole = &plan->problem.tensor[tensor], *own = &part->tensor[tensor];
+    const struct cs_tensor *untiled = &plan->problem.tensor[tensor], *own = &part->tensor[tensor];
     int stray = 0;
     for (int64_t i = 0; i < elements_of(&part->tensor[own->side]); i++) {
         int64_t local[CS_DIMS], at[CS_DIMS];
@@ -161,9 +162,9 @@ static inline int strays(const struct cs_plan *plan, const struct cs_tile *tile,
         }
         for (int dim = 0; dim < CS_DIMS; dim++) {
             local[dim] = own->dims[dim] == 1 ? 0 : local[dim];
-            at[dim] = whole->dims[dim] == 1 ? 0 : at[dim];
+            at[dim] = untiled->dims[dim] == 1 ? 0 : at[dim];
         }
-        stray += tile->offset[tensor] + byte_of(whole, local) != byte_of(whole, at);
+        stray += tile->offset[tensor] + byte_of(untiled, local) != byte_of(untiled, at);
     }
     return stray;
 }
@@ -192,14 +193,14 @@ static inline int wrong_writes(const struct cs_plan *plan, const struct cs_tile 
  * look. */
 static inline bool every_term_once(const struct cs_plan *plan, bool first_sums, bool second_sums)
 {
-    const struct cs_problem *whole = &plan->problem;
-    const struct cs_tensor *result = &whole->tensor[cs_result(whole->direction)];
-    struct cs_tensor filter = one_filter(whole);
-    int64_t elements = elements_of(&whole->tensor[CS_Y]), terms = elements_of(&filter);
+    const struct cs_problem *untiled = &plan->problem;
+    const struct cs_tensor *result = &untiled->tensor[cs_result(untiled->direction)];
+    struct cs_tensor filter = one_filter(untiled);
+    int64_t elements = elements_of(&untiled->tensor[CS_Y]), terms = elements_of(&filter);
     if (elements * terms > BRUTE_TERMS || elements_of(result) > BRUTE_SPAN)
         return false;
     for (int i = 0; i < CS_OPERANDS; i++)
-        if (!map_operand(&whole->tensor[i], brute.owner[i]))
+        if (!map_operand(&untiled->tensor[i], brute.owner[i]))
             return false;
     memset(brute.hits, 0, sizeof brute.hits);
     memset(brute.first, 0, sizeof brute.first);
@@ -210,18 +211,18 @@ static inline bool every_term_once(const struct cs_plan *plan, bool first_sums, 
         static struct cs_problem part;
         struct cs_tile tile;
         cs_plan_tile(plan, t, &tile);
-        cs_plan_problem(plan, tile.kind, &part);
+        cs_plan_problem(plan, tile.shape, &part);
         foreign += foreign_terms(plan, &tile, &part);
-        for (int i = CS_OPERANDS; i < whole->tensors; i++)
+        for (int i = CS_OPERANDS; i < untiled->tensors; i++)
             stray += strays(plan, &tile, &part, i);
         bool adds = (first_sums && t / inner > 0) || (second_sums && t % inner > 0);
         wrong += wrong_writes(plan, &tile, &part, adds);
     }
     for (int64_t i = 0; i < elements * terms; i++) {
         int64_t y[CS_DIMS], w[CS_DIMS], x[CS_DIMS];
-        coordinates(&whole->tensor[CS_Y], i / terms, y);
+        coordinates(&untiled->tensor[CS_Y], i / terms, y);
         coordinates(&filter, i % terms, w);
-        misses += brute.hits[i] != term_of(whole, y, w, x);
+        misses += brute.hits[i] != term_of(untiled, y, w, x);
     }
     for (int64_t i = 0; i < elements_of(result); i++)
         unset += brute.first[i] != 1;

@@ -5,9 +5,18 @@
 
 #include "convshim/problem.h"
 
+#include <stdlib.h>
+
 struct rng {
     uint64_t state;
 };
+
+/* Of random problems CONVSHIM_TEST_LOAD percent, all where nothing is said. */
+static inline int random_count(int all)
+{
+    const char *percent = getenv("CONVSHIM_TEST_LOAD");
+    return percent ? (int)((int64_t)all * atoi(percent) / 100) : all;
+}
 
 static inline uint64_t rng_next(struct rng *rng)
 {
@@ -62,7 +71,8 @@ static inline void random_strides(struct rng *rng, enum random_layout layout, in
     }
 }
 
-/* Padding in every manner a client may ask for: none, even, one-sided, far more than the filter. */
+/* Padding in every manner an application may ask for: none, even, one-sided, far more than the
+ * filter. */
 static inline void random_padding(struct rng *rng, int64_t reach, int64_t *pre, int64_t *post)
 {
     *pre = *post = 0;

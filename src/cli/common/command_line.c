@@ -1,3 +1,5 @@
+/* Parses the options of a command from its .def table: long options, "did you mean", sizes,
+ * usage errors. */
 #include "cli/common/cli.h"
 
 #include "config/option.h"

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 enum {
-    CS_SHELF_ERROR = 320
+    CS_DATA_FILE_ERROR = 320
 };
 
-struct cs_shelf {
+struct cs_data_files {
     const char *folder; /* "devices": the folder's name under share/convshim or conf */
     const char *what;   /* "device": what a line calls one file */
     const char *suffix; /* ".json": what its name has that users leave out */
@@ -19,23 +19,25 @@ struct cs_shelf {
 };
 
 /* True if a name stands for itself, as a path: it has a slash or the suffix. */
-bool cs_shelf_is_path(const struct cs_shelf *shelf, const char *name);
+bool cs_data_file_is_path(const struct cs_data_files *files, const char *name);
 
 /* The path of a file of the shelf. `folder` NULL: beside the installed program, or in the source
  * tree that it was built in. False, with a line in `error` that names the nearest. */
-bool cs_shelf_find(const struct cs_shelf *shelf, const char *folder, const char *name, char *path,
-                   size_t size, char error[CS_SHELF_ERROR]);
+bool cs_data_files_find(const struct cs_data_files *files, const char *folder, const char *name,
+                        char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 
 /* Adds a file's row to a table; false, having written `error`, ends the list. */
-typedef bool cs_shelf_add_fn(struct cs_table *table, const char *path, char error[CS_SHELF_ERROR]);
+typedef bool cs_data_file_add_fn(struct cs_table *table, const char *path,
+                                 char error[CS_DATA_FILE_ERROR]);
 
 /* Prints a table of all files in order of names on standard output. False, with a line in `error`.
  */
-bool cs_shelf_list(const struct cs_shelf *shelf, const char *folder, const struct cs_column *column,
-                   int columns, cs_shelf_add_fn *add, enum cs_format format,
-                   char error[CS_SHELF_ERROR]);
+bool cs_data_files_list(const struct cs_data_files *files, const char *folder,
+                        const struct cs_column *column, int columns, cs_data_file_add_fn *add,
+                        enum cs_format format, char error[CS_DATA_FILE_ERROR]);
 
 /* The name of a path: its last part without the suffix, cut to `size`. */
-void cs_shelf_name(const struct cs_shelf *shelf, const char *path, char *name, size_t size);
+void cs_data_file_name(const struct cs_data_files *files, const char *path, char *name,
+                       size_t size);
 
 #endif

@@ -1,3 +1,4 @@
+/* The command's only access to environment variables. */
 #include "cli/common/environment.h"
 
 #include <stdlib.h>

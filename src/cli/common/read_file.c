@@ -1,3 +1,4 @@
+/* Reads a whole text file into memory, bounded in size. */
 #include "cli/common/read_file.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Prints one table as aligned text, CSV or JSON from the same rows, and formats byte counts. */
 #include "cli/common/table.h"
 
 #include "base/checked.h"

@@ -1,10 +1,12 @@
+/* `convshim config --explain`: describes a convolution given as text and says which rule applies
+ * to it and why. */
 #include "cli/config/config_explain.h"
 
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/common/cli.h"
-#include "cli/predict/shape.h"
 #include "cli/predict/estimate.h"
+#include "cli/predict/shape.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@ struct asked {
     struct cs_shape shape;
     int dims;
     int64_t per_group; /* channels that the filter takes */
-    int64_t wanted;    /* bytes; -1: not said */
+    int64_t required;  /* bytes; -1: not said */
     int64_t engine;
 };
 
@@ -82,7 +84,7 @@ static bool take_value(struct asked *asked, const char *name, const char *value)
     if (strcmp(name, "engine") == 0)
         return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse(value, "a number");
     if (strcmp(name, "wanted") == 0)
-        return cs_cli_size(value, &asked->wanted) || refuse(value, "a size as 64MiB");
+        return cs_cli_size(value, &asked->required) || refuse(value, "a size as 64MiB");
     return refuse(name, "one of pad, stride, dilation, groups, wanted, engine");
 }
 
@@ -118,7 +120,7 @@ static bool read_text(const char *text, struct asked *asked, struct cs_problem *
     *asked = (struct asked){.dims = 0};
     if (!next_word(&text, word) || !next_word(&text, filter) || !take_extents(asked, word, filter))
         return false;
-    asked->wanted = -1;
+    asked->required = -1;
     asked->engine = ENGINE_UNKNOWN;
     while (*text)
         if (!next_word(&text, word) || !take_word(asked, word))
@@ -148,16 +150,16 @@ int cs_config_explain(const struct cs_config *config, const char *program, const
     char size[CS_SIZE_TEXT];
     if (!read_text(text, &asked, &problem))
         return CS_CLI_USAGE;
-    bool said = asked.wanted >= 0;
-    int64_t wanted = said ? asked.wanted : cs_thumb_workspace(&problem);
+    bool said = asked.required >= 0;
+    int64_t required = said ? asked.required : cs_estimate_workspace(&problem);
     struct cs_subject subject =
-        cs_subject_of(&problem, wanted, asked.engine, program ? program : "");
+        cs_subject_of(&problem, required, asked.engine, program ? program : "");
     char *explanation = explain(config, &subject);
     if (!explanation) {
         cs_cli_complain("out of memory");
         return CS_CLI_NO;
     }
-    printf("%s wanted%s\n%s", cs_size_text(size, wanted),
+    printf("%s wanted%s\n%s", cs_size_text(size, required),
            said ? "" : ", by a rule of thumb: wanted=SIZE says what cuDNN wants", explanation);
     free(explanation);
     return CS_CLI_OK;

@@ -57,8 +57,8 @@ static bool take(void *to, int option, const char *value)
     return true;
 }
 
-void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
-             const char *subject, const char *format, ...)
+void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
+                   const char *subject, const char *format, ...)
 {
     struct cs_finding *grown = reallocarray(doctor->finding, doctor->findings + 1, sizeof *grown);
     if (!grown) {
@@ -140,7 +140,7 @@ static void forget(struct cs_doctor *doctor)
 static int answer(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {
-        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
+        [CS_FINE] = CS_CLI_OK, [CS_ATTRIBUTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
     for (int i = 0; i < CS_CHECKS; i++)
         checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)

@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 enum cs_severity {
-    CS_FINE,    /* as it should be */
-    CS_NOTE,    /* worth knowing, nothing to mend */
-    CS_WARNING, /* works less well than it could, or may */
-    CS_FATAL    /* will not work */
+    CS_FINE,      /* as it should be */
+    CS_ATTRIBUTE, /* worth knowing, nothing to mend */
+    CS_WARNING,   /* works less well than it could, or may */
+    CS_FATAL      /* will not work */
 };
 
 enum cs_check {
@@ -67,8 +67,9 @@ struct cs_doctor {
 };
 
 /* Adds a finding about `subject`. */
-void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
-             const char *subject, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
+                   const char *subject, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* The checks. Each makes at least one finding if it could look, and says so if it could not; those
  * about frameworks one for each that it concerns. */
@@ -76,7 +77,7 @@ void cs_find(struct cs_doctor *doctor, enum cs_check check, enum cs_severity sev
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 
-/* Prints the profile of the card present, told by the cuDNN of that file or folder (NULL: any).
+/* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */
 int cs_doctor_capture(const char *cudnn);
 

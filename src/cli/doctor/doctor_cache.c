@@ -1,7 +1,7 @@
 /* Check of XLA's caches: compiled programs and tuning results hold workspace sizes. One written
  * with the library and used without it would run a whole convolution in a tile's workspace. */
-#include "cli/doctor/doctor.h"
 #include "cli/common/environment.h"
+#include "cli/doctor/doctor.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,15 +60,17 @@ void cs_check_cache(struct cs_doctor *doctor)
             continue;
         found = true;
         if (filled(path))
-            cs_find(doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
-                    "%s holds compiled programs or tuning results: a size stored with convshim is "
-                    "too small without it",
-                    path);
+            cs_doctor_add(
+                doctor, CS_CHECK_cache, CS_WARNING, places[i].variable,
+                "%s holds compiled programs or tuning results: a size stored with convshim is "
+                "too small without it",
+                path);
         else
-            cs_find(doctor, CS_CHECK_cache, CS_NOTE, places[i].variable,
-                    "%s is empty so far: use it with convshim only, or without it only", path);
+            cs_doctor_add(doctor, CS_CHECK_cache, CS_ATTRIBUTE, places[i].variable,
+                          "%s is empty so far: use it with convshim only, or without it only",
+                          path);
     }
     if (!found)
-        cs_find(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches",
-                "none is set in the environment; a program can set its own");
+        cs_doctor_add(doctor, CS_CHECK_cache, CS_FINE, "XLA's caches",
+                      "none is set in the environment; a program can set its own");
 }

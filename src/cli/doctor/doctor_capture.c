@@ -1,9 +1,9 @@
-/* `convshim doctor --capture-device`: the profile of the card present, for conf/devices. */
+/* `convshim doctor --capture-device`: the profile of the GPU present, for conf/devices. */
 #include "cli/common/cli.h"
 #include "cli/doctor/doctor.h"
 #include "cli/predict/find_cudnn.h"
-#include "cudnn/standalone/standalone.h"
 #include "cudnn/standalone/capture_profile.h"
+#include "cudnn/standalone/standalone.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bool date_source(char *text, size_t size)
     char day[16];
     time_t now = time(NULL);
     struct tm utc;
-    size_t version = cs_alone_version();
+    size_t version = cs_standalone_version();
     if (!gmtime_r(&now, &utc) || strftime(day, sizeof day, "%Y-%m-%d", &utc) == 0)
         return false;
     snprintf(text, size, "captured on %s with cuDNN %zu.%zu.%zu", day, version / 10000,
@@ -27,22 +27,22 @@ static bool date_source(char *text, size_t size)
 static char *complete(const char *json, int bus_width)
 {
     char source[96];
-    cJSON *told = cJSON_Parse(json), *profile = cJSON_CreateObject(), *item;
+    cJSON *reported = cJSON_Parse(json), *profile = cJSON_CreateObject(), *item;
     char *text = NULL;
-    if (cJSON_IsObject(told) && date_source(source, sizeof source) &&
+    if (cJSON_IsObject(reported) && date_source(source, sizeof source) &&
         cJSON_AddStringToObject(profile, "source", source)) {
         if (bus_width > 0)
             cJSON_AddNumberToObject(profile, "memoryBusWidth", bus_width);
         /* The simulated device's cuDNN has them already. */
-        cJSON_DeleteItemFromObject(told, "source");
-        cJSON_DeleteItemFromObject(told, "memoryBusWidth");
-        while ((item = told->child)) {
-            cJSON_DetachItemViaPointer(told, item);
+        cJSON_DeleteItemFromObject(reported, "source");
+        cJSON_DeleteItemFromObject(reported, "memoryBusWidth");
+        while ((item = reported->child)) {
+            cJSON_DetachItemViaPointer(reported, item);
             cJSON_AddItemToObject(profile, item->string, item);
         }
         text = cJSON_PrintUnformatted(profile);
     }
-    cJSON_Delete(told);
+    cJSON_Delete(reported);
     cJSON_Delete(profile);
     return text;
 }
@@ -55,14 +55,14 @@ int cs_doctor_capture(const char *cudnn)
         cs_cli_complain("no cuDNN: %s", error);
         return CS_CLI_NO;
     }
-    if (!cs_alone_capture(&json, &bus_width, error, sizeof error)) {
+    if (!cs_standalone_capture(&json, &bus_width, error, sizeof error)) {
         cs_cli_complain("%s", error);
         return CS_CLI_NO;
     }
     char *text = complete(json, bus_width);
     free(json);
     if (!text) {
-        cs_cli_complain("%s: its description of the card cannot be read", cs_alone_file());
+        cs_cli_complain("%s: its description of the card cannot be read", cs_standalone_file());
         return CS_CLI_NO;
     }
     if (bus_width == 0)

@@ -38,15 +38,15 @@ static struct cs_examined *add_subject(struct cs_doctor *doctor, const char *tit
     return subject;
 }
 
-struct wanted {
+struct required {
     char *path;
 };
 
 static void take_cudnn(void *ctx, const char *name, const char *path)
 {
-    struct wanted *wanted = ctx;
-    if (!*wanted->path && path && strncmp(name, "libcudnn.so.", strlen("libcudnn.so.")) == 0)
-        snprintf(wanted->path, PATH_MAX, "%s", path);
+    struct required *required = ctx;
+    if (!*required->path && path && strncmp(name, "libcudnn.so.", strlen("libcudnn.so.")) == 0)
+        snprintf(required->path, PATH_MAX, "%s", path);
 }
 
 /* The cuDNN of NVIDIA's package, which frameworks load by hand if the loader finds none. */
@@ -82,11 +82,11 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
                        struct cs_client *client)
 {
     char complaint[256], origin[PATH_MAX];
-    struct wanted wanted = {client->cudnn};
+    struct required required = {client->cudnn};
     snprintf(origin, sizeof origin, "%.*s", (int)(file_of(client->path) - client->path),
              client->path);
     if (client->linkage == CS_LINKAGE_LINKED)
-        cs_loader_list(client->path, NULL, take_cudnn, &wanted, complaint, sizeof complaint);
+        cs_loader_list(client->path, NULL, take_cudnn, &required, complaint, sizeof complaint);
     client->names_none = client->linkage == CS_LINKAGE_LINKED && !*client->cudnn;
     if (!*client->cudnn &&
         !cs_loader_find("libcudnn.so.9", origin, elf->rpath, elf->runpath, client->cudnn,
@@ -99,7 +99,7 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
         find_packaged(doctor, client->cudnn);
     if (!*client->cudnn)
         return;
-    client->version = cs_cudnn_version(client->cudnn, &doctor->packages);
+    client->version = cs_libcudnn_version(client->cudnn, &doctor->packages);
     tidy(client->cudnn);
 }
 
@@ -207,7 +207,7 @@ struct scan {
     struct cs_examined *subject;
 };
 
-/* Of the command's libraries; cuDNN itself is not its own client. */
+/* Of the command's libraries; cuDNN itself is not its own application. */
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct scan *scan = ctx;
@@ -231,31 +231,32 @@ static const char *name_of(const struct cs_examined *subject, char *text, size_t
     return text;
 }
 
-static void tell_client(struct cs_doctor *doctor, const char *name, const char *asked,
-                        const struct cs_client *client)
+static void report_to_caller(struct cs_doctor *doctor, const char *name, const char *asked,
+                             const struct cs_client *client)
 {
     char title[64];
     const char *way = client->linkage == CS_LINKAGE_LINKED ? "links cuDNN: LD_PRELOAD reaches it"
                                                            : "looks cuDNN up: dlsym reaches it";
     const char *file = file_of(client->path);
     if (!*client->cudnn) {
-        cs_find(doctor, CS_CHECK_framework, CS_WARNING, name, "%s %s; no libcudnn is found for it",
-                file, way);
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_WARNING, name,
+                      "%s %s; no libcudnn is found for it", file, way);
         return;
     }
-    cs_cudnn_title(client->cudnn, client->version, title, sizeof title);
-    bool served = cs_cudnn_served(client->cudnn, client->version);
+    cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
+    bool served = cs_libcudnn_served(client->cudnn, client->version);
     if (served && client->packaged && *asked)
-        cs_find(doctor, CS_CHECK_framework, CS_NOTE, name,
-                "%s %s; the loader finds no libcudnn for it, but a program that %s gets %s in %s",
-                file, way, asked, title, client->cudnn);
+        cs_doctor_add(
+            doctor, CS_CHECK_framework, CS_ATTRIBUTE, name,
+            "%s %s; the loader finds no libcudnn for it, but a program that %s gets %s in %s", file,
+            way, asked, title, client->cudnn);
     else if (served)
-        cs_find(doctor, CS_CHECK_framework, CS_FINE, name, "%s %s; %s in %s", file, way, title,
-                client->cudnn);
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_FINE, name, "%s %s; %s in %s", file, way,
+                      title, client->cudnn);
     else
-        cs_find(doctor, CS_CHECK_framework, CS_FATAL, name,
-                "%s has %s in %s: convshim serves cuDNN 9, every call passes through", file, title,
-                client->cudnn);
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_FATAL, name,
+                      "%s has %s in %s: convshim serves cuDNN 9, every call passes through", file,
+                      title, client->cudnn);
 }
 
 void cs_check_framework(struct cs_doctor *doctor)
@@ -268,21 +269,22 @@ void cs_check_framework(struct cs_doctor *doctor)
     for (size_t i = 0; i < doctor->subjects; i++) {
         const struct cs_examined *subject = &doctor->subject[i];
         char name[128];
-        bool told = false;
+        bool reported = false;
         name_of(subject, name, sizeof name);
         for (size_t j = 0; j < subject->clients; j++) {
             enum cs_linkage linkage = subject->client[j].linkage;
-            told = told || linkage != CS_LINKAGE_NONE;
+            reported = reported || linkage != CS_LINKAGE_NONE;
             if (linkage == CS_LINKAGE_LINKED || linkage == CS_LINKAGE_LOOKED)
-                tell_client(doctor, name, subject->asked, &subject->client[j]);
+                report_to_caller(doctor, name, subject->asked, &subject->client[j]);
         }
-        if (!told)
-            cs_find(doctor, CS_CHECK_framework, CS_NOTE, name,
-                    "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
-                    "later");
+        if (!reported)
+            cs_doctor_add(
+                doctor, CS_CHECK_framework, CS_ATTRIBUTE, name,
+                "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
+                "later");
     }
     if (doctor->subjects == 0)
-        cs_find(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "none was found");
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_ATTRIBUTE, "frameworks", "none was found");
 }
 
 void cs_check_inside(struct cs_doctor *doctor)
@@ -295,12 +297,12 @@ void cs_check_inside(struct cs_doctor *doctor)
             if (subject->client[j].linkage != CS_LINKAGE_INSIDE)
                 continue;
             found++;
-            cs_find(doctor, CS_CHECK_inside, CS_FATAL, name_of(subject, name, sizeof name),
-                    "%s has cuDNN linked in", subject->client[j].path);
+            cs_doctor_add(doctor, CS_CHECK_inside, CS_FATAL, name_of(subject, name, sizeof name),
+                          "%s has cuDNN linked in", subject->client[j].path);
         }
     }
     if (found == 0 && doctor->subjects > 0)
-        cs_find(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
+        cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
 }
 
 /* How a file will be loaded stands in no file: a program that has the word may mean it. */
@@ -310,9 +312,10 @@ void cs_check_deepbind(struct cs_doctor *doctor)
     size_t found = 0;
     if (strncmp(program, "julia", strlen("julia")) == 0) {
         found++;
-        cs_find(doctor, CS_CHECK_deepbind, CS_NOTE, program,
-                "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
-                "reaches");
+        cs_doctor_add(
+            doctor, CS_CHECK_deepbind, CS_ATTRIBUTE, program,
+            "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
+            "reaches");
     }
     for (size_t i = 0; i < doctor->subjects; i++) {
         const struct cs_examined *subject = &doctor->subject[i];
@@ -321,17 +324,18 @@ void cs_check_deepbind(struct cs_doctor *doctor)
             if (!subject->client[j].names_deepbind)
                 continue;
             found++;
-            cs_find(doctor, CS_CHECK_deepbind, CS_WARNING, name_of(subject, name, sizeof name),
-                    "%s speaks of RTLD_DEEPBIND: a library that it loads so binds past convshim",
-                    subject->client[j].path);
+            cs_doctor_add(
+                doctor, CS_CHECK_deepbind, CS_WARNING, name_of(subject, name, sizeof name),
+                "%s speaks of RTLD_DEEPBIND: a library that it loads so binds past convshim",
+                subject->client[j].path);
         }
     }
     if (found == 0 && doctor->subjects > 0)
-        cs_find(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                "nothing is known to load so; files do not tell for sure");
+        cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
+                      "nothing is known to load so; files do not tell for sure");
 }
 
-/* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, told by
+/* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, reported by
  * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. cuDNN 9.8 to 9.14 are PyTorch's own bounds
  * of what computes wrongly (its issue 163539). */
 static bool doubtful(int cudnn)
@@ -353,20 +357,22 @@ static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torc
 {
     char name[128], title[64];
     name_of(torch, name, sizeof name);
-    cs_cudnn_title(client->cudnn, client->version, title, sizeof title);
+    cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
     if (bypasses(torch, client->version))
-        cs_find(doctor, CS_CHECK_bypass, CS_WARNING, name,
-                "with %s 16-bit conv3d in the contiguous layout leaves cuDNN for vol2col, whose "
-                "buffers are larger: convshim never sees it",
-                title);
+        cs_doctor_add(
+            doctor, CS_CHECK_bypass, CS_WARNING, name,
+            "with %s 16-bit conv3d in the contiguous layout leaves cuDNN for vol2col, whose "
+            "buffers are larger: convshim never sees it",
+            title);
     else if (doubtful(client->version))
-        cs_find(doctor, CS_CHECK_bypass, CS_NOTE, name,
-                "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
-                "wrongly (pytorch issue 163539)",
-                title);
+        cs_doctor_add(
+            doctor, CS_CHECK_bypass, CS_ATTRIBUTE, name,
+            "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
+            "wrongly (pytorch issue 163539)",
+            title);
     else
-        cs_find(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d goes to cuDNN",
-                title);
+        cs_doctor_add(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d goes to cuDNN",
+                      title);
 }
 
 static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torch)

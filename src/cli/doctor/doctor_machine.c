@@ -1,10 +1,10 @@
 /* Checks of the machine: the library, what is preloaded, options, driver and cuDNN. */
 #include "cli/common/cli.h"
+#include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
 #include "cli/doctor/loader.h"
 #include "cli/run/preload.h"
-#include "cli/common/environment.h"
 #include "config/config.h"
 #include "convshim/policy.h"
 #include <gnu/libc-version.h>
@@ -36,22 +36,23 @@ void cs_check_library(struct cs_doctor *doctor)
     if (!cs_preload_library(doctor->library_option, doctor->library, sizeof doctor->library, why,
                             sizeof why)) {
         doctor->library[0] = '\0';
-        cs_find(doctor, CS_CHECK_library, CS_FATAL, "libconvshim.so", "%s", why);
+        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, "libconvshim.so", "%s", why);
         return;
     }
     if (!cs_elf_open(&elf, doctor->library, &fault)) {
-        cs_find(doctor, CS_CHECK_library, CS_FATAL, doctor->library, "%s", fault);
+        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library, "%s", fault);
         return;
     }
     struct exports exports = {false, false};
     cs_elf_symbols(&elf, note_export, &exports);
     if (elf.machine != cs_elf_this_machine())
-        cs_find(doctor, CS_CHECK_library, CS_FATAL, doctor->library, "made for another processor");
+        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
+                      "made for another processor");
     else if (!exports.lookup || !exports.entry)
-        cs_find(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
-                "not convshim's library: it has no functions of cuDNN's");
+        cs_doctor_add(doctor, CS_CHECK_library, CS_FATAL, doctor->library,
+                      "not convshim's library: it has no functions of cuDNN's");
     else
-        cs_find(doctor, CS_CHECK_library, CS_FINE, doctor->library, "found");
+        cs_doctor_add(doctor, CS_CHECK_library, CS_FINE, doctor->library, "found");
     cs_elf_close(&elf);
 }
 
@@ -60,20 +61,20 @@ static void ignore(void *ctx, const char *name, const char *path)
     (void)ctx, (void)name, (void)path;
 }
 
-/* The loader itself knows best what it wants of a library that it preloads. */
+/* The loader itself knows best what it requires of a library that it preloads. */
 void cs_check_glibc(struct cs_doctor *doctor)
 {
     char complaint[LINE], self[PATH_MAX];
     const char *version = gnu_get_libc_version();
     if (!*doctor->library || !realpath("/proc/self/exe", self) ||
         !cs_loader_list(self, doctor->library, ignore, NULL, complaint, sizeof complaint))
-        cs_find(doctor, CS_CHECK_glibc, CS_NOTE, "glibc", "%s; not checked against the library",
-                version);
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_ATTRIBUTE, "glibc",
+                      "%s; not checked against the library", version);
     else if (*complaint)
-        cs_find(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s refuses the library: %s", version,
-                complaint);
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s refuses the library: %s",
+                      version, complaint);
     else
-        cs_find(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s takes the library", version);
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_FINE, "glibc", "%s takes the library", version);
 }
 
 /* One file that is preloaded already, of `length`. */
@@ -86,20 +87,21 @@ static enum cs_severity judge_preloaded(struct cs_doctor *doctor, const char *wh
     const char *why;
     snprintf(path, sizeof path, "%.*s", length, file);
     if (!strchr(path, '/') && !cs_loader_find(path, ".", NULL, NULL, path, sizeof path)) {
-        cs_find(doctor, CS_CHECK_preload, CS_WARNING, where, "%.*s is not found", length, file);
+        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%.*s is not found", length,
+                      file);
         return CS_WARNING;
     }
     if (!cs_elf_open(&elf, path, &why)) {
-        cs_find(doctor, CS_CHECK_preload, CS_WARNING, where, "%s: %s", path, why);
+        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where, "%s: %s", path, why);
         return CS_WARNING;
     }
     cs_elf_symbols(&elf, note_export, &exports);
     cs_elf_close(&elf);
     bool ours = cs_preload_is_library(path, strlen(path));
     if (!ours && (exports.lookup || exports.entry)) {
-        cs_find(doctor, CS_CHECK_preload, CS_WARNING, where,
-                "%s intercepts %s too: what it keeps to itself, convshim does not see", path,
-                exports.entry ? "cuDNN" : "dlsym");
+        cs_doctor_add(doctor, CS_CHECK_preload, CS_WARNING, where,
+                      "%s intercepts %s too: what it keeps to itself, convshim does not see", path,
+                      exports.entry ? "cuDNN" : "dlsym");
         return CS_WARNING;
     }
     return CS_FINE;
@@ -114,7 +116,7 @@ static void judge_list(struct cs_doctor *doctor, const char *where, const char *
         if (judge_preloaded(doctor, where, file, (int)length) > worst)
             worst = CS_WARNING;
     if (worst == CS_FINE)
-        cs_find(doctor, CS_CHECK_preload, CS_FINE, where, "%s", *list ? list : "empty");
+        cs_doctor_add(doctor, CS_CHECK_preload, CS_FINE, where, "%s", *list ? list : "empty");
 }
 
 void cs_check_preload(struct cs_doctor *doctor)
@@ -135,8 +137,8 @@ void cs_check_preload(struct cs_doctor *doctor)
 void cs_check_enabled(struct cs_doctor *doctor)
 {
     bool off = cs_config_disabled();
-    cs_find(doctor, CS_CHECK_enabled, off ? CS_WARNING : CS_FINE, "CONVSHIM",
-            off ? "set to 0: the library does nothing" : "the library is switched on");
+    cs_doctor_add(doctor, CS_CHECK_enabled, off ? CS_WARNING : CS_FINE, "CONVSHIM",
+                  off ? "set to 0: the library does nothing" : "the library is switched on");
 }
 
 struct notes {
@@ -148,7 +150,7 @@ static void note_config(void *ctx, const char *line)
 {
     struct notes *notes = ctx;
     notes->count++;
-    cs_find(notes->doctor, CS_CHECK_config, CS_WARNING, "options", "%s", line);
+    cs_doctor_add(notes->doctor, CS_CHECK_config, CS_WARNING, "options", "%s", line);
 }
 
 void cs_check_config(struct cs_doctor *doctor)
@@ -159,8 +161,8 @@ void cs_check_config(struct cs_doctor *doctor)
     const char *slash = command ? strrchr(command, '/') : NULL;
     cs_config_load(&config, slash ? slash + 1 : command, cs_policy_names, note_config, &notes);
     if (notes.count == 0)
-        cs_find(doctor, CS_CHECK_config, CS_FINE, "options", "from %s",
-                *config.source ? config.source : "built-in defaults");
+        cs_doctor_add(doctor, CS_CHECK_config, CS_FINE, "options", "from %s",
+                      *config.source ? config.source : "built-in defaults");
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  ..." */
@@ -184,10 +186,10 @@ void cs_check_driver(struct cs_doctor *doctor)
     char path[PATH_MAX], version[128];
     driver_version(version, sizeof version);
     if (cs_loader_find("libcuda.so.1", "", NULL, NULL, path, sizeof path))
-        cs_find(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
+        cs_doctor_add(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
     else
-        cs_find(doctor, CS_CHECK_driver, CS_NOTE, "libcuda.so.1",
-                "none is found%s: programs run without a GPU", version);
+        cs_doctor_add(doctor, CS_CHECK_driver, CS_ATTRIBUTE, "libcuda.so.1",
+                      "none is found%s: programs run without a GPU", version);
 }
 
 void cs_check_cudnn(struct cs_doctor *doctor)
@@ -196,15 +198,15 @@ void cs_check_cudnn(struct cs_doctor *doctor)
     struct cs_packages none = {.text = NULL};
     if (!cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path) &&
         !cs_loader_find("libcudnn.so.8", "", NULL, NULL, path, sizeof path)) {
-        cs_find(doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
-                "none where the loader looks: only programs that bring their own find one");
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_ATTRIBUTE, "libcudnn.so.9",
+                      "none where the loader looks: only programs that bring their own find one");
         return;
     }
-    int version = cs_cudnn_version(path, &none);
-    cs_cudnn_title(path, version, title, sizeof title);
-    if (cs_cudnn_served(path, version))
-        cs_find(doctor, CS_CHECK_cudnn, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
+    int version = cs_libcudnn_version(path, &none);
+    cs_libcudnn_title(path, version, title, sizeof title);
+    if (cs_libcudnn_served(path, version))
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_FINE, "libcudnn.so.9", "%s in %s", title, path);
     else
-        cs_find(doctor, CS_CHECK_cudnn, CS_WARNING, "libcudnn.so.8",
-                "%s in %s: convshim serves cuDNN 9, every call passes through", title, path);
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_WARNING, "libcudnn.so.8",
+                      "%s in %s: convshim serves cuDNN 9, every call passes through", title, path);
 }

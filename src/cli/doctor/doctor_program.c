@@ -1,7 +1,7 @@
 /* Checks of the command: the program that would run, and the Python that would import frameworks.
  */
-#include "cli/doctor/doctor.h"
 #include "cli/common/environment.h"
+#include "cli/doctor/doctor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,15 +116,15 @@ static void judge(struct cs_doctor *doctor, const char *subject)
     struct cs_elf elf;
     const char *why;
     if (!cs_elf_open(&elf, doctor->program, &why)) {
-        cs_find(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
         doctor->program[0] = '\0';
         return;
     }
     why = obstacle(&elf, doctor->program);
     if (why)
-        cs_find(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, subject, "%s: %s", doctor->program, why);
     else
-        cs_find(doctor, CS_CHECK_program, CS_FINE, subject, "runs %s", doctor->program);
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, subject, "runs %s", doctor->program);
     cs_elf_close(&elf);
 }
 
@@ -132,14 +132,14 @@ void cs_check_program(struct cs_doctor *doctor)
 {
     const char *name = doctor->command ? doctor->command[0] : NULL;
     if (!name) {
-        cs_find(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
         return;
     }
     if (!cs_doctor_which(name, doctor->program, sizeof doctor->program) ||
         !follow(doctor->program, doctor->python)) {
         doctor->program[0] = '\0';
-        cs_find(doctor, CS_CHECK_program, CS_FATAL, name,
-                "not found, or its interpreter is not, or it cannot be executed");
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
+                      "not found, or its interpreter is not, or it cannot be executed");
         return;
     }
     judge(doctor, name);
@@ -178,21 +178,21 @@ void cs_check_python(struct cs_doctor *doctor)
 {
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {
-        cs_find(doctor, CS_CHECK_python, CS_NOTE, "Python",
-                "%s is none: frameworks of one that it starts were not looked for",
-                doctor->command[0]);
+        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+                      "%s is none: frameworks of one that it starts were not looked for",
+                      doctor->command[0]);
         return;
     }
     if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {
-        cs_find(doctor, CS_CHECK_python, CS_NOTE, "Python",
-                "no python3 in PATH: PyTorch, JAX and others could not be looked for");
+        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+                      "no python3 in PATH: PyTorch, JAX and others could not be looked for");
         return;
     }
     if (!cs_packages_read(&doctor->packages, doctor->python, modules(), why, sizeof why))
-        cs_find(doctor, CS_CHECK_python, CS_WARNING, "Python",
-                "%s does not tell what it has, frameworks could not be looked for: %s",
-                doctor->python, why);
+        cs_doctor_add(doctor, CS_CHECK_python, CS_WARNING, "Python",
+                      "%s does not tell what it has, frameworks could not be looked for: %s",
+                      doctor->python, why);
     else
-        cs_find(doctor, CS_CHECK_python, CS_FINE, "Python", "%s in %s, %zu packages",
-                doctor->packages.version, doctor->packages.python, doctor->packages.packages);
+        cs_doctor_add(doctor, CS_CHECK_python, CS_FINE, "Python", "%s in %s, %zu packages",
+                      doctor->packages.version, doctor->packages.python, doctor->packages.packages);
 }

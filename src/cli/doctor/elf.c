@@ -1,3 +1,5 @@
+/* Reads symbols, needed libraries and constants of an ELF file; every offset is checked against
+ * the size of the file. */
 #include "cli/doctor/elf.h"
 
 #include <errno.h>

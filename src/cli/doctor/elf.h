@@ -27,7 +27,7 @@ struct cs_elf {
 bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p);
 void cs_elf_close(struct cs_elf *elf);
 
-/* A symbol of the table that the loader reads: `defined` there, or wanted from elsewhere. */
+/* A symbol of the table that the loader reads: `defined` there, or required from elsewhere. */
 typedef void cs_elf_symbol_fn(void *ctx, const char *name, bool defined);
 void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx);
 

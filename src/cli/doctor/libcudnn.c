@@ -1,3 +1,4 @@
+/* Finds the version of a libcudnn file without loading it. */
 #include "cli/doctor/libcudnn.h"
 
 #include <limits.h>
@@ -73,7 +74,7 @@ static int version_of_package(const char *library, const struct cs_packages *pac
     return 0;
 }
 
-int cs_cudnn_version(const char *path, const struct cs_packages *packages)
+int cs_libcudnn_version(const char *path, const struct cs_packages *packages)
 {
     char real[PATH_MAX];
     int version = realpath(path, real) ? parse(suffix_of(real)) : 0;
@@ -82,7 +83,7 @@ int cs_cudnn_version(const char *path, const struct cs_packages *packages)
     return version ? version : version_of_package(path, packages);
 }
 
-const char *cs_cudnn_title(const char *path, int version, char *text, size_t size)
+const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size)
 {
     int major = version < 10000 ? 1000 : 10000;
     if (version)
@@ -93,7 +94,7 @@ const char *cs_cudnn_title(const char *path, int version, char *text, size_t siz
     return text;
 }
 
-bool cs_cudnn_served(const char *path, int version)
+bool cs_libcudnn_served(const char *path, int version)
 {
     return version ? version / 10000 == SERVED : atoi(suffix_of(path)) == SERVED;
 }

@@ -1,4 +1,4 @@
-/* Which cuDNN a file is, told without loading it. */
+/* Which cuDNN a file is, reported without loading it. */
 #ifndef CS_CLI_DOCTOR_LIBCUDNN_H
 #define CS_CLI_DOCTOR_LIBCUDNN_H
 
@@ -6,13 +6,13 @@
 
 /* The version of a libcudnn.so.N, as 91900 for 9.19.0 (8907 for 8.9.7, as cuDNN has it): from the
  * name of the file that it is a link to, the header beside it, or the package that it belongs to
- * (`packages` may be empty). 0: not told. */
-int cs_cudnn_version(const char *path, const struct cs_packages *packages);
+ * (`packages` may be empty). 0: not reported. */
+int cs_libcudnn_version(const char *path, const struct cs_packages *packages);
 
 /* "cuDNN 9.19.0", or from the name "cuDNN 9" where the version is 0. */
-const char *cs_cudnn_title(const char *path, int version, char *text, size_t size);
+const char *cs_libcudnn_title(const char *path, int version, char *text, size_t size);
 
 /* True if it is a cuDNN 9. */
-bool cs_cudnn_served(const char *path, int version);
+bool cs_libcudnn_served(const char *path, int version);
 
 #endif

@@ -1,9 +1,10 @@
+/* Says how a file reaches cuDNN: linked, looked up, or inside it. */
 #include "cli/doctor/linkage.h"
 
 #include <string.h>
 
 static const char *const entries[] = {
-#define CS_ENTRY(name) #name,
+#define CS_ENTRY(name, part) #name,
 #include "intercept/entry/entries.def"
 #undef CS_ENTRY
 };

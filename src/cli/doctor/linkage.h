@@ -1,4 +1,4 @@
-/* How a file comes to cuDNN, told from its symbols and constants. What the library asks of a
+/* How a file comes to cuDNN, reported from its symbols and constants. What the library asks of a
  * running process (shim/bypass.h) is asked here of files, by the same lists of functions. */
 #ifndef CS_CLI_DOCTOR_LINKAGE_H
 #define CS_CLI_DOCTOR_LINKAGE_H

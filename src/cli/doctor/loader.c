@@ -1,8 +1,9 @@
+/* Asks the dynamic loader which files it would map for a program, without running the program. */
 #include "cli/doctor/loader.h"
 
-#include "cli/doctor/subprocess.h"
-#include "cli/doctor/elf.h"
 #include "cli/common/environment.h"
+#include "cli/doctor/elf.h"
+#include "cli/doctor/subprocess.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +45,10 @@ static bool ask(const char *const *argv, const char *const *set, cs_loader_fn *e
 {
     char *text, *rest, *line;
     complaint[0] = '\0';
-    int status = cs_child_run(argv, set, &text);
+    int status = cs_subprocess_run(argv, set, &text);
     if (status < 0)
         return false;
-    for (rest = text; (line = cs_child_line(&rest));) {
+    for (rest = text; (line = cs_subprocess_line(&rest));) {
         if (*line == '\t')
             tell(line, each, ctx);
         else if (!*complaint && *line)
@@ -95,7 +96,7 @@ static void add_folders(char *list, size_t size, const char *folders, const char
     }
 }
 
-struct wanted {
+struct required {
     const char *name;
     char *path;
     size_t size;
@@ -104,11 +105,11 @@ struct wanted {
 
 static void take(void *ctx, const char *name, const char *path)
 {
-    struct wanted *wanted = ctx;
+    struct required *required = ctx;
     const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
-    if (!wanted->found && path && strcmp(file, wanted->name) == 0) {
-        snprintf(wanted->path, wanted->size, "%s", path);
-        wanted->found = true;
+    if (!required->found && path && strcmp(file, required->name) == 0) {
+        snprintf(required->path, required->size, "%s", path);
+        required->found = true;
     }
 }
 
@@ -119,7 +120,7 @@ bool cs_loader_find(const char *name, const char *origin, const char *rpath, con
     static const char path_is[] = "LD_LIBRARY_PATH=";
     char loader[PATHS], self[PATH_MAX], preload[256], folders[PATHS], complaint[256];
     const char *argv[] = {loader, "--list", self, NULL}, *set[] = {preload, folders, NULL};
-    struct wanted wanted = {name, path, size, false};
+    struct required required = {name, path, size, false};
     if (!own_loader(loader, sizeof loader) || !realpath("/proc/self/exe", self) ||
         (size_t)snprintf(preload, sizeof preload, "LD_PRELOAD=%s", name) >= sizeof preload)
         return false;
@@ -127,5 +128,5 @@ bool cs_loader_find(const char *name, const char *origin, const char *rpath, con
     add_folders(folders, sizeof folders, runpath ? NULL : rpath, origin);
     add_folders(folders, sizeof folders, cs_cli_variable("LD_LIBRARY_PATH"), origin);
     add_folders(folders, sizeof folders, runpath, origin);
-    return ask(argv, set, take, &wanted, complaint, sizeof complaint) && wanted.found;
+    return ask(argv, set, take, &required, complaint, sizeof complaint) && required.found;
 }

@@ -1,3 +1,4 @@
+/* Asks a Python interpreter which packages it would import, without importing them. */
 #include "cli/doctor/packages.h"
 
 #include "cli/doctor/subprocess.h"
@@ -67,7 +68,7 @@ static bool add_package(struct cs_packages *p, char *line)
 static bool read_lines(struct cs_packages *p, char *text, char *why, size_t size)
 {
     bool ended = false, fits = true;
-    for (char *line; fits && (line = cs_child_line(&text));) {
+    for (char *line; fits && (line = cs_subprocess_line(&text));) {
         const char *kind = field(&line);
         if (strcmp(kind, "python") == 0) {
             p->python = field(&line);
@@ -93,7 +94,7 @@ bool cs_packages_read(struct cs_packages *packages, const char *python, const ch
     for (int i = 0; i < MAX_MODULES && modules[i]; i++)
         argv[3 + i] = modules[i];
     snprintf(why, size, "it cannot be run");
-    if (cs_child_run(argv, NULL, &packages->text) < 0)
+    if (cs_subprocess_run(argv, NULL, &packages->text) < 0)
         return false;
     if (read_lines(packages, packages->text, why, size))
         return true;

@@ -1,3 +1,4 @@
+/* Runs a program and collects what it prints. */
 #include "cli/doctor/subprocess.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static int wait_for(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int cs_child_run(const char *const *argv, const char *const *set, char **text_p)
+int cs_subprocess_run(const char *const *argv, const char *const *set, char **text_p)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -77,7 +78,7 @@ int cs_child_run(const char *const *argv, const char *const *set, char **text_p)
     return status;
 }
 
-char *cs_child_line(char **text_p)
+char *cs_subprocess_line(char **text_p)
 {
     char *line = *text_p;
     if (!line || !*line)

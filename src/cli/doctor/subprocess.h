@@ -10,9 +10,9 @@
  * gets what it wrote to its standard output and error, at most 4 MiB, ended by a NUL byte: to be
  * freed. The exit status, 127 if there is no such program, 128 + the signal that ended it, or -1 if
  * no process could be made. Before any thread is started. */
-int cs_child_run(const char *const *argv, const char *const *set, char **text_p);
+int cs_subprocess_run(const char *const *argv, const char *const *set, char **text_p);
 
 /* Cuts the next line off *text_p and returns it without its end; NULL if there is none. */
-char *cs_child_line(char **text_p);
+char *cs_subprocess_line(char **text_p);
 
 #endif

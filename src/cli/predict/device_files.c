@@ -1,3 +1,5 @@
+/* Loads and checks device profiles: JSON files with the properties that cuDNN needs to plan for
+ * a GPU. */
 #include "cli/predict/device_files.h"
 
 #include "cli/common/read_file.h"
@@ -7,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_shelf devices = {"devices", "device", ".json", "--devices"};
+static const struct cs_data_files devices = {"devices", "device", ".json", "--devices"};
 
 static int64_t number_of(const cJSON *root, const char *name)
 {
@@ -17,7 +19,7 @@ static int64_t number_of(const cJSON *root, const char *name)
 }
 
 /* What we read ourselves; the rest is cuDNN's to judge. */
-static bool read_profile(struct cs_card *profile)
+static bool read_profile(struct cs_device_file *profile)
 {
     cJSON *root = cJSON_Parse(profile->text);
     const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
@@ -30,48 +32,49 @@ static bool read_profile(struct cs_card *profile)
     return title && profile->memory > 0 && profile->version > 0;
 }
 
-static bool load_file(const char *path, struct cs_card *profile, char error[CS_CARD_ERROR])
+static bool load_file(const char *path, struct cs_device_file *profile,
+                      char error[CS_DEVICE_FILE_ERROR])
 {
     char reason[CS_FILE_ERROR];
-    struct cs_card loaded = {.text = cs_file_text(path, reason)};
+    struct cs_device_file loaded = {.text = cs_file_text(path, reason)};
     if (!loaded.text) {
-        snprintf(error, CS_CARD_ERROR, "%.150s: %s", path, reason);
+        snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, reason);
         return false;
     }
-    cs_shelf_name(&devices, path, loaded.name, sizeof loaded.name);
+    cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
     if (!read_profile(&loaded)) {
-        snprintf(error, CS_CARD_ERROR,
+        snprintf(error, CS_DEVICE_FILE_ERROR,
                  "%.150s: no device profile: deviceName, deviceVer and totalGlobalMem are needed",
                  path);
-        cs_card_fini(&loaded);
+        cs_device_file_fini(&loaded);
         return false;
     }
     *profile = loaded;
     return true;
 }
 
-bool cs_card_load(const char *device, const char *folder, struct cs_card *profile,
-                  char error[CS_CARD_ERROR])
+bool cs_device_file_load(const char *device, const char *folder, struct cs_device_file *profile,
+                         char error[CS_DEVICE_FILE_ERROR])
 {
     char path[2 * PATH_MAX];
-    if (cs_shelf_is_path(&devices, device))
+    if (cs_data_file_is_path(&devices, device))
         return load_file(device, profile, error);
-    return cs_shelf_find(&devices, folder, device, path, sizeof path, error) &&
+    return cs_data_files_find(&devices, folder, device, path, sizeof path, error) &&
            load_file(path, profile, error);
 }
 
-void cs_card_fini(struct cs_card *profile)
+void cs_device_file_fini(struct cs_device_file *profile)
 {
     free(profile->text);
     free(profile->source);
 }
 
-static bool add_row(struct cs_table *table, const char *path, char error[CS_CARD_ERROR])
+static bool add_row(struct cs_table *table, const char *path, char error[CS_DEVICE_FILE_ERROR])
 {
-    struct cs_card profile;
+    struct cs_device_file profile;
     if (!load_file(path, &profile, error))
         return false;
-    char capability[CS_CARD_NAME];
+    char capability[CS_DEVICE_FILE_NAME];
     snprintf(capability, sizeof capability, "%" PRId64 ".%" PRId64, profile.version / 100,
              profile.version / 10 % 10);
     const struct cs_value row[] = {{.text = profile.name},
@@ -80,17 +83,18 @@ static bool add_row(struct cs_table *table, const char *path, char error[CS_CARD
                                    {.number = profile.memory},
                                    {.text = profile.source}};
     cs_table_add(table, row);
-    cs_card_fini(&profile);
+    cs_device_file_fini(&profile);
     return true;
 }
 
-bool cs_card_list(const char *folder, enum cs_format format, char error[CS_CARD_ERROR])
+bool cs_device_files_list(const char *folder, enum cs_format format,
+                          char error[CS_DEVICE_FILE_ERROR])
 {
     static const struct cs_column columns[] = {{"name", "name", CS_CELL_TEXT},
                                                {"device", "device", CS_CELL_TEXT},
                                                {"capability", "capability", CS_CELL_TEXT},
                                                {"memory_bytes", "memory", CS_CELL_BYTES},
                                                {"source", "source", CS_CELL_TEXT}};
-    return cs_shelf_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
-                         format, error);
+    return cs_data_files_list(&devices, folder, columns, sizeof columns / sizeof *columns, add_row,
+                              format, error);
 }

@@ -1,3 +1,5 @@
+/* Estimates the workspace of a convolution where no cuDNN is installed: converted and padded
+ * copies of its tensors. */
 #include "cli/predict/estimate.h"
 
 #include "base/checked.h"
@@ -31,7 +33,7 @@ static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand
     return cs_tensor_bytes(&copy, bytes_p) == CS_OK;
 }
 
-int64_t cs_thumb_workspace(const struct cs_problem *problem)
+int64_t cs_estimate_workspace(const struct cs_problem *problem)
 {
     int64_t sum = 0, bytes;
     for (int i = 0; i < CS_OPERANDS; i++)
@@ -40,21 +42,23 @@ int64_t cs_thumb_workspace(const struct cs_problem *problem)
     return sum;
 }
 
-static int kernel; /* something to point at */
+static int execution_plan; /* something to point at */
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
-                            void **kernel_p, int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem,
+                            enum cs_relaxation relaxation, void **execution_plan_p,
+                            int64_t *workspace_p)
 {
-    (void)ctx, (void)latitude;
-    *kernel_p = &kernel;
-    *workspace_p = cs_thumb_workspace(problem);
+    (void)ctx, (void)relaxation;
+    *execution_plan_p = &execution_plan;
+    *workspace_p = cs_estimate_workspace(problem);
     return CS_OK;
 }
 
-static enum cs_status lifeboat(void *ctx, int64_t limit, void **kernel_p, int64_t *workspace_p)
+static enum cs_status fallback(void *ctx, int64_t limit, void **execution_plan_p,
+                               int64_t *workspace_p)
 {
     (void)ctx, (void)limit;
-    *kernel_p = &kernel;
+    *execution_plan_p = &execution_plan;
     *workspace_p = 0;
     return CS_OK;
 }
@@ -64,8 +68,8 @@ static void destroy(void *opaque)
     (void)opaque;
 }
 
-struct cs_vendor cs_thumb_vendor(void)
+struct cs_vendor cs_estimate_vendor(void)
 {
     return (struct cs_vendor){
-        .rigid = true, .build = build, .lifeboat = lifeboat, .destroy = destroy};
+        .rigid = true, .build = build, .fallback = fallback, .destroy = destroy};
 }

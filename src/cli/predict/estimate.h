@@ -1,15 +1,16 @@
 /* A rule of thumb for where there is no cuDNN: tensor-core engines convert channels-first tensors
  * to channels-last copies, and pad channels to a multiple of eight, in the workspace. What cuDNN
- * wants may be less (engines without workspace) or several times more (sums split over parts). */
+ * requires may be less (engines without workspace) or several times more (sums split over parts).
+ */
 #ifndef CS_CLI_PREDICT_ESTIMATE_H
 #define CS_CLI_PREDICT_ESTIMATE_H
 
 #include "convshim/vendor.h"
 
 /* Bytes; INT64_MAX beyond 64 bits. */
-int64_t cs_thumb_workspace(const struct cs_problem *problem);
+int64_t cs_estimate_workspace(const struct cs_problem *problem);
 
 /* The rule as a vendor, so that the library's decision works with it. No resources. */
-struct cs_vendor cs_thumb_vendor(void);
+struct cs_vendor cs_estimate_vendor(void);
 
 #endif

@@ -1,3 +1,5 @@
+/* Finds the cuDNN to plan with: a given path, the loader's, else the one of the python3 on PATH.
+ */
 #include "cli/predict/find_cudnn.h"
 
 #include "cudnn/standalone/standalone.h"
@@ -22,7 +24,7 @@ static bool open_at(const char *path, char *error, size_t size)
         snprintf(error, size, "the path is too long");
         return false;
     }
-    return cs_alone_open(file, error, size);
+    return cs_standalone_open(file, error, size);
 }
 
 /* The folders that python's package may be in, one a line; the first one that has it. */
@@ -37,7 +39,7 @@ static bool open_of_python(char *error, size_t size)
     while (answer && !opened && fgets(line, sizeof line, answer)) {
         line[strcspn(line, "\n")] = '\0';
         snprintf(path, sizeof path, "%s/lib/" LIBRARY, line);
-        opened = *line && cs_alone_open(path, error, size);
+        opened = *line && cs_standalone_open(path, error, size);
     }
     if (answer)
         pclose(answer);
@@ -49,7 +51,7 @@ bool cs_find_cudnn(const char *path, char *error, size_t size)
     char python[PATH_MAX];
     if (path)
         return open_at(path, error, size);
-    if (cs_alone_open(LIBRARY, error, size))
+    if (cs_standalone_open(LIBRARY, error, size))
         return true;
     return open_of_python(python, sizeof python);
 }

@@ -1,6 +1,7 @@
+/* A list of layers that grows, whatever it is read from. */
 #include "cli/predict/layers.h"
 
-#include "cli/predict/layer_row.h"
+#include "cli/predict/layer_reader.h"
 #include <stdlib.h>
 #include <string.h>
 

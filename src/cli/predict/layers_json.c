@@ -1,3 +1,4 @@
+/* Reads layers from a JSON array of objects; errors name the element. */
 #include "cli/predict/layers_sites.h"
 
 #include "cli/common/read_file.h"
@@ -20,27 +21,28 @@ static bool number_text(const cJSON *item, char text[NUMBER_TEXT])
     return true;
 }
 
-static void read_object(struct cs_reading *reading, const cJSON *object, int64_t number)
+static void read_object(struct cs_layer_reader *reading, const cJSON *object, int64_t number)
 {
     char text[CS_FIELDS][NUMBER_TEXT];
     struct cs_record record = {{NULL}};
     if (!cJSON_IsObject(object)) {
-        cs_reading_note(reading, number, "not an object");
+        cs_layer_reader_diagnose(reading, number, "not an object");
         return;
     }
     for (int i = 0; i < CS_FIELDS; i++) {
-        const char *name = cs_field_name((enum cs_field)i);
+        const char *name = cs_layer_field_name((enum cs_field)i);
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
         if (cJSON_IsString(item)) {
             record.value[i] = item->valuestring;
         } else if (cJSON_IsNumber(item) && number_text(item, text[i])) {
             record.value[i] = text[i];
         } else if (item) {
-            cs_reading_note(reading, number, "%s is neither a text nor a whole number", name);
+            cs_layer_reader_diagnose(reading, number, "%s is neither a text nor a whole number",
+                                     name);
             return;
         }
     }
-    cs_reading_add(reading, &record, number);
+    cs_layer_reader_add(reading, &record, number);
 }
 
 /* The line on which the parser gave up. */
@@ -52,7 +54,7 @@ static int64_t line_of(const char *text, const char *end)
     return line;
 }
 
-static void read_text(struct cs_reading *reading, const char *text)
+static void read_text(struct cs_layer_reader *reading, const char *text)
 {
     const char *end = text;
     cJSON *root = cJSON_ParseWithOpts(text, &end, true);
@@ -61,13 +63,15 @@ static void read_text(struct cs_reading *reading, const char *text)
     if (cJSON_IsObject(root))
         list = cJSON_GetObjectItemCaseSensitive(root, "layers");
     if (cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "sites")))
-        cs_reading_sites(reading, root);
+        cs_layers_sites_read(reading, root);
     else if (!root)
-        cs_reading_note(reading, 0, "not JSON from line %" PRId64 " on", line_of(text, end));
+        cs_layer_reader_diagnose(reading, 0, "not JSON from line %" PRId64 " on",
+                                 line_of(text, end));
     else if (!cJSON_IsArray(list))
-        cs_reading_note(reading, 0,
-                        "neither an array of layers, an object with one as 'layers', nor a "
-                        "summary");
+        cs_layer_reader_diagnose(
+            reading, 0,
+            "neither an array of layers, an object with one as 'layers', nor a "
+            "summary");
     else
         cJSON_ArrayForEach(object, list)
         {
@@ -79,13 +83,13 @@ static void read_text(struct cs_reading *reading, const char *text)
 bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                     cs_layers_note_fn *note, void *ctx)
 {
-    struct cs_reading reading = {layers, path, rules, note, ctx, " element ", 0};
+    struct cs_layer_reader reading = {layers, path, rules, note, ctx, " element ", 0};
     char error[CS_FILE_ERROR];
     char *text = cs_file_text(path, error);
     if (text)
         read_text(&reading, text);
     else
-        cs_reading_note(&reading, 0, "%s", error);
+        cs_layer_reader_diagnose(&reading, 0, "%s", error);
     free(text);
-    return cs_reading_end(&reading);
+    return cs_layer_reader_end(&reading);
 }

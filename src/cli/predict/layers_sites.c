@@ -1,3 +1,4 @@
+/* Reads layers from the convolutions of a JSON summary. */
 #include "cli/predict/layers_sites.h"
 
 #include <math.h>
@@ -84,7 +85,7 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
-static void read_site(struct cs_reading *reading, const char *model, const cJSON *site,
+static void read_site(struct cs_layer_reader *reading, const char *model, const cJSON *site,
                       int64_t number)
 {
     struct cs_problem problem;
@@ -92,12 +93,12 @@ static void read_site(struct cs_reading *reading, const char *model, const cJSON
     if (!cJSON_IsString(name) || !*name->valuestring)
         name = member(object, "text");
     if (!cJSON_IsString(name) || !read_problem(object, reading->rules, &problem))
-        cs_reading_note(reading, number, "not a convolution of a summary");
+        cs_layer_reader_diagnose(reading, number, "not a convolution of a summary");
     else if (!cs_layers_add(reading->layers, model, name->valuestring, number, &problem))
-        cs_reading_note(reading, number, "out of memory");
+        cs_layer_reader_diagnose(reading, number, "out of memory");
 }
 
-void cs_reading_sites(struct cs_reading *reading, const cJSON *summary)
+void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
 {
     const cJSON *program = member(member(summary, "process"), "program"), *site;
     int64_t number = 0;

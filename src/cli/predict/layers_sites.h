@@ -3,11 +3,11 @@
 #ifndef CS_CLI_PREDICT_LAYERS_SITES_H
 #define CS_CLI_PREDICT_LAYERS_SITES_H
 
-#include "cli/predict/layer_row.h"
+#include "cli/predict/layer_reader.h"
 #include <cjson/cJSON.h>
 
 /* Adds every site, by its NVTX name or its text, with the program as the model; notes those that
  * are no convolutions. Of fused operations nothing is left: a summary does not tell them. */
-void cs_reading_sites(struct cs_reading *reading, const cJSON *summary);
+void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary);
 
 #endif

@@ -1,3 +1,5 @@
+/* Plans a list of layers on all cores: cuDNN's own answer for each, and the decision the library
+ * would make. */
 #include "cli/predict/plan_layers.h"
 
 #include "base/checked.h"
@@ -36,14 +38,14 @@ static void weigh(const struct cs_problem *problem, struct cs_prediction *predic
 /* The kinds' workspaces, which the decision did not keep. */
 static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        struct cs_problem kind;
-        void *kernel;
-        cs_plan_problem(plan, i, &kind);
-        if (vendor->build(vendor->ctx, &kind, plan->kind[i].latitude, &kernel,
-                          &plan->kind[i].workspace) != CS_OK)
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        struct cs_problem shape;
+        void *execution_plan;
+        cs_plan_problem(plan, i, &shape);
+        if (vendor->build(vendor->ctx, &shape, plan->shape[i].relaxation, &execution_plan,
+                          &plan->shape[i].workspace) != CS_OK)
             return false;
-        vendor->destroy(kernel);
+        vendor->destroy(execution_plan);
     }
     cs_plan_settle(plan);
     return true;
@@ -58,11 +60,11 @@ static double seconds_of(const struct cs_problem *problem, const struct cs_tilin
     return settle(plan, vendor) ? cs_cost_of(plan, profile).seconds : 0;
 }
 
-/* What tiles cost: memory read again, and time as the library's own model foretells it. */
+/* What tiles cost: memory read again, and time as the library's own model predicts it. */
 static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor *vendor,
                         struct cs_prediction *prediction)
 {
-    static const struct cs_tiling whole = {.step = {1, 1}};
+    static const struct cs_tiling untiled = {.step = {1, 1}};
     const struct cs_tiling *tiling = &prediction->decision.tiling;
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     struct cs_plan plan;
@@ -70,7 +72,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    double before = profile ? seconds_of(problem, &whole, vendor, profile, &plan) : 0;
+    double before = profile ? seconds_of(problem, &untiled, vendor, profile, &plan) : 0;
     double after = profile ? seconds_of(problem, tiling, vendor, profile, &plan) : 0;
     if (before > 0 && after > 0)
         prediction->time_ratio = after / before;
@@ -114,28 +116,28 @@ static void decide(const struct cs_predictor *predictor, const struct cs_problem
     struct cs_decision *decision = &prediction->decision;
     *decision = decide_by_rules(predictor, problem, &prediction->offer, vendor);
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
-    prediction->tiled_peak = sum_of(prediction->floor, decision->told);
+    prediction->tiled_peak = sum_of(prediction->floor, decision->reported);
     weigh_tiles(problem, vendor, prediction);
     prediction->status = decision->reason == CS_REASON_HOST_MEMORY ? CS_NOMEM : prediction->status;
 }
 
-static void predict(const struct cs_predictor *predictor, struct cs_asker *asker,
+static void predict(const struct cs_predictor *predictor, struct cs_engine_list *list,
                     const struct cs_problem *problem, struct cs_prediction *prediction)
 {
-    struct cs_chosen *chosen = NULL;
-    struct cs_vendor vendor = cs_thumb_vendor();
+    struct cs_chosen_engine *chosen = NULL;
+    struct cs_vendor vendor = cs_estimate_vendor();
     *prediction = (struct cs_prediction){.status = CS_OK};
     weigh(problem, prediction);
     if (predictor->estimate)
-        prediction->offer.workspace = cs_thumb_workspace(problem);
+        prediction->offer.workspace = cs_estimate_workspace(problem);
     else
         prediction->status =
-            cs_ask_choose(asker, problem, predictor->mode, &prediction->offer, &chosen);
+            cs_engine_list_choose(list, problem, predictor->mode, &prediction->offer, &chosen);
     if (chosen)
-        vendor = cs_chosen_vendor(chosen);
+        vendor = cs_chosen_engine_vendor(chosen);
     if (prediction->status == CS_OK)
         decide(predictor, problem, &vendor, prediction);
-    cs_chosen_destroy(chosen);
+    cs_chosen_engine_destroy(chosen);
 }
 
 /* Problems by what they are; equal ones stand side by side, the first of them first. */
@@ -180,10 +182,10 @@ static void report_progress(struct work *work)
 static void *run(void *opaque)
 {
     struct work *work = opaque;
-    struct cs_asker *asker = NULL;
+    struct cs_engine_list *list = NULL;
     char error[ERROR_BYTES];
     if (!work->predictor->estimate &&
-        !cs_asker_create(work->predictor->profile, &asker, error, sizeof error)) {
+        !cs_engine_list_create(work->predictor->profile, &list, error, sizeof error)) {
         fail(work, error);
         return NULL;
     }
@@ -192,12 +194,12 @@ static void *run(void *opaque)
         if (at >= work->count || atomic_load(&work->failed))
             break;
         struct cs_prediction *prediction = &work->prediction[work->place[at]->index];
-        predict(work->predictor, asker, work->place[at]->problem, prediction);
+        predict(work->predictor, list, work->place[at]->problem, prediction);
         if (prediction->status == CS_NOMEM)
             fail(work, "out of memory");
         report_progress(work);
     }
-    cs_asker_destroy(asker);
+    cs_engine_list_destroy(list);
     return NULL;
 }
 
@@ -214,8 +216,8 @@ static int threads_for(const struct cs_predictor *predictor, size_t problems)
 static void run_all(struct work *work)
 {
     pthread_t thread[MOST_THREADS];
-    int wanted = threads_for(work->predictor, work->count), started = 0;
-    while (started < wanted - 1 && pthread_create(&thread[started], NULL, run, work) == 0)
+    int required = threads_for(work->predictor, work->count), started = 0;
+    while (started < required - 1 && pthread_create(&thread[started], NULL, run, work) == 0)
         started++;
     run(work);
     for (int i = 0; i < started; i++)

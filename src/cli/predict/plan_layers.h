@@ -1,4 +1,4 @@
-/* What convolutions will take on a card: cuDNN's own answer, and the library's own decision about
+/* What convolutions will take on a GPU: cuDNN's own answer, and the library's own decision about
  * it. Many at once, on as many threads as the machine has cores; equal problems are asked once. The
  * same problems give the same predictions, whatever the threads do. */
 #ifndef CS_CLI_PREDICT_PLAN_LAYERS_H
@@ -38,8 +38,8 @@ struct cs_prediction {
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim tells */
     int64_t halo;       /* bytes of x and y that tiles read again */
-    double time_ratio;  /* of a rewritten call to the call as it is, by decide/cost.h; 0: not known,
-                           or  not rewritten */
+    double time_ratio;  /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
+                           or  not tiled */
 };
 
 /* Fills prediction[i] for problem[i]; problems have to be checked. False, with a line in `error`,

@@ -1,3 +1,4 @@
+/* `convshim predict`: reads the layers, plans them, chooses what to print. */
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"
@@ -123,7 +124,7 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
 
 static void vendor_text(char *text, size_t size)
 {
-    size_t version = cs_alone_version();
+    size_t version = cs_standalone_version();
     snprintf(text, size, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 }
 
@@ -182,7 +183,7 @@ static void warn_of(const struct cs_policy *policy)
 }
 
 static struct cs_predictor predictor_of(const struct cs_predict_options *options,
-                                        const struct cs_card *card)
+                                        const struct cs_device_file *device)
 {
     const struct cs_config *config = &options->config;
     const struct cs_policy *policy = cs_policy_find(config->policy.text);
@@ -190,7 +191,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
     int64_t arena = cs_limits_arena(config, &options->rules);
     bool bounded = limits.lent && arena > 0;
     limits.lent = false; /* scratch is memory, whoever owns it */
-    return (struct cs_predictor){.profile = card->text,
+    return (struct cs_predictor){.profile = device->text,
                                  .mode = options->mode,
                                  .policy = policy,
                                  .limits = limits,
@@ -238,7 +239,7 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
                   const struct cs_problem **problem)
 {
     const struct cs_predict_options *options = results->options;
-    struct cs_predictor predictor = predictor_of(options, results->card);
+    struct cs_predictor predictor = predictor_of(options, results->device);
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
     warn_of(predictor.policy);
@@ -252,14 +253,14 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     return print(results, options->fits > 0 ? &fit : NULL);
 }
 
-/* A profile of somebody's own may lack what cuDNN wants to know. */
+/* A profile of somebody's own may lack what cuDNN requires to know. */
 static bool find_device(struct cs_predict_results *results)
 {
     char error[ERROR_BYTES];
     if (results->options->estimate ||
-        cs_asker_create(results->card->text, &results->asker, error, sizeof error))
+        cs_engine_list_create(results->device->text, &results->list, error, sizeof error))
         return true;
-    cs_cli_complain("predict: %s: %s", results->card->name, error);
+    cs_cli_complain("predict: %s: %s", results->device->name, error);
     return false;
 }
 
@@ -286,8 +287,8 @@ static int predict(struct cs_predict_options *options, struct cs_predict_results
 
 static int list_devices(const struct cs_predict_options *options)
 {
-    char error[CS_CARD_ERROR];
-    if (cs_card_list(options->devices, options->format, error))
+    char error[CS_DEVICE_FILE_ERROR];
+    if (cs_device_files_list(options->devices, options->format, error))
         return CS_CLI_OK;
     cs_cli_complain("predict: %s", error);
     return CS_CLI_USAGE;
@@ -295,18 +296,18 @@ static int list_devices(const struct cs_predict_options *options)
 
 static int run(struct cs_predict_options *options)
 {
-    char error[CS_CARD_ERROR];
-    struct cs_card card;
+    char error[CS_DEVICE_FILE_ERROR];
+    struct cs_device_file device;
     struct cs_layers layers = {NULL, 0, 0};
-    struct cs_predict_results results = {.options = options, .card = &card, .layers = &layers};
-    if (!cs_card_load(options->device, options->devices, &card, error)) {
+    struct cs_predict_results results = {.options = options, .device = &device, .layers = &layers};
+    if (!cs_device_file_load(options->device, options->devices, &device, error)) {
         cs_cli_complain("predict: %s", error);
         return CS_CLI_USAGE;
     }
     int status = read_layers(options, &layers) ? predict(options, &results) : CS_CLI_USAGE;
-    cs_asker_destroy(results.asker);
+    cs_engine_list_destroy(results.list);
     cs_layers_fini(&layers);
-    cs_card_fini(&card);
+    cs_device_file_fini(&device);
     return status;
 }
 

@@ -2,13 +2,13 @@
 #ifndef CS_CLI_PREDICT_PREDICT_H
 #define CS_CLI_PREDICT_PREDICT_H
 
+#include "cli/common/table.h"
 #include "cli/predict/device_files.h"
 #include "cli/predict/layers.h"
 #include "cli/predict/plan_layers.h"
-#include "cli/common/table.h"
 #include "config/config.h"
 
-/* What its user wants. */
+/* What its user requires. */
 struct cs_predict_options {
     const char *input, *filter, *pad, *stride, *dilation, *groups; /* one convolution */
     const char *csv, *trace;                                       /* or a list */
@@ -35,10 +35,10 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
 /* Everything that was found out. */
 struct cs_predict_results {
     const struct cs_predict_options *options;
-    const struct cs_card *card;
+    const struct cs_device_file *device;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
-    struct cs_asker *asker;                 /* for further questions; NULL: by the rule of thumb */
+    struct cs_engine_list *list;            /* for further questions; NULL: by the rule of thumb */
     char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
 };
 
@@ -93,13 +93,14 @@ enum {
 };
 char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE]);
 
-/* Why cuDNN wants the workspace of a prediction that has one, as two lines for people, found out by
- * asking cuDNN the same with one thing changed. */
+/* Why cuDNN requires the workspace of a prediction that has one, as two lines for people, found out
+ * by asking cuDNN the same with one thing changed. */
 enum {
     CS_EXPLAIN_LINE = 240
 };
-void cs_explain(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                struct cs_asker *asker, char first[CS_EXPLAIN_LINE], char second[CS_EXPLAIN_LINE]);
+void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
+                      struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
+                      char second[CS_EXPLAIN_LINE]);
 
 /* Draws the layers as SVG. False, with a line in `error`. */
 bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,

@@ -84,7 +84,8 @@ static void add_offers(struct cs_table *table, const struct cs_predict_results *
     struct cs_ask_offer offer[CS_ASK_OFFERS];
     struct group group[CS_ASK_OFFERS];
     char notes[NOTES_TEXT], places[PLACES_TEXT];
-    int offers = cs_ask_offers(results->asker, &results->layers->layer->problem, mode, offer);
+    int offers =
+        cs_engine_list_offers(results->list, &results->layers->layer->problem, mode, offer);
     bool each_alone = results->options->format != CS_FORMAT_TEXT;
     int groups = group_offers(offer, offers, each_alone, group);
     for (int i = 0; i < groups; i++)

@@ -1,3 +1,5 @@
+/* What `convshim predict` prints for a single convolution: sizes, engine, tiles, and why the
+ * workspace is needed. */
 #include "cli/predict/predict.h"
 
 #include "account/account.h"
@@ -17,7 +19,7 @@ void cs_predict_print_head(const struct cs_predict_results *results)
     if (results->options->estimate)
         puts("ESTIMATE by a rule of thumb, not cuDNN's answer");
     printf("%s\non %s, %s", cs_predict_title(&results->layers->layer->problem, title),
-           results->card->title, results->vendor);
+           results->device->title, results->vendor);
     if (results->prediction->status == CS_OK && !results->options->estimate)
         printf(", engine %" PRId64 " (mode %s%s)", offer->engine.index,
                cs_predict_modes[offer->mode], offer->tensor_cores ? ", tensor cores" : "");
@@ -63,7 +65,7 @@ static void print_numbers(const struct cs_predict_results *results)
         {"input", prediction->bytes[CS_X], prediction->bytes[CS_X], ""},
         {"filter", prediction->bytes[CS_FILTER], prediction->bytes[CS_FILTER], ""},
         {"output", prediction->bytes[CS_Y], prediction->bytes[CS_Y], ""},
-        {"workspace", prediction->offer.workspace, prediction->decision.told, tiling},
+        {"workspace", prediction->offer.workspace, prediction->decision.reported, tiling},
         {"peak", prediction->peak, prediction->tiled_peak, halo},
     };
     cs_table_init(&table, columns, 4);
@@ -78,7 +80,7 @@ static void print_numbers(const struct cs_predict_results *results)
 
 void cs_predict_print_driverless(const struct cs_predict_results *results)
 {
-    if (!results->options->estimate && !cs_alone_driver())
+    if (!results->options->estimate && !cs_standalone_driver())
         puts("No CUDA driver can be loaded here: cuDNN was not asked for engines that it compiles "
              "at "
              "run time.");
@@ -104,8 +106,9 @@ void cs_predict_print_one(const struct cs_predict_results *results)
     }
     print_numbers(results);
     print_time(prediction);
-    if (results->asker && prediction->offer.workspace > 0) {
-        cs_explain(&results->layers->layer->problem, prediction, results->asker, first, second);
+    if (results->list && prediction->offer.workspace > 0) {
+        cs_why_workspace(&results->layers->layer->problem, prediction, results->list, first,
+                         second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
     }
 }

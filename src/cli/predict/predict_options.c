@@ -1,3 +1,4 @@
+/* The options of `convshim predict`, checked against each other. */
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
@@ -74,7 +75,7 @@ static bool take_fits(struct cs_predict_options *options, const char *value)
            refuse_value(OPTION_FITS, value, "a size as 8GiB");
 }
 
-static bool take_kind(struct cs_predict_options *options, enum option option, const char *value)
+static bool take_shape(struct cs_predict_options *options, enum option option, const char *value)
 {
     switch (option) {
     case OPTION_DTYPE:
@@ -147,7 +148,7 @@ static bool take(void *to, int row, const char *value)
     case OPTION_LANES:
         return take_config(options, option, value);
     default:
-        return take_kind(options, option, value);
+        return take_shape(options, option, value);
     }
 }
 

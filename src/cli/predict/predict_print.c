@@ -1,3 +1,4 @@
+/* The table of `convshim predict` for lists of layers: columns for text, CSV and JSON. */
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
@@ -81,7 +82,7 @@ static void fill_answer(const struct cs_predict_options *options,
         {.number = prediction->peak},
         {.text = tiled ? cs_tiling_name(&decision->tiling) : "-"},
         {.number = tiled ? decision->tiles : 1},
-        {.number = decision->told},
+        {.number = decision->reported},
         {.number = prediction->tiled_peak},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
@@ -100,7 +101,7 @@ static void fill_row(const struct cs_predict_results *results, size_t i, char en
         {.text = layer->model},
         {.text = layer->name},
         {.text = cs_shape_direction_name(layer->problem.direction)},
-        {.text = results->card->name},
+        {.text = results->device->name},
         {.text = NULL},
         {.number = prediction->bytes[CS_X]},
         {.number = prediction->bytes[CS_FILTER]},
@@ -208,7 +209,7 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     char size[CS_BYTES_TEXT];
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
-    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->card->title,
+    fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->device->title,
             results->vendor, cs_bytes_text(size, options->config.workspace),
             options->config.policy.text);
 }
@@ -282,8 +283,8 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
 {
     const struct cs_predict_options *options = results->options;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "device", results->card->name);
-    cJSON_AddStringToObject(root, "device_name", results->card->title);
+    cJSON_AddStringToObject(root, "device", results->device->name);
+    cJSON_AddStringToObject(root, "device_name", results->device->title);
     cJSON_AddStringToObject(root, "planned_by", results->vendor);
     cJSON_AddBoolToObject(root, "estimate", options->estimate);
     cJSON_AddNumberToObject(root, "workspace_bytes", (double)options->config.workspace);

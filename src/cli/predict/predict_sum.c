@@ -1,3 +1,5 @@
+/* The totals of `convshim predict`, and the smallest limit with which everything fits a
+ * capacity. */
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
@@ -32,7 +34,7 @@ static void add(struct cs_predict_sum *sum, const struct cs_prediction *predicti
     }
     sum->tiled += prediction->decision.reason == CS_REASON_NONE;
     raise(&sum->workspace, prediction->offer.workspace);
-    raise(&sum->tiled_workspace, prediction->decision.told);
+    raise(&sum->tiled_workspace, prediction->decision.reported);
     raise(&sum->peak, prediction->peak);
     raise(&sum->tiled_peak, prediction->tiled_peak);
     raise(&sum->floor, prediction->floor);

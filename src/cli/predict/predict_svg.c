@@ -1,8 +1,8 @@
 /* The layers of each model as bars: what tensors need (floor), what convshim adds to that, what
- * cuDNN wants without it. One scale a model. */
+ * cuDNN requires without it. One scale a model. */
 #include "cli/predict/predict.h"
 
-#include "base/json_writer.h"
+#include "base/json.h"
 #include "cli/common/cli.h"
 #include <errno.h>
 #include <math.h>
@@ -184,7 +184,7 @@ static int put_model(FILE *out, int y, const struct cs_predict_results *results,
         if (of_model(results, i, sum->model) && results->prediction[i].floor > most)
             most = results->prediction[i].floor;
     fprintf(out, "<text class=\"text model\" x=\"16\" y=\"%d\">", y + 16);
-    put_text(out, *sum->model ? sum->model : results->card->title,
+    put_text(out, *sum->model ? sum->model : results->device->title,
              (WIDTH - 2 * MARGIN - PEAKS) / (LARGE * BOLD));
     if (sum->unanswered < sum->layers)
         fprintf(out, ": largest peak %s, with convshim %s", cs_bytes_text(before, sum->peak),
@@ -211,7 +211,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
                 {"before", "workspace saved", 430}};
     char size[CS_BYTES_TEXT];
     fputs("<text class=\"text big\" x=\"16\" y=\"28\">Memory while each convolution runs, ", out);
-    put_text(out, results->card->title, (WIDTH - 2 * MARGIN - PEAKS) / (LARGEST * BOLD));
+    put_text(out, results->device->title, (WIDTH - 2 * MARGIN - PEAKS) / (LARGEST * BOLD));
     fputs("</text>\n<text class=\"faint\" x=\"16\" y=\"48\">", out);
     if (results->options->estimate)
         fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);

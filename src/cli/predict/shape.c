@@ -1,3 +1,4 @@
+/* Parses and prints a convolution as people write it, and turns it into a problem. */
 #include "cli/predict/shape.h"
 
 #include "base/checked.h"

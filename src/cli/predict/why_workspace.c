@@ -1,3 +1,5 @@
+/* Explains in words what an engine needs its workspace for: conversion of layouts, padding of
+ * channels, precision. */
 #include "cli/predict/predict.h"
 
 #include "base/checked.h"
@@ -68,18 +70,18 @@ static bool apply(const struct cs_problem *problem, struct change change,
     return cs_problem_check(changed) == CS_OK;
 }
 
-/* What the chosen engine wants for a changed problem; what cuDNN wants there, where the engine does
- * not take it. -1: nothing is known. */
-static int64_t ask(struct cs_asker *asker, const struct cs_prediction *prediction,
+/* What the chosen engine requires for a changed problem; what cuDNN requires there, where the
+ * engine does not take it. -1: nothing is known. */
+static int64_t ask(struct cs_engine_list *list, const struct cs_prediction *prediction,
                    const struct cs_problem *changed)
 {
     struct cs_ask_offer offer;
-    struct cs_chosen *chosen = NULL;
-    int64_t workspace = cs_ask_workspace(asker, changed, &prediction->offer.engine);
+    struct cs_chosen_engine *chosen = NULL;
+    int64_t workspace = cs_engine_list_workspace(list, changed, &prediction->offer.engine);
     if (workspace < 0 &&
-        cs_ask_choose(asker, changed, prediction->offer.mode, &offer, &chosen) == CS_OK)
+        cs_engine_list_choose(list, changed, prediction->offer.mode, &offer, &chosen) == CS_OK)
         workspace = offer.workspace;
-    cs_chosen_destroy(chosen);
+    cs_chosen_engine_destroy(chosen);
     return workspace;
 }
 
@@ -168,7 +170,7 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     return true;
 }
 
-/* `last`: what the engine wants for channels-last tensors; -1 where that was not asked. */
+/* `last`: what the engine requires for channels-last tensors; -1 where that was not asked. */
 static void put_rest(const struct cs_problem *problem, const struct cs_prediction *prediction,
                      int64_t left, int64_t last, struct line *line)
 {
@@ -184,14 +186,14 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
         put(line, " (channels-last tensors: %s)", cs_bytes_text(other, last));
 }
 
-/* A share of what is left if the change makes a difference. Returns what is wanted then, -1 if that
- * is not known. */
+/* A share of what is left if the change makes a difference. Returns what is required then, -1 if
+ * that is not known. */
 static int64_t put_change(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                          struct cs_asker *asker, struct change change, const char *what,
+                          struct cs_engine_list *list, struct change change, const char *what,
                           int64_t *left_p, struct line *line)
 {
     struct cs_problem changed;
-    int64_t now = apply(problem, change, &changed) ? ask(asker, prediction, &changed) : -1;
+    int64_t now = apply(problem, change, &changed) ? ask(list, prediction, &changed) : -1;
     if (now >= 0 && *left_p - now > prediction->offer.workspace / NEAR) {
         put_share(line, *left_p - now, now, what);
         *left_p = now;
@@ -200,20 +202,20 @@ static int64_t put_change(const struct cs_problem *problem, const struct cs_pred
 }
 
 static void ask_again(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                      struct cs_asker *asker, struct line *line)
+                      struct cs_engine_list *list, struct line *line)
 {
     int64_t workspace = prediction->offer.workspace, left = workspace, last = -1;
     const int64_t *x = problem->tensor[CS_X].dims, *y = problem->tensor[CS_Y].dims;
     bool first =
         !is_channels_last(&problem->tensor[CS_X]) || !is_channels_last(&problem->tensor[CS_Y]);
     if (first)
-        last = put_change(problem, prediction, asker, (struct change){true, 1},
+        last = put_change(problem, prediction, list, (struct change){true, 1},
                           "the conversion to channels-last", &left, line);
     bool odd = x[CS_C] % CHANNELS != 0 || y[CS_C] % CHANNELS != 0;
-    /* An engine that wants more for channels-last tensors is asked with channels first. */
+    /* An engine that requires more for channels-last tensors is asked with channels first. */
     const struct change padded = {!first || last <= left, CHANNELS};
     if (odd && problem->groups == 1 && left > workspace / NEAR)
-        put_change(problem, prediction, asker, padded,
+        put_change(problem, prediction, list, padded,
                    first && padded.last && left == workspace
                        ? "the conversion to channels-last with channels padded to a multiple of 8"
                        : "padding channels to a multiple of 8",
@@ -221,8 +223,9 @@ static void ask_again(const struct cs_problem *problem, const struct cs_predicti
     put_rest(problem, prediction, left, last, line);
 }
 
-void cs_explain(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                struct cs_asker *asker, char first[CS_EXPLAIN_LINE], char second[CS_EXPLAIN_LINE])
+void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
+                      struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
+                      char second[CS_EXPLAIN_LINE])
 {
     struct line lines[] = {{first, 0}, {second, 0}};
     char size[CS_BYTES_TEXT];
@@ -230,5 +233,5 @@ void cs_explain(const struct cs_problem *problem, const struct cs_prediction *pr
     put(&lines[0], "The workspace of %s is ", cs_bytes_text(size, prediction->offer.workspace));
     compare_operands(problem, prediction, &lines[0]);
     put(&lines[0], ".");
-    ask_again(problem, prediction, asker, &lines[1]);
+    ask_again(problem, prediction, list, &lines[1]);
 }

@@ -1,3 +1,5 @@
+/* Splits the memory of one step into filters, gradients, outputs, inputs kept for backward and
+ * workspaces, from the calls alone. */
 #include "cli/report/anatomy.h"
 
 #include "base/checked.h"
@@ -140,8 +142,8 @@ static void find_layers(struct builder *builder)
         struct cs_anatomy_layer *layer = layer_of(builder, (size_t)builder->order[i]);
         int64_t calls = ++layer->calls[site->pass];
         layer->layers = larger(layer->layers, calls);
-        layer->wanted = larger(layer->wanted, site->wanted);
-        layer->told = larger(layer->told, site->told);
+        layer->required = larger(layer->required, site->required);
+        layer->reported = larger(layer->reported, site->reported);
     }
 }
 
@@ -188,8 +190,8 @@ static void weigh(struct builder *builder, int64_t optimizer)
         grow(builder, &total->outputs, 1, layer->outputs);
         grow(builder, &total->inputs_kept, 1, layer->inputs_kept);
         grow(builder, &total->flops, 1, layer->flops);
-        total->wanted = larger(total->wanted, layer->wanted);
-        total->told = larger(total->told, layer->told);
+        total->required = larger(total->required, layer->required);
+        total->reported = larger(total->reported, layer->reported);
         int64_t state = elements(builder, builder->site[layer->site].w, 0);
         builder->broken =
             builder->broken || !cs_mul(state, F32, &state) || !cs_mul(state, layer->layers, &state);
@@ -248,8 +250,8 @@ static void add_moment(struct builder *builder, size_t index)
     int64_t before = builder->live;
     grow(builder, &before, 1, passing(builder, layer, site));
     int64_t after = before;
-    grow(builder, &before, 1, site->wanted);
-    grow(builder, &after, 1, site->told);
+    grow(builder, &before, 1, site->required);
+    grow(builder, &after, 1, site->reported);
     anatomy->moment[anatomy->moments++] = (struct cs_anatomy_moment){index, before, after};
     anatomy->peak_before = larger(anatomy->peak_before, before);
     anatomy->peak_after = larger(anatomy->peak_after, after);

@@ -31,7 +31,7 @@ struct cs_anatomy_site {
     int64_t x[5], w[5], y[5]; /* N C D H W; of w: K, C of one group, D, H, W */
     int64_t window[13]; /* padding, stride, dilation and groups: what else tells layers apart */
     int64_t x_bytes, w_bytes, y_bytes;
-    int64_t wanted, told; /* workspace before and after, bytes */
+    int64_t required, reported; /* workspace before and after, bytes */
 };
 
 /* Layers of one shape. Bytes are of all `layers` together; workspaces the largest of one call. */
@@ -40,7 +40,7 @@ struct cs_anatomy_layer {
     int64_t calls[CS_PASSES]; /* in the step */
     int64_t layers;
     int64_t filters, gradients, outputs, inputs_kept;
-    int64_t wanted, told;
+    int64_t required, reported;
     int64_t flops; /* to compute the outputs again: 2 N K P Q C R S / groups each */
     int64_t held;  /* work in progress of the calculation */
 };

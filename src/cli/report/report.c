@@ -1,3 +1,4 @@
+/* `convshim report`: reads the summaries, puts the sections together, renders them. */
 #include "cli/report/report.h"
 
 #include "cli/common/cli.h"

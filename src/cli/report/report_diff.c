@@ -9,12 +9,13 @@ static const struct figure {
     size_t offset;
 } figures[] = {
     {"calls", "convolutions", offsetof(struct cs_run_summary, calls)},
-    {"rewritten", "run as tiles", offsetof(struct cs_run_summary, rewritten)},
-    {"lifeboat", "run on the lifeboat", offsetof(struct cs_run_summary, lifeboat)},
+    {"rewritten", "run as tiles", offsetof(struct cs_run_summary, tiled_calls)},
+    {"lifeboat", "run on the lifeboat", offsetof(struct cs_run_summary, fallback)},
     {"failed", "failed", offsetof(struct cs_run_summary, failed)},
     {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches)},
-    {"wanted_max", "largest workspace, before, bytes", offsetof(struct cs_run_summary, wanted_max)},
-    {"told_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, told_max)},
+    {"wanted_max", "largest workspace, before, bytes",
+     offsetof(struct cs_run_summary, required_max)},
+    {"told_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, reported_max)},
     {"own_peak", "scratch of the library's own, bytes", offsetof(struct cs_run_summary, own_peak)},
     {"host_ns", "host time spent, ns", offsetof(struct cs_run_summary, host_ns)},
 };
@@ -60,8 +61,8 @@ static const struct cs_summary_site *find(const struct cs_run_summary *run, cons
 
 static bool same(const struct cs_summary_site *a, const struct cs_summary_site *b)
 {
-    return a && b && a->calls == b->calls && a->shape.wanted == b->shape.wanted &&
-           a->shape.told == b->shape.told && !a->reason == !b->reason;
+    return a && b && a->calls == b->calls && a->shape.required == b->shape.required &&
+           a->shape.reported == b->shape.reported && !a->reason == !b->reason;
 }
 
 static void add_site(struct cs_table *table, const struct cs_summary_site *a,
@@ -72,10 +73,10 @@ static void add_site(struct cs_table *table, const struct cs_summary_site *a,
                                    {.text = cs_report_direction(a ? a : b)},
                                    {.number = a ? a->calls : -1},
                                    {.number = b ? b->calls : -1},
-                                   {.number = a ? a->shape.wanted : -1},
-                                   {.number = b ? b->shape.wanted : -1},
-                                   {.number = a ? a->shape.told : -1},
-                                   {.number = b ? b->shape.told : -1}};
+                                   {.number = a ? a->shape.required : -1},
+                                   {.number = b ? b->shape.required : -1},
+                                   {.number = a ? a->shape.reported : -1},
+                                   {.number = b ? b->shape.reported : -1}};
     cs_table_add(table, row);
 }
 

@@ -31,7 +31,7 @@ static void put_head(const char *program, FILE *out)
 }
 
 /* A value and, unless negative, what it became. */
-static void put_card(const char *title, int64_t before, int64_t after, FILE *out)
+static void put_device(const char *title, int64_t before, int64_t after, FILE *out)
 {
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT];
     fprintf(out, "<div><dt>%s</dt><dd>%s", title, cs_bytes_text(a, before));
@@ -40,17 +40,18 @@ static void put_card(const char *title, int64_t before, int64_t after, FILE *out
     fputs("</dd></div>\n", out);
 }
 
-static void put_cards(const struct cs_report *report, FILE *out)
+static void put_devices(const struct cs_report *report, FILE *out)
 {
     const struct cs_run_summary *all = &report->all;
     fputs("<dl class=\"cards\">\n", out);
     if (report->anatomy.moments > 0)
-        put_card("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after, out);
-    put_card("Largest workspace", all->wanted_max, all->told_max, out);
+        put_device("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after,
+                   out);
+    put_device("Largest workspace", all->required_max, all->reported_max, out);
     fprintf(out,
             "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "</dd></div>\n"
             "<div><dt>Calls that failed</dt><dd>%" PRId64 "</dd></div>\n</dl>\n",
-            all->rewritten, all->calls, all->failed);
+            all->tiled_calls, all->calls, all->failed);
 }
 
 static void put_source(const struct cs_run_summary *all, FILE *out)
@@ -104,7 +105,7 @@ void cs_report_html(const struct cs_report *report, FILE *out)
     put_head(report->shown ? report->all.program : "", out);
     if (report->shown) {
         put_source(&report->all, out);
-        put_cards(report, out);
+        put_devices(report, out);
         cs_report_plots(report, out);
     } else {
         put_pair(report, out);

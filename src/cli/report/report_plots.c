@@ -208,7 +208,7 @@ static void put_bar(const struct bar *bar, int64_t most, FILE *out)
 }
 
 /* Rows of the table of sites, which is sorted; the columns of report_tables.c. */
-static void put_spikes(const struct cs_table *sites, FILE *out)
+static void put_savings(const struct cs_table *sites, FILE *out)
 {
     enum {
         NAME = 1,
@@ -247,7 +247,7 @@ static void put_anatomy(const struct cs_anatomy *anatomy, FILE *out)
         {"optimizer (assumed)", NULL, NULL, anatomy->optimizer, -1},
         {"outputs", NULL, NULL, total->outputs, -1},
         {"inputs kept for backward", NULL, NULL, total->inputs_kept, -1},
-        {"largest workspace", "before and after", NULL, total->wanted, total->told}};
+        {"largest workspace", "before and after", NULL, total->required, total->reported}};
     int64_t most = 0;
     if (anatomy->moments == 0)
         return;
@@ -266,6 +266,6 @@ void cs_report_plots(const struct cs_report *report, FILE *out)
     put_time(report, out);
     for (size_t i = 0; i < report->sections; i++)
         if (strcmp(report->section[i].name, "sites") == 0)
-            put_spikes(&report->section[i].table, out);
+            put_savings(&report->section[i].table, out);
     put_anatomy(&report->anatomy, out);
 }

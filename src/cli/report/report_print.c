@@ -1,3 +1,4 @@
+/* Renders the sections of a report as text, Markdown, CSV and JSON. */
 #include "cli/report/report.h"
 
 #include <cjson/cJSON.h>

@@ -47,8 +47,8 @@ static void figure(struct cs_table *table, const char *name, const char *title, 
 static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
 {
     figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
-    figure(table, "rewritten", "  run as tiles", CS_CELL_COUNT, all->rewritten);
-    figure(table, "lifeboat", "  run on the lifeboat", CS_CELL_COUNT, all->lifeboat);
+    figure(table, "rewritten", "  run as tiles", CS_CELL_COUNT, all->tiled_calls);
+    figure(table, "lifeboat", "  run on the lifeboat", CS_CELL_COUNT, all->fallback);
     figure(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
     for (size_t i = 0; i < all->passed_count; i++) {
         char title[160], name[80];
@@ -57,8 +57,8 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
         figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
     figure(table, "launches", "launches of tiles", CS_CELL_COUNT, all->launches);
-    figure(table, "wanted_max", "largest workspace, before", CS_CELL_BYTES, all->wanted_max);
-    figure(table, "told_max", "largest workspace, after", CS_CELL_BYTES, all->told_max);
+    figure(table, "wanted_max", "largest workspace, before", CS_CELL_BYTES, all->required_max);
+    figure(table, "told_max", "largest workspace, after", CS_CELL_BYTES, all->reported_max);
     figure(table, "own_peak", "scratch of the library's own", CS_CELL_BYTES, all->own_peak);
     figure(table, "host_ns", "host time spent, ns", CS_CELL_COUNT, all->host_ns);
 }
@@ -114,10 +114,10 @@ static void add_processes(struct cs_report *report)
                                    SIZE_MAX, columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {
         const struct cs_run_summary *run = &report->run[i];
-        const struct cs_value row[] = {{.number = run->rank},      {.number = run->pid},
-                                       {.text = run->program},     {.number = run->calls},
-                                       {.number = run->rewritten}, {.number = run->wanted_max},
-                                       {.number = run->told_max},  {.text = run->path}};
+        const struct cs_value row[] = {{.number = run->rank},         {.number = run->pid},
+                                       {.text = run->program},        {.number = run->calls},
+                                       {.number = run->tiled_calls},  {.number = run->required_max},
+                                       {.number = run->reported_max}, {.text = run->path}};
         cs_table_add(table, row);
     }
 }
@@ -126,8 +126,8 @@ static int compare_sites(const void *left, const void *right)
 {
     const struct cs_summary_site *a = *(const struct cs_summary_site *const *)left,
                                  *b = *(const struct cs_summary_site *const *)right;
-    if (a->shape.wanted != b->shape.wanted)
-        return a->shape.wanted > b->shape.wanted ? -1 : 1;
+    if (a->shape.required != b->shape.required)
+        return a->shape.required > b->shape.required ? -1 : 1;
     return strcmp(a->id, b->id);
 }
 
@@ -146,11 +146,11 @@ static void add_site(struct cs_table *table, const struct cs_summary_site *site)
                                    {.text = site->reason ? site->reason : "tiled"},
                                    {.number = site->calls},
                                    {.number = site->tiled},
-                                   {.number = site->lifeboat},
+                                   {.number = site->fallback},
                                    {.number = site->failed},
                                    {.number = site->launches},
-                                   {.number = site->shape.wanted},
-                                   {.number = site->shape.told},
+                                   {.number = site->shape.required},
+                                   {.number = site->shape.reported},
                                    {.number = site->host_ns}};
     cs_table_add(table, row);
 }
@@ -215,8 +215,8 @@ static void add_layers(struct cs_report *report)
                                        {.number = layer->gradients},
                                        {.number = layer->outputs},
                                        {.number = layer->inputs_kept},
-                                       {.number = layer->wanted},
-                                       {.number = layer->told}};
+                                       {.number = layer->required},
+                                       {.number = layer->reported}};
         cs_table_add(table, row);
     }
 }

@@ -1,3 +1,4 @@
+/* Merges the summaries of several processes: calls are added, sizes are the largest. */
 #include "base/checked.h"
 #include "cli/report/summary_reader.h"
 #include <stdlib.h>
@@ -62,11 +63,11 @@ static void copy_choices(struct merger *merger, const struct cs_summary_site *si
         struct cs_summary_choice *choice = &to->choice[to->choices];
         *choice = site->choice[to->choices];
         choice->axis = copy(merger, choice->axis);
-        choice->latitude = copy(merger, choice->latitude);
+        choice->relaxation = copy(merger, choice->relaxation);
     }
 }
 
-/* Of sites that were here rewritten and there left alone, the merged one counts as rewritten. */
+/* Of sites that were here tiled and there left alone, the merged one counts as tiled. */
 static void add_site(struct merger *merger, const struct cs_summary_site *site)
 {
     struct cs_summary_site *to = site_of(merger, site);
@@ -74,11 +75,11 @@ static void add_site(struct merger *merger, const struct cs_summary_site *site)
         free(to->reason);
         to->reason = NULL;
     }
-    most(&to->shape.wanted, site->shape.wanted);
-    most(&to->shape.told, site->shape.told);
+    most(&to->shape.required, site->shape.required);
+    most(&to->shape.reported, site->shape.reported);
     sum(merger, &to->calls, site->calls);
     sum(merger, &to->tiled, site->tiled);
-    sum(merger, &to->lifeboat, site->lifeboat);
+    sum(merger, &to->fallback, site->fallback);
     sum(merger, &to->failed, site->failed);
     sum(merger, &to->launches, site->launches);
     sum(merger, &to->host_ns, site->host_ns);
@@ -108,17 +109,17 @@ static void add_run(struct merger *merger, const struct cs_run_summary *run)
     agree(merger, &to->bypass, run->bypass);
     to->start_ms = to->runs == 0 || run->start_ms < to->start_ms ? run->start_ms : to->start_ms;
     most(&to->end_ms, run->end_ms);
-    most(&to->wanted_max, run->wanted_max);
-    most(&to->told_max, run->told_max);
+    most(&to->required_max, run->required_max);
+    most(&to->reported_max, run->reported_max);
     sum(merger, &to->runs, run->runs);
     sum(merger, &to->calls, run->calls);
-    sum(merger, &to->rewritten, run->rewritten);
-    sum(merger, &to->lifeboat, run->lifeboat);
+    sum(merger, &to->tiled_calls, run->tiled_calls);
+    sum(merger, &to->fallback, run->fallback);
     sum(merger, &to->failed, run->failed);
     sum(merger, &to->launches, run->launches);
     sum(merger, &to->extra_launches, run->extra_launches);
-    sum(merger, &to->wanted_sum, run->wanted_sum);
-    sum(merger, &to->told_sum, run->told_sum);
+    sum(merger, &to->required_sum, run->required_sum);
+    sum(merger, &to->reported_sum, run->reported_sum);
     sum(merger, &to->own_peak, run->own_peak);
     sum(merger, &to->host_ns, run->host_ns);
     sum(merger, &to->folded, run->folded);

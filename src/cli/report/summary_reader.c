@@ -1,3 +1,4 @@
+/* Reads a JSON summary that the library wrote; unknown members are skipped. */
 #include "cli/report/summary_reader.h"
 
 #include "account/summary_json.h"
@@ -145,7 +146,7 @@ static void read_choice(struct reader *reader, const cJSON *from, struct cs_summ
 {
     const cJSON *score = cJSON_GetObjectItemCaseSensitive(from, "score");
     choice->axis = text_of(reader, from, "axis");
-    choice->latitude = text_of(reader, from, "latitude");
+    choice->relaxation = text_of(reader, from, "latitude");
     read_numbers(reader, from, "step", 2, 1, choice->step);
     choice->tiles = count_of(reader, from, "tiles");
     choice->lanes = count_of(reader, from, "lanes");
@@ -182,11 +183,11 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     read_tensor(reader, problem, "w", site->shape.w, &site->shape.w_bytes);
     read_tensor(reader, problem, "y", site->shape.y, &site->shape.y_bytes);
     read_window(reader, problem, &site->shape);
-    site->shape.wanted = count_of(reader, from, "wanted");
-    site->shape.told = count_of(reader, from, "told");
+    site->shape.required = count_of(reader, from, "wanted");
+    site->shape.reported = count_of(reader, from, "told");
     site->calls = count_of(reader, from, "calls");
     site->tiled = count_of(reader, from, "tiled");
-    site->lifeboat = count_of(reader, from, "lifeboat");
+    site->fallback = count_of(reader, from, "lifeboat");
     site->failed = count_of(reader, from, "failed");
     site->launches = count_of(reader, from, "launches");
     site->host_ns = count_of(reader, from, "host_ns");
@@ -248,15 +249,15 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
 {
     const cJSON *totals = object_of(reader, root, "totals");
     run->calls = count_of(reader, totals, "calls");
-    run->rewritten = count_of(reader, totals, "rewritten");
-    run->lifeboat = count_of(reader, totals, "lifeboat");
+    run->tiled_calls = count_of(reader, totals, "rewritten");
+    run->fallback = count_of(reader, totals, "lifeboat");
     run->failed = count_of(reader, totals, "failed");
     run->launches = count_of(reader, totals, "launches");
     run->extra_launches = count_of(reader, totals, "extra_launches");
-    run->wanted_max = count_of(reader, totals, "wanted_max");
-    run->told_max = count_of(reader, totals, "told_max");
-    run->wanted_sum = count_of(reader, totals, "wanted_sum");
-    run->told_sum = count_of(reader, totals, "told_sum");
+    run->required_max = count_of(reader, totals, "wanted_max");
+    run->reported_max = count_of(reader, totals, "told_max");
+    run->required_sum = count_of(reader, totals, "wanted_sum");
+    run->reported_sum = count_of(reader, totals, "told_sum");
     run->host_ns = count_of(reader, totals, "host_ns");
     run->own_peak = count_of(reader, object_of(reader, root, "own"), "peak");
     run->folded = count_of(reader, object_of(reader, root, "folded"), "calls");
@@ -323,7 +324,7 @@ void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices)
 {
     for (size_t i = 0; i < choices; i++) {
         free(choice[i].axis);
-        free(choice[i].latitude);
+        free(choice[i].relaxation);
     }
     free(choice);
 }

@@ -13,7 +13,7 @@ enum {
 
 /* A candidate that its decision was made among; see docs/summary.md. */
 struct cs_summary_choice {
-    char *axis, *latitude; /* owned */
+    char *axis, *relaxation; /* owned */
     int64_t step[2], tiles, lanes, workspace;
     double score; /* NaN: vetoed */
     bool staged, picked;
@@ -22,9 +22,9 @@ struct cs_summary_choice {
 /* A convolution of one run, or of many: then counts are sums and sizes the largest. */
 struct cs_summary_site {
     char *id, *name, *text;       /* owned */
-    char *reason;                 /* owned; NULL: rewritten */
-    struct cs_anatomy_site shape; /* with `wanted` and `told` */
-    int64_t calls, tiled, lifeboat, failed, launches, host_ns;
+    char *reason;                 /* owned; NULL: tiled */
+    struct cs_anatomy_site shape; /* with `required` and `reported` */
+    int64_t calls, tiled, fallback, failed, launches, host_ns;
     struct cs_summary_choice *choice; /* owned; of many runs: those of the first that has any */
     size_t choices;
 };
@@ -40,10 +40,10 @@ struct cs_run_summary {
     char *program, *convshim, *vendor, *device, *bypass;
     int64_t pid, rank; /* rank -1: none */
     int64_t start_ms, end_ms;
-    int64_t runs;                                                         /* merged: how many */
-    int64_t calls, rewritten, lifeboat, failed, launches, extra_launches; /* sums */
-    int64_t wanted_max, told_max;                                         /* bytes */
-    int64_t wanted_sum, told_sum, own_peak, host_ns;                      /* sums */
+    int64_t runs;                                                           /* merged: how many */
+    int64_t calls, tiled_calls, fallback, failed, launches, extra_launches; /* sums */
+    int64_t required_max, reported_max;                                     /* bytes */
+    int64_t required_sum, reported_sum, own_peak, host_ns;                  /* sums */
     struct cs_summary_passed *passed;
     size_t passed_count;
     struct cs_summary_site *site;

@@ -1,3 +1,5 @@
+/* Finds libconvshim.so and builds the environment that preloads it, keeping what was in
+ * LD_PRELOAD. */
 #include "cli/run/preload.h"
 
 #include "cli/common/cli.h"

@@ -7,9 +7,9 @@
 
 /* The absolute path of a preset, or of an ini file that is named by its path. False, with a line in
  * `error`. */
-bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_SHELF_ERROR]);
+bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 
 /* Prints all with what they are for. False, with a line in `error`. */
-bool cs_preset_list(char error[CS_SHELF_ERROR]);
+bool cs_preset_list(char error[CS_DATA_FILE_ERROR]);
 
 #endif

@@ -1,9 +1,9 @@
 /* `convshim run`: what the environment must say for a program to have the library, then the
  * program. */
 #include "cli/common/cli.h"
+#include "cli/common/environment.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"
-#include "cli/common/environment.h"
 #include "config/option.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
@@ -183,7 +183,7 @@ static int run(char **argv)
 
 static int list_presets(void)
 {
-    char error[CS_SHELF_ERROR];
+    char error[CS_DATA_FILE_ERROR];
     if (cs_preset_list(error))
         return CS_CLI_OK;
     cs_cli_complain("%s", error);

@@ -1,3 +1,5 @@
+/* Walks the loader's list of libraries and their symbol tables by hand to find the real dlsym
+ * and dlvsym. */
 #include "cudnn/bind/find_dlsym.h"
 
 #include <fcntl.h>
@@ -108,7 +110,7 @@ CS_EARLY static bool is_libc(const struct tables *t)
 }
 
 #if defined __x86_64__
-CS_EARLY static long kernel(long number, long a, void *b, long c)
+CS_EARLY static long execution_plan(long number, long a, void *b, long c)
 {
     long result;
     __asm__ volatile("syscall"
@@ -118,7 +120,7 @@ CS_EARLY static long kernel(long number, long a, void *b, long c)
     return result;
 }
 #elif defined __aarch64__
-CS_EARLY static long kernel(long number, long a, void *b, long c)
+CS_EARLY static long execution_plan(long number, long a, void *b, long c)
 {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
@@ -134,11 +136,11 @@ CS_EARLY static const char *loader(void)
 {
     char path[] = "/proc/self/auxv";
     Elf64_auxv_t auxiliary[AUXILIARIES];
-    long fd = kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long fd = execution_plan(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    long bytes = kernel(SYS_read, fd, auxiliary, sizeof auxiliary);
-    kernel(SYS_close, fd, NULL, 0);
+    long bytes = execution_plan(SYS_read, fd, auxiliary, sizeof auxiliary);
+    execution_plan(SYS_close, fd, NULL, 0);
     uintptr_t base = 0, headers = 0;
     for (long i = 0; i < bytes / (long)sizeof *auxiliary; i++) {
         /* The kernel has written it. */
@@ -169,16 +171,16 @@ CS_EARLY static const struct link_map *early_list(void)
     return debug ? debug->r_map : NULL;
 }
 
-CS_EARLY bool cs_dlsym_relocated(void)
+CS_EARLY bool cs_find_dlsym_relocated(void)
 {
     return &_r_debug;
 }
 
-CS_EARLY struct cs_dlsym_found cs_dlsym_find(const char *name)
+CS_EARLY struct cs_dlsym_found cs_find_dlsym(const char *name)
 {
     struct cs_dlsym_found found = {NULL, NULL};
     bool behind = false;
-    const struct link_map *map = cs_dlsym_relocated() ? _r_debug.r_map : early_list();
+    const struct link_map *map = cs_find_dlsym_relocated() ? _r_debug.r_map : early_list();
     /* What comes before libc was loaded at start-up and stays. */
     for (; map && !found.libc; map = map->l_next) {
         struct tables t = tables_of(map);

@@ -15,9 +15,9 @@ struct cs_dlsym_found {
 };
 
 /* False while calls of functions of other libraries would lead nowhere. */
-bool cs_dlsym_relocated(void);
+bool cs_find_dlsym_relocated(void);
 
 /* `name` is dlsym or dlvsym. */
-struct cs_dlsym_found cs_dlsym_find(const char *name);
+struct cs_dlsym_found cs_find_dlsym(const char *name);
 
 #endif

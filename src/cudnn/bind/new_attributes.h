@@ -11,7 +11,7 @@
 #define CS_ATTR_GRAPH_OVERRIDE_SHAPE ((cudnnBackendAttributeName_t)805)
 
 /* CUDNN_ATTR_OPERATIONGRAPH_MODE (9.23), CUDNN_TYPE_OPERATIONGRAPH_MODE: which pattern the graph
- * has, told so that cuDNN need not look. Says nothing that the operations do not say. */
+ * has, reported so that cuDNN need not look. Says nothing that the operations do not say. */
 #define CS_ATTR_GRAPH_MODE ((cudnnBackendAttributeName_t)806)
 
 /* CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE (9.17), CUDNN_TYPE_BOOLEAN. */

@@ -8,33 +8,36 @@
 #include <stdbool.h>
 
 enum {
-    CS_BENCH_MADE = 128
+    CS_DESCRIPTORS_MADE = 128
 };
 
-struct cs_bench {
+struct cs_descriptor_builder {
     cudnnStatus_t status; /* of the first call that failed */
     int made;
-    cudnnBackendDescriptor_t descriptor[CS_BENCH_MADE];
+    cudnnBackendDescriptor_t descriptor[CS_DESCRIPTORS_MADE];
 };
 
 /* A new descriptor, owned by the bench; NULL after an error. */
-cudnnBackendDescriptor_t cs_bench_make(struct cs_bench *bench, cudnnBackendDescriptorType_t type);
+cudnnBackendDescriptor_t cs_descriptor_make(struct cs_descriptor_builder *builder,
+                                            cudnnBackendDescriptorType_t type);
 
-void cs_bench_set(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor,
-                  cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                  const void *elements);
+void cs_descriptor_set(struct cs_descriptor_builder *builder, cudnnBackendDescriptor_t descriptor,
+                       cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                       int64_t count, const void *elements);
 
 /* Reads up to `count` elements; returns how many there are. */
-int64_t cs_bench_get(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor,
-                     cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                     int64_t count, void *elements);
+int64_t cs_descriptor_get(struct cs_descriptor_builder *builder,
+                          cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                          cudnnBackendAttributeType_t type, int64_t count, void *elements);
 
-void cs_bench_finalize(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor);
+void cs_descriptor_finalize(struct cs_descriptor_builder *builder,
+                            cudnnBackendDescriptor_t descriptor);
 
 /* The bench gives up a descriptor: the caller owns it now. */
-cudnnBackendDescriptor_t cs_bench_take(struct cs_bench *bench, cudnnBackendDescriptor_t descriptor);
+cudnnBackendDescriptor_t cs_descriptor_take(struct cs_descriptor_builder *builder,
+                                            cudnnBackendDescriptor_t descriptor);
 
 /* Destroys what is left on the bench. */
-void cs_bench_clear(struct cs_bench *bench);
+void cs_descriptor_builder_clear(struct cs_descriptor_builder *builder);
 
 #endif

@@ -1,5 +1,5 @@
 /* The backend descriptors that a problem is made of, built on a workbench (backend.h) in the same
- * way as the client's own: same device, same settings. */
+ * way as the application's own: same device, same settings. */
 #ifndef CS_CUDNN_PLAN_DESCRIPTORS_H
 #define CS_CUDNN_PLAN_DESCRIPTORS_H
 
@@ -11,42 +11,47 @@ struct cs_target {
     cudnnHandle_t handle;            /* the device; or, if NULL, */
     cudnnBackendDescriptor_t device; /* its properties */
     int64_t uid[CS_MAX_TENSORS];     /* names of the tensors in variant packs */
-    int32_t sm_count;                /* settings of the client's engine beside its knobs; 0: none */
-    int32_t shared_memory;           /* bytes; 0: not limited */
+    int32_t sm_count;      /* settings of the application's engine beside its knobs; 0: none */
+    int32_t shared_memory; /* bytes; 0: not limited */
     bool no_clusters;
 };
 
 /* A finalized operation graph of the convolution and its steps. */
-cudnnBackendDescriptor_t cs_parts_graph(struct cs_bench *bench, const struct cs_target *target,
-                                        const struct cs_problem *problem);
+cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *builder,
+                                              const struct cs_target *target,
+                                              const struct cs_problem *problem);
 
 /* A finalized engine configuration for a graph. */
-cudnnBackendDescriptor_t cs_parts_configuration(struct cs_bench *bench,
-                                                const struct cs_target *target,
-                                                cudnnBackendDescriptor_t graph,
-                                                const struct cs_engine *engine);
+cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_builder *builder,
+                                                      const struct cs_target *target,
+                                                      cudnnBackendDescriptor_t graph,
+                                                      const struct cs_engine *engine);
 
 /* What the heuristics offer for a problem, best first: at most `capacity` configurations. Returns
  * how many. */
-int cs_parts_heuristics(struct cs_bench *bench, const struct cs_target *target,
-                        const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
-                        cudnnBackendDescriptor_t *configuration, int capacity);
+int cs_descriptors_heuristics(struct cs_descriptor_builder *builder, const struct cs_target *target,
+                              const struct cs_problem *problem, cudnnBackendHeurMode_t mode,
+                              cudnnBackendDescriptor_t *configuration, int capacity);
 
 /* A finalized execution plan. */
-cudnnBackendDescriptor_t cs_parts_plan(struct cs_bench *bench, const struct cs_target *target,
-                                       cudnnBackendDescriptor_t configuration);
+cudnnBackendDescriptor_t cs_descriptors_plan(struct cs_descriptor_builder *builder,
+                                             const struct cs_target *target,
+                                             cudnnBackendDescriptor_t configuration);
 
 /* The workspace that a finalized plan asks for, in bytes. */
-int64_t cs_parts_workspace(struct cs_bench *bench, cudnnBackendDescriptor_t plan);
+int64_t cs_descriptors_workspace(struct cs_descriptor_builder *builder,
+                                 cudnnBackendDescriptor_t plan);
 
 /* The global index of a configuration's engine. */
-int64_t cs_parts_index(struct cs_bench *bench, cudnnBackendDescriptor_t configuration);
+int64_t cs_descriptors_index(struct cs_descriptor_builder *builder,
+                             cudnnBackendDescriptor_t configuration);
 
 /* The notes of a configuration's engine, a bit each. */
-struct cs_notes {
+struct cs_engine_notes {
     unsigned numerical; /* 1 << cudnnBackendNumericalNote_t */
     unsigned behaviour; /* 1 << cudnnBackendBehaviorNote_t */
 };
-struct cs_notes cs_parts_notes(struct cs_bench *bench, cudnnBackendDescriptor_t configuration);
+struct cs_engine_notes cs_descriptors_notes(struct cs_descriptor_builder *builder,
+                                            cudnnBackendDescriptor_t configuration);
 
 #endif

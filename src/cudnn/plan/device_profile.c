@@ -1,3 +1,5 @@
+/* Reads the device properties that the cost model uses, from the driver or from a device
+ * profile's JSON. */
 #include "cudnn/plan/device_profile.h"
 
 #include "base/log.h"
@@ -21,7 +23,7 @@ static struct {
     struct cs_profile profile; /* constant once it is known */
 } kept[KEPT];
 
-size_t cs_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
+size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
 {
     int64_t length = 0;
     if (CS_REAL(cudnnBackendGetAttribute, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
@@ -138,13 +140,13 @@ static struct cs_profile of_device(CUdevice device)
     return profile;
 }
 
-bool cs_profile_of(const struct cs_target *target, struct cs_profile *profile)
+bool cs_device_profile_of(const struct cs_target *target, struct cs_profile *profile)
 {
     char json[CS_DEVICE_JSON];
     CUdevice device;
     *profile = (struct cs_profile){.capability = 0};
     if (!target->handle) {
-        if (target->device && cs_profile_json(target->device, json) > 0) {
+        if (target->device && cs_device_profile_json(target->device, json) > 0) {
             parse(json, profile);
             announce(profile);
         }

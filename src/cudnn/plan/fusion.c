@@ -1,3 +1,4 @@
+/* Packs a fused pointwise operation into the opaque words of struct cs_step, and unpacks it. */
 #include "cudnn/plan/fusion.h"
 
 enum {
@@ -9,7 +10,7 @@ enum {
 
 _Static_assert(SETTINGS + 3 * CS_MAX_SETTINGS <= CS_STEP_WORDS, "settings do not fit a step");
 
-void cs_pointwise_pack(const struct cs_pointwise *pointwise, struct cs_step *step)
+void cs_fusion_pack(const struct cs_pointwise *pointwise, struct cs_step *step)
 {
     int used = SETTINGS;
     step->word[MODE] = pointwise->mode;
@@ -24,7 +25,7 @@ void cs_pointwise_pack(const struct cs_pointwise *pointwise, struct cs_step *ste
     step->words = used;
 }
 
-void cs_pointwise_unpack(const struct cs_step *step, struct cs_pointwise *pointwise)
+void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise)
 {
     *pointwise = (struct cs_pointwise){.mode = step->word[MODE],
                                        .precision = step->word[PRECISION],

@@ -17,7 +17,7 @@ enum {
     CS_MAX_SETTINGS = 8
 };
 
-/* One attribute as a client set it. */
+/* One attribute as an application set it. */
 struct cs_setting {
     int64_t name; /* cudnnBackendAttributeName_t */
     int64_t type; /* cudnnBackendAttributeType_t */
@@ -32,7 +32,7 @@ struct cs_pointwise {
     struct cs_setting setting[CS_MAX_SETTINGS];
 };
 
-void cs_pointwise_pack(const struct cs_pointwise *pointwise, struct cs_step *step);
-void cs_pointwise_unpack(const struct cs_step *step, struct cs_pointwise *pointwise);
+void cs_fusion_pack(const struct cs_pointwise *pointwise, struct cs_step *step);
+void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise);
 
 #endif

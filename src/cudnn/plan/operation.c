@@ -1,3 +1,4 @@
+/* The table of cuDNN's descriptor and attribute names for each direction of a convolution. */
 #include "cudnn/plan/operation.h"
 
 const struct cs_operation_names cs_operation_names[CS_DIRECTIONS] = {

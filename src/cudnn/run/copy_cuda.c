@@ -1,3 +1,4 @@
+/* Starts the copies of staged tensors as driver memcpy calls, or adds them to a CUDA graph. */
 #include "cudnn/run/copy_cuda.h"
 
 #include "cudnn/bind/driver.h"

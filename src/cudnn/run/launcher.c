@@ -1,13 +1,14 @@
+/* Binds and launches the tiles of one call through cuDNN, behind struct cs_gpu. */
 #include "cudnn/run/launcher.h"
 
 #include "cudnn/plan/descriptor_builder.h"
-#include "cudnn/run/copy_cuda.h"
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/copy_cuda.h"
 
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p)
 {
-    struct cs_bench bench = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     void *pointer[CS_MAX_TENSORS];
     int64_t uid[CS_MAX_TENSORS];
     int count = 0;
@@ -17,34 +18,36 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
         pointer[count] = addresses->tensor[i];
         uid[count++] = launcher->uid[i];
     }
-    cudnnBackendDescriptor_t pack = cs_bench_make(&bench, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count,
-                 pointer);
-    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uid);
-    cs_bench_set(&bench, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                 &addresses->workspace);
-    cs_bench_finalize(&bench, pack);
-    if (bench.status == CUDNN_STATUS_SUCCESS)
-        *pack_p = cs_bench_take(&bench, pack);
-    cs_bench_clear(&bench);
-    return (int)bench.status;
+    cudnnBackendDescriptor_t pack =
+        cs_descriptor_make(&builder, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                      count, pointer);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count,
+                      uid);
+    cs_descriptor_set(&builder, pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
+                      &addresses->workspace);
+    cs_descriptor_finalize(&builder, pack);
+    if (builder.status == CUDNN_STATUS_SUCCESS)
+        *pack_p = cs_descriptor_take(&builder, pack);
+    cs_descriptor_builder_clear(&builder);
+    return (int)builder.status;
 }
 
-static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
+static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
     cudnnBackendDescriptor_t pack;
-    (void)kind;
+    (void)shape;
     int status = cs_launcher_pack(ctx, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;
 }
 
-static int launch(void *ctx, int kind, void *pack)
+static int launch(void *ctx, int shape, void *pack)
 {
     const struct cs_launcher *launcher = ctx;
-    const struct cs_kernel *kernel = launcher->rewrite->kernel[kind];
-    return (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, pack);
+    const struct cs_execution_plan *execution_plan = launcher->rewrite->execution_plan[shape];
+    return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);
 }
 
 static void release(void *ctx, void *pack)
@@ -53,17 +56,18 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-static int lifeboat(void *ctx)
+static int fallback(void *ctx)
 {
     const struct cs_launcher *launcher = ctx;
-    const struct cs_kernel *kernel = launcher->rewrite->lifeboat;
+    const struct cs_execution_plan *execution_plan = launcher->rewrite->fallback;
     cudnnBackendDescriptor_t pack = NULL;
     if (launcher->pack)
-        return (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, launcher->pack);
-    int status = cs_launcher_pack(launcher, &launcher->whole, &pack);
+        return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan,
+                            launcher->pack);
+    int status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
     if (status != 0)
         return status;
-    status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, kernel->plan, pack);
+    status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
     return status;
 }
@@ -85,7 +89,7 @@ static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed,
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
 {
-    struct cs_gpu gpu = {launcher, bind, launch, release, lifeboat, choose, copy};
+    struct cs_gpu gpu = {launcher, bind, launch, release, fallback, choose, copy};
     cudaStream_t stream = NULL;
     bool known = CS_REAL(cudnnGetStream, launcher->handle, &stream) == CUDNN_STATUS_SUCCESS;
     if (!known)

@@ -1,5 +1,5 @@
-/* struct cs_gpu over cuDNN: launches through the client's own handle, whose stream is switched for
- * tiles on side streams. A handle is one thread's at a time, so nobody else sees that. */
+/* struct cs_gpu over cuDNN: launches through the application's own handle, whose stream is switched
+ * for tiles on side streams. A handle is one thread's at a time, so nobody else sees that. */
 #ifndef CS_CUDNN_RUN_LAUNCHER_H
 #define CS_CUDNN_RUN_LAUNCHER_H
 
@@ -13,12 +13,13 @@ struct cs_launcher {
     const struct cs_rewrite *rewrite;
     const struct cs_problem *problem; /* the whole */
     const int64_t *uid;               /* of the problem's tensors */
-    cudnnBackendDescriptor_t pack; /* the client's variant pack for the whole problem, or NULL: */
-    struct cs_addresses whole;     /* what it would hold */
-    void *stream;                  /* that launches go to; see cs_launcher_gpu */
+    cudnnBackendDescriptor_t
+        pack; /* the application's variant pack for the whole problem, or NULL: */
+    struct cs_addresses untiled; /* what it would hold */
+    void *stream;                /* that launches go to; see cs_launcher_gpu */
 };
 
-/* *stream_p becomes the client's stream. Where cuDNN does not tell it, launches go to that one
+/* *stream_p becomes the application's stream. Where cuDNN does not tell it, launches go to that one
  * alone.
  */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);

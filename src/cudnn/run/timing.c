@@ -1,8 +1,9 @@
+/* Times tiled plans on the GPU with scratch data, for policy `measure`. */
 #include "cudnn/run/timing.h"
 
 #include "base/checked.h"
-#include "cudnn/run/device_cuda.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/run/device_cuda.h"
 #include "cudnn/run/launcher.h"
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ enum {
 };
 
 /* A measuring under way. */
-struct bench {
+struct builder {
     const struct cs_device *device;
     void *stream, *client; /* ours and the handle's own */
     void *memory;
@@ -40,12 +41,13 @@ static bool append(int64_t bytes, int64_t *end, int64_t *first_p)
 /* The most that a tensor spans in any kind: as much as nothing where it has no address. */
 static bool widest(const struct cs_plan *plan, int tensor, int64_t *bytes_p)
 {
-    const struct cs_tensor *whole = &plan->problem.tensor[tensor];
+    const struct cs_tensor *untiled = &plan->problem.tensor[tensor];
     *bytes_p = 0;
-    for (int64_t kind = 0; kind < plan->kinds && !whole->is_virtual && !whole->by_value; kind++) {
+    for (int64_t shape = 0; shape < plan->shapes && !untiled->is_virtual && !untiled->by_value;
+         shape++) {
         struct cs_problem problem;
         int64_t bytes;
-        cs_plan_problem(plan, kind, &problem);
+        cs_plan_problem(plan, shape, &problem);
         if (cs_tensor_span(&problem.tensor[tensor], &bytes) != CS_OK)
             return false;
         *bytes_p = bytes > *bytes_p ? bytes : *bytes_p;
@@ -60,20 +62,20 @@ static bool lay_out(const struct cs_plan *plan, struct layout *layout)
     for (int i = 0; i < plan->problem.tensors; i++)
         if (!widest(plan, i, &bytes) || !append(bytes, &layout->bytes, &layout->tensor[i]))
             return false;
-    for (int64_t kind = 0; kind < plan->kinds; kind++)
-        if (plan->kind[kind].workspace > workspace)
-            workspace = plan->kind[kind].workspace;
+    for (int64_t shape = 0; shape < plan->shapes; shape++)
+        if (plan->shape[shape].workspace > workspace)
+            workspace = plan->shape[shape].workspace;
     return append(plan->staged, &layout->bytes, &layout->staged) &&
            append(workspace, &layout->bytes, &layout->workspace);
 }
 
-/* A thread that captures, or whose client's stream is captured, must not be kept waiting, and what
- * is started would become part of the graph. */
-static bool may_run(const struct bench *bench)
+/* A thread that captures, or whose application's stream is captured, must not be kept waiting, and
+ * what is started would become part of the graph. */
+static bool may_run(const struct builder *builder)
 {
     struct cs_capture capture;
-    return bench->device->context(bench->device->ctx) != 0 && bench->gpu.choose &&
-           bench->device->capture(bench->device->ctx, bench->client, &capture) == 0 &&
+    return builder->device->context(builder->device->ctx) != 0 && builder->gpu.choose &&
+           builder->device->capture(builder->device->ctx, builder->client, &capture) == 0 &&
            capture.id == 0;
 }
 
@@ -82,44 +84,45 @@ static bool succeeded(CUresult result)
     return result == CUDA_SUCCESS;
 }
 
-static bool make_events(struct bench *bench)
+static bool make_events(struct builder *builder)
 {
     CUevent start = NULL, end = NULL;
     bool made = succeeded(CS_CU(cuEventCreate, &start, CU_EVENT_DEFAULT));
-    bench->start = start;
+    builder->start = start;
     made = made && succeeded(CS_CU(cuEventCreate, &end, CU_EVENT_DEFAULT));
-    bench->end = end;
-    return made && bench->device->event_create(bench->device->ctx, &bench->behind) == 0;
+    builder->end = end;
+    return made && builder->device->event_create(builder->device->ctx, &builder->behind) == 0;
 }
 
-/* Behind what the client has started already: its work would be timed with ours. */
-static bool make_stream(struct bench *bench)
+/* Behind what the application has started already: its work would be timed with ours. */
+static bool make_stream(struct builder *builder)
 {
-    const struct cs_device *device = bench->device;
-    return device->stream_create(device->ctx, bench->client, &bench->stream) == 0 &&
-           device->record(device->ctx, bench->behind, bench->client) == 0 &&
-           device->wait(device->ctx, bench->stream, bench->behind) == 0;
+    const struct cs_device *device = builder->device;
+    return device->stream_create(device->ctx, builder->client, &builder->stream) == 0 &&
+           device->record(device->ctx, builder->behind, builder->client) == 0 &&
+           device->wait(device->ctx, builder->stream, builder->behind) == 0;
 }
 
-static bool make_memory(struct bench *bench, const struct layout *layout)
+static bool make_memory(struct builder *builder, const struct layout *layout)
 {
-    const struct cs_device *device = bench->device;
-    return device->allocate(device->ctx, layout->bytes, &bench->memory) == 0 &&
-           succeeded(CS_CU(cuMemsetD8Async, (CUdeviceptr)(uintptr_t)bench->memory, PATTERN,
-                           (size_t)layout->bytes, bench->stream));
+    const struct cs_device *device = builder->device;
+    return device->allocate(device->ctx, layout->bytes, &builder->memory) == 0 &&
+           succeeded(CS_CU(cuMemsetD8Async, (CUdeviceptr)(uintptr_t)builder->memory, PATTERN,
+                           (size_t)layout->bytes, builder->stream));
 }
 
 /* Waits before it frees: what was started may still be running, also after an error. */
-static void clear(struct bench *bench)
+static void clear(struct builder *builder)
 {
-    const struct cs_device *device = bench->device;
-    if (bench->stream && bench->end && succeeded(CS_CU(cuEventRecord, bench->end, bench->stream)))
-        (void)CS_CU(cuEventSynchronize, bench->end);
-    if (bench->memory)
-        device->free(device->ctx, bench->memory);
-    if (bench->stream)
-        device->stream_destroy(device->ctx, bench->stream);
-    void *events[] = {bench->start, bench->end, bench->behind};
+    const struct cs_device *device = builder->device;
+    if (builder->stream && builder->end &&
+        succeeded(CS_CU(cuEventRecord, builder->end, builder->stream)))
+        (void)CS_CU(cuEventSynchronize, builder->end);
+    if (builder->memory)
+        device->free(device->ctx, builder->memory);
+    if (builder->stream)
+        device->stream_destroy(device->ctx, builder->stream);
+    void *events[] = {builder->start, builder->end, builder->behind};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i])
             device->event_destroy(device->ctx, events[i]);
@@ -132,25 +135,25 @@ static double median(double a, double b, double c)
 }
 
 /* One launch's seconds, or less than 0. */
-static double run_once(struct bench *bench, int kind, void *launch)
+static double run_once(struct builder *builder, int shape, void *launch)
 {
     float milliseconds = -1;
-    if (!succeeded(CS_CU(cuEventRecord, bench->start, bench->stream)) ||
-        bench->gpu.launch(bench->gpu.ctx, kind, launch) != 0 ||
-        !succeeded(CS_CU(cuEventRecord, bench->end, bench->stream)) ||
-        !succeeded(CS_CU(cuEventSynchronize, bench->end)) ||
-        !succeeded(CS_CU(cuEventElapsedTime, &milliseconds, bench->start, bench->end)))
+    if (!succeeded(CS_CU(cuEventRecord, builder->start, builder->stream)) ||
+        builder->gpu.launch(builder->gpu.ctx, shape, launch) != 0 ||
+        !succeeded(CS_CU(cuEventRecord, builder->end, builder->stream)) ||
+        !succeeded(CS_CU(cuEventSynchronize, builder->end)) ||
+        !succeeded(CS_CU(cuEventElapsedTime, &milliseconds, builder->start, builder->end)))
         return -1;
     return (double)milliseconds * 1e-3;
 }
 
 /* The seconds of one tile of a kind, or less than 0. Copies of a staged filter gradient, which is
  * little beside the images, are left out. */
-static double run_kind(struct bench *bench, const struct cs_plan *plan, int kind,
-                       const struct layout *layout)
+static double run_shape(struct builder *builder, const struct cs_plan *plan, int shape,
+                        const struct layout *layout)
 {
     static float one = 1;
-    char *base = bench->memory;
+    char *base = builder->memory;
     struct cs_addresses addresses = {.workspace = base + layout->workspace};
     double seconds[RUNS + 1];
     void *launch;
@@ -159,104 +162,104 @@ static double run_kind(struct bench *bench, const struct cs_plan *plan, int kind
             addresses.tensor[i] = plan->problem.tensor[i].by_value ? (void *)&one
                                   : plan->is_staged[i] ? base + layout->staged + plan->staged_at[i]
                                                        : base + layout->tensor[i];
-    if (bench->gpu.bind(bench->gpu.ctx, kind, &addresses, &launch) != 0)
+    if (builder->gpu.bind(builder->gpu.ctx, shape, &addresses, &launch) != 0)
         return -1;
     bool ran = true;
     for (int i = 0; i <= RUNS && ran; i++) {
-        seconds[i] = run_once(bench, kind, launch);
+        seconds[i] = run_once(builder, shape, launch);
         ran = seconds[i] >= 0;
     }
-    bench->gpu.release(bench->gpu.ctx, launch);
+    builder->gpu.release(builder->gpu.ctx, launch);
     return ran ? median(seconds[1], seconds[2], seconds[3]) : -1;
 }
 
-static enum cs_status run_kinds(struct bench *bench, const struct cs_plan *plan,
-                                const struct layout *layout, double *seconds_p)
+static enum cs_status run_shapes(struct builder *builder, const struct cs_plan *plan,
+                                 const struct layout *layout, double *seconds_p)
 {
     double sum = 0;
-    for (int kind = 0; kind < plan->kinds; kind++) {
-        double seconds = run_kind(bench, plan, kind, layout);
+    for (int shape = 0; shape < plan->shapes; shape++) {
+        double seconds = run_shape(builder, plan, shape, layout);
         if (seconds < 0)
             return CS_REFUSED;
-        sum += seconds * (double)plan->kind[kind].tiles;
+        sum += seconds * (double)plan->shape[shape].tiles;
     }
     *seconds_p = sum;
     return CS_OK;
 }
 
-static enum cs_status build_kinds(struct cs_rewrite *rewrite, const struct cs_vendor *vendor)
+static enum cs_status build_shapes(struct cs_rewrite *rewrite, const struct cs_vendor *vendor)
 {
     struct cs_plan *plan = &rewrite->plan;
     enum cs_status status = CS_OK;
-    for (int64_t i = 0; i < plan->kinds && status == CS_OK; i++) {
-        struct cs_problem kind;
-        cs_plan_problem(plan, i, &kind);
-        status = vendor->build(vendor->ctx, &kind, plan->kind[i].latitude, &rewrite->kernel[i],
-                               &plan->kind[i].workspace);
+    for (int64_t i = 0; i < plan->shapes && status == CS_OK; i++) {
+        struct cs_problem shape;
+        cs_plan_problem(plan, i, &shape);
+        status = vendor->build(vendor->ctx, &shape, plan->shape[i].relaxation,
+                               &rewrite->execution_plan[i], &plan->shape[i].workspace);
     }
     return status;
 }
 
-static enum cs_status run_bench(struct bench *bench, const struct cs_plan *plan, int64_t limit,
+static enum cs_status run_bench(struct builder *builder, const struct cs_plan *plan, int64_t limit,
                                 double *seconds_p)
 {
     struct layout layout;
     enum cs_status status = CS_REFUSED;
     if (plan->stages || !lay_out(plan, &layout) || layout.bytes > limit)
         return CS_REFUSED;
-    if (make_events(bench) && make_stream(bench) && make_memory(bench, &layout) &&
-        bench->gpu.choose(bench->gpu.ctx, bench->stream) == 0) {
-        status = run_kinds(bench, plan, &layout, seconds_p);
-        if (bench->gpu.choose(bench->gpu.ctx, bench->client) != 0)
+    if (make_events(builder) && make_stream(builder) && make_memory(builder, &layout) &&
+        builder->gpu.choose(builder->gpu.ctx, builder->stream) == 0) {
+        status = run_shapes(builder, plan, &layout, seconds_p);
+        if (builder->gpu.choose(builder->gpu.ctx, builder->client) != 0)
             status = CS_REFUSED;
     }
-    clear(bench);
+    clear(builder);
     return status;
 }
 
 /* Relaxed: while other threads capture, waiting and allocating would end their captures. */
-static enum cs_status run_relaxed(struct bench *bench, const struct cs_plan *plan, int64_t limit,
-                                  double *seconds_p)
+static enum cs_status run_relaxed(struct builder *builder, const struct cs_plan *plan,
+                                  int64_t limit, double *seconds_p)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     bool relaxed = succeeded(CS_CU(cuThreadExchangeStreamCaptureMode, &mode));
     enum cs_status status = CS_REFUSED;
-    if (relaxed && may_run(bench))
-        status = run_bench(bench, plan, limit, seconds_p);
+    if (relaxed && may_run(builder))
+        status = run_bench(builder, plan, limit, seconds_p);
     if (relaxed)
         (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
     return status;
 }
 
-enum cs_status cs_timing_plan(const struct cs_maker *maker, const struct cs_vendor *vendor,
+enum cs_status cs_timing_plan(const struct cs_engine_choice *choice, const struct cs_vendor *vendor,
                               const struct cs_plan *plan, int64_t limit, double *seconds_p)
 {
     /* Without a handle plans are made for a device that may be elsewhere. */
-    struct cs_rewrite *rewrite = maker->target.handle ? calloc(1, sizeof *rewrite) : NULL;
+    struct cs_rewrite *rewrite = choice->target.handle ? calloc(1, sizeof *rewrite) : NULL;
     if (!rewrite)
         return CS_REFUSED;
     rewrite->plan = *plan;
     rewrite->destroy = vendor->destroy;
-    enum cs_status status = build_kinds(rewrite, vendor);
-    struct bench bench = {.device = &cs_device_cuda,
-                          .launcher = {.handle = maker->target.handle,
-                                       .rewrite = rewrite,
-                                       .problem = &maker->problem,
-                                       .uid = maker->target.uid}};
-    bench.gpu = cs_launcher_gpu(&bench.launcher, &bench.client);
+    enum cs_status status = build_shapes(rewrite, vendor);
+    struct builder builder = {.device = &cs_device_cuda,
+                              .launcher = {.handle = choice->target.handle,
+                                           .rewrite = rewrite,
+                                           .problem = &choice->problem,
+                                           .uid = choice->target.uid}};
+    builder.gpu = cs_launcher_gpu(&builder.launcher, &builder.client);
     if (status == CS_OK)
-        status = run_relaxed(&bench, &rewrite->plan, limit, seconds_p);
+        status = run_relaxed(&builder, &rewrite->plan, limit, seconds_p);
     cs_flow_discard(rewrite);
     return status;
 }
 
-/* Two models of one name have not been seen; parts of a card have names of their own. */
-int64_t cs_timing_model(const struct cs_maker *maker)
+/* Two models of one name have not been seen; parts of a GPU have names of their own. */
+int64_t cs_timing_model(const struct cs_engine_choice *choice)
 {
     char name[NAME_BYTES] = "";
     CUdevice device;
     uint64_t hash = 0xcbf29ce484222325u;
-    if (!maker->target.handle || !succeeded(CS_CU(cuCtxGetDevice, &device)) ||
+    if (!choice->target.handle || !succeeded(CS_CU(cuCtxGetDevice, &device)) ||
         !succeeded(CS_CU(cuDeviceGetName, name, sizeof name - 1, device)))
         return 0;
     for (const char *text = name; *text; text++)

@@ -5,11 +5,12 @@
 #include "convshim/vendor.h"
 #include "cudnn/plan/engine_choice.h"
 
-/* On a stream of our own, through the client's handle, behind what its stream holds already;
- * `build` makes the kernels that are timed, `destroy` ends them. Leaves the handle as it was. */
-enum cs_status cs_timing_plan(const struct cs_maker *maker, const struct cs_vendor *vendor,
+/* On a stream of our own, through the application's handle, behind what its stream holds already;
+ * `build` makes the execution plans that are timed, `destroy` ends them. Leaves the handle as it
+ * was. */
+enum cs_status cs_timing_plan(const struct cs_engine_choice *choice, const struct cs_vendor *vendor,
                               const struct cs_plan *plan, int64_t limit, double *seconds_p);
 
-int64_t cs_timing_model(const struct cs_maker *maker);
+int64_t cs_timing_model(const struct cs_engine_choice *choice);
 
 #endif

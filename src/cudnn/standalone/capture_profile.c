@@ -1,7 +1,8 @@
+/* Reads the profile of the GPU that is present (`doctor --capture-device`). */
 #include "cudnn/standalone/capture_profile.h"
 
-#include "cudnn/standalone/standalone.h"
 #include "cudnn/bind/real.h"
+#include "cudnn/standalone/standalone.h"
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ static char *text_of(cudnnBackendDescriptor_t device)
 
 static char *capture_by_handle(void)
 {
-    void *library = dlopen(cs_alone_file(), RTLD_NOW | RTLD_NOLOAD);
+    void *library = dlopen(cs_standalone_file(), RTLD_NOW | RTLD_NOLOAD);
     __typeof__(cudnnCreate) *create =
         library ? (__typeof__(cudnnCreate) *)dlsym(library, "cudnnCreate") : NULL;
     cudnnHandle_t handle;
@@ -88,14 +89,14 @@ static int bus_width(void)
     return bits;
 }
 
-bool cs_alone_capture(char **json_p, int *bus_width_p, char *error, size_t size)
+bool cs_standalone_capture(char **json_p, int *bus_width_p, char *error, size_t size)
 {
     char *text = capture_by_number();
     if (!text)
         text = capture_by_handle();
     if (!text) {
         snprintf(error, size, "%s does not describe a card: is there one, with its driver?",
-                 cs_alone_file());
+                 cs_standalone_file());
         return false;
     }
     *bus_width_p = bus_width();

@@ -1,4 +1,4 @@
-/* What cuDNN says to a convolution on a card that need not be there: the engines that its
+/* What cuDNN says to a convolution on a GPU that need not be there: the engines that its
  * heuristics offer, and an engine of them for the library's own decision to work with.
  *
  * An asker is one thread's; every thread has its own. Nothing here touches a device. */
@@ -8,8 +8,8 @@
 #include "convshim/vendor.h"
 #include <stddef.h>
 
-struct cs_asker;
-struct cs_chosen;
+struct cs_engine_list;
+struct cs_chosen_engine;
 
 enum cs_ask_mode {
     CS_ASK_A, /* cuDNN's heuristic modes */
@@ -35,30 +35,31 @@ enum {
     CS_ASK_OFFERS = 96
 };
 
-/* After cs_alone_open. `profile` is a device's JSON (conf/devices). False, with a line in `error`,
- * if cuDNN does not take it. */
-bool cs_asker_create(const char *profile, struct cs_asker **asker_p, char *error, size_t size);
-void cs_asker_destroy(struct cs_asker *asker);
+/* After cs_standalone_open. `profile` is a device's JSON (conf/devices). False, with a line in
+ * `error`, if cuDNN does not take it. */
+bool cs_engine_list_create(const char *profile, struct cs_engine_list **asker_p, char *error,
+                           size_t size);
+void cs_engine_list_destroy(struct cs_engine_list *list);
 
 /* Everything that the heuristics of one mode offer for a checked problem, best first. Returns how
  * many. Engines that are compiled at run time are offered only where a CUDA driver can be loaded.
  */
-int cs_ask_offers(struct cs_asker *asker, const struct cs_problem *problem, enum cs_ask_mode mode,
-                  struct cs_ask_offer offer[CS_ASK_OFFERS]);
+int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
+                          enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS]);
 
 /* What a framework takes: the first offer that has a plan, of the fallbacks if the mode offers
  * none. CS_REFUSED: there is none. The caller owns what is chosen. */
-enum cs_status cs_ask_choose(struct cs_asker *asker, const struct cs_problem *problem,
-                             enum cs_ask_mode mode, struct cs_ask_offer *offer,
-                             struct cs_chosen **chosen_p);
-void cs_chosen_destroy(struct cs_chosen *chosen);
+enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
+                                     enum cs_ask_mode mode, struct cs_ask_offer *offer,
+                                     struct cs_chosen_engine **chosen_p);
+void cs_chosen_engine_destroy(struct cs_chosen_engine *chosen);
 
-/* The chosen engine as cs_decide wants it; lives as long as `chosen`. */
-struct cs_vendor cs_chosen_vendor(struct cs_chosen *chosen);
+/* The chosen engine as cs_decide requires it; lives as long as `chosen`. */
+struct cs_vendor cs_chosen_engine_vendor(struct cs_chosen_engine *chosen);
 
-/* The workspace that another problem wants with exactly this engine and these settings; -1: they do
- * not take it. */
-int64_t cs_ask_workspace(struct cs_asker *asker, const struct cs_problem *problem,
-                         const struct cs_engine *engine);
+/* The workspace that another problem requires with exactly this engine and these settings; -1: they
+ * do not take it. */
+int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_problem *problem,
+                                 const struct cs_engine *engine);
 
 #endif

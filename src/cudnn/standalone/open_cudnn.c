@@ -1,8 +1,10 @@
+/* Opens a cuDNN for the command and binds its functions; takes the place of cudnn/bind/real.c
+ * there. */
 #include "cudnn/bind/real.h"
 
-#include "cudnn/standalone/standalone.h"
-#include "cudnn/standalone/open_driver.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/standalone/open_driver.h"
+#include "cudnn/standalone/standalone.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,6 +18,11 @@ static struct cs_real table;
 static char opened[PATH_MAX];
 
 const struct cs_real *cs_real(void)
+{
+    return &table;
+}
+
+const struct cs_real *cs_real_completed(void)
 {
     return &table;
 }
@@ -44,32 +51,32 @@ static bool bind(void *library)
            table.cudnnBackendGetAttribute && table.cudnnBackendDestroyDescriptor;
 }
 
-bool cs_alone_open(const char *file, char *error, size_t size)
+bool cs_standalone_open(const char *file, char *error, size_t size)
 {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         snprintf(error, size, "%s", dlerror());
         return false;
     }
-    if (bind(library) && cs_alone_version() >= OLDEST && cs_alone_version() < AFTER) {
+    if (bind(library) && cs_standalone_version() >= OLDEST && cs_standalone_version() < AFTER) {
         remember_file(file);
-        if (cs_alone_version() >= CS_LINKED_TO_DRIVER && !cs_alone_driver())
-            cs_alone_stand_in();
+        if (cs_standalone_version() >= CS_LINKED_TO_DRIVER && !cs_standalone_driver())
+            cs_standalone_stand_in();
         return true;
     }
     snprintf(error, size, "%s: version %zu, but cuDNN 9.8 or a later 9 is needed", file,
-             cs_alone_version());
+             cs_standalone_version());
     table = (struct cs_real){0};
     dlclose(library);
     return false;
 }
 
-size_t cs_alone_version(void)
+size_t cs_standalone_version(void)
 {
     return table.cudnnGetVersion ? table.cudnnGetVersion() : 0;
 }
 
-const char *cs_alone_file(void)
+const char *cs_standalone_file(void)
 {
     return opened;
 }

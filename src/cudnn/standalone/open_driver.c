@@ -1,3 +1,5 @@
+/* Loads a minimal libcuda.so.1 from memory where no driver is installed, since newer cuDNN
+ * versions do not plan without one. */
 #include "cudnn/standalone/open_driver.h"
 
 #include <dlfcn.h>
@@ -7,7 +9,7 @@
 
 extern const char cs_nodriver[], cs_nodriver_end[];
 
-bool cs_alone_driver(void)
+bool cs_standalone_driver(void)
 {
     static int found; /* 1: yes, -1: no; looked for before the stand-in is there */
     if (found == 0)
@@ -17,7 +19,7 @@ bool cs_alone_driver(void)
 
 /* A file would be found by others, so it has no name but its soname, by which the loader knows it
  * once it is loaded. */
-void cs_alone_stand_in(void)
+void cs_standalone_stand_in(void)
 {
     const size_t size = (size_t)(cs_nodriver_end - cs_nodriver);
     char path[64];

@@ -11,10 +11,10 @@ enum {
 
 /* True if the loader finds a CUDA driver: without one cuDNN does not offer engines that it compiles
  * at run time. The answer stays the same when a stand-in is loaded. */
-bool cs_alone_driver(void);
+bool cs_standalone_driver(void);
 
-/* Loads the library of src/cudnn/standalone/nodriver as libcuda.so.1, for good. Where that fails (no memfd),
- * cuDNN says so when it plans. */
-void cs_alone_stand_in(void);
+/* Loads the library of src/cudnn/standalone/nodriver as libcuda.so.1, for good. Where that fails
+ * (no memfd), cuDNN says so when it plans. */
+void cs_standalone_stand_in(void);
 
 #endif

@@ -1,7 +1,9 @@
-#include "intercept/graph/describe_graph.h"
+/* The exported functions of the backend API: create, set, get, finalize, execute, populate,
+ * destroy. */
 #include "intercept/entry/entry.h"
-#include "intercept/graph/populate.h"
+#include "intercept/graph/describe_graph.h"
 #include "intercept/graph/plan_hooks.h"
+#include "intercept/graph/populate.h"
 #include <string.h>
 
 struct create {
@@ -97,7 +99,7 @@ static void finalized(struct cs *cs, struct cs_shadow *shadow)
         shadow->graph = cs_describe_graph(shadow);
         break;
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-        cs_rewrite_plan(cs, shadow);
+        cs_plan_hooks_finalize(cs, shadow);
         break;
     default:
         break;
@@ -145,7 +147,7 @@ static int set_handle(struct cs *cs, struct cs_entry_call *call)
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
     if (shadow)
-        cs_note_set(shadow, a->name, a->type, a->count, a->elements);
+        cs_attribute_set(shadow, a->name, a->type, a->count, a->elements);
     return status;
 }
 
@@ -182,10 +184,10 @@ static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttr
     memcpy(&bytes, element, sizeof bytes);
     if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
         name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && shadow->plan.verdict.rewrite)
-        bytes = shadow->plan.verdict.told;
+        bytes = shadow->plan.verdict.reported;
     if (shadow->type == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
         name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE)
-        bytes = cs_rewrite_told(cs, shadow, bytes);
+        bytes = cs_plan_hooks_reported(cs, shadow, bytes);
     memcpy(element, &bytes, sizeof bytes);
 }
 
@@ -195,7 +197,7 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
     if (filled < 1 || !a->elements)
         return;
     if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
-        cs_note_got(shadow, a->name, filled, a->elements);
+        cs_attribute_got(shadow, a->name, filled, a->elements);
     if (a->type == CUDNN_TYPE_INT64)
         tell(cs, shadow, a->name, a->elements);
 }
@@ -249,7 +251,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
     if (!plan)
         return execute_replay(call);
     if (plan->plan.verdict.rewrite)
-        return cs_rewrite_run(cs, plan, a->handle, a->pack);
+        return cs_plan_hooks_run(cs, plan, a->handle, a->pack);
     cs_flow_pass(cs, &plan->plan.verdict, plan->plan.verdict.reason);
     return execute_replay(call);
 }

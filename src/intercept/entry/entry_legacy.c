@@ -1,6 +1,7 @@
+/* The exported functions that run a convolution of the legacy API. */
+#include "cudnn/plan/engine_choice.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/plan_cache.h"
-#include "cudnn/plan/engine_choice.h"
 
 /* The three directions differ in the order of their arguments alone. */
 struct run {
@@ -17,7 +18,7 @@ static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;
     int status;
-    if (cs_legacy_unwatched(cs, what)) {
+    if (cs_legacy_unfiltered(cs, what)) {
         status = run_replay(call);
         if (cs_legacy_settle(cs, status))
             return status;
@@ -29,7 +30,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
     cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
     const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
     const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
-    size_t brought, const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y)
+    size_t provided, const void *beta, const cudnnTensorDescriptor_t y_descriptor, void *y)
 {
     struct run a = {{run_replay, run_handle},
                     {.direction = CS_FORWARD,
@@ -43,7 +44,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
                      .beta = beta,
                      .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
                      .workspace = workspace,
-                     .brought = brought}};
+                     .provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -51,7 +52,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
     cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_descriptor,
     const void *w, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
     const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdDataAlgo_t algorithm,
-    void *workspace, size_t brought, const void *beta, const cudnnTensorDescriptor_t dx_descriptor,
+    void *workspace, size_t provided, const void *beta, const cudnnTensorDescriptor_t dx_descriptor,
     void *dx)
 {
     struct run a = {{run_replay, run_handle},
@@ -66,7 +67,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
                      .beta = beta,
                      .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
                      .workspace = workspace,
-                     .brought = brought}};
+                     .provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -74,7 +75,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
     cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_descriptor,
     const void *x, const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
     const cudnnConvolutionDescriptor_t conv, cudnnConvolutionBwdFilterAlgo_t algorithm,
-    void *workspace, size_t brought, const void *beta, const cudnnFilterDescriptor_t dw_descriptor,
+    void *workspace, size_t provided, const void *beta, const cudnnFilterDescriptor_t dw_descriptor,
     void *dw)
 {
     struct run a = {{run_replay, run_handle},
@@ -89,7 +90,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
                      .beta = beta,
                      .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
                      .workspace = workspace,
-                     .brought = brought}};
+                     .provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -97,7 +98,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
     cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_descriptor,
     const void *x, const cudnnFilterDescriptor_t w_descriptor, const void *w,
     const cudnnConvolutionDescriptor_t conv, cudnnConvolutionFwdAlgo_t algorithm, void *workspace,
-    size_t brought, const void *alpha2, const cudnnTensorDescriptor_t z_descriptor, const void *z,
+    size_t provided, const void *alpha2, const cudnnTensorDescriptor_t z_descriptor, const void *z,
     const cudnnTensorDescriptor_t bias_descriptor, const void *bias,
     const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
     void *y)
@@ -113,7 +114,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
                      .alpha = alpha1,
                      .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
                      .workspace = workspace,
-                     .brought = brought,
+                     .provided = provided,
                      .fused = true,
                      .alpha2 = alpha2,
                      .z = z_descriptor,
@@ -138,7 +139,7 @@ static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
     cs_legacy_forget(CS_ARGS(struct destroy, call)->handle);
-    cs_maker_retire();
+    cs_engine_choice_retire();
     return destroy_replay(call);
 }
 

@@ -1,3 +1,4 @@
+/* The exported queries of the legacy API: workspace sizes, Get... and Find... algorithms. */
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/find_algorithm.h"
 #include "intercept/legacy/oversized_tensor.h"
@@ -23,11 +24,11 @@ static int size_handle(struct cs *cs, struct cs_entry_call *call)
     struct size *a = CS_ARGS(struct size, call);
     if (!a->bytes)
         return size_replay(call);
-    if (cs_large_in(&a->what) && cs_legacy_tell_large(cs, &a->what, a->bytes))
+    if (cs_oversized_tensor_in(&a->what) && cs_legacy_report_oversized(cs, &a->what, a->bytes))
         return CUDNN_STATUS_SUCCESS;
     int status = size_replay(call);
     if (status == CUDNN_STATUS_SUCCESS)
-        *a->bytes = cs_legacy_tell(cs, &a->what, *a->bytes);
+        *a->bytes = cs_legacy_report(cs, &a->what, *a->bytes);
     return status;
 }
 
@@ -37,9 +38,10 @@ struct query {
     struct cs_legacy_results results;
 };
 
-static bool answered_large(struct cs *cs, const struct query *a)
+static bool answered_oversized(struct cs *cs, const struct query *a)
 {
-    return cs_large_in(&a->what) && cs_legacy_answer_large(cs, &a->what, &a->results);
+    return cs_oversized_tensor_in(&a->what) &&
+           cs_legacy_answer_oversized(cs, &a->what, &a->results);
 }
 
 static int get_replay(struct cs_entry_call *call)
@@ -51,11 +53,11 @@ static int get_replay(struct cs_entry_call *call)
 static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_large(cs, a))
+    if (answered_oversized(cs, a))
         return CUDNN_STATUS_SUCCESS;
     int status = get_replay(call);
     if (status == CUDNN_STATUS_SUCCESS)
-        cs_legacy_tell_results(cs, &a->what, &a->results);
+        cs_legacy_report_results(cs, &a->what, &a->results);
     return status;
 }
 
@@ -68,9 +70,9 @@ static int find_replay(struct cs_entry_call *call)
 static int find_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_large(cs, a))
+    if (answered_oversized(cs, a))
         return CUDNN_STATUS_SUCCESS;
-    return cs_find(cs, &a->what, &a->results);
+    return cs_find_algorithm(cs, &a->what, &a->results);
 }
 
 static int find_ex_replay(struct cs_entry_call *call)
@@ -82,9 +84,9 @@ static int find_ex_replay(struct cs_entry_call *call)
 static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_large(cs, a))
+    if (answered_oversized(cs, a))
         return CUDNN_STATUS_SUCCESS;
-    return cs_find_ex(cs, &a->what, &a->results);
+    return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 
 CS_EXPORT cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
@@ -133,7 +135,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
     const cudnnFilterDescriptor_t w_descriptor, const void *w,
     const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t y_descriptor, void *y,
     const int requested, int *returned, cudnnConvolutionFwdAlgoPerf_t *result, void *workspace,
-    size_t brought)
+    size_t provided)
 {
     struct query a = {{find_ex_replay, find_ex_handle},
                       {.direction = CS_FORWARD,
@@ -144,7 +146,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
                        .conv = conv,
                        .data = {CS_ADDRESS(x), CS_ADDRESS(w), CS_ADDRESS(y)},
                        .workspace = workspace,
-                       .brought = brought},
+                       .provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
@@ -195,7 +197,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
     const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
     const cudnnConvolutionDescriptor_t conv, const cudnnTensorDescriptor_t dx_descriptor, void *dx,
     const int requested, int *returned, cudnnConvolutionBwdDataAlgoPerf_t *result, void *workspace,
-    size_t brought)
+    size_t provided)
 {
     struct query a = {{find_ex_replay, find_ex_handle},
                       {.direction = CS_BACKWARD_DATA,
@@ -206,7 +208,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
                        .conv = conv,
                        .data = {CS_ADDRESS(dx), CS_ADDRESS(w), CS_ADDRESS(dy)},
                        .workspace = workspace,
-                       .brought = brought},
+                       .provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
@@ -257,7 +259,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
     const cudnnTensorDescriptor_t dy_descriptor, const void *dy,
     const cudnnConvolutionDescriptor_t conv, const cudnnFilterDescriptor_t dw_descriptor, void *dw,
     const int requested, int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *result,
-    void *workspace, size_t brought)
+    void *workspace, size_t provided)
 {
     struct query a = {{find_ex_replay, find_ex_handle},
                       {.direction = CS_BACKWARD_FILTER,
@@ -268,7 +270,7 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
                        .conv = conv,
                        .data = {CS_ADDRESS(x), CS_ADDRESS(dw), CS_ADDRESS(dy)},
                        .workspace = workspace,
-                       .brought = brought},
+                       .provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }

@@ -1,3 +1,4 @@
+/* The exported functions of legacy tensor descriptors, for tensors that are too large for one. */
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include <limits.h>
@@ -6,41 +7,41 @@
 
 struct set {
     struct cs_entry_call call;
-    struct cs_large_set what;
+    struct cs_oversized_tensor_set what;
 };
 
 /* What stays refused is refused once more, so that the descriptor holds what cuDNN leaves in it. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
-    int status = cs_large_settle(&CS_ARGS(struct set, call)->what, call->replay(call));
+    int status = cs_oversized_tensor_settle(&CS_ARGS(struct set, call)->what, call->replay(call));
     return status == CUDNN_STATUS_NOT_SUPPORTED ? call->replay(call) : status;
 }
 
 static int set_nd_replay(struct cs_entry_call *call)
 {
-    const struct cs_large_set *a = &CS_ARGS(struct set, call)->what;
+    const struct cs_oversized_tensor_set *a = &CS_ARGS(struct set, call)->what;
     return (int)CS_REAL(cudnnSetTensorNdDescriptor, a->descriptor, a->type, a->rank, a->extent,
                         a->stride);
 }
 
 static int set_nd_ex_replay(struct cs_entry_call *call)
 {
-    const struct cs_large_set *a = &CS_ARGS(struct set, call)->what;
+    const struct cs_oversized_tensor_set *a = &CS_ARGS(struct set, call)->what;
     return (int)CS_REAL(cudnnSetTensorNdDescriptorEx, a->descriptor, a->format, a->type, a->rank,
                         a->extent);
 }
 
 static int set_4d_replay(struct cs_entry_call *call)
 {
-    const struct cs_large_set *a = &CS_ARGS(struct set, call)->what;
+    const struct cs_oversized_tensor_set *a = &CS_ARGS(struct set, call)->what;
     return (int)CS_REAL(cudnnSetTensor4dDescriptor, a->descriptor, a->format, a->type, a->extent[0],
                         a->extent[1], a->extent[2], a->extent[3]);
 }
 
 static int set_4d_ex_replay(struct cs_entry_call *call)
 {
-    const struct cs_large_set *a = &CS_ARGS(struct set, call)->what;
+    const struct cs_oversized_tensor_set *a = &CS_ARGS(struct set, call)->what;
     return (int)CS_REAL(cudnnSetTensor4dDescriptorEx, a->descriptor, a->type, a->extent[0],
                         a->extent[1], a->extent[2], a->extent[3], a->stride[0], a->stride[1],
                         a->stride[2], a->stride[3]);
@@ -98,7 +99,7 @@ static int destroy_replay(struct cs_entry_call *call)
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
-    cs_large_drop(CS_ARGS(struct destroy, call)->descriptor);
+    cs_oversized_tensor_drop(CS_ARGS(struct destroy, call)->descriptor);
     return destroy_replay(call);
 }
 
@@ -127,9 +128,9 @@ static int get_nd_replay(struct cs_entry_call *call)
 static int get_nd_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     (void)cs;
-    if (!cs_large_find(a->descriptor, &large))
+    if (!cs_oversized_tensor_find(a->descriptor, &large))
         return get_nd_replay(call);
     for (int i = 0; i < large.rank && i < a->requested; i++) {
         if (a->stride && large.stride[i] > INT_MAX)
@@ -173,9 +174,9 @@ static int get_4d_replay(struct cs_entry_call *call)
 static int get_4d_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get_4d *a = CS_ARGS(struct get_4d, call);
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     (void)cs;
-    if (!cs_large_find(a->descriptor, &large))
+    if (!cs_oversized_tensor_find(a->descriptor, &large))
         return get_4d_replay(call);
     if (large.rank != 4)
         return CUDNN_STATUS_BAD_PARAM;
@@ -220,12 +221,12 @@ static int bytes_replay(struct cs_entry_call *call)
 static int bytes_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct bytes *a = CS_ARGS(struct bytes, call);
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     (void)cs;
-    if (!cs_large_find(a->descriptor, &large))
+    if (!cs_oversized_tensor_find(a->descriptor, &large))
         return bytes_replay(call);
-    return a->bytes && cs_large_bytes(&large, a->bytes) ? CUDNN_STATUS_SUCCESS
-                                                        : CUDNN_STATUS_BAD_PARAM;
+    return a->bytes && cs_oversized_tensor_bytes(&large, a->bytes) ? CUDNN_STATUS_SUCCESS
+                                                                   : CUDNN_STATUS_BAD_PARAM;
 }
 
 CS_EXPORT cudnnStatus_t cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t descriptor,
@@ -255,11 +256,11 @@ static int output_nd_replay(struct cs_entry_call *call)
 static int output_nd_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct output *a = CS_ARGS(struct output, call);
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     (void)cs;
-    if (!cs_large_find(a->x, &large))
+    if (!cs_oversized_tensor_find(a->x, &large))
         return output_nd_replay(call);
-    return cs_large_output(&large, a->conv, a->w, a->rank, a->extent);
+    return cs_oversized_tensor_output(&large, a->conv, a->w, a->rank, a->extent);
 }
 
 CS_EXPORT cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(
@@ -280,12 +281,12 @@ static int output_2d_replay(struct cs_entry_call *call)
 static int output_2d_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct output *a = CS_ARGS(struct output, call);
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     int extent[4];
     (void)cs;
-    if (!cs_large_find(a->x, &large))
+    if (!cs_oversized_tensor_find(a->x, &large))
         return output_2d_replay(call);
-    int status = cs_large_output(&large, a->conv, a->w, 4, extent);
+    int status = cs_oversized_tensor_output(&large, a->conv, a->w, 4, extent);
     for (int i = 0; i < 4 && status == CUDNN_STATUS_SUCCESS; i++)
         if (a->separate[i])
             *a->separate[i] = extent[i];

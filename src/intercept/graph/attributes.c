@@ -1,3 +1,5 @@
+/* Reads the attributes that applications set on backend descriptors; anything unknown becomes a
+ * reason not to tile. */
 #include "intercept/graph/attributes.h"
 
 #include "cudnn/bind/new_attributes.h"
@@ -5,7 +7,7 @@
 #include "intercept/graph/shadow.h"
 #include <string.h>
 
-/* One attribute as a client set it. */
+/* One attribute as an application set it. */
 struct attribute {
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -78,7 +80,7 @@ static struct cs_shadow *as_shadow(const struct attribute *a)
     return cs_shadow_find(descriptor);
 }
 
-bool cs_note_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p)
+bool cs_attribute_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p)
 {
     switch (type) {
     case CUDNN_DATA_FLOAT:
@@ -99,80 +101,81 @@ static enum cs_dtype as_dtype(const struct attribute *a, enum cs_reason *reason_
 {
     enum cs_dtype dtype = CS_F32;
     int type = as_enum(a, CUDNN_TYPE_DATA_TYPE, reason_p);
-    if (*reason_p == CS_REASON_NONE && !cs_note_dtype((cudnnDataType_t)type, &dtype))
+    if (*reason_p == CS_REASON_NONE && !cs_attribute_dtype((cudnnDataType_t)type, &dtype))
         *reason_p = CS_REASON_DTYPE;
     return dtype;
 }
 
-static void set_tensor(struct cs_tensor_note *note, const struct attribute *a)
+static void set_tensor(struct cs_tensor_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_TENSOR_DATA_TYPE:
-        note->dtype = as_dtype(a, &note->reason);
+        attributes->dtype = as_dtype(a, &attributes->reason);
         break;
     case CUDNN_ATTR_TENSOR_DIMENSIONS:
-        note->dims = as_int64s(a, note->extent, CS_DIMS, &note->reason);
+        attributes->dims = as_int64s(a, attributes->extent, CS_DIMS, &attributes->reason);
         break;
     case CUDNN_ATTR_TENSOR_STRIDES:
-        as_int64s(a, note->stride, CS_DIMS, &note->reason);
+        as_int64s(a, attributes->stride, CS_DIMS, &attributes->reason);
         break;
     case CUDNN_ATTR_TENSOR_UNIQUE_ID:
-        note->uid = as_int64(a, &note->reason);
+        attributes->uid = as_int64(a, &attributes->reason);
         break;
     case CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT:
-        note->alignment = as_int64(a, &note->reason);
+        attributes->alignment = as_int64(a, &attributes->reason);
         break;
     case CUDNN_ATTR_TENSOR_VECTOR_COUNT:
-        if (as_int64(a, &note->reason) != 1)
-            note->reason = CS_REASON_TENSOR;
+        if (as_int64(a, &attributes->reason) != 1)
+            attributes->reason = CS_REASON_TENSOR;
         break;
     case CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION:
         break; /* means nothing while the vector count is 1 */
     case CUDNN_ATTR_TENSOR_IS_VIRTUAL:
-        note->is_virtual = as_true(a);
+        attributes->is_virtual = as_true(a);
         break;
     case CUDNN_ATTR_TENSOR_IS_BY_VALUE:
-        note->by_value = as_true(a);
+        attributes->by_value = as_true(a);
         break;
     case CUDNN_ATTR_TENSOR_REORDERING_MODE:
-        if (as_enum(a, CUDNN_TYPE_TENSOR_REORDERING_MODE, &note->reason) !=
+        if (as_enum(a, CUDNN_TYPE_TENSOR_REORDERING_MODE, &attributes->reason) !=
             CUDNN_TENSOR_REORDERING_NONE)
-            note->reason = CS_REASON_TENSOR;
+            attributes->reason = CS_REASON_TENSOR;
         break;
     case CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC:
-        note->reason = CS_REASON_TENSOR;
+        attributes->reason = CS_REASON_TENSOR;
         break;
     default:
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
     }
 }
 
-static void set_conv(struct cs_conv_note *note, const struct attribute *a)
+static void set_conv(struct cs_conv_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS:
-        note->spatial = (int)as_int64(a, &note->reason);
+        attributes->spatial = (int)as_int64(a, &attributes->reason);
         break;
     case CUDNN_ATTR_CONVOLUTION_COMP_TYPE:
-        note->compute = as_dtype(a, &note->reason);
+        attributes->compute = as_dtype(a, &attributes->reason);
         break;
     case CUDNN_ATTR_CONVOLUTION_CONV_MODE:
-        note->flipped = as_enum(a, CUDNN_TYPE_CONVOLUTION_MODE, &note->reason) == CUDNN_CONVOLUTION;
+        attributes->flipped =
+            as_enum(a, CUDNN_TYPE_CONVOLUTION_MODE, &attributes->reason) == CUDNN_CONVOLUTION;
         break;
     case CUDNN_ATTR_CONVOLUTION_DILATIONS:
-        as_int64s(a, note->dilation, CS_SPATIAL, &note->reason);
+        as_int64s(a, attributes->dilation, CS_SPATIAL, &attributes->reason);
         break;
     case CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES:
-        as_int64s(a, note->stride, CS_SPATIAL, &note->reason);
+        as_int64s(a, attributes->stride, CS_SPATIAL, &attributes->reason);
         break;
     case CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS:
-        as_int64s(a, note->pre, CS_SPATIAL, &note->reason);
+        as_int64s(a, attributes->pre, CS_SPATIAL, &attributes->reason);
         break;
     case CUDNN_ATTR_CONVOLUTION_POST_PADDINGS:
-        as_int64s(a, note->post, CS_SPATIAL, &note->reason);
+        as_int64s(a, attributes->post, CS_SPATIAL, &attributes->reason);
         break;
     default:
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
     }
 }
 
@@ -191,31 +194,31 @@ static size_t size_of(cudnnBackendAttributeType_t type)
 }
 
 /* A number of a pointwise operation: kept as it is, to be set again on the tiles'. */
-static void set_setting(struct cs_pointwise_note *note, const struct attribute *a)
+static void set_setting(struct cs_pointwise_attributes *attributes, const struct attribute *a)
 {
     struct cs_setting setting = {a->name, a->type, 0};
     size_t size = a->count == 1 ? size_of(a->type) : 0;
     int at = 0;
-    while (at < note->settings && note->setting[at].name != setting.name)
+    while (at < attributes->settings && attributes->setting[at].name != setting.name)
         at++;
     if (size == 0 || at == CS_MAX_SETTINGS) {
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
         return;
     }
     memcpy(&setting.bits, a->elements, size);
-    note->setting[at] = setting;
-    if (at == note->settings)
-        note->settings++;
+    attributes->setting[at] = setting;
+    if (at == attributes->settings)
+        attributes->settings++;
 }
 
-static void set_pointwise(struct cs_pointwise_note *note, const struct attribute *a)
+static void set_pointwise(struct cs_pointwise_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_POINTWISE_MODE:
-        note->mode = as_enum(a, CUDNN_TYPE_POINTWISE_MODE, &note->reason);
+        attributes->mode = as_enum(a, CUDNN_TYPE_POINTWISE_MODE, &attributes->reason);
         break;
     case CUDNN_ATTR_POINTWISE_MATH_PREC:
-        note->precision = as_enum(a, CUDNN_TYPE_DATA_TYPE, &note->reason);
+        attributes->precision = as_enum(a, CUDNN_TYPE_DATA_TYPE, &attributes->reason);
         break;
     case CUDNN_ATTR_POINTWISE_NAN_PROPAGATION:
     case CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP:
@@ -224,105 +227,106 @@ static void set_pointwise(struct cs_pointwise_note *note, const struct attribute
     case CUDNN_ATTR_POINTWISE_ELU_ALPHA:
     case CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA:
     case CUDNN_ATTR_POINTWISE_SWISH_BETA:
-        set_setting(note, a);
+        set_setting(attributes, a);
         break;
     default:
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
     }
 }
 
-static void set_tensor_of(struct cs_tensor_note *note, const struct attribute *a)
+static void set_tensor_of(struct cs_tensor_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *tensor = as_shadow(a);
     if (tensor && tensor->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
-        *note = tensor->tensor;
+        *attributes = tensor->tensor;
     else
-        note->reason = CS_REASON_UNSEEN;
+        attributes->reason = CS_REASON_UNSEEN;
 }
 
-static void set_conv_of(struct cs_operation_note *note, const struct attribute *a)
+static void set_conv_of(struct cs_operation_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *conv = as_shadow(a);
     if (conv && conv->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR)
-        note->conv = conv->conv;
+        attributes->conv = conv->conv;
     else
-        note->conv.reason = CS_REASON_UNSEEN;
+        attributes->conv.reason = CS_REASON_UNSEEN;
 }
 
-static void set_convolution(struct cs_operation_note *note, const struct cs_operation_names *names,
-                            const struct attribute *a)
+static void set_convolution(struct cs_operation_attributes *attributes,
+                            const struct cs_operation_names *names, const struct attribute *a)
 {
     for (int i = 0; i < CS_OPERANDS; i++) {
         if (a->name == names->operand[i]) {
-            set_tensor_of(&note->tensor[i], a);
+            set_tensor_of(&attributes->tensor[i], a);
             return;
         }
     }
     if (a->name == names->conv)
-        set_conv_of(note, a);
+        set_conv_of(attributes, a);
     else if (a->name == names->alpha)
-        note->alpha = as_double(a, &note->reason);
+        attributes->alpha = as_double(a, &attributes->reason);
     else if (a->name == names->beta)
-        note->beta = as_double(a, &note->reason);
+        attributes->beta = as_double(a, &attributes->reason);
     else
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
 }
 
 /* The settings of the descriptor stand before those of the operation, whichever came first. */
-static void set_pointwise_of(struct cs_operation_note *note, const struct attribute *a)
+static void set_pointwise_of(struct cs_operation_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);
-    const struct cs_pointwise_note own = note->pointwise;
+    const struct cs_pointwise_attributes own = attributes->pointwise;
     if (!from || from->type != CUDNN_BACKEND_POINTWISE_DESCRIPTOR) {
-        note->pointwise.reason = CS_REASON_UNSEEN;
+        attributes->pointwise.reason = CS_REASON_UNSEEN;
         return;
     }
-    note->pointwise = from->pointwise;
+    attributes->pointwise = from->pointwise;
     for (int i = 0; i < own.settings; i++) {
         struct attribute again = {(cudnnBackendAttributeName_t)own.setting[i].name,
                                   (cudnnBackendAttributeType_t)own.setting[i].type, 1,
                                   &own.setting[i].bits};
-        set_setting(&note->pointwise, &again);
+        set_setting(&attributes->pointwise, &again);
     }
 }
 
 /* Operands of derivatives are not among the modes that frameworks fuse. */
-static void set_pointwise_operation(struct cs_operation_note *note, const struct attribute *a)
+static void set_pointwise_operation(struct cs_operation_attributes *attributes,
+                                    const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR:
-        set_pointwise_of(note, a);
+        set_pointwise_of(attributes, a);
         break;
     case CUDNN_ATTR_OPERATION_POINTWISE_XDESC:
-        set_tensor_of(&note->tensor[CS_PW_X], a);
+        set_tensor_of(&attributes->tensor[CS_PW_X], a);
         break;
     case CUDNN_ATTR_OPERATION_POINTWISE_BDESC:
-        set_tensor_of(&note->tensor[CS_PW_B], a);
+        set_tensor_of(&attributes->tensor[CS_PW_B], a);
         break;
     case CUDNN_ATTR_OPERATION_POINTWISE_TDESC:
-        set_tensor_of(&note->tensor[CS_PW_T], a);
+        set_tensor_of(&attributes->tensor[CS_PW_T], a);
         break;
     case CUDNN_ATTR_OPERATION_POINTWISE_YDESC:
-        set_tensor_of(&note->tensor[CS_PW_Y], a);
+        set_tensor_of(&attributes->tensor[CS_PW_Y], a);
         break;
     case CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1:
     case CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2:
-        set_setting(&note->pointwise, a);
+        set_setting(&attributes->pointwise, a);
         break;
     default:
-        note->reason = CS_REASON_FUSED;
+        attributes->reason = CS_REASON_FUSED;
     }
 }
 
 /* Operations of other kinds have no note: their type says all. */
-static void set_operations(struct cs_graph_note *note, const struct attribute *a)
+static void set_operations(struct cs_graph_attributes *attributes, const struct attribute *a)
 {
     const char *elements = a->elements;
     enum cs_direction direction;
-    note->convolution = false;
-    note->operations = 0;
+    attributes->convolution = false;
+    attributes->operations = 0;
     if (a->type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
         return;
     }
     for (int64_t i = 0; i < a->count; i++) {
@@ -330,39 +334,39 @@ static void set_operations(struct cs_graph_note *note, const struct attribute *a
         memcpy(&descriptor, elements + (size_t)i * sizeof descriptor, sizeof descriptor);
         const struct cs_shadow *operation = cs_shadow_find(descriptor);
         bool convolution = operation && cs_operation_direction(operation->type, &direction);
-        note->convolution = note->convolution || convolution;
+        attributes->convolution = attributes->convolution || convolution;
         if (!operation)
-            note->reason = CS_REASON_UNSEEN;
-        else if (note->operations == CS_GRAPH_OPS ||
+            attributes->reason = CS_REASON_UNSEEN;
+        else if (attributes->operations == CS_GRAPH_OPS ||
                  (!convolution && operation->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR))
-            note->reason = CS_REASON_FUSED;
+            attributes->reason = CS_REASON_FUSED;
         else
-            note->operation[note->operations++] = operation->operation;
+            attributes->operation[attributes->operations++] = operation->operation;
     }
 }
 
-static void set_graph(struct cs_graph_note *note, const struct attribute *a)
+static void set_graph(struct cs_graph_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_OPERATIONGRAPH_OPS:
-        set_operations(note, a);
+        set_operations(attributes, a);
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_HANDLE:
         if (a->type == CUDNN_TYPE_HANDLE && a->count == 1)
-            memcpy(&note->handle, a->elements, sizeof note->handle);
+            memcpy(&attributes->handle, a->elements, sizeof attributes->handle);
         else
-            note->reason = CS_REASON_ATTRIBUTE;
+            attributes->reason = CS_REASON_ATTRIBUTE;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED:
     case CS_ATTR_GRAPH_OVERRIDE_SHAPE:
         if (as_true(a))
-            note->reason = CS_REASON_DYNAMIC;
+            attributes->reason = CS_REASON_DYNAMIC;
         break;
     case CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY:
     case CS_ATTR_GRAPH_MODE:
         break;
     default:
-        note->reason = CS_REASON_ATTRIBUTE;
+        attributes->reason = CS_REASON_ATTRIBUTE;
     }
 }
 
@@ -376,23 +380,23 @@ static int as_row(const struct attribute *a, cudnnBackendAttributeType_t type, v
     return (int)a->count;
 }
 
-static void set_pack(struct cs_pack_note *note, const struct attribute *a)
+static void set_pack(struct cs_pack_attributes *attributes, const struct attribute *a)
 {
     switch ((int)a->name) {
     case CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS:
-        note->pointers = as_row(a, CUDNN_TYPE_VOID_PTR, note->pointer);
+        attributes->pointers = as_row(a, CUDNN_TYPE_VOID_PTR, attributes->pointer);
         break;
     case CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS:
-        note->uids = as_row(a, CUDNN_TYPE_INT64, note->uid);
+        attributes->uids = as_row(a, CUDNN_TYPE_INT64, attributes->uid);
         break;
     case CUDNN_ATTR_VARIANT_PACK_WORKSPACE:
         if (a->type == CUDNN_TYPE_VOID_PTR && a->count == 1)
-            memcpy(&note->workspace, a->elements, sizeof note->workspace);
+            memcpy(&attributes->workspace, a->elements, sizeof attributes->workspace);
         else
-            note->overridden = true;
+            attributes->overridden = true;
         break;
     default:
-        note->overridden = true;
+        attributes->overridden = true;
     }
 }
 
@@ -410,8 +414,8 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
         shadow->plan.reason = CS_REASON_FROM_JSON;
 }
 
-void cs_note_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
-                 cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
+                      cudnnBackendAttributeType_t type, int64_t count, const void *elements)
 {
     struct attribute a = {name, type, count, elements};
     enum cs_direction direction;
@@ -458,8 +462,8 @@ void cs_note_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
     }
 }
 
-void cs_note_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
-                 const void *elements)
+void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
+                      const void *elements)
 {
     bool derived = name == CUDNN_ATTR_ENGINEHEUR_RESULTS || name == CUDNN_ATTR_ENGINECFG_ENGINE ||
                    name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH ||

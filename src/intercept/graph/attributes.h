@@ -1,10 +1,10 @@
-/* What clients set in backend descriptors, as far as a convolution depends on it. Attributes are
- * read by the header's documented forms; anything unknown becomes a reason, never a guess. */
+/* What applications set in backend descriptors, as far as a convolution depends on it. Attributes
+ * are read by the header's documented forms; anything unknown becomes a reason, never a guess. */
 #ifndef CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 #define CS_INTERCEPT_GRAPH_ATTRIBUTES_H
 
-#include "cudnn/plan/fusion.h"
 #include "cudnn/bind/real.h"
+#include "cudnn/plan/fusion.h"
 
 /* How many tensors of a variant pack are noted (a pack with more is not understood), and how many
  * operations of a graph. */
@@ -13,8 +13,8 @@ enum {
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
 };
 
-struct cs_tensor_note {
-    int dims;                                 /* as the client counts them: 3 to 5; 0: absent */
+struct cs_tensor_attributes {
+    int dims; /* as the application counts them: 3 to 5; 0: absent */
     int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
     int64_t uid;
     int64_t alignment;
@@ -23,7 +23,7 @@ struct cs_tensor_note {
     enum cs_reason reason; /* why it cannot be planned with; CS_REASON_NONE */
 };
 
-struct cs_conv_note {
+struct cs_conv_attributes {
     int spatial;
     int64_t pre[CS_SPATIAL], post[CS_SPATIAL], stride[CS_SPATIAL], dilation[CS_SPATIAL];
     bool flipped;
@@ -31,7 +31,7 @@ struct cs_conv_note {
     enum cs_reason reason;
 };
 
-struct cs_pointwise_note {
+struct cs_pointwise_attributes {
     int64_t mode, precision;
     int settings;
     struct cs_setting setting[CS_MAX_SETTINGS];
@@ -39,24 +39,24 @@ struct cs_pointwise_note {
 };
 
 /* A convolution's tensors are cs_operand's, a pointwise operation's cs_pointwise_operand's. */
-struct cs_operation_note {
+struct cs_operation_attributes {
     cudnnBackendDescriptorType_t type;
-    struct cs_tensor_note tensor[CS_PW_OPERANDS];
-    struct cs_conv_note conv;
+    struct cs_tensor_attributes tensor[CS_PW_OPERANDS];
+    struct cs_conv_attributes conv;
     double alpha, beta;
-    struct cs_pointwise_note pointwise;
+    struct cs_pointwise_attributes pointwise;
     enum cs_reason reason;
 };
 
-struct cs_graph_note {
-    int operations;   /* as many as the client gave, CS_GRAPH_OPS at most */
+struct cs_graph_attributes {
+    int operations;   /* as many as the application gave, CS_GRAPH_OPS at most */
     bool convolution; /* at least one of them is */
     enum cs_reason reason;
     cudnnHandle_t handle;
-    struct cs_operation_note operation[CS_GRAPH_OPS];
+    struct cs_operation_attributes operation[CS_GRAPH_OPS];
 };
 
-struct cs_pack_note {
+struct cs_pack_attributes {
     int pointers, uids; /* -1: more than are noted */
     bool overridden;    /* an attribute beyond pointers, names and workspace */
     void *workspace;
@@ -67,14 +67,14 @@ struct cs_pack_note {
 struct cs_shadow;
 
 /* Notes a successful cudnnBackendSetAttribute. */
-void cs_note_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
-                 cudnnBackendAttributeType_t type, int64_t count, const void *elements);
+void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
+                      cudnnBackendAttributeType_t type, int64_t count, const void *elements);
 
-/* Notes a successful cudnnBackendGetAttribute that filled descriptors of the client. */
-void cs_note_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
-                 const void *elements);
+/* Notes a successful cudnnBackendGetAttribute that filled descriptors of the application. */
+void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,
+                      const void *elements);
 
 /* cuDNN's types as ours; false for a type we do not plan. */
-bool cs_note_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p);
+bool cs_attribute_dtype(cudnnDataType_t type, enum cs_dtype *dtype_p);
 
 #endif

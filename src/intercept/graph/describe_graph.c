@@ -1,46 +1,47 @@
+/* Turns a finalized operation graph into a problem, and a variant pack into addresses. */
 #include "intercept/graph/describe_graph.h"
 
 #include "cudnn/plan/operation.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The client's dimensions (N C [[D] H] W) in our five. */
-static void spread(const struct cs_tensor_note *note, struct cs_tensor *tensor)
+/* The application's dimensions (N C [[D] H] W) in our five. */
+static void spread(const struct cs_tensor_attributes *attributes, struct cs_tensor *tensor)
 {
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1},
-                                 .alignment = note->alignment,
-                                 .dtype = note->dtype,
-                                 .is_virtual = note->is_virtual,
-                                 .by_value = note->by_value};
-    for (int i = 0; i < note->dims; i++) {
-        int dim = i < CS_D ? i : i + CS_DIMS - note->dims;
-        tensor->dims[dim] = note->extent[i];
-        tensor->strides[dim] = note->stride[i];
+                                 .alignment = attributes->alignment,
+                                 .dtype = attributes->dtype,
+                                 .is_virtual = attributes->is_virtual,
+                                 .by_value = attributes->by_value};
+    for (int i = 0; i < attributes->dims; i++) {
+        int dim = i < CS_D ? i : i + CS_DIMS - attributes->dims;
+        tensor->dims[dim] = attributes->extent[i];
+        tensor->strides[dim] = attributes->stride[i];
     }
 }
 
-static void spread_window(const struct cs_conv_note *note, struct cs_problem *problem)
+static void spread_window(const struct cs_conv_attributes *attributes, struct cs_problem *problem)
 {
-    int absent = CS_SPATIAL - note->spatial;
+    int absent = CS_SPATIAL - attributes->spatial;
     for (int i = 0; i < CS_SPATIAL; i++) {
         int from = i - absent;
-        problem->pre[i] = from < 0 ? 0 : note->pre[from];
-        problem->post[i] = from < 0 ? 0 : note->post[from];
-        problem->stride[i] = from < 0 ? 1 : note->stride[from];
-        problem->dilation[i] = from < 0 ? 1 : note->dilation[from];
+        problem->pre[i] = from < 0 ? 0 : attributes->pre[from];
+        problem->post[i] = from < 0 ? 0 : attributes->post[from];
+        problem->stride[i] = from < 0 ? 1 : attributes->stride[from];
+        problem->dilation[i] = from < 0 ? 1 : attributes->dilation[from];
     }
 }
 
-/* A graph on its way to a problem: tensors are known by the client's names. */
+/* A graph on its way to a problem: tensors are known by the application's names. */
 struct draft {
-    const struct cs_graph_note *note;
-    const struct cs_operation_note *convolution;
+    const struct cs_graph_attributes *attributes;
+    const struct cs_operation_attributes *convolution;
     struct cs_problem *problem;
     int64_t *uid;
     bool sided[CS_MAX_TENSORS]; /* tensor[i].side is known */
 };
 
-static enum cs_reason operation_reason(const struct cs_operation_note *operation)
+static enum cs_reason operation_reason(const struct cs_operation_attributes *operation)
 {
     enum cs_reason reasons[] = {operation->reason, operation->conv.reason,
                                 operation->pointwise.reason};
@@ -53,19 +54,19 @@ static enum cs_reason operation_reason(const struct cs_operation_note *operation
     return CS_REASON_NONE;
 }
 
-static enum cs_reason first_reason(const struct cs_graph_note *note)
+static enum cs_reason first_reason(const struct cs_graph_attributes *attributes)
 {
-    enum cs_reason reason = note->reason;
-    for (int i = 0; i < note->operations && reason == CS_REASON_NONE; i++)
-        reason = operation_reason(&note->operation[i]);
+    enum cs_reason reason = attributes->reason;
+    for (int i = 0; i < attributes->operations && reason == CS_REASON_NONE; i++)
+        reason = operation_reason(&attributes->operation[i]);
     return reason;
 }
 
-/* The one convolution; what comes before it in the client's order is counted. */
+/* The one convolution; what comes before it in the application's order is counted. */
 static enum cs_reason find_convolution(struct draft *draft)
 {
-    for (int i = 0; i < draft->note->operations; i++) {
-        const struct cs_operation_note *operation = &draft->note->operation[i];
+    for (int i = 0; i < draft->attributes->operations; i++) {
+        const struct cs_operation_attributes *operation = &draft->attributes->operation[i];
         if (!cs_operation_direction(operation->type, &draft->problem->direction))
             continue;
         if (draft->convolution)
@@ -84,19 +85,19 @@ static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
 }
 
 /* The index of a tensor, added if it is new; -1 for an absent one. */
-static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_note *note,
+static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attributes *attributes,
                                int64_t *index_p)
 {
     struct cs_problem *problem = draft->problem;
     struct cs_tensor tensor;
     *index_p = -1;
-    if (note->dims == 0)
+    if (attributes->dims == 0)
         return CS_REASON_NONE;
-    if (note->dims != problem->spatial + CS_D)
+    if (attributes->dims != problem->spatial + CS_D)
         return CS_REASON_ATTRIBUTE;
-    spread(note, &tensor);
+    spread(attributes, &tensor);
     for (int i = 0; i < problem->tensors; i++) {
-        if (draft->uid[i] != note->uid)
+        if (draft->uid[i] != attributes->uid)
             continue;
         *index_p = i;
         return same_tensor(&problem->tensor[i], &tensor) ? CS_REASON_NONE : CS_REASON_ATTRIBUTE;
@@ -105,7 +106,7 @@ static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_note 
         return CS_REASON_FUSED;
     *index_p = problem->tensors++;
     problem->tensor[*index_p] = tensor;
-    draft->uid[*index_p] = note->uid;
+    draft->uid[*index_p] = attributes->uid;
     return CS_REASON_NONE;
 }
 
@@ -126,15 +127,16 @@ static enum cs_reason add_operands(struct draft *draft)
     return CS_REASON_NONE;
 }
 
-static enum cs_reason add_step(struct draft *draft, const struct cs_operation_note *operation)
+static enum cs_reason add_step(struct draft *draft, const struct cs_operation_attributes *operation)
 {
     struct cs_problem *problem = draft->problem;
-    const struct cs_pointwise_note *note = &operation->pointwise;
-    struct cs_pointwise pointwise = {
-        .mode = note->mode, .precision = note->precision, .settings = note->settings};
-    if (note->mode == CUDNN_POINTWISE_GEN_INDEX)
+    const struct cs_pointwise_attributes *attributes = &operation->pointwise;
+    struct cs_pointwise pointwise = {.mode = attributes->mode,
+                                     .precision = attributes->precision,
+                                     .settings = attributes->settings};
+    if (attributes->mode == CUDNN_POINTWISE_GEN_INDEX)
         return CS_REASON_FUSED; /* its values depend on where an element lies */
-    memcpy(pointwise.setting, note->setting, sizeof pointwise.setting);
+    memcpy(pointwise.setting, attributes->setting, sizeof pointwise.setting);
     for (int i = 0; i < CS_PW_OPERANDS; i++) {
         enum cs_reason reason = index_of(draft, &operation->tensor[i], &pointwise.operand[i]);
         if (reason != CS_REASON_NONE)
@@ -144,7 +146,7 @@ static enum cs_reason add_step(struct draft *draft, const struct cs_operation_no
         return CS_REASON_ATTRIBUTE;
     struct cs_tensor *result = &problem->tensor[pointwise.operand[CS_PW_Y]];
     result->written = !result->is_virtual;
-    cs_pointwise_pack(&pointwise, &problem->step[problem->steps++]);
+    cs_fusion_pack(&pointwise, &problem->step[problem->steps++]);
     return CS_REASON_NONE;
 }
 
@@ -191,7 +193,7 @@ static enum cs_reason find_sides(struct draft *draft)
         learnt = false;
         for (int i = 0; i < problem->steps; i++) {
             struct cs_pointwise pointwise;
-            cs_pointwise_unpack(&problem->step[i], &pointwise);
+            cs_fusion_unpack(&problem->step[i], &pointwise);
             learnt |= spread_side(draft, &pointwise, &clash);
         }
     }
@@ -202,8 +204,8 @@ static enum cs_reason find_sides(struct draft *draft)
 
 static enum cs_reason add_steps(struct draft *draft)
 {
-    for (int i = 0; i < draft->note->operations; i++) {
-        const struct cs_operation_note *operation = &draft->note->operation[i];
+    for (int i = 0; i < draft->attributes->operations; i++) {
+        const struct cs_operation_attributes *operation = &draft->attributes->operation[i];
         enum cs_reason reason =
             operation == draft->convolution ? CS_REASON_NONE : add_step(draft, operation);
         if (reason != CS_REASON_NONE)
@@ -214,7 +216,7 @@ static enum cs_reason add_steps(struct draft *draft)
 
 static enum cs_reason set_window(struct draft *draft)
 {
-    const struct cs_conv_note *conv = &draft->convolution->conv;
+    const struct cs_conv_attributes *conv = &draft->convolution->conv;
     struct cs_problem *problem = draft->problem;
     if (conv->spatial < 1 || conv->spatial > CS_SPATIAL)
         return CS_REASON_ATTRIBUTE;
@@ -263,10 +265,11 @@ enum cs_reason cs_describe_check(const struct cs_problem *problem)
     }
 }
 
-static enum cs_reason problem_of(const struct cs_graph_note *note, struct cs_graph *graph)
+static enum cs_reason problem_of(const struct cs_graph_attributes *attributes,
+                                 struct cs_graph *graph)
 {
-    struct draft draft = {.note = note, .problem = &graph->problem, .uid = graph->uid};
-    enum cs_reason reason = first_reason(note);
+    struct draft draft = {.attributes = attributes, .problem = &graph->problem, .uid = graph->uid};
+    enum cs_reason reason = first_reason(attributes);
     if (reason == CS_REASON_NONE)
         reason = find_convolution(&draft);
     if (reason == CS_REASON_NONE)
@@ -282,19 +285,19 @@ static enum cs_reason problem_of(const struct cs_graph_note *note, struct cs_gra
 
 struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow)
 {
-    const struct cs_graph_note *note = &shadow->graph_note;
+    const struct cs_graph_attributes *attributes = &shadow->graph_note;
     struct cs_graph *graph = calloc(1, sizeof *graph);
     if (!graph)
         return NULL;
     atomic_init(&graph->references, 1);
-    graph->convolution = note->convolution;
-    graph->handle = note->handle;
+    graph->convolution = attributes->convolution;
+    graph->handle = attributes->handle;
     if (graph->convolution)
-        graph->reason = problem_of(note, graph);
+        graph->reason = problem_of(attributes, graph);
     return graph;
 }
 
-static void *address_of(const struct cs_pack_note *pack, int64_t uid)
+static void *address_of(const struct cs_pack_attributes *pack, int64_t uid)
 {
     for (int i = pack->uids - 1; i >= 0; i--)
         if (pack->uid[i] == uid)
@@ -305,7 +308,7 @@ static void *address_of(const struct cs_pack_note *pack, int64_t uid)
 bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *graph,
                       struct cs_addresses *addresses)
 {
-    const struct cs_pack_note *pack = &shadow->pack;
+    const struct cs_pack_attributes *pack = &shadow->pack;
     if (shadow->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || pack->overridden ||
         pack->pointers != pack->uids)
         return false;

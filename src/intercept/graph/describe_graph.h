@@ -1,4 +1,4 @@
-/* From what clients have set in an operation graph to a problem. */
+/* From what applications have set in an operation graph to a problem. */
 #ifndef CS_INTERCEPT_GRAPH_DESCRIBE_GRAPH_H
 #define CS_INTERCEPT_GRAPH_DESCRIBE_GRAPH_H
 

@@ -1,3 +1,4 @@
+/* Reference-counted facts of an operation graph, shared by the plans that come from it. */
 #include "intercept/graph/graph.h"
 
 #include <stdlib.h>

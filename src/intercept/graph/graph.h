@@ -1,6 +1,6 @@
-/* What is known of an operation graph, noted while the client builds it, since cuDNN does not tell
- * its operations back. Immutable once the graph is finalized; shared by everything that comes from
- * it (heuristics, engines, configurations, plans), which all outlive it. */
+/* What is known of an operation graph, noted while the application builds it, since cuDNN does not
+ * tell its operations back. Immutable once the graph is finalized; shared by everything that comes
+ * from it (heuristics, engines, configurations, plans), which all outlive it. */
 #ifndef CS_INTERCEPT_GRAPH_GRAPH_H
 #define CS_INTERCEPT_GRAPH_GRAPH_H
 
@@ -13,7 +13,7 @@ struct cs_graph {
     bool convolution;      /* false: none of our business, not even counted */
     enum cs_reason reason; /* CS_REASON_NONE: `problem` holds it */
     struct cs_problem problem;
-    int64_t uid[CS_MAX_TENSORS]; /* the client's names for the tensors of `problem` */
+    int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */
     cudnnHandle_t handle;        /* NULL: planned by device properties */
 };
 

@@ -1,20 +1,22 @@
+/* What happens to a plan of the application's: decided on when finalized, run tiled when
+ * executed. */
 #include "intercept/graph/plan_hooks.h"
 
-#include "intercept/graph/describe_graph.h"
 #include "cudnn/plan/execution_plan.h"
+#include "intercept/graph/describe_graph.h"
 
-static bool workspace_wanted(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
+static bool workspace_required(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
 {
     return CS_REAL(cudnnBackendGetAttribute, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                    CUDNN_TYPE_INT64, 1, NULL, bytes_p) == CUDNN_STATUS_SUCCESS;
 }
 
-static struct cs_request request_of(const struct cs_maker *maker, int64_t wanted)
+static struct cs_request request_of(const struct cs_engine_choice *choice, int64_t required)
 {
-    return (struct cs_request){.problem = maker->problem,
-                               .engine = maker->engine,
-                               .wanted = wanted,
-                               .scope = cs_maker_scope(maker)};
+    return (struct cs_request){.problem = choice->problem,
+                               .engine = choice->engine,
+                               .required = required,
+                               .scope = cs_engine_choice_scope(choice)};
 }
 
 /* Why a plan cannot even be described; CS_REASON_NONE if it can. */
@@ -28,49 +30,50 @@ static enum cs_reason obstacle(const struct cs_shadow *plan)
 static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
 {
     struct cs_verdict verdict = {.reason = obstacle(plan)};
-    struct cs_maker maker;
-    int64_t wanted = 0;
+    struct cs_engine_choice choice;
+    int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE)
         return verdict;
-    cs_maker_init(&maker, plan->graph);
-    if (workspace_wanted(plan->descriptor, &wanted) &&
-        cs_maker_read_plan(&maker, plan->descriptor)) {
-        struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    cs_engine_choice_init(&choice, plan->graph);
+    if (workspace_required(plan->descriptor, &required) &&
+        cs_engine_choice_read_plan(&choice, plan->descriptor)) {
+        struct cs_request request = request_of(&choice, required);
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
         verdict = cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
     }
-    cs_maker_fini(&maker);
+    cs_engine_choice_fini(&choice);
     return verdict;
 }
 
-void cs_rewrite_plan(struct cs *cs, struct cs_shadow *plan)
+void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
 {
     plan->plan.counted = !plan->graph || plan->graph->convolution;
     if (plan->plan.counted)
         plan->plan.verdict = judge(cs, plan);
 }
 
-int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, int64_t wanted)
+int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
+                               int64_t required)
 {
     const struct cs_graph *graph = configuration->graph;
-    int64_t told = wanted;
-    struct cs_maker maker;
+    int64_t reported = required;
+    struct cs_engine_choice choice;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
-        return told;
-    cs_maker_init(&maker, graph);
-    if (cs_maker_read(&maker, configuration->descriptor)) {
-        struct cs_request request = request_of(&maker, wanted);
-        struct cs_vendor vendor = cs_kernel_vendor(&maker);
-        told = cs_flow_told(cs, &request, &vendor);
+        return reported;
+    cs_engine_choice_init(&choice, graph);
+    if (cs_engine_choice_read(&choice, configuration->descriptor)) {
+        struct cs_request request = request_of(&choice, required);
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+        reported = cs_flow_reported(cs, &request, &vendor);
     }
-    cs_maker_fini(&maker);
-    return told;
+    cs_engine_choice_fini(&choice);
+    return reported;
 }
 
-struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
-                                       cudnnBackendDescriptor_t pack)
+struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHandle_t handle,
+                                          cudnnBackendDescriptor_t pack)
 {
     return (struct cs_launcher){.handle = handle,
                                 .rewrite = plan->plan.verdict.rewrite,
@@ -79,25 +82,25 @@ struct cs_launcher cs_rewrite_launcher(const struct cs_shadow *plan, cudnnHandle
                                 .pack = pack};
 }
 
-bool cs_rewrite_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
-                     struct cs_call *call)
+bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
+                        struct cs_call *call)
 {
     const struct cs_shadow *noted = cs_shadow_find(launcher->pack);
-    *call = (struct cs_call){.brought = 0};
+    *call = (struct cs_call){.provided = 0};
     if (!noted || !cs_describe_pack(noted, plan->graph, &call->base))
         return false;
     /* Of the size nothing is known but that it was told. */
     if (call->base.workspace)
-        call->brought = plan->plan.verdict.told;
+        call->provided = plan->plan.verdict.reported;
     return true;
 }
 
-int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
-                   cudnnBackendDescriptor_t pack)
+int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                      cudnnBackendDescriptor_t pack)
 {
     struct cs_call call;
-    struct cs_launcher launcher = cs_rewrite_launcher(plan, handle, pack);
-    bool understood = cs_rewrite_call(plan, &launcher, &call);
+    struct cs_launcher launcher = cs_plan_hooks_launcher(plan, handle, pack);
+    bool understood = cs_plan_hooks_call(plan, &launcher, &call);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
     return cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
 }

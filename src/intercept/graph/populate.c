@@ -1,13 +1,14 @@
+/* Turns a tiled plan into child graphs of a CUDA graph, and updates them. */
 #include "intercept/graph/populate.h"
 
-#include "cudnn/run/copy_cuda.h"
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/copy_cuda.h"
 #include "intercept/graph/plan_hooks.h"
 
 /* A walk over a plan that makes nodes (or changes them) instead of launching. */
 struct walk {
     struct cs_launcher launcher;
-    cudaGraph_t all;      /* holds the tiles' nodes, or the lifeboat's */
+    cudaGraph_t all;      /* holds the tiles' nodes, or the fallback plan's */
     cudaGraphNode_t last; /* the tile's node before this one, or this one itself when changing */
 };
 
@@ -16,16 +17,16 @@ static int status_of(cudaError_t error)
     return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-static const struct cs_kernel *kernel_of(const struct walk *walk, int kind)
+static const struct cs_execution_plan *kernel_of(const struct walk *walk, int shape)
 {
-    return walk->launcher.rewrite->kernel[kind];
+    return walk->launcher.rewrite->execution_plan[shape];
 }
 
-static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **pack_p)
+static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
     const struct walk *walk = ctx;
     cudnnBackendDescriptor_t pack;
-    (void)kind;
+    (void)shape;
     int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
@@ -39,15 +40,15 @@ static void release(void *ctx, void *pack)
 }
 
 /* A new graph with a plan's nodes; the caller destroys it. */
-static int make_graph(const struct walk *walk, const struct cs_kernel *kernel,
+static int make_graph(const struct walk *walk, const struct cs_execution_plan *execution_plan,
                       cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
 {
     cudaGraph_t graph;
     int status = status_of(CS_CUDA(cudaGraphCreate, &graph, 0));
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle, kernel->plan, pack,
-                          graph);
+    status = (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle,
+                          execution_plan->plan, pack, graph);
     if (status == CUDNN_STATUS_SUCCESS)
         *graph_p = graph;
     else
@@ -55,12 +56,12 @@ static int make_graph(const struct walk *walk, const struct cs_kernel *kernel,
     return status;
 }
 
-static int add_tile(void *ctx, int kind, void *pack)
+static int add_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
     cudaGraph_t tile;
     cudaGraphNode_t node;
-    int status = make_graph(walk, kernel_of(walk, kind), pack, &tile);
+    int status = make_graph(walk, kernel_of(walk, shape), pack, &tile);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, walk->all,
@@ -83,11 +84,11 @@ static int add_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
 }
 
 /* In place of whatever tiles were added before. */
-static int add_lifeboat(void *ctx)
+static int add_fallback(void *ctx)
 {
     struct walk *walk = ctx;
     cudaGraph_t graph;
-    int status = make_graph(walk, walk->launcher.rewrite->lifeboat, walk->launcher.pack, &graph);
+    int status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     (void)CS_CUDA(cudaGraphDestroy, walk->all);
@@ -112,7 +113,7 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
     return error == cudaSuccess && count == 1 ? next : NULL;
 }
 
-static int change_tile(void *ctx, int kind, void *pack)
+static int change_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
     cudaGraph_t tile;
@@ -121,7 +122,7 @@ static int change_tile(void *ctx, int kind, void *pack)
     int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, walk->last, &tile));
     if (status == CUDNN_STATUS_SUCCESS)
         status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle,
-                              kernel_of(walk, kind)->plan, pack, tile);
+                              kernel_of(walk, shape)->plan, pack, tile);
     walk->last = next_node(walk->last);
     return status;
 }
@@ -140,27 +141,27 @@ static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *
     return status;
 }
 
-static int change_lifeboat(void *ctx)
+static int change_fallback(void *ctx)
 {
     struct walk *walk = ctx;
-    const struct cs_kernel *lifeboat = walk->launcher.rewrite->lifeboat;
-    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, lifeboat->plan,
+    const struct cs_execution_plan *fallback = walk->launcher.rewrite->fallback;
+    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
                         walk->launcher.pack, walk->all);
 }
 
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
+    struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
     struct cs_gpu gpu = {
-        &walk, bind, add_tile, release, add_lifeboat, NULL, cs_copy_possible() ? add_copy : NULL};
+        &walk, bind, add_tile, release, add_fallback, NULL, cs_copy_possible() ? add_copy : NULL};
     cudaGraphNode_t node;
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
-        return (int)CS_REAL(cudnnBackendPopulateCudaGraph, handle,
-                            ((const struct cs_kernel *)walk.launcher.rewrite->lifeboat)->plan, pack,
-                            graph);
+        return (int)CS_REAL(
+            cudnnBackendPopulateCudaGraph, handle,
+            ((const struct cs_execution_plan *)walk.launcher.rewrite->fallback)->plan, pack, graph);
     struct cs_call call;
-    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
     int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
     if (status == CUDNN_STATUS_SUCCESS)
         status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, graph, NULL, 0, walk.all));
@@ -176,13 +177,13 @@ static cudaGraphNode_t only_root(cudaGraph_t graph)
     return error == cudaSuccess && count == 1 ? root : NULL;
 }
 
-static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType wanted)
+static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType required)
 {
     enum cudaGraphNodeType type;
-    return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == wanted;
+    return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == required;
 }
 
-/* True if the graph is a chain of tiles, each perhaps behind copies: a lifeboat's has no child
+/* True if the graph is a chain of tiles, each perhaps behind copies: a fallback plan's has no child
  * graphs. */
 static bool holds_tiles(cudaGraph_t graph)
 {
@@ -195,12 +196,12 @@ static bool holds_tiles(cudaGraph_t graph)
 int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
-    struct walk walk = {.launcher = cs_rewrite_launcher(plan, handle, pack)};
+    struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
     struct cs_gpu gpu = {&walk,
                          bind,
                          change_tile,
                          release,
-                         change_lifeboat,
+                         change_fallback,
                          NULL,
                          cs_copy_possible() ? change_copy : NULL};
     cudaGraphNode_t root = only_root(graph);
@@ -208,9 +209,9 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
         CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
         walk.all = graph;
     if (walk.all == graph || !holds_tiles(walk.all))
-        return change_lifeboat(&walk);
+        return change_fallback(&walk);
     walk.last = only_root(walk.all);
     struct cs_call call;
-    bool understood = cs_rewrite_call(plan, &walk.launcher, &call);
+    bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
     return cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
 }

@@ -1,15 +1,15 @@
-/* Rewritten plans in CUDA graphs that the client builds by cudnnBackendPopulateCudaGraph: a child
- * graph per tile, one behind the other since they share the workspace, together one child graph of
- * the client's. Without the CUDA runtime, or where tiles cannot be nodes, the lifeboat is
- * populated. */
+/* Rewritten plans in CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph: a
+ * child graph per tile, one behind the other since they share the workspace, together one child
+ * graph of the application's. Without the CUDA runtime, or where tiles cannot be nodes, the
+ * fallback plan is populated. */
 #ifndef CS_INTERCEPT_GRAPH_POPULATE_H
 #define CS_INTERCEPT_GRAPH_POPULATE_H
 
 #include "cudnn/bind/runtime.h"
 #include "intercept/graph/shadow.h"
 
-/* Adds a rewritten plan to the client's graph, which is left as it was if that fails, and counts it
- * as a call. Returns the vendor's status. */
+/* Adds a tiled plan to the application's graph, which is left as it was if that fails, and counts
+ * it as a call. Returns the vendor's status. */
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 

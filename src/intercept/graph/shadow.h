@@ -1,16 +1,16 @@
-/* A small copy of what clients set in backend descriptors, keyed by descriptor, dropped when it is
- * destroyed.
+/* A small copy of what applications set in backend descriptors, keyed by descriptor, dropped when
+ * it is destroyed.
  *
  * The table is thread-safe. A shadow itself is used like its descriptor: by one thread at a time
  * while it is being set, by any number once it is finalized. */
 #ifndef CS_INTERCEPT_GRAPH_SHADOW_H
 #define CS_INTERCEPT_GRAPH_SHADOW_H
 
-#include "intercept/graph/graph.h"
-#include "intercept/graph/attributes.h"
 #include "flow/flow.h"
+#include "intercept/graph/attributes.h"
+#include "intercept/graph/graph.h"
 
-struct cs_plan_note {
+struct cs_plan_attributes {
     enum cs_reason reason; /* set before the plan is finalized */
     struct cs_verdict verdict;
     bool counted; /* its graph holds a convolution: executions are counted */
@@ -23,13 +23,13 @@ struct cs_shadow {
     struct cs_graph *graph; /* where it comes from: of finalized graphs, heuristics, engines,
                                configurations, plans */
     union {
-        struct cs_tensor_note tensor;
-        struct cs_conv_note conv;
-        struct cs_pointwise_note pointwise;
-        struct cs_operation_note operation;
-        struct cs_graph_note graph_note;
-        struct cs_plan_note plan;
-        struct cs_pack_note pack;
+        struct cs_tensor_attributes tensor;
+        struct cs_conv_attributes conv;
+        struct cs_pointwise_attributes pointwise;
+        struct cs_operation_attributes operation;
+        struct cs_graph_attributes graph_note;
+        struct cs_plan_attributes plan;
+        struct cs_pack_attributes pack;
     };
 };
 

@@ -1,3 +1,4 @@
+/* Turns legacy descriptors into a problem through cuDNN's own getters. */
 #include "intercept/legacy/describe_legacy.h"
 
 #include "base/checked.h"
@@ -16,15 +17,15 @@ static void spread(const int *values, int count, int64_t out[CS_DIMS])
 }
 
 /* What the descriptor itself could not hold. */
-static enum cs_reason describe_large(const struct cs_large *large, struct cs_tensor *tensor,
-                                     int *dims_p)
+static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large,
+                                         struct cs_tensor *tensor, int *dims_p)
 {
     *dims_p = large->rank;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
     spread(large->extent, large->rank, tensor->dims);
     for (int i = 0; i < large->rank; i++)
         tensor->strides[i < CS_D ? i : i + CS_DIMS - large->rank] = large->stride[i];
-    return cs_note_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+    return cs_attribute_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct cs_tensor *tensor,
@@ -32,9 +33,9 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
 {
     cudnnDataType_t type;
     int extent[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
-    struct cs_large large;
-    if (cs_large_find(descriptor, &large))
-        return describe_large(&large, tensor, dims_p);
+    struct cs_oversized_tensor large;
+    if (cs_oversized_tensor_find(descriptor, &large))
+        return describe_oversized(&large, tensor, dims_p);
     if (CS_REAL(cudnnGetTensorNdDescriptor, descriptor, CUDNN_DIM_MAX, &type, dims_p, extent,
                 stride) != CUDNN_STATUS_SUCCESS)
         return CS_REASON_UNSEEN;
@@ -43,7 +44,7 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
     spread(extent, *dims_p, tensor->dims);
     spread(stride, *dims_p, tensor->strides);
-    return cs_note_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
+    return cs_attribute_dtype(type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 /* Filters are always packed; the innermost dimension first in `order`. */
@@ -75,7 +76,7 @@ static enum cs_reason describe_filter(cudnnFilterDescriptor_t descriptor, struct
         return CS_REASON_ATTRIBUTE;
     *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
     spread(extent, *dims_p, tensor->dims);
-    if (!cs_note_dtype(type, &tensor->dtype))
+    if (!cs_attribute_dtype(type, &tensor->dtype))
         return CS_REASON_DTYPE;
     switch (format) {
     case CUDNN_TENSOR_NCHW:
@@ -106,7 +107,7 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
         problem->stride[i] = from < 0 ? 1 : stride[from];
         problem->dilation[i] = from < 0 ? 1 : dilation[from];
     }
-    return cs_note_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
+    return cs_attribute_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
 static int64_t alignment_of(const void *address)
@@ -154,7 +155,7 @@ static void add_step(struct chain *chain, cudnnPointwiseMode_t mode, int64_t b, 
                                      .settings = setting ? 1 : 0};
     if (setting)
         pointwise.setting[0] = *setting;
-    cs_pointwise_pack(&pointwise, &chain->problem->step[chain->problem->steps++]);
+    cs_fusion_pack(&pointwise, &chain->problem->step[chain->problem->steps++]);
     chain->last = y;
 }
 

@@ -1,7 +1,9 @@
+/* The Find... queries, which time every algorithm: ours are timed tiled, within the size that is
+ * reported. */
 #include "intercept/legacy/find_algorithm.h"
 
-#include "intercept/legacy/describe_legacy.h"
 #include "cudnn/bind/runtime.h"
+#include "intercept/legacy/describe_legacy.h"
 #include <stdlib.h>
 
 enum {
@@ -37,31 +39,33 @@ static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *ti
     return good;
 }
 
-/* The workspace that an algorithm of a result wants, also of one that was not run for want of it.
+/* The workspace that an algorithm of a result requires, also of one that was not run for want of
+ * it.
  */
-static bool wanted_of(const struct cs_legacy_call *call, const cs_legacy_result *result,
-                      size_t *bytes_p)
+static bool required_of(const struct cs_legacy_call *call, const cs_legacy_result *result,
+                        size_t *bytes_p)
 {
     *bytes_p = result->memory;
     return result->status == CUDNN_STATUS_SUCCESS ||
-           (cs_legacy_call_size(call, bytes_p) == CUDNN_STATUS_SUCCESS && *bytes_p > call->brought);
+           (cs_legacy_call_size(call, bytes_p) == CUDNN_STATUS_SUCCESS &&
+            *bytes_p > call->provided);
 }
 
 /* An algorithm that convshim rewrites becomes what the rewriting is. */
 static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_result *result)
 {
     struct cs_legacy_call chosen = *call;
-    size_t wanted;
+    size_t required;
     chosen.algorithm = result->algo;
     chosen.math =
         result->status == CUDNN_STATUS_SUCCESS ? result->mathType : cs_legacy_call_math(call->conv);
-    if (!wanted_of(&chosen, result, &wanted))
+    if (!required_of(&chosen, result, &required))
         return;
-    size_t told = cs_legacy_tell_as(cs, &chosen, wanted);
-    if (told >= wanted || told > call->brought)
+    size_t reported = cs_legacy_report_as(cs, &chosen, required);
+    if (reported >= required || reported > call->provided)
         return;
-    result->memory = told;
-    chosen.brought = told;
+    result->memory = reported;
+    chosen.provided = reported;
     if (time_run(cs, &chosen, &result->time)) {
         result->status = CUDNN_STATUS_SUCCESS;
         result->mathType = chosen.math;
@@ -78,13 +82,14 @@ static int compare(const void *left, const void *right)
     return (a->time > b->time) - (a->time < b->time);
 }
 
-int cs_find_ex(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
+                         const struct cs_legacy_results *to)
 {
     /* All of them, since which ones come first is not settled yet. */
     cs_legacy_result result[ALGORITHMS];
-    int returned = 0, wanted = to->requested;
+    int returned = 0, required = to->requested;
     const struct cs_legacy_results all = {ALGORITHMS, &returned, result};
-    if (!to->result || !to->returned || wanted < 1)
+    if (!to->result || !to->returned || required < 1)
         return (int)cs_legacy_call_find_ex(call, to);
     cudnnStatus_t status = cs_legacy_call_find_ex(call, &all);
     if (status != CUDNN_STATUS_SUCCESS)
@@ -92,29 +97,30 @@ int cs_find_ex(struct cs *cs, const struct cs_legacy_call *call, const struct cs
     for (int i = 0; i < returned; i++)
         retime(cs, call, &result[i]);
     qsort(result, (size_t)returned, sizeof *result, compare);
-    *to->returned = returned < wanted ? returned : wanted;
+    *to->returned = returned < required ? returned : required;
     for (int i = 0; i < *to->returned; i++)
         to->result[i] = result[i];
     return (int)status;
 }
 
-/* The largest workspace told to any algorithm, and whether some is told less than it wants. */
+/* The largest workspace reported to any algorithm, and whether some is told less than it requires.
+ */
 static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
 {
     struct cs_legacy_call chosen = *call;
-    bool rewritten = false;
+    bool tiled_calls = false;
     chosen.math = cs_legacy_call_math(call->conv);
     *bytes_p = 0;
     for (int i = 0; i < ALGORITHMS; i++) {
-        size_t wanted;
+        size_t required;
         chosen.algorithm = i;
-        if (cs_legacy_call_size(&chosen, &wanted) != CUDNN_STATUS_SUCCESS)
+        if (cs_legacy_call_size(&chosen, &required) != CUDNN_STATUS_SUCCESS)
             continue;
-        size_t told = cs_legacy_tell_as(cs, &chosen, wanted);
-        rewritten = rewritten || told < wanted;
-        *bytes_p = told > *bytes_p ? told : *bytes_p;
+        size_t reported = cs_legacy_report_as(cs, &chosen, required);
+        tiled_calls = tiled_calls || reported < required;
+        *bytes_p = reported > *bytes_p ? reported : *bytes_p;
     }
-    return rewritten;
+    return tiled_calls;
 }
 
 /* Memory for a search: operands and workspace. */
@@ -130,8 +136,8 @@ static bool allocate(struct cs_legacy_call *call)
             CS_CUDA(cudaMalloc, &call->data[i], (size_t)bytes) != cudaSuccess)
             return false;
     }
-    return call->brought == 0 ||
-           CS_CUDA(cudaMalloc, &call->workspace, call->brought) == cudaSuccess;
+    return call->provided == 0 ||
+           CS_CUDA(cudaMalloc, &call->workspace, call->provided) == cudaSuccess;
 }
 
 static void deallocate(const struct cs_legacy_call *call)
@@ -143,13 +149,14 @@ static void deallocate(const struct cs_legacy_call *call)
         (void)CS_CUDA(cudaFree, call->workspace);
 }
 
-int cs_find(struct cs *cs, const struct cs_legacy_call *call, const struct cs_legacy_results *to)
+int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
+                      const struct cs_legacy_results *to)
 {
     struct cs_legacy_call own = *call;
-    if (!plan_workspace(cs, call, &own.brought))
+    if (!plan_workspace(cs, call, &own.provided))
         return (int)cs_legacy_call_find(call, to);
     if (allocate(&own)) {
-        int status = cs_find_ex(cs, &own, to);
+        int status = cs_find_algorithm_ex(cs, &own, to);
         deallocate(&own);
         return status;
     }
@@ -158,6 +165,6 @@ int cs_find(struct cs *cs, const struct cs_legacy_call *call, const struct cs_le
     (void)CS_CUDA(cudaGetLastError); /* not the program's error */
     int status = (int)cs_legacy_call_find(call, to);
     if (status == CUDNN_STATUS_SUCCESS)
-        cs_legacy_tell_results(cs, call, to);
+        cs_legacy_report_results(cs, call, to);
     return status;
 }

@@ -1,3 +1,5 @@
+/* The three directions of the legacy API behind one set of functions, and which engines an
+ * algorithm allows. */
 #include "intercept/legacy/legacy_call.h"
 
 #include <stddef.h>
@@ -31,7 +33,7 @@ cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv)
 static cudnnStatus_t run_fused(const struct cs_legacy_call *c)
 {
     return CS_REAL(cudnnConvolutionBiasActivationForward, c->handle, c->alpha, c->x, c->data[CS_X],
-                   c->w, c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->brought,
+                   c->w, c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->provided,
                    c->alpha2, c->z, c->z_data, c->bias, c->bias_data, c->activation, c->y,
                    c->data[CS_Y]);
 }
@@ -43,15 +45,15 @@ cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *c)
     switch (c->direction) {
     case CS_BACKWARD_DATA:
         return CS_REAL(cudnnConvolutionBackwardData, c->handle, c->alpha, c->w, c->data[CS_FILTER],
-                       c->y, c->data[CS_Y], c->conv, DATA_ALGO(c), c->workspace, c->brought,
+                       c->y, c->data[CS_Y], c->conv, DATA_ALGO(c), c->workspace, c->provided,
                        c->beta, c->x, c->data[CS_X]);
     case CS_BACKWARD_FILTER:
         return CS_REAL(cudnnConvolutionBackwardFilter, c->handle, c->alpha, c->x, c->data[CS_X],
-                       c->y, c->data[CS_Y], c->conv, FILTER_ALGO(c), c->workspace, c->brought,
+                       c->y, c->data[CS_Y], c->conv, FILTER_ALGO(c), c->workspace, c->provided,
                        c->beta, c->w, c->data[CS_FILTER]);
     default:
         return CS_REAL(cudnnConvolutionForward, c->handle, c->alpha, c->x, c->data[CS_X], c->w,
-                       c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->brought, c->beta,
+                       c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->provided, c->beta,
                        c->y, c->data[CS_Y]);
     }
 }
@@ -109,15 +111,15 @@ cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *c,
     case CS_BACKWARD_DATA:
         return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithmEx, c->handle, c->w,
                        c->data[CS_FILTER], c->y, c->data[CS_Y], c->conv, c->x, c->data[CS_X],
-                       to->requested, to->returned, DATA_RESULTS(to), c->workspace, c->brought);
+                       to->requested, to->returned, DATA_RESULTS(to), c->workspace, c->provided);
     case CS_BACKWARD_FILTER:
         return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithmEx, c->handle, c->x,
                        c->data[CS_X], c->y, c->data[CS_Y], c->conv, c->w, c->data[CS_FILTER],
-                       to->requested, to->returned, FILTER_RESULTS(to), c->workspace, c->brought);
+                       to->requested, to->returned, FILTER_RESULTS(to), c->workspace, c->provided);
     default:
         return CS_REAL(cudnnFindConvolutionForwardAlgorithmEx, c->handle, c->x, c->data[CS_X], c->w,
                        c->data[CS_FILTER], c->conv, c->y, c->data[CS_Y], to->requested,
-                       to->returned, to->result, c->workspace, c->brought);
+                       to->returned, to->result, c->workspace, c->provided);
     }
 }
 

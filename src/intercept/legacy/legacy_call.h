@@ -20,8 +20,8 @@ struct cs_legacy_call {
     const void *alpha, *beta;
     void *data[CS_OPERANDS];
     void *workspace;
-    size_t brought; /* bytes there */
-    bool fused;     /* y = activation(alpha * convolution + alpha2 * z + bias) */
+    size_t provided; /* bytes there */
+    bool fused;      /* y = activation(alpha * convolution + alpha2 * z + bias) */
     const void *alpha2;
     cudnnTensorDescriptor_t z, bias;
     void *z_data, *bias_data;

@@ -1,8 +1,10 @@
+/* Remembers the extents of tensors with 2^31 elements and more, which a legacy descriptor
+ * refuses. */
 #include "intercept/legacy/oversized_tensor.h"
 
 #include "base/checked.h"
+#include "base/lock.h"
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -14,10 +16,10 @@ enum {
 struct note {
     struct note *next;
     cudnnTensorDescriptor_t descriptor;
-    struct cs_large large;
+    struct cs_oversized_tensor large;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(OVERSIZED);
 static struct note *notes;
 static atomic_int count;
 
@@ -34,23 +36,23 @@ static struct note *unlink_locked(cudnnTensorDescriptor_t descriptor)
     return found;
 }
 
-void cs_large_drop(cudnnTensorDescriptor_t descriptor)
+void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *found = unlink_locked(descriptor);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(found);
 }
 
-static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_large *large)
+static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_tensor *large)
 {
     struct note *note = malloc(sizeof *note);
     if (!note)
         return false;
     *note = (struct note){.descriptor = descriptor, .large = *large};
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *stale = unlink_locked(descriptor);
     bool fits = atomic_load_explicit(&count, memory_order_relaxed) < MAX_NOTES;
     if (fits) {
@@ -58,36 +60,36 @@ static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_large *large
         notes = note;
         atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(stale);
     if (!fits)
         free(note);
     return fits;
 }
 
-bool cs_large_find(cudnnTensorDescriptor_t descriptor, struct cs_large *large)
+bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor, struct cs_oversized_tensor *large)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return false;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     const struct note *note = notes;
     while (note && note->descriptor != descriptor)
         note = note->next;
     if (note)
         *large = note->large;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return note;
 }
 
-bool cs_large_in(const struct cs_legacy_call *call)
+bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
 {
-    struct cs_large large;
-    return cs_large_find(call->x, &large) || cs_large_find(call->y, &large) ||
-           (call->fused && cs_large_find(call->z, &large));
+    struct cs_oversized_tensor large;
+    return cs_oversized_tensor_find(call->x, &large) || cs_oversized_tensor_find(call->y, &large) ||
+           (call->fused && cs_oversized_tensor_find(call->z, &large));
 }
 
 /* Packed strides; false for a format that has none or where 64 bits do not do. */
-static bool pack(cudnnTensorFormat_t format, struct cs_large *large)
+static bool pack(cudnnTensorFormat_t format, struct cs_oversized_tensor *large)
 {
     int64_t next = 1;
     bool last = format == CUDNN_TENSOR_NHWC;
@@ -107,11 +109,11 @@ static bool pack(cudnnTensorFormat_t format, struct cs_large *large)
     return true;
 }
 
-static bool describe(const struct cs_large_set *set, struct cs_large *large)
+static bool describe(const struct cs_oversized_tensor_set *set, struct cs_oversized_tensor *large)
 {
     if (!set->extent || set->rank < CS_D + 1 || set->rank > CS_DIMS)
         return false;
-    *large = (struct cs_large){.type = set->type, .rank = set->rank};
+    *large = (struct cs_oversized_tensor){.type = set->type, .rank = set->rank};
     for (int i = 0; i < set->rank; i++) {
         large->extent[i] = set->extent[i];
         large->stride[i] = set->stride ? set->stride[i] : 0;
@@ -122,7 +124,7 @@ static bool describe(const struct cs_large_set *set, struct cs_large *large)
 }
 
 /* The type alone is taken: the extents were what was refused. */
-static bool takes_small(const struct cs_large_set *set)
+static bool takes_small(const struct cs_oversized_tensor_set *set)
 {
     const int ones[CS_DIMS] = {1, 1, 1, 1, 1};
     return CS_REAL(cudnnSetTensorNdDescriptor, set->descriptor, set->type, set->rank, ones, ones) ==
@@ -138,14 +140,14 @@ static bool disarm(cudnnTensorDescriptor_t descriptor)
                    ones) == CUDNN_STATUS_SUCCESS;
 }
 
-int cs_large_settle(const struct cs_large_set *set, int status)
+int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int status)
 {
-    struct cs_large large;
+    struct cs_oversized_tensor large;
     if (status == CUDNN_STATUS_SUCCESS)
-        cs_large_drop(set->descriptor);
+        cs_oversized_tensor_drop(set->descriptor);
     if (status != CUDNN_STATUS_NOT_SUPPORTED || !describe(set, &large))
         return status;
-    cs_large_drop(set->descriptor);
+    cs_oversized_tensor_drop(set->descriptor);
     bool carried = takes_small(set) && disarm(set->descriptor) && add(set->descriptor, &large);
     return carried ? CUDNN_STATUS_SUCCESS : status;
 }
@@ -165,7 +167,7 @@ static int64_t bytes_of(cudnnDataType_t type)
     }
 }
 
-bool cs_large_bytes(const struct cs_large *large, size_t *bytes_p)
+bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *bytes_p)
 {
     int64_t sum = 1, step, size = bytes_of(large->type);
     for (int i = 0; i < large->rank; i++)
@@ -184,8 +186,9 @@ static int64_t slide(int64_t x, int64_t w, int64_t pad, int64_t stride, int64_t 
     return room < 0 ? 0 : room / stride + 1;
 }
 
-int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
-                    cudnnFilterDescriptor_t w, int rank, int *extent)
+int cs_oversized_tensor_output(const struct cs_oversized_tensor *x,
+                               cudnnConvolutionDescriptor_t conv, cudnnFilterDescriptor_t w,
+                               int rank, int *extent)
 {
     int pad[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX], dilation[CUDNN_DIM_MAX], spatial, dims, groups;
     int filter[CUDNN_DIM_MAX];
@@ -215,10 +218,10 @@ int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
     return CUDNN_STATUS_SUCCESS;
 }
 
-void cs_large_fork(bool before)
+void cs_oversized_tensor_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }

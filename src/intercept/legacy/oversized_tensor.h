@@ -8,15 +8,15 @@
 #include "intercept/legacy/legacy_call.h"
 
 /* Extents and strides count elements; the dimensions in cuDNN's own order. */
-struct cs_large {
+struct cs_oversized_tensor {
     cudnnDataType_t type;
     int rank;
     int extent[CS_DIMS];
     int64_t stride[CS_DIMS];
 };
 
-/* How a client set a tensor: `stride` NULL for a packed one of `format`. */
-struct cs_large_set {
+/* How an application set a tensor: `stride` NULL for a packed one of `format`. */
+struct cs_oversized_tensor_set {
     cudnnTensorDescriptor_t descriptor;
     cudnnDataType_t type;
     cudnnTensorFormat_t format;
@@ -27,25 +27,27 @@ struct cs_large_set {
 /* What a setter is to answer where the real one answered `status`: a success drops the note, a
  * refusal for the extents alone becomes a success with a note. Where it answers a refusal the
  * descriptor's contents are lost. */
-int cs_large_settle(const struct cs_large_set *set, int status);
+int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int status);
 
 /* Copies the note of a descriptor; false if it has none. One load where there are no notes. */
-bool cs_large_find(cudnnTensorDescriptor_t descriptor, struct cs_large *large);
+bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor,
+                              struct cs_oversized_tensor *large);
 
 /* True if a call brings a tensor with a note. */
-bool cs_large_in(const struct cs_legacy_call *call);
+bool cs_oversized_tensor_in(const struct cs_legacy_call *call);
 
 /* Drops the note of a descriptor, if it has one. */
-void cs_large_drop(cudnnTensorDescriptor_t descriptor);
+void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor);
 
 /* Bytes from the first to behind the last element. False where 64 bits do not do. */
-bool cs_large_bytes(const struct cs_large *large, size_t *bytes_p);
+bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *bytes_p);
 
 /* The extents of a forward convolution's output, `rank` of them; cuDNN's status. */
-int cs_large_output(const struct cs_large *x, cudnnConvolutionDescriptor_t conv,
-                    cudnnFilterDescriptor_t w, int rank, int *extent);
+int cs_oversized_tensor_output(const struct cs_oversized_tensor *x,
+                               cudnnConvolutionDescriptor_t conv, cudnnFilterDescriptor_t w,
+                               int rank, int *extent);
 
 /* Holds (before) or frees (after) the notes across a fork. */
-void cs_large_fork(bool before);
+void cs_oversized_tensor_fork(bool before);
 
 #endif

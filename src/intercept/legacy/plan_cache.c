@@ -1,13 +1,15 @@
+/* Tiled plans of legacy convolutions by handle and problem, since the legacy API has no plan
+ * object. */
 #include "intercept/legacy/plan_cache.h"
 
+#include "base/lock.h"
+#include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/launcher.h"
+#include "decide/memo.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
-#include "cudnn/run/launcher.h"
-#include "cudnn/plan/execution_plan.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/query_filter.h"
-#include "decide/memo.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,11 +29,11 @@ struct entry {
     struct entry *next;
     cudnnHandle_t handle;
     struct cs_key key;
-    int64_t wanted;
+    int64_t required;
     struct cs_verdict verdict;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct entry *buckets[BUCKETS];
 
 static void destroy(struct entry *entry)
@@ -79,88 +81,88 @@ static void destroy_all(struct entry *entry)
 
 static struct entry *find(const struct cs_key *key)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct entry *entry = buckets[key->hash % BUCKETS];
     while (entry && !cs_key_equal(&entry->key, key))
         entry = entry->next;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return entry;
 }
 
 static void insert(struct entry *entry)
 {
     struct entry *stale = NULL;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     if (count_locked(entry->handle) >= MAX_PER_HANDLE)
         stale = detach_locked(entry->handle);
     struct entry **bucket = &buckets[entry->key.hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(stale);
 }
 
 void cs_legacy_forget(cudnnHandle_t handle)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct entry *detached = detach_locked(handle);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(detached);
 }
 
 void cs_legacy_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }
 
 static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
-                               const struct cs_problem *problem, int64_t wanted, int64_t limit)
+                               const struct cs_problem *problem, int64_t required, int64_t limit)
 {
     struct cs_graph graph = {.problem = *problem, .handle = call->handle};
-    struct cs_maker maker;
+    struct cs_engine_choice choice;
     memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_maker_init(&maker, &graph);
+    cs_engine_choice_init(&choice, &graph);
     struct cs_request request = {.problem = *problem,
                                  .engine = {.index = -1},
-                                 .wanted = wanted,
+                                 .required = required,
                                  .limit = limit,
-                                 .scope = cs_maker_scope(&maker)};
+                                 .scope = cs_engine_choice_scope(&choice)};
     struct cs_verdict verdict;
-    if ((limit > 0 || !cs_flow_small(cs, wanted)) &&
-        cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute)))
-        request.engine = maker.engine;
-    struct cs_vendor vendor = cs_kernel_vendor(&maker);
+    if ((limit > 0 || !cs_flow_small(cs, required)) &&
+        cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
+        request.engine = choice.engine;
+    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
     verdict = cs_flow_prepare(cs, &request, &vendor);
-    cs_maker_fini(&maker);
+    cs_engine_choice_fini(&choice);
     return verdict;
 }
 
-/* A call with a tensor that cuDNN's legacy side does not know: what it wants is what the picked
- * engine's plan wants, and it cannot be run as it is. Returns that, in *wanted_p. */
-static struct cs_verdict judge_large(struct cs *cs, const struct cs_legacy_call *call,
-                                     const struct cs_problem *problem, int64_t limit,
-                                     int64_t *wanted_p)
+/* A call with a tensor that cuDNN's legacy side does not know: what it requires is what the picked
+ * engine's plan requires, and it cannot be run as it is. Returns that, in *wanted_p. */
+static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
+                                         const struct cs_problem *problem, int64_t limit,
+                                         int64_t *required_p)
 {
     struct cs_graph graph = {.problem = *problem, .handle = call->handle};
-    struct cs_maker maker;
-    void *kernel;
+    struct cs_engine_choice choice;
+    void *execution_plan;
     memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_maker_init(&maker, &graph); /* engine 0 if none is picked */
-    (void)cs_maker_pick(&maker, cs_legacy_call_forbidden(call, problem->compute));
-    struct cs_vendor vendor = cs_kernel_vendor(&maker);
-    *wanted_p = 0;
-    if (vendor.build(vendor.ctx, problem, CS_CLIENTS_KNOBS, &kernel, wanted_p) == CS_OK)
-        vendor.destroy(kernel);
+    cs_engine_choice_init(&choice, &graph); /* engine 0 if none is picked */
+    (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
+    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+    *required_p = 0;
+    if (vendor.build(vendor.ctx, problem, CS_SAME_KNOBS, &execution_plan, required_p) == CS_OK)
+        vendor.destroy(execution_plan);
     struct cs_request request = {.problem = *problem,
-                                 .engine = maker.engine,
-                                 .wanted = *wanted_p,
+                                 .engine = choice.engine,
+                                 .required = *required_p,
                                  .limit = limit,
-                                 .scope = cs_maker_scope(&maker)};
-    struct cs_verdict verdict = cs_flow_carry(cs, &request, &vendor);
-    cs_maker_fini(&maker);
+                                 .scope = cs_engine_choice_scope(&choice)};
+    struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
+    cs_engine_choice_fini(&choice);
     return verdict;
 }
 
@@ -173,65 +175,65 @@ static void key_of(const struct cs_legacy_call *call, const struct cs_problem *p
     cs_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
 }
 
-static bool wanted_of(const struct cs_legacy_call *call, int64_t *wanted_p)
+static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
 {
     size_t bytes;
     if (cs_legacy_call_size(call, &bytes) != CUDNN_STATUS_SUCCESS || bytes > INT64_MAX)
         return false;
-    *wanted_p = (int64_t)bytes;
+    *required_p = (int64_t)bytes;
     return true;
 }
 
-/* The entry of a described call, made if need be; `wanted` < 0: ask the library. NULL if the
+/* The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
  * problem is none that can be planned, or if asking or host memory fails. */
 static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
-                              const struct cs_problem *problem, int64_t wanted, int64_t limit)
+                              const struct cs_problem *problem, int64_t required, int64_t limit)
 {
     struct cs_key key;
-    bool large = cs_large_in(call);
+    bool large = cs_oversized_tensor_in(call);
     key_of(call, problem, limit, &key);
     struct entry *entry = find(&key);
     if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
-        (!large && wanted < 0 && !wanted_of(call, &wanted)))
+        (!large && required < 0 && !required_of(call, &required)))
         return entry;
     entry = malloc(sizeof *entry);
     if (!entry)
         return NULL;
     entry->handle = call->handle;
     entry->key = key;
-    entry->wanted = wanted;
-    entry->verdict = large ? judge_large(cs, call, problem, limit, &entry->wanted)
-                           : judge(cs, call, problem, wanted, limit);
+    entry->required = required;
+    entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
+                           : judge(cs, call, problem, required, limit);
     insert(entry);
     return entry;
 }
 
-static int64_t told(struct cs *cs, const struct cs_legacy_call *call, int64_t wanted)
+static int64_t reported(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
 {
     struct cs_problem problem;
     struct cs_addresses none;
-    if (cs_flow_small(cs, wanted))
-        return wanted;
-    cs_watch_add(call);
+    if (cs_flow_small(cs, required))
+        return required;
+    cs_query_filter_add(call);
     if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
-        return wanted;
-    const struct entry *entry = entry_of(cs, call, &problem, wanted, 0);
-    return entry ? entry->verdict.told : wanted;
+        return required;
+    const struct entry *entry = entry_of(cs, call, &problem, required, 0);
+    return entry ? entry->verdict.reported : required;
 }
 
-size_t cs_legacy_tell_as(struct cs *cs, const struct cs_legacy_call *call, size_t wanted)
+size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required)
 {
-    return wanted > INT64_MAX ? wanted : (size_t)told(cs, call, (int64_t)wanted);
+    return required > INT64_MAX ? required : (size_t)reported(cs, call, (int64_t)required);
 }
 
-size_t cs_legacy_tell(struct cs *cs, struct cs_legacy_call *call, size_t wanted)
+size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required)
 {
     call->math = cs_legacy_call_math(call->conv);
-    return cs_legacy_tell_as(cs, call, wanted);
+    return cs_legacy_report_as(cs, call, required);
 }
 
-void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
-                            const struct cs_legacy_results *results)
+void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
+                              const struct cs_legacy_results *results)
 {
     for (int i = 0; i < *results->returned; i++) {
         cs_legacy_result *result = &results->result[i];
@@ -239,11 +241,11 @@ void cs_legacy_tell_results(struct cs *cs, const struct cs_legacy_call *call,
         chosen.algorithm = result->algo;
         chosen.math = result->mathType;
         if (result->status == CUDNN_STATUS_SUCCESS)
-            result->memory = cs_legacy_tell_as(cs, &chosen, result->memory);
+            result->memory = cs_legacy_report_as(cs, &chosen, result->memory);
     }
 }
 
-bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
+bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
 {
     struct cs_problem problem;
     struct cs_addresses none;
@@ -253,19 +255,19 @@ bool cs_legacy_tell_large(struct cs *cs, struct cs_legacy_call *call, size_t *by
     const struct entry *entry = entry_of(cs, call, &problem, -1, 0);
     if (!entry || !entry->verdict.rewrite)
         return false;
-    *bytes_p = (size_t)entry->verdict.told;
+    *bytes_p = (size_t)entry->verdict.reported;
     return true;
 }
 
-bool cs_legacy_answer_large(struct cs *cs, const struct cs_legacy_call *call,
-                            const struct cs_legacy_results *results)
+bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
+                                const struct cs_legacy_results *results)
 {
     struct cs_legacy_call chosen = *call;
     size_t bytes;
     /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
     chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
     if (!results->result || !results->returned || results->requested < 1 ||
-        !cs_legacy_tell_large(cs, &chosen, &bytes))
+        !cs_legacy_report_oversized(cs, &chosen, &bytes))
         return false;
     *results->returned = 1;
     results->result[0] =
@@ -283,29 +285,29 @@ struct match {
     struct cs_problem problem;
     struct cs_addresses addresses;
     const struct entry *entry; /* NULL if the call could not be described or made up */
-    enum cs_reason reason;     /* why it is not rewritten */
+    enum cs_reason reason;     /* why it is not tiled */
 };
 
-static int64_t brought_by(const struct cs_legacy_call *call)
+static int64_t provided_by(const struct cs_legacy_call *call)
 {
-    return call->brought > INT64_MAX ? INT64_MAX : (int64_t)call->brought;
+    return call->provided > INT64_MAX ? INT64_MAX : (int64_t)call->provided;
 }
 
-/* The entry whose tiles fit into what the caller brought, or, without a rewriting, the one that
+/* The entry whose tiles fit into what the caller provided, or, without a rewriting, the one that
  * says why not. */
 static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
                                    const struct cs_problem *problem)
 {
-    int64_t brought = brought_by(call);
+    int64_t provided = provided_by(call);
     const struct entry *entry = entry_of(cs, call, problem, -1, 0);
-    if (!entry || brought >= entry->wanted)
+    if (!entry || provided >= entry->required)
         return entry;
     const struct cs_rewrite *rewrite = entry->verdict.rewrite;
-    bool lends =
-        cs_flow_lends(cs, brought) && (!cs_large_in(call) || !rewrite || rewrite->plan.tiles > 0);
-    if (rewrite && (brought >= entry->verdict.told || lends))
+    bool lends = cs_flow_lends_scratch(cs, provided) &&
+                 (!cs_oversized_tensor_in(call) || !rewrite || rewrite->plan.tiles > 0);
+    if (rewrite && (provided >= entry->verdict.reported || lends))
         return entry;
-    return entry_of(cs, call, problem, entry->wanted, brought > 0 ? brought : 1);
+    return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
 }
 
 static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
@@ -327,45 +329,46 @@ static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const s
                                 .rewrite = match->entry->verdict.rewrite,
                                 .problem = &match->problem,
                                 .uid = tensor_uid,
-                                .whole = match->addresses};
+                                .untiled = match->addresses};
 }
 
-/* Runs a rewritten call; `counted` or only to be timed. */
+/* Runs a tiled call; `counted` or only to be timed. */
 static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                bool counted)
 {
     struct cs_launcher launcher = launcher_of(call, match);
     struct cs_call made = {.base = match->addresses,
-                           .brought = match->addresses.workspace ? brought_by(call) : 0};
+                           .provided = match->addresses.workspace ? provided_by(call) : 0};
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
     return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }
 
 /* The caller has the memory for the whole call: running it as it is costs nothing more. */
-static bool brought_all(const struct cs_legacy_call *call, const struct entry *entry)
+static bool provided_all(const struct cs_legacy_call *call, const struct entry *entry)
 {
-    return call->brought >= (size_t)entry->wanted && entry->wanted > entry->verdict.told;
+    return call->provided >= (size_t)entry->required && entry->required > entry->verdict.reported;
 }
 
-/* cuDNN checks what it is brought before it starts anything. */
+/* cuDNN checks what it is provided before it starts anything. */
 static bool refused(int status)
 {
     return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
            status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
 }
 
-bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call)
+bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
     /* Small calls make stages, too; and what is huge may want nothing. */
-    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) || cs_large_in(call))
+    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
+        cs_oversized_tensor_in(call))
         return false;
-    return cs->limits.huge > 0 ? cs_watch_empty() : !cs_watch_has(call);
+    return cs->limits.huge > 0 ? cs_query_filter_empty() : !cs_query_filter_has(call);
 }
 
 bool cs_legacy_settle(struct cs *cs, int status)
 {
-    if (refused(status) && !cs_watch_empty())
+    if (refused(status) && !cs_query_filter_empty())
         return false;
     cs_flow_pass(cs, NULL, CS_REASON_SMALL);
     return true;
@@ -377,7 +380,8 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct entry *entry = found.entry;
-    if (entry && entry->verdict.rewrite && (cs_large_in(call) || !brought_all(call, entry))) {
+    if (entry && entry->verdict.rewrite &&
+        (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
         *status_p = run(cs, call, &found, true);
         return true;
     }

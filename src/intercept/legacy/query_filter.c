@@ -1,3 +1,5 @@
+/* A Bloom filter of what the queries met over the threshold: everything else is passed through
+ * unseen. */
 #include "intercept/legacy/query_filter.h"
 
 #include <stdatomic.h>
@@ -49,7 +51,7 @@ static uint64_t bit_of(uint64_t hash)
     return UINT64_C(1) << hash % WORD;
 }
 
-void cs_watch_add(const struct cs_legacy_call *call)
+void cs_query_filter_add(const struct cs_legacy_call *call)
 {
     uint64_t hash;
     if (hash_input(call, &hash))
@@ -61,7 +63,7 @@ void cs_watch_add(const struct cs_legacy_call *call)
                              memory_order_release);
 }
 
-bool cs_watch_empty(void)
+bool cs_query_filter_empty(void)
 {
     for (int i = 0; i < CS_DIRECTIONS; i++)
         if (atomic_load_explicit(&algorithms[i], memory_order_relaxed) != 0)
@@ -69,7 +71,7 @@ bool cs_watch_empty(void)
     return true;
 }
 
-bool cs_watch_has(const struct cs_legacy_call *call)
+bool cs_query_filter_has(const struct cs_legacy_call *call)
 {
     uint64_t hash;
     unsigned added = atomic_load_explicit(&algorithms[call->direction], memory_order_acquire);

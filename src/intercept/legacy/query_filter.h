@@ -7,12 +7,12 @@
 #include "intercept/legacy/legacy_call.h"
 #include <stdbool.h>
 
-void cs_watch_add(const struct cs_legacy_call *call);
+void cs_query_filter_add(const struct cs_legacy_call *call);
 
-bool cs_watch_empty(void);
+bool cs_query_filter_empty(void);
 
-/* True if a call may have been added, by its contents: descriptors are read, not told apart by
+/* True if a call may have been added, by its contents: descriptors are read, not reported apart by
  * their addresses. One load while its algorithm was never added, else one getter more. */
-bool cs_watch_has(const struct cs_legacy_call *call);
+bool cs_query_filter_has(const struct cs_legacy_call *call);
 
 #endif

@@ -1,3 +1,4 @@
+/* Finds, in the relocations of the loaded objects, who calls cuDNN past our entries. */
 #include "intercept/loader/bypass.h"
 
 #include "intercept/loader/dlsym.h"

@@ -1,3 +1,4 @@
+/* Decides whether a lookup gets one of our entries or what the real dlsym says. */
 #include "intercept/loader/dlsym.h"
 
 #include "base/log.h"
@@ -24,7 +25,7 @@ static void *find_nothing(void)
 __attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomic(void *) *which,
                                                      const char *name)
 {
-    struct cs_dlsym_found found = cs_dlsym_find(name);
+    struct cs_dlsym_found found = cs_find_dlsym(name);
     atomic_store_explicit(&f->libc, found.libc ? found.libc : (void *)find_nothing,
                           memory_order_relaxed);
     atomic_store_explicit(&f->next, found.next ? found.next : (void *)find_nothing,
@@ -108,7 +109,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     if (!found || !dladdr(found, &owner) || !cs_vendor_file(owner.dli_fname) || ours(&owner))
         return NULL;
     if (!cs_vendor_entry_calls(name, found)) {
-        say_once(owner.dli_fname);
+        if (cs_vendor_bound())
+            say_once(owner.dli_fname);
         return NULL;
     }
     note_answered(caller);
@@ -120,7 +122,7 @@ CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, 
 {
     struct cs_dlsym_verdict verdict = {NULL, NULL};
     if (name && name[0] == 'c' && name[1] == 'u' && name[2] == 'd' && name[3] == 'n' &&
-        name[4] == 'n' && cs_dlsym_relocated())
+        name[4] == 'n' && cs_find_dlsym_relocated())
         verdict.answer = answer(handle, name, version, caller, versioned);
     verdict.next = versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")
                              : known(&plain, &plain.next, "dlsym");

@@ -109,10 +109,8 @@ static void run_counted(void *arg)
     simdev_tally_add(arg);
 }
 
-struct simdev_work simdev_account_work(enum simdev_tally_kind kind, const char *name,
-                                       const struct simdev_cost *cost)
+struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost)
 {
-    struct simdev_tally *tally = simdev_tally(kind, name);
     return (struct simdev_work){.run = run_counted,
                                 .arg = tally,
                                 .maker = tally,
@@ -122,7 +120,8 @@ struct simdev_work simdev_account_work(enum simdev_tally_kind kind, const char *
 cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
                                 const struct simdev_cost *cost)
 {
-    const struct simdev_work work = simdev_account_work(SIMDEV_TALLY_CALL, name, cost);
+    const struct simdev_work work =
+        simdev_account_work(simdev_tally(SIMDEV_TALLY_CALL, name), cost);
     return simdev_enqueue(stream, &work);
 }
 
@@ -140,4 +139,14 @@ bool simdev_missing(const char *function)
         (void)ignored;
     }
     return fails;
+}
+
+void simdev_estimated(const char *function)
+{
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
+}
+
+void simdev_note_plan(const char *plan)
+{
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_PLAN, plan));
 }

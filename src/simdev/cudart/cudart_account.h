@@ -8,6 +8,8 @@ enum simdev_tally_kind {
     SIMDEV_TALLY_KERNEL,  /* kernels of the program, not executed */
     SIMDEV_TALLY_CALL,    /* calls of libraries, not executed */
     SIMDEV_TALLY_MISSING, /* functions that are not simulated */
+    SIMDEV_TALLY_GUESSED, /* functions that answered a size that only the library knows */
+    SIMDEV_TALLY_PLAN,    /* convolutions' execution plans, by what they are */
     SIMDEV_TALLY_KINDS
 };
 
@@ -26,8 +28,12 @@ typedef void simdev_tally_seen(const char *name, uint64_t count, void *arg);
 /* Tells of every name of the kind that was counted, in no order. */
 void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, void *arg);
 
-/* Work that counts one for the name whenever it runs. */
-struct simdev_work simdev_account_work(enum simdev_tally_kind kind, const char *name,
-                                       const struct simdev_cost *cost);
+/* Adds what is told of all this to a report, a JSON object: what was not executed, what is missing,
+ * what was read that nothing had written, and whether anybody asked for times. */
+struct cJSON;
+void simdev_account_report(struct cJSON *report);
+
+/* Work that counts one more whenever it runs. */
+struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost);
 
 #endif

@@ -1,7 +1,8 @@
 /* cudaMalloc and its kin. */
 #include "cudart_context.h"
 
-static cudaError_t allocate(const char *function, enum simdev_place place, void **ptr, size_t bytes)
+static cudaError_t allocate(const char *function, enum simdev_place place, enum simdev_kind kind,
+                            void **ptr, size_t bytes)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && !ptr)
@@ -9,7 +10,7 @@ static cudaError_t allocate(const char *function, enum simdev_place place, void 
     if (error == cudaSuccess)
         error = simdev_capture_refuse_unsafe();
     if (error == cudaSuccess)
-        error = simdev_mem_allocate(place, simdev_owner_current(), bytes, ptr);
+        error = simdev_mem_allocate(place, simdev_owner_current(), bytes, kind, ptr);
     return simdev_leave(error);
 }
 
@@ -31,15 +32,19 @@ static cudaError_t release(const char *function, enum simdev_place place, void *
         return simdev_leave(error);
     error = simdev_capture_refuse_unsafe();
     if (error == cudaSuccess) {
+        struct simdev_mem_info info = {.bytes = 0};
         wait_for_users(ptr);
+        (void)simdev_mem_block(ptr, &info);
         error = simdev_mem_free(function, place, ptr);
+        if (error == cudaSuccess && info.owner.pool != 0)
+            simdev_pool_freed(info.owner.pool, info.bytes);
     }
     return simdev_leave(error);
 }
 
 cudaError_t cudaMalloc(void **ptr, size_t bytes)
 {
-    return allocate(__func__, SIMDEV_DEVICE, ptr, bytes);
+    return allocate(__func__, SIMDEV_DEVICE, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaFree(void *ptr)
@@ -49,7 +54,7 @@ cudaError_t cudaFree(void *ptr)
 
 cudaError_t cudaMallocHost(void **ptr, size_t bytes)
 {
-    return allocate(__func__, SIMDEV_PINNED, ptr, bytes);
+    return allocate(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
@@ -57,7 +62,7 @@ cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if (flags & ~known)
         return simdev_leave(cudaErrorInvalidValue);
-    return allocate(__func__, SIMDEV_PINNED, ptr, bytes);
+    return allocate(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaFreeHost(void *ptr)
@@ -65,53 +70,68 @@ cudaError_t cudaFreeHost(void *ptr)
     return release(__func__, SIMDEV_PINNED, ptr);
 }
 
-/* Managed memory is not simulated, and cudaDevAttrManagedMemory says so. */
+/* It lies on the device from the start, and the host reads and writes it there. */
 cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
 {
-    (void)ptr;
-    (void)bytes;
-    (void)flags;
-    cudaError_t error = simdev_enter(__func__);
-    return simdev_leave(error != cudaSuccess ? error : cudaErrorNotSupported);
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
+        return simdev_leave(cudaErrorInvalidValue);
+    return allocate(__func__, SIMDEV_DEVICE, SIMDEV_KIND_MANAGED, ptr, bytes);
 }
 
-static struct simdev_owner pool_of(const struct simdev_stream_info *stream)
+/* Page-locks memory of the program's own. */
+cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
 {
-    return (struct simdev_owner){.device = stream->owner.device};
-}
-
-/* The memory is there at once; capacity and peak count it from this call to the call of
- * cudaFreeAsync, so that they do not depend on how fast the streams run. Memory nodes are not
- * simulated: a capturing stream refuses both. */
-cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
-{
-    struct simdev_stream_info info;
+    const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
+                           cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
     cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && !ptr)
+    if (error == cudaSuccess && (!ptr || bytes == 0 || flags & ~known))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_queue_describe(stream, &info);
-    if (error == cudaSuccess)
-        error = simdev_capture_refuse(stream);
-    if (error == cudaSuccess)
-        error = simdev_mem_allocate(SIMDEV_DEVICE, pool_of(&info), bytes, ptr);
+        error = simdev_mem_add(SIMDEV_PINNED, simdev_owner_current(), ptr, bytes,
+                               SIMDEV_KIND_REGISTERED);
     return simdev_leave(error);
 }
 
-cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
+cudaError_t cudaHostUnregister(void *ptr)
 {
     cudaError_t error = simdev_enter(__func__);
-    if (error != cudaSuccess || !ptr)
+    if (error != cudaSuccess)
         return simdev_leave(error);
-    error = simdev_capture_refuse(stream);
+    wait_for_users(ptr);
+    if (!simdev_mem_remove(ptr, 0, SIMDEV_KIND_REGISTERED))
+        error = cudaErrorHostMemoryNotRegistered;
+    return simdev_leave(error);
+}
+
+static cudaError_t find_pinned(const void *ptr, struct simdev_mem_info *info)
+{
+    return simdev_mem_block(ptr, info) && info->place == SIMDEV_PINNED ? cudaSuccess
+                                                                       : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    struct simdev_mem_info info;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!device || flags != 0))
+        error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = simdev_mem_queue_free(ptr);
-    if (error != cudaSuccess)
-        return simdev_leave(error);
-    const struct simdev_work work = {.run = simdev_mem_free_queued, .arg = ptr};
-    error = simdev_queue_work(stream, &work, NULL);
-    if (error != cudaSuccess)
-        simdev_mem_unqueue_free(ptr);
+        error = find_pinned(host, &info);
+    if (error == cudaSuccess)
+        *device = host; /* one address space */
+    return simdev_leave(error);
+}
+
+cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
+{
+    struct simdev_mem_info info;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !flags)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = find_pinned(host, &info);
+    if (error == cudaSuccess)
+        *flags = cudaHostAllocMapped;
     return simdev_leave(error);
 }
 
@@ -139,10 +159,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     *attributes = (struct cudaPointerAttributes){
         .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)(uintptr_t)ptr};
     if (ours) {
-        attributes->type = info.place == SIMDEV_DEVICE ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
+        attributes->type = info.kind == SIMDEV_KIND_MANAGED ? cudaMemoryTypeManaged
+                           : info.place == SIMDEV_DEVICE    ? cudaMemoryTypeDevice
+                                                            : cudaMemoryTypeHost;
         attributes->device = info.owner.device;
         attributes->devicePointer = (void *)(uintptr_t)ptr;
-        if (info.place == SIMDEV_DEVICE)
+        if (attributes->type == cudaMemoryTypeDevice)
             attributes->hostPointer = NULL;
     }
     return cudaSuccess;

@@ -1,3 +1,5 @@
+/* Contexts of the simulated devices: creation, the current one of each thread, destruction with
+ * all they own. */
 #include "cudart_context.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -28,6 +30,7 @@ struct seat {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUctx_st *contexts;
 static uint64_t next_id = 1;
+static void *driver; /* libcuda, loaded once */
 
 static _Thread_local struct {
     struct seat seat[DEPTH];
@@ -247,8 +250,33 @@ void simdev_driver_load(void)
     const char *slash = dladdr(&lock, &here) ? strrchr(here.dli_fname, '/') : NULL;
     const int folder = slash ? (int)(slash + 1 - here.dli_fname) : 0;
     snprintf(path, sizeof(path), "%.*slibcuda.so.1", folder, slash ? here.dli_fname : "");
-    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+    driver = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!driver)
         simdev_violation("the driver cannot be loaded: %s", dlerror());
+}
+
+void *simdev_driver_entry(const char *symbol, unsigned version)
+{
+    int (*find)(const char *, void **, int, uint64_t, int *) = NULL;
+    void *found = NULL;
+    int result = 0;
+    void *entry = driver ? dlsym(driver, "cuGetProcAddress_v2") : NULL;
+    memcpy(&find, &entry, sizeof(entry));
+    return find && find(symbol, &found, (int)version, 0, &result) == 0 ? found : NULL;
+}
+
+int simdev_context_devices(void)
+{
+    return simdev_device_count();
+}
+
+bool simdev_context_primary_active(int device)
+{
+    pthread_mutex_lock(&lock);
+    const struct CUctx_st *context = find_primary(device);
+    const bool active = context && context->id != 0;
+    pthread_mutex_unlock(&lock);
+    return active;
 }
 
 void simdev_driver_begin(const char *function)

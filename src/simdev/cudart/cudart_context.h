@@ -47,6 +47,18 @@ cudaError_t simdev_context_id(simdev_context context, unsigned long long *id); /
 cudaError_t simdev_context_retain_primary(simdev_context *out, int device);
 cudaError_t simdev_context_release_primary(int device);
 
+/* How many devices there are, and whether the primary context of one is in use. */
+int simdev_context_devices(void);
+bool simdev_context_primary_active(int device);
+
+/* cudaMemsetAsync of elements of 1, 2 or 4 bytes. */
+cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsigned element,
+                          size_t bytes, cudaStream_t stream);
+
+/* A function of the driver's, for a program compiled for a version of CUDA; NULL if there is none.
+ */
+void *simdev_driver_entry(const char *symbol, unsigned version);
+
 /* Loads libcuda.so.1 from beside this library, as the real runtime loads the driver. */
 void simdev_driver_load(void);
 

@@ -1,5 +1,8 @@
 /* cudaMemcpy* and cudaMemset*. Every copy is a box of rows: width x height x depth. */
-#include "cudart_internal.h"
+#include "cudart_account.h"
+#include "cudart_bytes.h"
+#include "cudart_context.h"
+#include "cudart_device.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,16 +51,41 @@ static void fill(const struct box *box, unsigned char *row)
             memcpy(row + x, &box->value, box->element);
 }
 
+/* Whether the bytes of a side are cudart_bytes.c's, not those in memory. */
+static bool is_kept_apart(const struct side *side)
+{
+    struct simdev_mem_info info;
+    return simdev_account_on() && side->begin && simdev_mem_block(side->begin, &info) &&
+           info.place == SIMDEV_DEVICE && info.kind != SIMDEV_KIND_MANAGED;
+}
+
+static void move_row(const struct box *box, unsigned char *to, const unsigned char *from,
+                     bool to_apart, bool from_apart)
+{
+    if (!from && to_apart)
+        simdev_bytes_set(to, box->value, box->element ? box->element : 1, box->width);
+    else if (!from)
+        fill(box, to);
+    else if (to_apart && from_apart)
+        simdev_bytes_move(to, from, box->width);
+    else if (to_apart)
+        simdev_bytes_write(to, from, box->width);
+    else if (from_apart)
+        simdev_bytes_read(to, from, box->width);
+    else
+        memcpy(to, from, box->width);
+}
+
 static void move(const struct box *box)
 {
+    const bool to_apart = is_kept_apart(&box->to), from_apart = is_kept_apart(&box->from);
     for (size_t z = 0; z < box->depth; z++) {
         for (size_t y = 0; y < box->height; y++) {
             unsigned char *to = box->to.begin + z * box->to.slice + y * box->to.pitch;
-            const size_t from = z * box->from.slice + y * box->from.pitch;
-            if (box->from.begin)
-                memcpy(to, box->from.begin + from, box->width);
-            else
-                fill(box, to);
+            const unsigned char *from = box->from.begin;
+            if (from)
+                from += z * box->from.slice + y * box->from.pitch;
+            move_row(box, to, from, to_apart, from_apart);
         }
     }
 }
@@ -136,6 +164,16 @@ static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, b
     return cudaSuccess;
 }
 
+/* Device memory is read and written; the bus to the host is slower by this much. */
+static struct simdev_cost cost_of(const struct box *box)
+{
+    const struct simdev_rates rates = simdev_device_rates();
+    const double bytes = (double)box->width * (double)box->height * (double)box->depth;
+    const bool inside = simdev_mem_place(box->to.begin, 1) == SIMDEV_DEVICE &&
+                        (!box->from.begin || simdev_mem_place(box->from.begin, 1) == SIMDEV_DEVICE);
+    return (struct simdev_cost){.bytes = inside ? 2 * bytes : bytes * rates.memory / rates.bus};
+}
+
 static bool make_work(const struct box *box, struct simdev_work *work)
 {
     struct box *own = malloc(sizeof(*own));
@@ -146,7 +184,8 @@ static bool make_work(const struct box *box, struct simdev_work *work)
                                                          : cudaGraphNodeTypeMemset,
                                  .run = run,
                                  .release = free,
-                                 .arg = own};
+                                 .arg = own,
+                                 .cost = cost_of(box)};
     return true;
 }
 
@@ -303,6 +342,21 @@ static cudaError_t set(const char *function, void *to, int value, size_t bytes, 
     if (!check_place(&box, &box.to, true, "destination", &found))
         return simdev_leave(cudaErrorInvalidValue);
     return simdev_leave(submit(&box, stream, !async && found == SIMDEV_PINNED));
+}
+
+cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsigned element,
+                          size_t bytes, cudaStream_t stream)
+{
+    cudaError_t error = simdev_enter(function);
+    struct box box = flat(function, to, NULL, bytes);
+    enum simdev_place found;
+    box.value = value;
+    box.element = element;
+    if (error != cudaSuccess || bytes == 0)
+        return simdev_leave(error);
+    if (!check_place(&box, &box.to, true, "destination", &found))
+        return simdev_leave(cudaErrorInvalidValue);
+    return simdev_leave(submit(&box, stream, false));
 }
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)

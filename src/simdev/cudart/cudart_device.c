@@ -1,4 +1,5 @@
 /* Which card this is: the profile, and the questions that it answers. */
+#include "cudart_device.h"
 #include "cudart_context.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
@@ -50,6 +51,7 @@ static struct {
     cJSON *profile;
     size_t capacity;
     int count; /* of devices, all alike */
+    struct simdev_limits limits;
 } device;
 
 static char *read_file(const char *path)
@@ -139,6 +141,55 @@ static int element(const char *key, int index)
     return (int)cJSON_GetNumberValue(cJSON_GetArrayItem(array, index));
 }
 
+static int shared_per_multiprocessor(void)
+{
+    return integer("maxSharedMemoryPerBlockOptin") + integer("reservedSharedMemoryPerBlock");
+}
+
+static void read_limits(struct simdev_limits *limits)
+{
+    *limits = (struct simdev_limits){
+        .warp = integer("warpSize"),
+        .threads_per_block = integer("maxThreadsPerBlock"),
+        .threads_per_multiprocessor = integer("maxThreadsPerSM"),
+        .blocks_per_multiprocessor = integer("maxCtasPerSM"),
+        .registers_per_block = integer("regsPerBlock"),
+        .registers_per_multiprocessor = integer("maxRegistersPerSM"),
+        .shared_per_block = integer("maxSharedMemoryPerBlock"),
+        .shared_per_block_optin = integer("maxSharedMemoryPerBlockOptin"),
+        .shared_reserved = integer("reservedSharedMemoryPerBlock"),
+        .shared_per_multiprocessor = shared_per_multiprocessor(),
+        .multiprocessors = integer("multiProcessorCount"),
+    };
+    for (int i = 0; i < 3; i++) {
+        limits->grid[i] = element("maxGridSize", i);
+        limits->block[i] = element("maxBlockSize", i);
+    }
+}
+
+const struct simdev_limits *simdev_device_limits(void)
+{
+    return device.text ? &device.limits : NULL;
+}
+
+int simdev_device_arch(void)
+{
+    return device.text ? integer("deviceVer") / 10 : 0;
+}
+
+/* One multiply-add a clock for each of 128 lanes of a multiprocessor, doubled for what tensor cores
+ * do; memory is clocked twice. The bus is PCI Express 4.0 with 16 lanes. */
+struct simdev_rates simdev_device_rates(void)
+{
+    const double width = optional("memoryBusWidth") > 0 ? optional("memoryBusWidth") : 384;
+    return (struct simdev_rates){
+        .memory = 2 * (double)integer("memClockRateKHz") * 1e3 * width / 8 / 1e9,
+        .bus = 25,
+        .arithmetic = 2.0 * 2 * 128 * integer("multiProcessorCount") *
+                      (double)integer("smClockRateKHz") * 1e3 / 1e9,
+    };
+}
+
 static bool load_profile(const char **text)
 {
     device.path = getenv("SIMDEV_PROFILE");
@@ -190,6 +241,7 @@ bool simdev_device_init(void)
     }
     if (!parse_count(getenv("SIMDEV_DEVICES")))
         return false;
+    read_limits(&device.limits);
     device.text = text;
     return true;
 }
@@ -219,11 +271,6 @@ const char *simdev_profile_text(void)
 {
     (void)simdev_usable();
     return device.text;
-}
-
-static int shared_per_multiprocessor(void)
-{
-    return integer("maxSharedMemoryPerBlockOptin") + integer("reservedSharedMemoryPerBlock");
 }
 
 static void set_limits(struct cudaDeviceProp *prop)
@@ -414,17 +461,16 @@ cudaError_t cudaDriverGetVersion(int *version)
     return simdev_leave(error);
 }
 
-/* There is no driver behind this runtime; whoever asks gets along without. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *result)
 {
-    (void)version, (void)flags;
+    (void)flags; /* which default stream: programs say so in the calls themselves */
     cudaError_t error = symbol && function ? simdev_usable() : cudaErrorInvalidValue;
     if (error == cudaSuccess) {
-        *function = NULL;
+        *function = simdev_driver_entry(symbol, version);
         if (result)
-            *result = cudaDriverEntryPointSymbolNotFound;
+            *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     }
     return simdev_leave(error);
 }

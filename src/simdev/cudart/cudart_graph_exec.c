@@ -4,6 +4,7 @@
  * queued already. One launch is one operation on its stream. */
 #include "cudart_graph.h"
 #include "cudart_race.h"
+#include "cudart_time.h"
 #include <search.h>
 #include <stdlib.h>
 
@@ -433,6 +434,16 @@ cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraph
 
 /* --- launches --- */
 
+/* One step after another, as they run here. */
+static uint64_t time_of(const struct image *image)
+{
+    uint64_t nanoseconds = 0;
+    for (size_t i = 0; simdev_time_modelled() && i < image->steps; i++)
+        if (image->step[i].item)
+            nanoseconds += simdev_time_of_work(&image->step[i].item->work);
+    return nanoseconds;
+}
+
 /* Behind everything on the stream and behind the last launch of the same executable graph. */
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
@@ -440,6 +451,7 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
     const struct simdev_work work = {
         .run = run_image, .release = release_image, .arg = exec->image};
     struct simdev_task task = {.after = exec->last,
+                               .nanoseconds = time_of(exec->image),
                                .host_function = exec->image->has_host_function};
     task.item = simdev_item_create(&work);
     if (!task.item)

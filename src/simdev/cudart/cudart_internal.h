@@ -13,6 +13,7 @@
 struct simdev_owner {
     uint64_t context; /* id, never given twice; 0: none */
     int device;
+    unsigned pool; /* of memory: the id of its pool; 0: none */
 };
 
 /* --- state: one device, brought up by the first call of the process --- */
@@ -79,6 +80,14 @@ enum simdev_place {
     SIMDEV_DEAD      /* touches something of ours that is freed, a guard, or more than one block */
 };
 
+enum simdev_kind {
+    SIMDEV_KIND_PLAIN,
+    SIMDEV_KIND_MANAGED,   /* the host reads and writes it without a call */
+    SIMDEV_KIND_IMAGE,     /* a variable of the program's: counts for nothing */
+    SIMDEV_KIND_MAPPED,    /* mapped by the driver */
+    SIMDEV_KIND_REGISTERED /* the program's own, page-locked */
+};
+
 struct simdev_mem_totals {
     size_t live_bytes, peak_bytes, largest_allocation;
     uint64_t allocations, frees;
@@ -87,7 +96,19 @@ struct simdev_mem_totals {
 /* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and to no more.
  * `owner`: its context, 0 for memory of a device's pool, which no context ends. */
 cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
-                                void **out);
+                                enum simdev_kind kind, void **out);
+/* A variable's storage on a device; `initial` NULL: zeros. */
+cudaError_t simdev_mem_allocate_image(int device, size_t bytes, const void *initial, void **out);
+/* Memory that is another's, from now on a block of `kind` (MAPPED or REGISTERED) that only
+ * simdev_mem_remove ends; bytes = 0 there: whatever its length. An error if it touches one that is
+ * there; false if there is none such. */
+cudaError_t simdev_mem_add(enum simdev_place place, struct simdev_owner owner, void *begin,
+                           size_t bytes, enum simdev_kind kind);
+bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind);
+/* Memory of a device that is no block counts too; false if it would exceed the device's. `freed`
+ * false: takes simdev_mem_count back. */
+bool simdev_mem_count(int device, size_t bytes);
+void simdev_mem_uncount(int device, size_t bytes, bool freed);
 /* Frees a block now. cudaErrorInvalidValue and a violation if `ptr` is not the start of a live
  * block of `place`. */
 cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr);
@@ -103,6 +124,7 @@ enum simdev_place simdev_mem_place(const void *ptr, size_t bytes);
 struct simdev_mem_info {
     void *begin;
     size_t bytes;
+    enum simdev_kind kind;
     enum simdev_place place;
     struct simdev_owner owner;
 };
@@ -114,6 +136,10 @@ struct simdev_mem_totals simdev_mem_totals(int device);
 void simdev_mem_check(void);
 /* Frees the memory of a context, and with `pool` that of its device's pool. */
 void simdev_mem_reset(struct simdev_owner owner, bool pool);
+/* Memory of a pool was freed other than in stream order. */
+void simdev_pool_freed(unsigned pool, size_t bytes);
+/* The host has waited for the device: pools give back what they need not hold. */
+void simdev_pool_synchronised(void);
 void simdev_mem_lock(void);
 void simdev_mem_unlock(void);
 
@@ -145,6 +171,7 @@ struct simdev_task {
     struct simdev_item *item; /* the queue takes its own reference; NULL: a place in the order */
     bool host_function;       /* the program's own code: exit() does not wait for it */
     struct simdev_op *after;  /* besides the order of the stream; NULL: nothing */
+    uint64_t nanoseconds;     /* that the time model gives it; 0: what its work costs */
 };
 
 struct simdev_stream_info {
@@ -185,7 +212,7 @@ void simdev_queue_unlock(void);
 
 bool simdev_op_done(struct simdev_op *op);
 void simdev_op_wait(struct simdev_op *op);
-/* When it was done, in nanoseconds of CLOCK_MONOTONIC; valid once it is. */
+/* When it was done, in nanoseconds: of CLOCK_MONOTONIC, or of the time model; valid once it is. */
 uint64_t simdev_op_time(struct simdev_op *op);
 void simdev_op_retain(struct simdev_op *op);
 void simdev_op_release(struct simdev_op *op);

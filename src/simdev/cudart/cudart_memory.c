@@ -3,7 +3,13 @@
  * A block's mapping is    | guard | the program's bytes | guard to the end of the page |
  * A freed block keeps its mapping for a while (quarantine), so that its addresses are not given out
  * again at once: small ones full of poison, whose damage tells of a write after free; large ones
- * without pages behind them. */
+ * without pages behind them.
+ *
+ * In account mode there are neither guards nor poison, and no page is touched: cudart_bytes.c knows
+ * what was written. Ranges that the driver mapped or the program registered are blocks too, whose
+ * memory is another's. */
+#include "cudart_account.h"
+#include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
 #include <pthread.h>
@@ -38,7 +44,9 @@ enum block_state {
 struct block {
     uintptr_t map; /* start of the mapping, guards included */
     size_t map_bytes;
+    unsigned char *begin;
     size_t bytes; /* what the program asked for */
+    enum simdev_kind kind;
     enum simdev_place place;
     struct simdev_owner owner;
     enum block_state state;
@@ -71,14 +79,16 @@ static struct block *find_block(const void *ptr)
     return node ? *(struct block **)node : NULL;
 }
 
-static unsigned char *block_begin(const struct block *block)
-{
-    return (unsigned char *)block->map + GUARD_BEFORE;
-}
-
+/* Whether poison fills it when it is freed. */
 static bool is_small(const struct block *block)
 {
-    return block->bytes < small_block;
+    return block->bytes < small_block && !simdev_account_on();
+}
+
+/* The mapping is the block's own. */
+static bool is_own(const struct block *block)
+{
+    return block->kind != SIMDEV_KIND_MAPPED && block->kind != SIMDEV_KIND_REGISTERED;
 }
 
 /* The first byte of [begin, begin + bytes) that differs from `value`, or NULL. */
@@ -99,7 +109,7 @@ static const char *place_name(const struct block *block)
 
 static void check_guards(struct block *block)
 {
-    const unsigned char *begin = block_begin(block);
+    const unsigned char *begin = block->begin;
     const unsigned char *end = begin + block->bytes;
     const size_t after = block->map_bytes - GUARD_BEFORE - block->bytes;
     const unsigned char *bad = first_other(end, after, GUARD_BYTE);
@@ -116,7 +126,7 @@ static void check_guards(struct block *block)
 
 static void check_poison(struct block *block)
 {
-    const unsigned char *begin = block_begin(block);
+    const unsigned char *begin = block->begin;
     const unsigned char *bad = first_other(begin, block->bytes, FREED_BYTE);
     if (bad)
         simdev_violation("write after free at offset %zu of the %s allocation %p of %zu bytes",
@@ -127,7 +137,7 @@ static void check_poison(struct block *block)
 
 static void check_block(struct block *block)
 {
-    if (block->damaged)
+    if (block->damaged || !is_own(block) || simdev_account_on())
         return;
     if (block->state != BLOCK_FREED)
         check_guards(block);
@@ -154,8 +164,10 @@ static void evict_oldest(void)
 static void bury(struct block *block)
 {
     block->state = BLOCK_FREED;
+    if (simdev_account_on())
+        simdev_bytes_forget(block->begin, block->bytes);
     if (is_small(block))
-        memset(block_begin(block), FREED_BYTE, block->bytes);
+        memset(block->begin, FREED_BYTE, block->bytes);
     else
         /* If this fails the block stays mapped: a touch goes unnoticed, nothing else. */
         (void)mmap((void *)block->map, block->map_bytes, PROT_NONE,
@@ -189,7 +201,7 @@ static void count_free(const struct block *block, int frees)
 {
     struct simdev_mem_totals *device = &of_device[block->owner.device];
     const size_t bytes = frees < 0 ? -block->bytes : block->bytes;
-    if (block->place != SIMDEV_DEVICE)
+    if (block->place != SIMDEV_DEVICE || block->kind == SIMDEV_KIND_IMAGE)
         return;
     totals.live_bytes -= bytes;
     totals.frees += (uint64_t)frees;
@@ -197,8 +209,7 @@ static void count_free(const struct block *block, int frees)
     device->frees += (uint64_t)frees;
 }
 
-/* False if the bytes would exceed the card's memory. */
-static bool reserve(int device, size_t bytes)
+bool simdev_mem_count(int device, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     const size_t capacity = simdev_device_capacity();
@@ -211,17 +222,34 @@ static bool reserve(int device, size_t bytes)
     return fits;
 }
 
-static void unreserve(int device, size_t bytes)
+void simdev_mem_uncount(int device, size_t bytes, bool freed)
 {
     pthread_mutex_lock(&lock);
     totals.live_bytes -= bytes;
-    totals.allocations--;
     of_device[device].live_bytes -= bytes;
-    of_device[device].allocations--;
+    *(freed ? &totals.frees : &totals.allocations) += freed ? 1 : (uint64_t)-1;
+    *(freed ? &of_device[device].frees : &of_device[device].allocations) +=
+        freed ? 1 : (uint64_t)-1;
     pthread_mutex_unlock(&lock);
 }
 
-static struct block *map_block(size_t bytes, enum simdev_place place, struct simdev_owner owner)
+/* Fresh bytes and guards; in account mode pages as they come from the kernel, when they are
+ * touched.
+ */
+static void poison(const struct block *block)
+{
+    unsigned char *begin = block->begin;
+    if (simdev_account_on())
+        return;
+    if (block->map_bytes >= 2 * MIB)
+        madvise((void *)block->map, block->map_bytes, MADV_HUGEPAGE); /* four times faster */
+    memset((void *)block->map, GUARD_BYTE, GUARD_BEFORE);
+    memset(begin, FRESH_BYTE, block->bytes);
+    memset(begin + block->bytes, GUARD_BYTE, block->map_bytes - GUARD_BEFORE - block->bytes);
+}
+
+static struct block *map_block(size_t bytes, enum simdev_place place, struct simdev_owner owner,
+                               enum simdev_kind kind)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t map_bytes;
@@ -231,54 +259,114 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
     struct block *block = calloc(1, sizeof(*block));
     if (!block)
         return NULL;
-    void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (simdev_account_on() ? MAP_NORESERVE : 0);
+    void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (map == MAP_FAILED) {
         simdev_violation("this machine cannot back an allocation of %zu bytes", bytes);
         free(block);
         return NULL;
     }
-    if (map_bytes >= 2 * MIB)
-        madvise(map, map_bytes, MADV_HUGEPAGE); /* four times faster to poison */
     *block = (struct block){.map = (uintptr_t)map,
                             .map_bytes = map_bytes,
+                            .begin = (unsigned char *)map + GUARD_BEFORE,
                             .bytes = bytes,
+                            .kind = kind,
                             .place = place,
                             .owner = owner};
-    unsigned char *begin = block_begin(block);
-    memset(map, GUARD_BYTE, GUARD_BEFORE);
-    memset(begin, FRESH_BYTE, bytes);
-    memset(begin + bytes, GUARD_BYTE, map_bytes - GUARD_BEFORE - bytes);
+    poison(block);
     return block;
 }
 
-cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
-                                void **out)
+static bool plant(struct block *block)
 {
+    pthread_mutex_lock(&lock);
+    void *node = tsearch(block, &tree, compare_blocks);
+    pthread_mutex_unlock(&lock);
+    return node && *(struct block **)node == block;
+}
+
+static cudaError_t allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
+                            enum simdev_kind kind, void **out)
+{
+    struct block *block = map_block(bytes, place, owner, kind);
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    if (!plant(block)) {
+        munmap((void *)block->map, block->map_bytes);
+        free(block);
+        return cudaErrorMemoryAllocation;
+    }
+    *out = block->begin;
+    simdev_race_forget(*out, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
+                                enum simdev_kind kind, void **out)
+{
+    const bool counts = place == SIMDEV_DEVICE && kind != SIMDEV_KIND_IMAGE;
     if (bytes == 0) {
         *out = NULL;
         return cudaSuccess;
     }
-    if (place == SIMDEV_DEVICE && !reserve(owner.device, bytes))
+    if (counts && !simdev_mem_count(owner.device, bytes))
         return cudaErrorMemoryAllocation;
-    struct block *block = map_block(bytes, place, owner);
-    if (!block)
-        goto unreserve;
-    pthread_mutex_lock(&lock);
-    void *node = tsearch(block, &tree, compare_blocks);
-    pthread_mutex_unlock(&lock);
-    if (!node)
-        goto unmap;
-    *out = block_begin(block);
-    simdev_race_forget(*out, bytes);
-    return cudaSuccess;
+    const cudaError_t error = allocate(place, owner, bytes, kind, out);
+    if (error != cudaSuccess && counts)
+        simdev_mem_uncount(owner.device, bytes, false);
+    return error;
+}
 
-unmap:
-    munmap((void *)block->map, block->map_bytes);
+cudaError_t simdev_mem_allocate_image(int device, size_t bytes, const void *initial, void **out)
+{
+    const struct simdev_owner owner = {.device = device};
+    cudaError_t error =
+        simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes ? bytes : 1, SIMDEV_KIND_IMAGE, out);
+    if (error != cudaSuccess)
+        return error;
+    if (simdev_account_on() && initial)
+        simdev_bytes_write(*out, initial, bytes);
+    else if (simdev_account_on())
+        simdev_bytes_set(*out, 0, 1, bytes);
+    else if (initial)
+        memcpy(*out, initial, bytes);
+    else
+        memset(*out, 0, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t simdev_mem_add(enum simdev_place place, struct simdev_owner owner, void *begin,
+                           size_t bytes, enum simdev_kind kind)
+{
+    struct block *block = calloc(1, sizeof(*block));
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    *block = (struct block){.map = (uintptr_t)begin,
+                            .map_bytes = bytes,
+                            .begin = begin,
+                            .bytes = bytes,
+                            .kind = kind,
+                            .place = place,
+                            .owner = owner};
+    if (plant(block))
+        return cudaSuccess;
     free(block);
-unreserve:
-    if (place == SIMDEV_DEVICE)
-        unreserve(owner.device, bytes);
-    return cudaErrorMemoryAllocation;
+    return kind == SIMDEV_KIND_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
+                                          : cudaErrorInvalidValue;
+}
+
+bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(begin);
+    const bool found = block && block->kind == kind && block->begin == begin &&
+                       (bytes == 0 || block->bytes == bytes);
+    if (found)
+        tdelete(block, &tree, compare_blocks);
+    pthread_mutex_unlock(&lock);
+    if (found)
+        free(block);
+    return found;
 }
 
 /* The live block that starts at `ptr`, or NULL after a violation. Caller holds the lock. */
@@ -289,10 +377,10 @@ static struct block *freeable(const char *function, enum simdev_place place, con
         simdev_violation("%s: %p was never allocated", function, ptr);
     else if (block->state != BLOCK_LIVE)
         simdev_violation("%s: %p was freed before (%zu bytes)", function, ptr, block->bytes);
-    else if (block_begin(block) != ptr)
+    else if (block->begin != ptr)
         simdev_violation("%s: %p is not the start of its allocation (%p, %zu bytes)", function, ptr,
-                         (void *)block_begin(block), block->bytes);
-    else if (block->place != place)
+                         (void *)block->begin, block->bytes);
+    else if (block->place != place || !is_own(block))
         simdev_violation("%s: %p is %s memory", function, ptr, place_name(block));
     else
         return block;
@@ -353,6 +441,19 @@ static bool is_alive(const struct block *block)
            (block->state == BLOCK_FREE_QUEUED && simdev_queue_on_worker());
 }
 
+/* Ranges that are mapped side by side are one to the program. */
+static bool inside_mapped(uintptr_t begin, size_t bytes)
+{
+    const uintptr_t end = begin + bytes;
+    while (begin < end) {
+        const struct block *block = find_block((void *)begin);
+        if (!block || block->kind != SIMDEV_KIND_MAPPED)
+            return false;
+        begin = block->map + block->map_bytes;
+    }
+    return true;
+}
+
 /* The block that [begin, begin + bytes) touches. NULL if it touches none; `*place` says whether it
  * is inside. */
 static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_place *place)
@@ -363,9 +464,10 @@ static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_pl
     if (!node)
         return NULL;
     const struct block *block = *(struct block **)node;
-    const uintptr_t first = (uintptr_t)block_begin(block);
-    const bool inside =
-        begin >= first && bytes <= block->bytes && begin - first <= block->bytes - bytes;
+    const uintptr_t first = (uintptr_t)block->begin;
+    bool inside = begin >= first && bytes <= block->bytes && begin - first <= block->bytes - bytes;
+    if (!inside && block->kind == SIMDEV_KIND_MAPPED)
+        inside = inside_mapped(begin, bytes);
     *place = inside && is_alive(block) ? block->place : SIMDEV_DEAD;
     return block;
 }
@@ -413,8 +515,9 @@ bool simdev_mem_block(const void *ptr, struct simdev_mem_info *info)
     const struct block *block = touched_by(ptr, 1, &found);
     const bool alive = found == SIMDEV_DEVICE || found == SIMDEV_PINNED;
     if (alive) {
-        *info = (struct simdev_mem_info){.begin = block_begin(block),
+        *info = (struct simdev_mem_info){.begin = block->begin,
                                          .bytes = block->bytes,
+                                         .kind = block->kind,
                                          .place = found,
                                          .owner = block->owner};
     }
@@ -454,7 +557,7 @@ static void reset_node(const void *node, VISIT visit, void *arg)
     struct block *block = *(struct block *const *)node;
     const struct reset *reset = arg;
     const uint64_t context = block->owner.context;
-    if ((visit != postorder && visit != leaf) || block->state == BLOCK_FREED)
+    if ((visit != postorder && visit != leaf) || block->state == BLOCK_FREED || !is_own(block))
         return;
     if (context == reset->owner.context ||
         (context == 0 && reset->pool && block->owner.device == reset->owner.device)) {

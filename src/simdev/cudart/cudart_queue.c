@@ -1,9 +1,12 @@
 /* Streams as ordered queues, each with a worker thread of its own.
  *
  * All order is in one place: an operation runs when it is the head of its stream and everything in
- * its `deps` is done. */
+ * its `deps` is done. In account mode nothing takes time, and what can run at once runs on the
+ * thread that queues it: a program then sees the same of its streams every time. */
+#include "cudart_account.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
+#include "cudart_time.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,9 +41,11 @@ struct CUstream_st {
     bool running;    /* the head is */
     bool blocked;    /* the worker waits for the head's deps */
     bool has_worker;
+    bool is_used; /* something was queued on it */
     bool closing; /* destroyed; goes when its work is done */
     unsigned chain;
     struct simdev_clock *clock; /* of the work queued last */
+    uint64_t time;              /* when all of its work is done, by the time model */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -206,7 +211,8 @@ static void complete_head(struct CUstream_st *stream)
     if (!stream->head)
         stream->tail = NULL;
     stream->running = false;
-    op->done_ns = now_ns();
+    if (!simdev_time_modelled())
+        op->done_ns = now_ns();
     op->done = true;
     release(op);
     queued--;
@@ -217,8 +223,29 @@ static void complete_head(struct CUstream_st *stream)
         if (s->blocked)
             pthread_cond_signal(&s->wake);
     }
+    if (stream->has_worker)
+        pthread_cond_signal(&stream->wake);
     if (host_waiters > 0)
         pthread_cond_broadcast(&progress);
+}
+
+/* The head is ready. The lock is not held meanwhile. */
+static void run_head(struct CUstream_st *stream)
+{
+    const struct simdev_task task = stream->head->task;
+    const struct simdev_clock *clock = stream->head->clock;
+    stream->running = true;
+    if (task.host_function && host_waiters > 0)
+        pthread_cond_broadcast(&progress); /* simdev_queue_settle does not wait for it */
+    pthread_mutex_unlock(&lock);
+    simdev_owner_run(stream->owner);
+    simdev_race_begin(clock, stream->chain);
+    if (task.item)
+        task.item->work.run(task.item->work.arg);
+    simdev_item_release(task.item);
+    simdev_race_end();
+    pthread_mutex_lock(&lock);
+    complete_head(stream);
 }
 
 static void *work(void *arg)
@@ -227,26 +254,14 @@ static void *work(void *arg)
     on_worker = true;
     pthread_mutex_lock(&lock);
     while (stream->head || !stream->closing) {
-        if (!stream->head || !ready(stream->head) || (simdev_schedule_on() && chosen != stream)) {
+        if (!stream->head || stream->running || !ready(stream->head) ||
+            (simdev_schedule_on() && chosen != stream)) {
             stream->blocked = stream->head != NULL;
             pthread_cond_wait(&stream->wake, &lock);
             stream->blocked = false;
             continue;
         }
-        const struct simdev_task task = stream->head->task;
-        const struct simdev_clock *clock = stream->head->clock;
-        stream->running = true;
-        if (task.host_function && host_waiters > 0)
-            pthread_cond_broadcast(&progress); /* simdev_queue_settle does not wait for it */
-        pthread_mutex_unlock(&lock);
-        simdev_owner_run(stream->owner);
-        simdev_race_begin(clock, stream->chain);
-        if (task.item)
-            task.item->work.run(task.item->work.arg);
-        simdev_item_release(task.item);
-        simdev_race_end();
-        pthread_mutex_lock(&lock);
-        complete_head(stream);
+        run_head(stream);
     }
     unlink_stream(stream);
     pthread_mutex_unlock(&lock);
@@ -295,7 +310,7 @@ static void destroy(struct CUstream_st *stream)
     stream->closing = true;
     if (stream->has_worker)
         pthread_cond_signal(&stream->wake);
-    else
+    else if (!stream->running)
         unlink_stream(stream);
 }
 
@@ -355,16 +370,43 @@ static struct CUstream_st *resolve(cudaStream_t handle)
     return stream && !stream->closing ? stream : NULL;
 }
 
-static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op)
+/* When it will be done on a card of the profile: as soon as what it waits for is. */
+static void set_time(struct simdev_op *op, struct CUstream_st *stream)
+{
+    uint64_t start = stream->time;
+    if (!simdev_time_modelled())
+        return;
+    if (op->task.after && op->task.after->done_ns > start)
+        start = op->task.after->done_ns;
+    for (const struct CUstream_st *s = streams; s; s = s->next) {
+        const bool ordered =
+            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
+        if (ordered && s->owner.context == stream->owner.context && s->time > start)
+            start = s->time;
+    }
+    op->done_ns = start + simdev_time_of(&op->task);
+    stream->time = op->done_ns;
+}
+
+/* Whether a task can run on the thread that queues it. */
+static bool runs_at_once(const struct CUstream_st *stream, struct simdev_op *op)
+{
+    return simdev_account_on() && !simdev_schedule_on() && !stream->head && !on_worker &&
+           !op->task.host_function && ready(op);
+}
+
+static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool *at_once)
 {
     if (!add_dep(op, op->task.after) || !add_implicit_deps(op, stream))
         return cudaErrorMemoryAllocation;
-    if (!stream->has_worker) {
-        if (!start_worker(stream))
-            return cudaErrorMemoryAllocation;
+    *at_once = runs_at_once(stream, op);
+    if (!*at_once && !stream->has_worker && !start_worker(stream))
+        return cudaErrorMemoryAllocation;
+    if (!stream->is_used)
         simdev_report_stream();
-    }
+    stream->is_used = true;
     set_clock(op, stream);
+    set_time(op, stream);
     queued++;
     op->sequence = next_sequence++;
     if (stream->tail)
@@ -375,6 +417,18 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op)
     pthread_cond_signal(&stream->wake);
     choose();
     return cudaSuccess;
+}
+
+/* Runs the stream's only piece of work, and what another thread has queued behind it meanwhile is
+ * its worker's. */
+static void run_at_once(struct CUstream_st *stream)
+{
+    on_worker = true;
+    run_head(stream);
+    on_worker = false;
+    simdev_owner_run((struct simdev_owner){.context = 0});
+    if (stream->closing && !stream->head && !stream->has_worker)
+        unlink_stream(stream);
 }
 
 /* exit() runs handlers last in, first out. Libraries that queued work use (oneDNN, OpenMP) register
@@ -398,7 +452,8 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
         simdev_item_retain(op->task.item);
     pthread_mutex_lock(&lock);
     struct CUstream_st *stream = resolve(handle);
-    cudaError_t error = stream ? append(stream, op) : cudaErrorInvalidResourceHandle;
+    bool at_once = false;
+    cudaError_t error = stream ? append(stream, op, &at_once) : cudaErrorInvalidResourceHandle;
     const uint64_t sequence = op->sequence;
     if (error == cudaSuccess) {
         op->task.after = NULL; /* its reference is the caller's */
@@ -408,10 +463,12 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
         drop_deps(op);
         free_op(op);
     }
+    if (at_once)
+        run_at_once(stream);
     pthread_mutex_unlock(&lock);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && !at_once)
         settle_at_exit(sequence);
-    else
+    else if (error != cudaSuccess)
         simdev_item_release(task->item);
     return error;
 }

@@ -1,3 +1,5 @@
+/* A race check by vector clocks: two accesses to one range of device memory that no event
+ * orders. */
 #include "cudart_race.h"
 #include "cudart_internal.h"
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Violations, counters, failure on request, and the report at exit. */
-#include "cudart_internal.h"
+#include "cudart_account.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <pthread.h>
@@ -35,7 +35,7 @@ static struct call {
     char name[40];
     uint64_t calls;
     uint64_t drop; /* the call that does nothing; 0: none, UINT64_MAX: every one */
-} calls[64];       /* of the driver's API; under lock */
+} calls[256];      /* of the driver's API; under lock */
 static const char *report_path;
 
 void simdev_violation(const char *format, ...)
@@ -289,6 +289,7 @@ static char *render(struct simdev_mem_totals memory, cJSON *devices)
     for (size_t i = 0; i < sizeof calls / sizeof *calls && calls[i].name[0]; i++)
         if (calls[i].calls > 0)
             add_number(counted, calls[i].name, calls[i].calls);
+    simdev_account_report(report);
     add_number(report, "streams", atomic_load(&streams));
     add_number(report, "violations", noted.violations);
     cJSON *texts = cJSON_AddArrayToObject(report, "violation_texts");

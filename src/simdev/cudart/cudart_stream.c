@@ -157,6 +157,41 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     return simdev_leave(error);
 }
 
+struct callback {
+    cudaStreamCallback_t function;
+    cudaStream_t stream;
+    void *data;
+};
+
+static void run_callback(void *arg)
+{
+    const struct callback *call = arg;
+    call->function(call->stream, simdev_faulted(), call->data);
+}
+
+/* The older way: not into captures. */
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data,
+                                  unsigned flags)
+{
+    struct callback *call = NULL;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!function || flags != 0))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
+    if (error == cudaSuccess && !(call = malloc(sizeof(*call))))
+        error = cudaErrorMemoryAllocation;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    *call = (struct callback){.function = function, .stream = stream, .data = data};
+    const struct simdev_work work = {
+        .type = cudaGraphNodeTypeHost, .run = run_callback, .release = free, .arg = call};
+    error = simdev_queue_work(stream, &work, NULL);
+    if (error != cudaSuccess)
+        free(call);
+    return simdev_leave(error);
+}
+
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                  const cudaGraphNode_t *dependencies, size_t count,
                                  const struct cudaHostNodeParams *params)

@@ -1,3 +1,4 @@
+/* The backend API: descriptors are kept by the planner, execution goes to cudnn_run.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Convolutions on the host by oneDNN, all directions and data types, on strided views. */
 #include <dnnl.h>
 #include <omp.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Convolutions by plain loops, for what oneDNN does not take. */
 #include <stdlib.h>
 #include <string.h>
 

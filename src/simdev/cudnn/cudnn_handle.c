@@ -1,3 +1,4 @@
+/* Handles, versions and error texts of the simulated cuDNN. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "failure on request");
     if (!simdev_profile_text())
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no device: its profile cannot be read");
+    if (simdev_planner_refused())
+        return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no real cuDNN plans");
     const uint64_t context = simdev_use_context();
     if (context == 0)
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no context");

@@ -1,3 +1,4 @@
+/* The convolution functions of the legacy API, answered and run through backend plans. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+/* Legacy descriptors of tensors, filters, convolutions and activations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,14 @@ LIFE(Filter, cudnnFilterDescriptor_t, .rank = 0)
 LIFE(Convolution, cudnnConvolutionDescriptor_t, .groups = 1)
 LIFE(Activation, cudnnActivationDescriptor_t, .swish_beta = 1)
 LIFE(OpTensor, cudnnOpTensorDescriptor_t, .op = CUDNN_OP_TENSOR_ADD)
+LIFE(Pooling, cudnnPoolingDescriptor_t, .spatial = 0)
+LIFE(LRN, cudnnLRNDescriptor_t, .n = 5)
+LIFE(Dropout, cudnnDropoutDescriptor_t, .dropout = 0)
+LIFE(RNN, cudnnRNNDescriptor_t, .layers = 0)
+LIFE(RNNData, cudnnRNNDataDescriptor_t, .length = 0)
+LIFE(CTCLoss, cudnnCTCLossDescriptor_t, .longest_label = 0)
+LIFE(SpatialTransformer, cudnnSpatialTransformerDescriptor_t, .unused = 0)
+LIFE(TensorTransform, cudnnTensorTransformDescriptor_t, .rank = 0)
 
 static bool all_positive(int count, const int *values)
 {

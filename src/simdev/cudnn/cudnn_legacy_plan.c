@@ -1,3 +1,4 @@
+/* Backend plans for legacy calls, by algorithm and math type. */
 #include <stdlib.h>
 #include <string.h>
 

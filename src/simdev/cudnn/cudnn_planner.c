@@ -1,11 +1,38 @@
+/* Chooses who plans: a real cuDNN, else the rule of thumb, and says which in the report. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cudnn_internal.h"
 
 static struct simdev_planner chosen;
 static pthread_once_t chosen_once = PTHREAD_ONCE_INIT;
+static bool is_refused;
+
+static cudnnStatus_t refuse(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+{
+    (void)type, (void)out;
+    return CUDNN_STATUS_NOT_INITIALIZED;
+}
+
+/* Sizes by rule of thumb are no cuDNN's: whoever did not ask for them is told, and whoever asked
+ * for none gets none. */
+static void tell_rule(bool wished)
+{
+    static const char warning[] = "simdev: no real cuDNN plans (SIMDEV_CUDNN_DIR): workspace sizes "
+                                  "are by rule of thumb\n";
+    const char *required = getenv("SIMDEV_REQUIRE_PLANNING");
+    is_refused = required && strcmp(required, "real") == 0;
+    if (is_refused) {
+        simdev_violation("SIMDEV_REQUIRE_PLANNING=real: no real cuDNN plans here "
+                         "(SIMDEV_CUDNN_DIR, SIMDEV_PLANNING)");
+        chosen.create = refuse;
+    } else if (!wished) {
+        const ssize_t ignored = write(STDERR_FILENO, warning, sizeof warning - 1);
+        (void)ignored;
+    }
+}
 
 static void choose(void)
 {
@@ -19,6 +46,7 @@ static void choose(void)
     } else {
         chosen = (struct simdev_planner){.device = NULL};
         simdev_planner_rule(&chosen);
+        tell_rule(by_rule);
     }
     simdev_note_planning(text);
 }
@@ -27,6 +55,12 @@ const struct simdev_planner *simdev_planner(void)
 {
     pthread_once(&chosen_once, choose);
     return &chosen;
+}
+
+bool simdev_planner_refused(void)
+{
+    (void)simdev_planner();
+    return is_refused;
 }
 
 static cudnnStatus_t read_json(cudnnBackendDescriptor_t plan, char **out)

@@ -1,3 +1,4 @@
+/* Loads the real cuDNN and lets it plan for the profile's device. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A planner without cuDNN: one engine, workspaces by the rule of thumb. */
 #include <stdlib.h>
 #include <string.h>
 

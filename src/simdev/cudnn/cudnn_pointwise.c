@@ -1,3 +1,4 @@
+/* Pointwise operations of fused graphs on the host. */
 #include <math.h>
 #include <string.h>
 

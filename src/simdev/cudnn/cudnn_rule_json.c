@@ -1,3 +1,4 @@
+/* Writes plans of the rule-of-thumb planner as JSON in cuDNN's form. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>

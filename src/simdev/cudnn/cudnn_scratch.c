@@ -1,3 +1,4 @@
+/* Host memory for the arithmetic of one execution. */
 #include <pthread.h>
 #include <stdlib.h>
 

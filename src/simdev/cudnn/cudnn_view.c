@@ -1,3 +1,4 @@
+/* Strided views of device memory as oneDNN memory descriptors. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,7 @@
  *
  * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
  * leaves the compiled image with that library. This one tells cuDNN the truth: there is no device
- * and no context, and nothing runs. It keeps images so far that a kernel in one can be named; the
- * names are cuDNN's own business and are not looked at. What the program may use of a driver is in
- * cuda_driver_context.c and cuda_driver_stream.c. */
+ * and no context, and nothing runs. What the program may use of a driver is in the other files. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -16,6 +14,7 @@
 #undef cuCtxPopCurrent
 #undef cuLinkCreate
 #undef cuLinkAddData
+#undef cuLinkAddFile
 CUresult cuCtxPushCurrent(CUcontext context);
 CUresult cuCtxPopCurrent(CUcontext *context);
 CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *state);
@@ -24,10 +23,6 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_
 
 /* Most parameters here are for things that do not exist. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-
-struct CUlib_st {
-    char kernel; /* every kernel of this image goes by this address */
-};
 
 /* Without the loader's lock, which cuDNN holds for long while it loads its parts. */
 bool cuda_driver_is_planner(const void *caller)
@@ -91,11 +86,6 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
-{
-    return CUDA_ERROR_INVALID_CONTEXT;
-}
-
 CUresult cuCtxPushCurrent(CUcontext context)
 {
     return CUDA_ERROR_INVALID_CONTEXT;
@@ -106,72 +96,16 @@ CUresult cuCtxPopCurrent(CUcontext *context)
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
-{
-    return CUDA_ERROR_INVALID_CONTEXT;
-}
-
-CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *options,
-                           void **values, unsigned count, CUlibraryOption *library_options,
-                           void **library_values, unsigned library_count)
-{
-    CUlibrary loaded = calloc(1, sizeof(*loaded));
-    if (!loaded)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *library = loaded;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
-                               void **values, unsigned count, CUlibraryOption *library_options,
-                               void **library_values, unsigned library_count)
+/* There is no linker: programs that link at run time have images made elsewhere. */
+CUresult cuLinkCreate_v2(unsigned count, CUjit_option *options, void **values, CUlinkState *state)
 {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult cuLibraryUnload(CUlibrary library)
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t bytes,
+                          const char *name, unsigned count, CUjit_option *options, void **values)
 {
-    free(library);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
-{
-    *kernel = (CUkernel)(void *)&library->kernel;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
-                              CUdevice device)
-{
-    return CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
-                              CUdevice device)
-{
-    return CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                        CUstream stream, void **parameters, void **extra)
-{
-    return CUDA_ERROR_NO_DEVICE;
-}
-
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
-                          void **extra)
-{
-    return CUDA_ERROR_NO_DEVICE;
-}
-
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                   unsigned grid_z, unsigned block_x, unsigned block_y,
-                                   unsigned block_z, unsigned shared, CUstream stream,
-                                   void **parameters)
-{
-    return CUDA_ERROR_NO_DEVICE;
+    return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuLinkCreate(unsigned count, CUjit_option *options, void **values, CUlinkState *state)
@@ -193,10 +127,4 @@ CUresult cuLinkComplete(CUlinkState state, void **image, size_t *bytes)
 CUresult cuLinkDestroy(CUlinkState state)
 {
     return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
-                                            const CUlaunchConfig *config)
-{
-    return CUDA_ERROR_NO_DEVICE;
 }

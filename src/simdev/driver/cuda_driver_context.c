@@ -7,6 +7,10 @@
 #undef cuDevicePrimaryCtxRelease
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
 CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+#undef cuDevicePrimaryCtxSetFlags
+#undef cuDevicePrimaryCtxReset
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags);
+CUresult cuDevicePrimaryCtxReset(CUdevice device);
 
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
 {
@@ -69,4 +73,100 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
     return CUDA_DRIVER_CALL(simdev_context_release_primary(device));
+}
+
+static cudaError_t state(CUdevice device, unsigned *flags, int *active)
+{
+    if (device < 0 || device >= simdev_context_devices())
+        return cudaErrorInvalidDevice;
+    if (flags)
+        *flags = CU_CTX_SCHED_AUTO;
+    if (active)
+        *active = simdev_context_primary_active(device);
+    return cudaSuccess;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    return CUDA_DRIVER_CALL(state(device, flags, active));
+}
+
+/* How the host waits is not simulated. */
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
+{
+    (void)flags;
+    return CUDA_DRIVER_CALL(state(device, NULL, NULL));
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
+{
+    (void)flags;
+    return CUDA_DRIVER_CALL(state(device, NULL, NULL));
+}
+
+static cudaError_t reset(CUdevice device)
+{
+    cudaError_t error = state(device, NULL, NULL);
+    if (error == cudaSuccess)
+        simdev_context_reset(device);
+    return error;
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    return CUDA_DRIVER_CALL(reset(device));
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device)
+{
+    return CUDA_DRIVER_CALL(reset(device));
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceSynchronize());
+}
+
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version)
+{
+    (void)context;
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceGetStreamPriorityRange(least, greatest));
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceSetLimit((enum cudaLimit)limit, value));
+}
+
+CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceGetLimit(value, (enum cudaLimit)limit));
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+    (void)peer;
+    return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; /* one address space */
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    (void)stream;
+    return CUDA_DRIVER_CALL(context ? simdev_context_get(context) : cudaErrorInvalidValue);
+}
+
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green)
+{
+    if (green)
+        *green = NULL;
+    (void)stream;
+    return CUDA_DRIVER_CALL(context ? simdev_context_get(context) : cudaErrorInvalidValue);
 }

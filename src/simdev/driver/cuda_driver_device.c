@@ -2,6 +2,10 @@
 #include "cuda_driver.h"
 #include <string.h>
 
+/* The version that CUDA 13's header does not declare. */
+#undef cuDeviceGetUuid
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device);
+
 static cudaError_t device_of_context(CUdevice *device)
 {
     CUcontext context = NULL;
@@ -52,4 +56,68 @@ static cudaError_t memory_of(size_t *bytes, CUdevice device)
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
     return CUDA_DRIVER_CALL(memory_of(bytes, device));
+}
+
+static cudaError_t identify(CUuuid *uuid, CUdevice device)
+{
+    static const char name[] = "simulateddevice";
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaSuccess && (!uuid || device < 0 || device >= count))
+        error = cudaErrorInvalidDevice;
+    if (error != cudaSuccess)
+        return error;
+    memcpy(uuid->bytes, name, sizeof(uuid->bytes));
+    uuid->bytes[15] = (char)device;
+    return cudaSuccess;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    return CUDA_DRIVER_CALL(identify(uuid, device));
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    return CUDA_DRIVER_CALL(identify(uuid, device));
+}
+
+static cudaError_t capability(int *major, int *minor, CUdevice device)
+{
+    cudaError_t error = cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device);
+    return error != cudaSuccess
+               ? error
+               : cudaDeviceGetAttribute(minor, cudaDevAttrComputeCapabilityMinor, device);
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
+{
+    return CUDA_DRIVER_CALL(capability(major, minor, device));
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceGetPCIBusId(id, length, device));
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceGetByPCIBusId(device, id));
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceCanAccessPeer(can, device, peer));
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
+                                 CUdevice to)
+{
+    return CUDA_DRIVER_CALL(
+        cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attribute, from, to));
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
+{
+    return CUDA_DRIVER_CALL(cudaDeviceGetDefaultMemPool((cudaMemPool_t *)pool, device));
 }

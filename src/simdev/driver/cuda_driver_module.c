@@ -1,46 +1,213 @@
-/* What the runtime-compiled engines of newer cuDNNs are linked against (9.27), where older ones
- * looked everything up. Modules belong to a context, of which there is none; a tensor map describes
- * memory that no kernel here will read. */
-#include <cuda.h>
+/* Modules and libraries, and their kernels and variables: all are the stand-in runtime's. One
+ * handle goes for a kernel and for its function in a context, since contexts have no images of
+ * their own.
+ *
+ * cuDNN's planning loads images too, to see whether they can be had; its kernels can be named and
+ * nothing else. */
+#include "cuda_driver.h"
+#include "cudart_module.h"
 
-/* Most parameters here are for things that do not exist. */
+/* Most parameters here are for compilers and linkers, neither of which is here. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+static struct simdev_module *of_module(CUmodule module)
 {
-    return CUDA_ERROR_INVALID_CONTEXT;
+    return (struct simdev_module *)(void *)module;
+}
+
+static struct simdev_module *of_library(CUlibrary library)
+{
+    return (struct simdev_module *)(void *)library;
+}
+
+static CUresult load(const void *image, void **out)
+{
+    if (!image || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = simdev_module_load(image);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult load_file(const char *path, void **out)
+{
+    const void *image = path ? simdev_module_read_file(path) : NULL;
+    if (!path || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    return image ? load(image, out) : CUDA_ERROR_FILE_NOT_FOUND;
+}
+
+static CUresult unload(struct simdev_module *module)
+{
+    return simdev_module_unload(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult find(struct simdev_module *module, const char *name, void **out)
+{
+    if (!name || !out)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!simdev_module_known(module))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = simdev_module_function(module, name);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult variable(struct simdev_module *module, const char *name, CUdeviceptr *address,
+                         size_t *bytes)
+{
+    void *found = NULL;
+    size_t size = 0;
+    if (!name)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!simdev_module_known(module))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!simdev_module_variable(module, name, &found, &size))
+        return CUDA_ERROR_NOT_FOUND;
+    if (address)
+        *address = (CUdeviceptr)(uintptr_t)found;
+    if (bytes)
+        *bytes = size;
+    return CUDA_SUCCESS;
+}
+
+/* --- modules --- */
+
+static bool is_planner(const void *caller)
+{
+    return cuda_driver_is_planner(caller);
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-    return CUDA_ERROR_INVALID_CONTEXT;
+    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
+                                                   : load(image, (void **)module);
 }
 
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                            CUjit_option *options, void **values)
 {
-    return CUDA_ERROR_INVALID_HANDLE;
+    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
+                                                   : load(image, (void **)module);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+    return load(image, (void **)module);
+}
+
+CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+    return load_file(path, (void **)module);
 }
 
 CUresult cuModuleUnload(CUmodule module)
 {
-    return CUDA_ERROR_INVALID_HANDLE;
+    return unload(of_module(module));
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                void *address, const cuuint64_t *dims, const cuuint64_t *strides,
-                                const cuuint32_t *box, const cuuint32_t *steps,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    return CUDA_ERROR_NO_DEVICE;
+    return find(of_module(module), name, (void **)function);
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
-                                 void *address, const cuuint64_t *dims, const cuuint64_t *strides,
-                                 const int *lower, const int *upper, cuuint32_t channels,
-                                 cuuint32_t pixels, const cuuint32_t *steps,
-                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
+                              const char *name)
 {
-    return CUDA_ERROR_NO_DEVICE;
+    return variable(of_module(module), name, address, bytes);
+}
+
+CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+{
+    if (!count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *count = simdev_module_count(of_module(module));
+    return simdev_module_known(of_module(module)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned most, CUmodule module)
+{
+    if (!functions)
+        return CUDA_ERROR_INVALID_VALUE;
+    (void)simdev_module_list(of_module(module), (struct simdev_function **)(void *)functions, most);
+    return simdev_module_known(of_module(module)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Everything is loaded as soon as it is there. */
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
+/* --- libraries --- */
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *options,
+                           void **values, unsigned count, CUlibraryOption *library_options,
+                           void **library_values, unsigned library_count)
+{
+    return load(image, (void **)library);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
+                               void **values, unsigned count, CUlibraryOption *library_options,
+                               void **library_values, unsigned library_count)
+{
+    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_NOT_SUPPORTED
+                                                   : load_file(path, (void **)library);
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+    return unload(of_library(library));
+}
+
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    return find(of_library(library), name, (void **)kernel);
+}
+
+CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
+{
+    return cuModuleGetFunctionCount(count, (CUmodule)(void *)library);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned most, CUlibrary library)
+{
+    return cuModuleEnumerateFunctions((CUfunction *)(void *)kernels, most,
+                                      (CUmodule)(void *)library);
+}
+
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+    if (!module)
+        return CUDA_ERROR_INVALID_VALUE;
+    *module = (CUmodule)(void *)library;
+    return simdev_module_known(of_library(library)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                            const char *name)
+{
+    return variable(of_library(library), name, address, bytes);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                             const char *name)
+{
+    return variable(of_library(library), name, address, bytes);
+}
+
+/* No image tells of functions that go by one address on host and device. */
+CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary library, const char *name)
+{
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    if (is_planner(__builtin_return_address(0)))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    if (!function || !simdev_function_find(kernel))
+        return function ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    *function = (CUfunction)(void *)kernel;
+    return CUDA_SUCCESS;
 }

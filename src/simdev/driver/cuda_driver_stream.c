@@ -194,6 +194,11 @@ CUresult cuEventElapsedTime(float *ms, CUevent start, CUevent end)
     return CUDA_DRIVER_CALL(cudaEventElapsedTime(ms, start, end));
 }
 
+CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
+{
+    return CUDA_DRIVER_CALL(cudaEventElapsedTime(ms, start, end));
+}
+
 /* --- memory: unlike the runtime's, it does not take nothing for an amount or an address --- */
 
 static cudaError_t allocate(CUdeviceptr *out, size_t bytes)

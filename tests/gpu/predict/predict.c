@@ -126,17 +126,17 @@ static double operand_bytes(const struct cs_problem *problem)
  * others as much less as they are smaller. */
 static void share_workspace(struct cs_plan *plan, int64_t workspace)
 {
-    double size[CS_MAX_KINDS], largest = 0;
-    for (int64_t i = 0; i < plan->kinds; i++) {
-        struct cs_problem kind;
-        cs_plan_problem(plan, i, &kind);
-        size[i] = operand_bytes(&kind);
+    double size[CS_MAX_TILE_SHAPES], largest = 0;
+    for (int64_t i = 0; i < plan->shapes; i++) {
+        struct cs_problem shape;
+        cs_plan_problem(plan, i, &shape);
+        size[i] = operand_bytes(&shape);
         largest = size[i] > largest ? size[i] : largest;
     }
     int64_t staged = plan->staged * plan->lanes;
     int64_t each = workspace > staged ? (workspace - staged) / plan->lanes : 0;
-    for (int64_t i = 0; i < plan->kinds; i++)
-        plan->kind[i].workspace = (int64_t)((double)each * (size[i] / largest));
+    for (int64_t i = 0; i < plan->shapes; i++)
+        plan->shape[i].workspace = (int64_t)((double)each * (size[i] / largest));
     cs_plan_settle(plan);
 }
 

@@ -43,8 +43,8 @@ static void a_site_is_known_by_all_its_facts(void)
     variants[1].reason = CS_REASON_REPORT_ONLY;
     variants[2].tiling.axis[0] = CS_AXIS_W;
     variants[3].tiles = 3;
-    variants[4].wanted = 101;
-    variants[5].told = 51;
+    variants[4].required = 101;
+    variants[5].reported = 51;
     variants[6].problem.pre[1] = 0;
     variants[7].problem.tensor[CS_Y].alignment = 32;
     variants[8].tiling.axis[1] = CS_AXIS_W;
@@ -58,7 +58,7 @@ static void a_site_is_known_by_all_its_facts(void)
         CHECK_INT(account->sites, i + 2);
         CHECK(same(site_with(account, &variants[i]), found));
         CHECK(cs_account_facts(account, &found, &other));
-        CHECK_INT(other.wanted, variants[i].wanted);
+        CHECK_INT(other.required, variants[i].required);
     }
     facts.tiling.lanes = 1; /* as 0 */
     CHECK(same(site_with(account, &facts), site));
@@ -73,35 +73,36 @@ static void every_outcome_is_counted_once(void)
     struct cs_site_ref site = site_with(account, &facts);
     CHECK_INT(cs_account_tiled(account, &site, 2, 3), 1);
     CHECK_INT(cs_account_tiled(account, &site, 2, 1), 2);
-    CHECK_INT(account->told_max, 50);
+    CHECK_INT(account->reported_max, 50);
     CHECK_INT(account->lanes, 3);
-    CHECK_INT(cs_account_lifeboat(account, &site), 3);
+    CHECK_INT(cs_account_fallback(account, &site), 3);
     CHECK_INT(cs_account_failed(account, &site), 4);
-    CHECK_INT(account->told_max, 50);
+    CHECK_INT(account->reported_max, 50);
     CHECK_INT(cs_account_passed(account, &site, CS_REASON_BROUGHT), 5);
-    CHECK_INT(account->told_max, 100);
+    CHECK_INT(account->reported_max, 100);
     cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
     cs_account_passed(account, NULL, CS_REASON_HOST_MEMORY);
     CHECK_INT(account->calls, 7);
-    CHECK_INT(account->rewritten, 2);
-    CHECK_INT(account->lifeboats, 1);
+    CHECK_INT(account->tiled_calls, 2);
+    CHECK_INT(account->fallbacks, 1);
     CHECK_INT(account->failed, 1);
     CHECK_INT(account->launches, 4);
     CHECK_INT(account->passed[CS_REASON_BROUGHT], 1);
     CHECK_INT(account->passed[CS_REASON_DYNAMIC], 1);
     CHECK_INT(account->passed[CS_REASON_HOST_MEMORY], 1);
-    CHECK_INT(account->wanted_max, 100);
+    CHECK_INT(account->required_max, 100);
     CHECK_INT(counted(account, site, CS_COUNT_CALLS), 5);
     CHECK_INT(counted(account, site, CS_COUNT_TILED), 2);
     CHECK_INT(counted(account, site, CS_COUNT_LAUNCHES), 4);
-    CHECK_INT(counted(account, site, CS_COUNT_LIFEBOATS), 1);
+    CHECK_INT(counted(account, site, CS_COUNT_FALLBACKS), 1);
     CHECK_INT(counted(account, site, CS_COUNT_FAILED), 1);
     for (int64_t i = 1; i <= 7; i++)
         CHECK_INT(cs_account_order(account, i), i <= 5 ? 0 : -1);
 
     cs_account_reset(account);
-    CHECK_INT(account->calls + account->rewritten + account->lifeboats + account->failed, 0);
-    CHECK_INT(account->launches + account->wanted_max + account->told_max + account->lanes, 0);
+    CHECK_INT(account->calls + account->tiled_calls + account->fallbacks + account->failed, 0);
+    CHECK_INT(account->launches + account->required_max + account->reported_max + account->lanes,
+              0);
     CHECK_INT(account->passed[CS_REASON_BROUGHT] + account->passed[CS_REASON_HOST_MEMORY], 0);
     for (int i = 0; i < CS_COUNTERS; i++)
         CHECK_INT(counted(account, site, i) + account->folded[i], 0);
@@ -116,15 +117,15 @@ static void only_what_ran_counts_for_the_largest(void)
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 1000, 50, 2);
     site_with(account, &facts);
-    CHECK_INT(account->wanted_max, 0);
-    facts.wanted = 300;
+    CHECK_INT(account->required_max, 0);
+    facts.required = 300;
     run(account, &facts, 1);
-    CHECK_INT(account->wanted_max, 300);
+    CHECK_INT(account->required_max, 300);
     facts.reason = CS_REASON_REPORT_ONLY;
-    facts.wanted = 400, facts.told = 60;
+    facts.required = 400, facts.reported = 60;
     run(account, &facts, 1);
-    CHECK_INT(account->wanted_max, 400);
-    CHECK_INT(account->told_max, 60);
+    CHECK_INT(account->required_max, 400);
+    CHECK_INT(account->reported_max, 60);
     free(account);
 }
 
@@ -156,7 +157,7 @@ static void *count_in_thread(void *argument)
         if (i % 4 == 0)
             cs_account_passed(crew->account, &site[i % SHAPES], CS_REASON_SMALL);
         else if (i % 4 == 1)
-            cs_account_lifeboat(crew->account, &site[i % SHAPES]);
+            cs_account_fallback(crew->account, &site[i % SHAPES]);
         else
             cs_account_tiled(crew->account, &site[i % SHAPES], 3, 1);
     }
@@ -180,11 +181,11 @@ static void threads_count_exactly(void)
 {
     struct cs_account *account = count_in_threads(ROUNDS);
     CHECK_INT(account->calls, THREADS * ROUNDS);
-    CHECK_INT(account->rewritten, THREADS * ROUNDS / 2);
+    CHECK_INT(account->tiled_calls, THREADS * ROUNDS / 2);
     CHECK_INT(account->launches, 3 * THREADS * ROUNDS / 2);
-    CHECK_INT(account->lifeboats, THREADS * ROUNDS / 4);
+    CHECK_INT(account->fallbacks, THREADS * ROUNDS / 4);
     CHECK_INT(account->passed[CS_REASON_SMALL], THREADS * ROUNDS / 4);
-    CHECK_INT(account->wanted_max, 100 + SHAPES - 1);
+    CHECK_INT(account->required_max, 100 + SHAPES - 1);
     for (int i = 0; i < SHAPES; i++)
         CHECK_INT(cs_site_count(&account->site[i], CS_COUNT_CALLS), THREADS * ROUNDS / SHAPES);
     free(account);
@@ -309,7 +310,7 @@ static void the_summary_of_a_report(void)
 static void the_summary_names_what_bypasses(void)
 {
     static const char rest[] =
-        "\n                  (RTLD_DEEPBIND or cuDNN linked statically: these convolutions are "
+        "\n                  (cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are "
         "not seen)\nworkspace ";
     const struct {
         const char *objects, *line;
@@ -334,7 +335,7 @@ static void the_summary_names_what_bypasses(void)
 }
 
 /* Layers of one kind, called so often. */
-static struct cs_account *layers(bool channels_last, int64_t wanted, enum cs_reason reason)
+static struct cs_account *layers(bool channels_last, int64_t required, enum cs_reason reason)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 512, 512, 64, CS_F16);
@@ -344,7 +345,7 @@ static struct cs_account *layers(bool channels_last, int64_t wanted, enum cs_rea
         tensor->strides[CS_W] = tensor->dims[CS_C];
         tensor->strides[CS_H] = tensor->strides[CS_W] * tensor->dims[CS_W];
     }
-    struct cs_site_facts facts = left_alone(&problem, wanted, reason);
+    struct cs_site_facts facts = left_alone(&problem, required, reason);
     run(account, &facts, 3);
     return account;
 }
@@ -353,7 +354,7 @@ static void advice_is_given_where_there_is_some(void)
 {
     const struct {
         bool channels_last;
-        int64_t wanted;
+        int64_t required;
         enum cs_reason reason;
         const char *advice;
     } cases[] = {
@@ -374,7 +375,7 @@ static void advice_is_given_where_there_is_some(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char want[200];
         struct cs_account *account =
-            layers(cases[i].channels_last, cases[i].wanted, cases[i].reason);
+            layers(cases[i].channels_last, cases[i].required, cases[i].reason);
         summarise(account, &head);
         snprintf(want, sizeof want, "\nadvice            %s\n", cases[i].advice);
         CHECK(strstr(text, want) != NULL);
@@ -422,8 +423,8 @@ static void the_summary_of_own_scratch(void)
                                       .lost = mib / 2,
                                       .handed_over = 571,
                                       .refused = 1};
-    own.turns = (struct cs_summary_turns){
-        .waits = 40, .vain = 3, .nanoseconds = 12345678901, .given_up = true};
+    own.gate = (struct cs_summary_gate){
+        .waits = 40, .timed_out = 3, .nanoseconds = 12345678901, .given_up = true};
     summarise(account, &own);
     check_golden("own");
     free(account);
@@ -457,9 +458,9 @@ static void the_summary_is_silent_about_what_was_not(void)
         CHECK(strstr(text, want) != NULL);
         check_form();
     }
-    struct cs_summary_head turns = head;
-    turns.turns = (struct cs_summary_turns){.waits = 2, .nanoseconds = 50000000};
-    summarise(account, &turns);
+    struct cs_summary_head gate = head;
+    gate.gate = (struct cs_summary_gate){.waits = 2, .nanoseconds = 50000000};
+    summarise(account, &gate);
     CHECK(strstr(text, "failed 0)\nturns             2 waits of 0.1 s in all, 0 in vain\nlargest"));
     free(account);
 }
@@ -504,8 +505,8 @@ static void the_summary_of_a_large_program(void)
     struct cs_problem problem = problem_of(3, 128, 128, 1000000, CS_BF16);
     struct cs_site_facts facts = facts_of(&problem, 0, 0, 1024);
     for (int64_t i = 0; i < CS_MAX_SITES + 7; i++) {
-        facts.wanted = (1023 * 10 + i) * mib / 10;
-        facts.told = 63 * mib;
+        facts.required = (1023 * 10 + i) * mib / 10;
+        facts.reported = 63 * mib;
         facts.engine = i;
         facts.problem.stride[i % 3] = 1 + i % 2;
         run(account, &facts, 1);
@@ -515,7 +516,7 @@ static void the_summary_of_a_large_program(void)
     for (int i = 1; i < CS_REASONS; i++)
         cs_account_passed(account, NULL, (enum cs_reason)i);
     struct cs_site_ref site = site_with(account, &facts);
-    cs_account_lifeboat(account, &site);
+    cs_account_fallback(account, &site);
     cs_account_failed(account, &site);
     struct cs_summary_head long_head = head;
     long_head.config = "/a/very/long/path/of/a/configuration/file/that/does/not/fit/into/the/line/"
@@ -528,7 +529,7 @@ static void the_summary_of_a_large_program(void)
     long_head.own = (struct cs_summary_own){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                             INT64_MAX, INT64_MAX, INT64_MAX};
     long_head.rules = (const char *const[]){"a-rule", NULL};
-    long_head.turns = (struct cs_summary_turns){INT64_MAX, INT64_MAX, INT64_MAX, true};
+    long_head.gate = (struct cs_summary_gate){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
     CHECK(strstr(text, "too many to tell apart") != NULL);
@@ -569,10 +570,11 @@ static void any_counters_keep_the_form(void)
                            1 + random_below(1 << random_below(7)), (enum cs_dtype)random_below(3));
             problem.tensor[CS_X].dims[CS_W] = 1 + random_below(INT64_C(1) << exponent);
             problem.post[random_below(3)] = random_below(1 << random_below(20));
-            int64_t wanted = random_below(INT64_C(1) << (20 + random_below(43)));
-            struct cs_site_facts facts = facts_of(&problem, wanted, wanted / 2, random_below(1024));
+            int64_t required = random_below(INT64_C(1) << (20 + random_below(43)));
+            struct cs_site_facts facts =
+                facts_of(&problem, required, required / 2, random_below(1024));
             if (random_below(2))
-                facts = left_alone(&problem, wanted,
+                facts = left_alone(&problem, required,
                                    (enum cs_reason)(1 + random_below(CS_REASONS - 1)));
             if (facts.reason == CS_REASON_REPORT_ONLY)
                 facts.tiling.axis[0] = CS_AXIS_D;

@@ -1,5 +1,5 @@
-/* src/base/json_writer.c, src/account/summary_json.c: what is written is JSON, whatever the names, and says what
- * was counted. Read back with a parser that is not ours. */
+/* src/base/json.c, src/account/summary_json.c: what is written is JSON, whatever the names,
+ * and says what was counted. Read back with a parser that is not ours. */
 #include "account/summary_json.h"
 
 #include "account_fixture.h"
@@ -46,7 +46,7 @@ static struct cs_summary_head head = {.version = "0.1.0",
                                       .workspace = 64 << 20,
                                       .rules = rules,
                                       .own = {1, 2, 3, 4, 5, 6, 7},
-                                      .turns = {8, 9, 10, true}};
+                                      .gate = {8, 9, 10, true}};
 
 static struct cs_summary_process process = {.program = "decoder",
                                             .pid = 4711,
@@ -197,7 +197,7 @@ static struct cs_account *rich(void)
     struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
     facts.tiling.lanes = 2;
     facts.tiling.runs = 1;
-    facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .latitude = CS_ENGINE_ALIKE};
+    facts.tiling.run[0] = (struct cs_run){.step = 9, .tiles = 2, .relaxation = CS_SIMILAR_ENGINE};
     facts.rule = 2;
     facts.asked = 14;
     facts.choices = (struct cs_choices){
@@ -218,31 +218,31 @@ static struct cs_account *rich(void)
              .tiles = 12,
              .axis = {CS_AXIS_K, CS_AXIS_H},
              .lanes = 1,
-             .latitude = CS_TILES_OWN,
+             .relaxation = CS_TILE_HEURISTICS,
              .staged = true},
             {.score = INFINITY, .workspace = 300 * mib, .step = {1, 1}, .tiles = 1, .lanes = 1}}};
     struct cs_site_ref site = cs_account_site(account, &facts, "decoder \"up\"");
     cs_account_prepared(account, &site, 1234);
     cs_account_tiled(account, &site, 11, 2);
-    cs_account_lifeboat(account, &site);
+    cs_account_fallback(account, &site);
     cs_account_failed(account, &site);
     return account;
 }
 
 static void every_latitude_has_a_name(void)
 {
-    static const char *const names[CS_LATITUDES] = {"knobs", "defaults", "alike", "own"};
-    for (int latitude = 0; latitude < CS_LATITUDES; latitude++) {
+    static const char *const names[CS_RELAXATIONS] = {"knobs", "defaults", "alike", "own"};
+    for (int relaxation = 0; relaxation < CS_RELAXATIONS; relaxation++) {
         struct cs_account *account = calloc(1, sizeof *account);
         cs_account_init(account);
         struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
         struct cs_site_facts facts = facts_of(&problem, 0, 60 * mib, 11);
-        facts.tiling.latitude = (enum cs_latitude)latitude;
+        facts.tiling.relaxation = (enum cs_relaxation)relaxation;
         struct cs_site_ref site = cs_account_site(account, &facts, "");
         cs_account_tiled(account, &site, 11, 1);
         cJSON *json = summary_of(account);
         const cJSON *written = cJSON_GetArrayItem(member(json, "sites"), 0);
-        CHECK_STR(string(written, "decision.latitude"), names[latitude]);
+        CHECK_STR(string(written, "decision.latitude"), names[relaxation]);
         cJSON_Delete(json);
         free(account);
     }
@@ -317,7 +317,7 @@ static void more_sites_than_places_still_add_up(void)
     struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
     struct cs_site_facts facts = facts_of(&problem, 0, 0, 2);
     for (int64_t i = 0; i < CS_ORDER + CS_MAX_SITES; i++) {
-        facts.wanted = 1000 + i * 1009 % 7919;
+        facts.required = 1000 + i * 1009 % 7919;
         run(account, &facts, 1);
     }
     cJSON *json = summary_of(account);

@@ -84,7 +84,8 @@ static void call(int64_t number, int tiles)
     int64_t now = cs_trace_now();
     for (int i = 0; i < tiles; i++)
         cs_trace_tile(trace, i % 2, i, now + i, now + i + 1);
-    *cs_trace_noted() = (struct cs_trace_note){.number = number, .site = site, .outcome = "tiles"};
+    *cs_trace_annotated() =
+        (struct cs_trace_annotate){.number = number, .site = site, .outcome = "tiles"};
     cs_trace_call(trace, account, now, now + 1234567, 7);
 }
 

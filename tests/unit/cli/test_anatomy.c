@@ -17,7 +17,8 @@ static void clear(void)
     count = calls = 0;
 }
 
-/* A square convolution that keeps the extent, in f32; workspace 1000 times its number, told 10. */
+/* A square convolution that keeps the extent, in f32; workspace 1000 times its number, reported 10.
+ */
 static size_t add(enum cs_pass pass, int64_t n, int64_t c, int64_t extent, int64_t k,
                   int64_t window)
 {
@@ -28,8 +29,8 @@ static size_t add(enum cs_pass pass, int64_t n, int64_t c, int64_t extent, int64
                                    .x_bytes = 4 * n * c * extent * extent,
                                    .w_bytes = 4 * k * c * window * window,
                                    .y_bytes = 4 * n * k * extent * extent,
-                                   .wanted = 1000 * (int64_t)(count + 1),
-                                   .told = 10};
+                                   .required = 1000 * (int64_t)(count + 1),
+                                   .reported = 10};
     sites[count] = site;
     return count++;
 }
@@ -85,8 +86,8 @@ static void tiny_totals(void)
     CHECK_INT(anatomy.optimizer, 88);
     /* Sites are numbered layer by layer: f d w, f d w, f d w; the last layer's wgrad is number 9.
      */
-    CHECK_INT(anatomy.total.wanted, 9000);
-    CHECK_INT(anatomy.total.told, 10);
+    CHECK_INT(anatomy.total.required, 9000);
+    CHECK_INT(anatomy.total.reported, 10);
     cs_anatomy_fini(&anatomy);
 }
 

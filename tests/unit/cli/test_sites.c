@@ -23,7 +23,7 @@ static void the_smallest_are_folded(void)
     struct cs_site_ref first = {0};
     bool found[SHAPES_SEEN] = {false};
     for (int64_t i = 0; i < SHAPES_SEEN; i++) {
-        facts.wanted = 1000 + i * 1009 % SHAPES_SEEN;
+        facts.required = 1000 + i * 1009 % SHAPES_SEEN;
         struct cs_site_ref site = cs_account_site(account, &facts, "");
         cs_account_prepared(account, &site, 5);
         cs_account_tiled(account, &site, 3, 1);
@@ -31,7 +31,7 @@ static void the_smallest_are_folded(void)
             first = site;
     }
     CHECK_INT(account->sites, CS_MAX_SITES);
-    CHECK_INT(account->wanted_max, 1000 + SHAPES_SEEN - 1);
+    CHECK_INT(account->required_max, 1000 + SHAPES_SEEN - 1);
     CHECK_INT(account->folds, SHAPES_SEEN - CS_MAX_SITES);
     CHECK_INT(sum_of(account, CS_COUNT_CALLS), SHAPES_SEEN);
     CHECK_INT(sum_of(account, CS_COUNT_LAUNCHES), 3 * SHAPES_SEEN);
@@ -39,7 +39,7 @@ static void the_smallest_are_folded(void)
     CHECK_INT(account->folded_host, 5 * (SHAPES_SEEN - CS_MAX_SITES));
     for (int i = 0; i < CS_MAX_SITES; i++) {
         CHECK_INT(cs_site_count(&account->site[i], CS_COUNT_CALLS), 1);
-        found[account->facts[i].wanted - 1000] = true;
+        found[account->facts[i].required - 1000] = true;
     }
     for (int i = 0; i < CS_MAX_SITES; i++)
         CHECK(found[SHAPES_SEEN - 1 - i]);
@@ -63,7 +63,7 @@ static void a_million_shapes_stay_inside_the_bound(void)
     struct cs_site_facts facts = facts_of(&problem, 0, 0, 2);
     CHECK(sizeof *account <= 8 << 20);
     for (int64_t i = 0; i < MILLION; i++) {
-        facts.wanted = 1 + i * 611953 % MILLION; /* each once */
+        facts.required = 1 + i * 611953 % MILLION; /* each once */
         run(account, &facts, 1);
     }
     CHECK_INT(account->calls, MILLION);
@@ -71,7 +71,7 @@ static void a_million_shapes_stay_inside_the_bound(void)
     CHECK_INT(sum_of(account, CS_COUNT_CALLS), MILLION);
     int64_t least = MILLION;
     for (int i = 0; i < CS_MAX_SITES; i++)
-        least = account->facts[i].wanted < least ? account->facts[i].wanted : least;
+        least = account->facts[i].required < least ? account->facts[i].required : least;
     CHECK_INT(least, MILLION - CS_MAX_SITES + 1);
     free(account);
 }

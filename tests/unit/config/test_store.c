@@ -97,10 +97,10 @@ static bool equal(const struct cs_store_record *a, const struct cs_store_record 
 /* 1: there and as it was written; 0: not there; -1: there, but another. */
 static int has(struct cs_store *store, int64_t a, int64_t b)
 {
-    struct cs_store_record record, wanted = record_of(a, b);
-    if (!cs_store_get(store, wanted.key, &record))
+    struct cs_store_record record, required = record_of(a, b);
+    if (!cs_store_get(store, required.key, &record))
         return 0;
-    return equal(&record, &wanted) ? 1 : -1;
+    return equal(&record, &required) ? 1 : -1;
 }
 
 static void put(struct cs_store *store, int64_t a, int64_t b)
@@ -176,7 +176,7 @@ static void notes_are_not_written(void)
     struct cs_store_record record = record_of(1, 1);
     fresh();
     cs_store_init(&store, path);
-    cs_store_note(&store, &record);
+    cs_store_add(&store, &record);
     put(&store, 1, 2);
     run("cp \"$F\" \"$F.copy\" && mv \"$F.copy\" \"$F\"", path);
     CHECK_INT(has(&store, 1, 3), 0);

@@ -14,7 +14,7 @@ static struct {
     int relaxed;              /* calls that were made in the relaxed mode */
     int calls, destroyed, released;
     CUhostFn tell;
-    void *told;
+    void *reported;
 } fake;
 
 static char graph_handle, object_handle, stream_handle, event_handle, memory_handle[16];
@@ -119,7 +119,7 @@ static CUresult create_object(CUuserObject *object, void *value, CUhostFn tell, 
     CHECK_INT(flags, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     *object = (CUuserObject)&object_handle;
     fake.tell = tell;
-    fake.told = value;
+    fake.reported = value;
     return called();
 }
 
@@ -136,14 +136,14 @@ static CUresult release_object(CUuserObject object, unsigned count)
 {
     CHECK(object == (CUuserObject)&object_handle);
     CHECK_INT(count, 1);
-    fake.tell(fake.told);
+    fake.tell(fake.reported);
     fake.released++;
     return CUDA_SUCCESS;
 }
 
 static CUresult current_context(CUcontext *context)
 {
-    *context = (CUcontext)fake.told;
+    *context = (CUcontext)fake.reported;
     return fake.capture_answer;
 }
 
@@ -296,7 +296,7 @@ static void a_graph_tells_once_when_it_is_gone(void)
     gone = 0;
     CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), CUDNN_STATUS_SUCCESS);
     CHECK_INT(gone, 0);
-    fake.tell(fake.told);
+    fake.tell(fake.reported);
     CHECK_INT(gone, 1);
     start();
     fake.answer = CUDA_ERROR_OUT_OF_MEMORY;
@@ -312,7 +312,7 @@ static void numbers_begin_at_one(void)
 {
     start();
     CHECK_INT(device->context(NULL), 0);
-    fake.told = &graph_handle;
+    fake.reported = &graph_handle;
     CHECK_INT(device->context(NULL), 1);
     CHECK_INT(device->stream_id(NULL, &stream_handle), 1);
     fake.calls = 7;

@@ -21,7 +21,7 @@ void cs_legacy_forget(cudnnHandle_t handle)
     forgotten++;
 }
 
-bool cs_legacy_unwatched(const struct cs *cs, const struct cs_legacy_call *call)
+bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
     (void)cs, (void)call;
     return true;
@@ -55,13 +55,13 @@ static cudnnStatus_t destroy(cudnnHandle_t handle)
 static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
 {
     struct cs_graph graph = {.handle = (cudnnHandle_t)handle};
-    struct cs_maker maker;
-    cs_maker_init(&maker, &graph);
-    maker.target.sm_count = sm_count;
-    maker.target.shared_memory = shared_memory;
-    maker.target.no_clusters = no_clusters;
-    int64_t scope = cs_maker_scope(&maker);
-    cs_maker_fini(&maker);
+    struct cs_engine_choice choice;
+    cs_engine_choice_init(&choice, &graph);
+    choice.target.sm_count = sm_count;
+    choice.target.shared_memory = shared_memory;
+    choice.target.no_clusters = no_clusters;
+    int64_t scope = cs_engine_choice_scope(&choice);
+    cs_engine_choice_fini(&choice);
     return scope;
 }
 

@@ -28,7 +28,7 @@ static double nothing(const struct cs_candidate *candidate, const struct cs_limi
 }
 
 /* What holds of all. Returns the one picked, or NULL. */
-static const struct cs_choice *check_choices(const struct cs_choices *choices, int64_t wanted)
+static const struct cs_choice *check_choices(const struct cs_choices *choices, int64_t required)
 {
     const struct cs_choice *picked = NULL;
     int untiled = 0;
@@ -41,8 +41,8 @@ static const struct cs_choice *check_choices(const struct cs_choices *choices, i
         CHECK(!picked || !choice->picked);
         if (choice->picked)
             picked = choice;
-        untiled += choice->tiles == 1 && choice->latitude == CS_CLIENTS_KNOBS &&
-                   choice->workspace == wanted;
+        untiled += choice->tiles == 1 && choice->relaxation == CS_SAME_KNOBS &&
+                   choice->workspace == required;
         CHECK(!vetoed || !isfinite(choice->score));
         vetoed |= !isfinite(choice->score);
         if (i > 0 && isfinite(choice->score))
@@ -57,7 +57,7 @@ static void the_decision_is_among_its_candidates(void)
 {
     struct rng rng = {SEED};
     static const struct cs_profile h200 = {.capability = 900};
-    int rewritten = 0, more = 0;
+    int tiled_calls = 0, more = 0;
     for (int i = 0; i < ROUNDS; i++) {
         struct cs_problem problem =
             random_towards(&rng, (enum cs_direction)rng_between(&rng, 0, 2));
@@ -65,24 +65,25 @@ static void the_decision_is_among_its_candidates(void)
                             .per_byte = (double)rng_between(&rng, 1, 200) / 100,
                             .erratic = rng_between(&rng, 0, 3) == 0,
                             .profile = &h200};
-        int64_t wanted = formula(&fake, &problem);
-        struct cs_limits limits = {.workspace = wanted / rng_between(&rng, 1, 40) + 1,
+        int64_t required = formula(&fake, &problem);
+        struct cs_limits limits = {.workspace = required / rng_between(&rng, 1, 40) + 1,
                                    .threshold = 0,
                                    .tiles = 3,
                                    .lanes = (int)rng_between(&rng, 0, 3)};
         for (int p = 0; cs_policies[p]; p++) {
-            struct cs_decision decision = decide(&fake, &problem, wanted, cs_policies[p], &limits);
+            struct cs_decision decision =
+                decide(&fake, &problem, required, cs_policies[p], &limits);
             const struct cs_choices *choices = &decision.choices;
             if (choices->listed == 0) {
                 CHECK_INT(decision.asked, 0);
                 CHECK_INT(decision.reason, CS_REASON_SMALL);
                 continue;
             }
-            const struct cs_choice *picked = check_choices(choices, wanted);
+            const struct cs_choice *picked = check_choices(choices, required);
             more += choices->listed > CS_MAX_CHOICES;
             if (decision.reason != CS_REASON_NONE && decision.reason != CS_REASON_REPORT_ONLY)
                 continue;
-            rewritten++;
+            tiled_calls++;
             CHECK(picked != NULL);
             if (!picked)
                 continue;
@@ -93,7 +94,7 @@ static void the_decision_is_among_its_candidates(void)
             CHECK_INT(picked->step[1], decision.tiling.step[1]);
         }
     }
-    CHECK(rewritten > ROUNDS && more > 0);
+    CHECK(tiled_calls > ROUNDS && more > 0);
 }
 
 /* By policies that like the untiled call least, or nothing at all, too. */
@@ -106,16 +107,16 @@ static void the_untiled_call_is_always_shown(void)
     for (int i = 0; i < ROUNDS; i++) {
         struct cs_problem problem = random_same(&rng);
         struct fake fake = {.fixed = 1000, .per_byte = 1, .profile = &h200};
-        int64_t wanted = formula(&fake, &problem);
-        struct cs_limits limits = {.workspace = wanted / 3, .threshold = 0, .lanes = 1};
+        int64_t required = formula(&fake, &problem);
+        struct cs_limits limits = {.workspace = required / 3, .threshold = 0, .lanes = 1};
         least_tiles_vetoed = (int)rng_between(&rng, 0, 9);
         policy.cost = least_tiles;
-        struct cs_decision decision = decide(&fake, &problem, wanted, &policy, &limits);
-        check_choices(&decision.choices, wanted);
+        struct cs_decision decision = decide(&fake, &problem, required, &policy, &limits);
+        check_choices(&decision.choices, required);
         more += decision.choices.listed > CS_MAX_CHOICES;
         policy.cost = nothing;
-        decision = decide(&fake, &problem, wanted, &policy, &limits);
-        CHECK(check_choices(&decision.choices, wanted) == NULL);
+        decision = decide(&fake, &problem, required, &policy, &limits);
+        CHECK(check_choices(&decision.choices, required) == NULL);
         CHECK(decision.reason != CS_REASON_NONE);
     }
     CHECK(more > 0);

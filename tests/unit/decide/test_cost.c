@@ -32,18 +32,18 @@ static const struct cs_plan *planned(const struct cs_problem *problem,
                                      const struct cs_tiling *tiling, double per_byte)
 {
     static struct cs_plan plan;
-    static struct cs_problem kind;
+    static struct cs_problem shape;
     const struct fake fake = {.per_byte = per_byte, .per_filter_byte = per_byte};
     CHECK_INT(cs_plan_cut(problem, tiling, &plan), CS_OK);
-    for (int64_t i = 0; i < plan.kinds; i++) {
-        cs_plan_problem(&plan, i, &kind);
-        plan.kind[i].workspace = formula(&fake, &kind);
+    for (int64_t i = 0; i < plan.shapes; i++) {
+        cs_plan_problem(&plan, i, &shape);
+        plan.shape[i].workspace = formula(&fake, &shape);
     }
     cs_plan_settle(&plan);
     return &plan;
 }
 
-static const struct cs_tiling whole = {.step = {1, 1}};
+static const struct cs_tiling untiled_plan = {.step = {1, 1}};
 
 static struct cs_tiling tiles_of(enum cs_axis axis, int64_t step, int lanes)
 {
@@ -62,7 +62,7 @@ static void check_near(double got, double want, int line)
 static void known_convolution(void)
 {
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
-    const struct cs_plan *plan = planned(&problem, &whole, 1);
+    const struct cs_plan *plan = planned(&problem, &untiled_plan, 1);
     struct cs_cost cost = cs_cost_with(plan, &h200, &ideal);
     double filter = 512 * 512 * 9 * 2, x = 512.0 * 512 * 512 * 2;
     double dram = 3201e6 * 2 * 6144 / 8;
@@ -84,7 +84,7 @@ static void known_convolution(void)
 static void nothing_converted(void)
 {
     struct cs_problem problem = same(1, 16, 1, 512, 512, 16);
-    const struct cs_plan *plan = planned(&problem, &whole, 0);
+    const struct cs_plan *plan = planned(&problem, &untiled_plan, 0);
     struct cs_cost cost = cs_cost_with(plan, &h200, &ideal);
     /* 2048 blocks of 128 x 16, in 15.5 waves. */
     CHECK_NEAR(cost.arithmetic, 16 * 2.0 * 128 * 16 * 144 / (4096 * 1980e6));
@@ -96,15 +96,15 @@ static void nothing_converted(void)
     CHECK_NEAR(cs_cost_with(plan, &h200, &slow).seconds, cost.seconds + 5e-6);
 }
 
-/* A gradient of the filter has few results and long sums, which are split to fill the card. */
+/* A gradient of the filter has few results and long sums, which are split to fill the GPU. */
 static void split_sums(void)
 {
     struct cs_problem problem = towards(CS_BACKWARD_FILTER, 1, 128, 1, 512, 512, 128);
-    struct cs_cost cost = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal);
+    struct cs_cost cost = cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal);
     /* 1 x 9 blocks, each in 14 parts: 126 blocks in one wave. */
     CHECK_NEAR(cost.arithmetic, 2.0 * 128 * 128 * 512 * 512 / 14 / (4096 * 1980e6));
     problem = towards(CS_BACKWARD_DATA, 1, 128, 1, 512, 512, 256);
-    cost = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal);
+    cost = cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal);
     CHECK_NEAR(cost.arithmetic, 16 * 2.0 * 128 * 128 * 256 * 9 / (4096 * 1980e6));
 }
 
@@ -113,9 +113,9 @@ static void operands_moved(void)
 {
     struct cs_problem problem = same(1, 16, 1, 64, 64, 16);
     double y = 64 * 64 * 16 * 2;
-    double once = cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved;
+    double once = cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).moved;
     problem.beta = 0.5;
-    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved, once + y);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).moved, once + y);
     problem.beta = 0;
     problem.steps = 1;
     problem.tensors = 5;
@@ -123,37 +123,39 @@ static void operands_moved(void)
     problem.tensor[3].written = true;
     problem.tensor[CS_Y].is_virtual = true;
     problem.tensor[CS_Y].written = false;
-    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).moved, once + y);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).moved, once + y);
 }
 
 /* f32 with conversions is TF32, at half the rate of f16; without them it is plain arithmetic. */
 static void f32_rates(void)
 {
     struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
-    double f16 = cs_cost_with(planned(&problem, &whole, 1), &h200, &ideal).arithmetic;
+    double f16 = cs_cost_with(planned(&problem, &untiled_plan, 1), &h200, &ideal).arithmetic;
     for (int i = 0; i < CS_OPERANDS; i++)
         problem.tensor[i].dtype = CS_F32;
-    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 1), &h200, &ideal).arithmetic, 2 * f16);
-    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 0), &h200, &ideal).arithmetic, 16 * f16);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &untiled_plan, 1), &h200, &ideal).arithmetic,
+               2 * f16);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &untiled_plan, 0), &h200, &ideal).arithmetic,
+               16 * f16);
     struct cs_profile t4 = {.capability = 750};
-    CHECK_NEAR(cs_cost_with(planned(&problem, &whole, 1), &t4, &ideal).arithmetic,
-               cs_cost_with(planned(&problem, &whole, 0), &t4, &ideal).arithmetic);
+    CHECK_NEAR(cs_cost_with(planned(&problem, &untiled_plan, 1), &t4, &ideal).arithmetic,
+               cs_cost_with(planned(&problem, &untiled_plan, 0), &t4, &ideal).arithmetic);
 }
 
-/* 16 images whose conversions do not fit L2 together, but do one by one: on a card with much L2 and
+/* 16 images whose conversions do not fit L2 together, but do one by one: on a GPU with much L2 and
  * little bandwidth sixteen tiles beat the whole. Without L2 they do not. */
 static void tiles_in_cache_are_faster(void)
 {
-    const struct cs_profile card = {.name = "NVIDIA GeForce RTX 4090", .capability = 890};
+    const struct cs_profile device = {.name = "NVIDIA GeForce RTX 4090", .capability = 890};
     struct cs_problem problem = same(16, 64, 1, 256, 256, 64);
     struct cs_tiling images = tiles_of(CS_AXIS_N, 1, 1);
-    struct cs_cost untiled = cs_cost_of(planned(&problem, &whole, 1), &card);
-    struct cs_cost tiled = cs_cost_of(planned(&problem, &images, 1), &card);
+    struct cs_cost untiled = cs_cost_of(planned(&problem, &untiled_plan, 1), &device);
+    struct cs_cost tiled = cs_cost_of(planned(&problem, &images, 1), &device);
     CHECK(tiled.seconds < untiled.seconds);
     CHECK(tiled.moved < untiled.moved / 2);
     CHECK_NEAR(untiled.cached, 0);
     CHECK(tiled.cached > 0 && tiled.launches > untiled.launches);
-    struct cs_profile bare = card;
+    struct cs_profile bare = device;
     bare.l2 = 1;
     CHECK(cs_cost_of(planned(&problem, &images, 1), &bare).seconds > untiled.seconds);
 }
@@ -164,7 +166,7 @@ static void filter_read_again(void)
     struct cs_problem problem = same(8, 64, 1, 64, 64, 64);
     struct cs_tiling images = tiles_of(CS_AXIS_N, 1, 1);
     double filter = 64 * 64 * 9 * 2;
-    struct cs_cost untiled = cs_cost_of(planned(&problem, &whole, 0), &h200);
+    struct cs_cost untiled = cs_cost_of(planned(&problem, &untiled_plan, 0), &h200);
     struct cs_cost tiled = cs_cost_of(planned(&problem, &images, 0), &h200);
     CHECK_NEAR(tiled.cached, 7 * filter);
     CHECK_NEAR(tiled.moved, untiled.moved);
@@ -195,11 +197,11 @@ static void lanes_overlap(void)
                (alone.seconds + beside.seconds) / 2 + 7e-6);
 }
 
-/* What is not known is a typical card's; GeForce cards have half of the tensor cores' rate. */
+/* What is not known is a typical GPU's; GeForce GPUs have half of the tensor cores' rate. */
 static void unknown_is_typical(void)
 {
     struct cs_problem problem = same(1, 128, 1, 256, 256, 128);
-    const struct cs_plan *plan = planned(&problem, &whole, 1);
+    const struct cs_plan *plan = planned(&problem, &untiled_plan, 1);
     struct cs_profile none = {.capability = 0}, volta = {.capability = 700};
     CHECK_NEAR(cs_cost_of(plan, &none).seconds, cs_cost_of(plan, &volta).seconds);
     struct cs_profile later = {.capability = 1210}, latest = {.capability = 1200};
@@ -244,8 +246,8 @@ static void monotone(void)
             tiles_of(axis, rng_between(&rng, 1, 40), (int)rng_between(&rng, 1, 4));
         if (cs_plan_cut(&problem, &tiling, &plan) != CS_OK)
             continue;
-        for (int64_t k = 0; k < plan.kinds; k++)
-            plan.kind[k].workspace = rng_between(&rng, 0, 2) ? rng_magnitude(&rng, 30) : 0;
+        for (int64_t k = 0; k < plan.shapes; k++)
+            plan.shape[k].workspace = rng_between(&rng, 0, 2) ? rng_magnitude(&rng, 30) : 0;
         struct cs_profile profile = random_profile(&rng), better = profile;
         double before = cs_cost_of(&plan, &profile).seconds;
         int64_t *quantity[] = {&better.clock, &better.memory_clock, &better.bus_width, &better.l2,
@@ -253,7 +255,7 @@ static void monotone(void)
         int64_t *more = quantity[rng_between(&rng, 0, 4)];
         *more += rng_magnitude(&rng, 20);
         CHECK(cs_cost_of(&plan, &better).seconds <= before * (1 + 1e-12));
-        plan.kind[rng_between(&rng, 0, plan.kinds - 1)].workspace += rng_magnitude(&rng, 28);
+        plan.shape[rng_between(&rng, 0, plan.shapes - 1)].workspace += rng_magnitude(&rng, 28);
         CHECK(cs_cost_of(&plan, &profile).seconds >= before * (1 - 1e-12));
     }
 }
@@ -262,12 +264,12 @@ static void monotone(void)
 static void more_work_takes_longer(void)
 {
     struct cs_problem least = same(2, 64, 1, 128, 128, 64);
-    double seconds = cs_cost_of(planned(&least, &whole, 1), &h200).seconds;
+    double seconds = cs_cost_of(planned(&least, &untiled_plan, 1), &h200).seconds;
     const struct cs_problem more[] = {same(3, 64, 1, 128, 128, 64), same(2, 96, 1, 128, 128, 64),
                                       same(2, 64, 1, 160, 128, 64), same(2, 64, 1, 128, 200, 64),
                                       same(2, 64, 1, 128, 128, 96), same(2, 64, 2, 128, 128, 64)};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        CHECK(cs_cost_of(planned(&more[i], &whole, 1), &h200).seconds > seconds);
+        CHECK(cs_cost_of(planned(&more[i], &untiled_plan, 1), &h200).seconds > seconds);
 }
 
 /* Extents beyond anything, workspaces to the last byte, rows of devices that do not exist. */
@@ -278,9 +280,10 @@ static void nothing_overflows(void)
         static struct cs_plan plan;
         struct cs_problem problem =
             rng_between(&rng, 0, 1) ? random_large(&rng) : random_small(&rng);
-        if (cs_problem_check(&problem) != CS_OK || cs_plan_cut(&problem, &whole, &plan) != CS_OK)
+        if (cs_problem_check(&problem) != CS_OK ||
+            cs_plan_cut(&problem, &untiled_plan, &plan) != CS_OK)
             continue;
-        plan.kind[0].workspace = rng_between(&rng, 0, 1) ? INT64_MAX : 0;
+        plan.shape[0].workspace = rng_between(&rng, 0, 1) ? INT64_MAX : 0;
         struct cs_profile profile = random_profile(&rng);
         if (rng_between(&rng, 0, 1))
             profile.multiprocessors = profile.clock = profile.l2 = INT64_MAX;

@@ -32,7 +32,7 @@ static void two_where_the_plan_gains(void)
     CHECK_INT(two.tiling.lanes, 2);
     CHECK_INT(two.tiling.axis[0], CS_AXIS_H);
     CHECK(two.tiles == 19 || two.tiles == 20);
-    CHECK(two.told <= 64 * MIB);
+    CHECK(two.reported <= 64 * MIB);
     CHECK(two.asked <= one.asked + 12);
     check_true(&fake, &problem, &two);
 }
@@ -69,7 +69,7 @@ static void as_many_as_the_user_says(void)
         CHECK_INT(decision.reason, CS_REASON_NONE);
         CHECK_INT(decision.tiling.lanes, lanes);
         CHECK(decision.tiles >= 9 * lanes);
-        CHECK(decision.told <= 64 * MIB);
+        CHECK(decision.reported <= 64 * MIB);
         check_true(&fake, &problem, &decision);
     }
     fake.fixed = 20 * MIB; /* of which 64 MiB take three */
@@ -85,22 +85,22 @@ static void a_count_on_lanes(void)
     const struct cs_policy *fixed = cs_policy_find("fixed");
     struct cs_problem problem = same(2, 8, 1, 64, 64, 8);
     struct fake fake = {.per_byte = 1};
-    int64_t wanted = formula(&fake, &problem);
-    struct cs_limits limits = {.workspace = wanted, .threshold = 0, .tiles = 4};
-    struct cs_decision decision = decide(&fake, &problem, wanted, fixed, &limits);
+    int64_t required = formula(&fake, &problem);
+    struct cs_limits limits = {.workspace = required, .threshold = 0, .tiles = 4};
+    struct cs_decision decision = decide(&fake, &problem, required, fixed, &limits);
     int64_t asked = decision.asked;
     CHECK_INT(decision.tiling.lanes, 1);
     limits.lanes = 1;
-    CHECK_INT(decide(&fake, &problem, wanted, fixed, &limits).asked, asked);
+    CHECK_INT(decide(&fake, &problem, required, fixed, &limits).asked, asked);
     limits.lanes = 2;
-    decision = decide(&fake, &problem, wanted, fixed, &limits);
+    decision = decide(&fake, &problem, required, fixed, &limits);
     CHECK_INT(decision.tiling.lanes, 2);
     CHECK_INT(decision.tiles, 4);
-    CHECK(decision.told < wanted);
-    limits.lanes = 8; /* four lanes with a halo each are more than what is wanted */
-    decision = decide(&fake, &problem, wanted, fixed, &limits);
+    CHECK(decision.reported < required);
+    limits.lanes = 8; /* four lanes with a halo each are more than what is required */
+    decision = decide(&fake, &problem, required, fixed, &limits);
     CHECK_INT(decision.tiling.lanes, 2);
-    CHECK(decision.told <= wanted);
+    CHECK(decision.reported <= required);
 }
 
 /* Tiles of one gradient, added up, are never beside each other; those that write parts of it are.
@@ -111,9 +111,9 @@ static void what_adds_up_has_one_lane(void)
     struct cs_problem problem = towards(CS_BACKWARD_FILTER, 16, 64, 1, 64, 64, 64);
     problem.tensor[CS_FILTER].dtype = CS_F32;
     CHECK_INT(cs_problem_check(&problem), CS_OK);
-    int64_t wanted = formula(&fake, &problem);
+    int64_t required = formula(&fake, &problem);
     for (int lanes = 0; lanes <= 4; lanes += 4) {
-        struct cs_decision decision = on_lanes(&fake, &problem, wanted / 3, lanes);
+        struct cs_decision decision = on_lanes(&fake, &problem, required / 3, lanes);
         CHECK_INT(decision.reason, CS_REASON_NONE);
         CHECK_INT(decision.tiling.lanes, 1);
         CHECK_INT(decision.tiling.axis[0], CS_AXIS_N);
@@ -128,24 +128,24 @@ static void what_adds_up_has_one_lane(void)
     check_true(&fake, &problem, &decision);
 }
 
-/* The library's own scratch: callers are told what the lifeboat needs. */
+/* The library's own scratch: callers are told what the fallback plan needs. */
 static void scratch_that_is_lent(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct cs_limits limits = limits_of(64 * MIB, 0);
     limits.lent = true;
-    int64_t wanted = formula(&fake, &problem);
+    int64_t required = formula(&fake, &problem);
     const struct cs_policy *fit = cs_policy_find("fit");
-    struct cs_decision decision = decide(&fake, &problem, wanted, fit, &limits);
-    CHECK_INT(decision.told, 0);
+    struct cs_decision decision = decide(&fake, &problem, required, fit, &limits);
+    CHECK_INT(decision.reported, 0);
     CHECK(decision.scratch > 32 * MIB && decision.scratch <= 64 * MIB);
     check_true(&fake, &problem, &decision);
-    fake.lifeboat = 3 * MIB;
-    decision = decide(&fake, &problem, wanted, fit, &limits);
-    CHECK_INT(decision.told, 3 * MIB);
-    fake.lifeboat = 65 * MIB;
-    CHECK_INT(decide(&fake, &problem, wanted, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
+    fake.fallback = 3 * MIB;
+    decision = decide(&fake, &problem, required, fit, &limits);
+    CHECK_INT(decision.reported, 3 * MIB);
+    fake.fallback = 65 * MIB;
+    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
 }
 
 static struct fake random_vendor(struct rng *rng, const struct cs_problem *problem)
@@ -161,7 +161,7 @@ static struct fake random_vendor(struct rng *rng, const struct cs_problem *probl
 
 static bool same_tiling(const struct cs_decision *a, const struct cs_decision *b)
 {
-    return cs_tiling_equal(&a->tiling, &b->tiling) && a->told == b->told;
+    return cs_tiling_equal(&a->tiling, &b->tiling) && a->reported == b->reported;
 }
 
 static int64_t rounds_of(const struct cs_decision *decision)
@@ -187,7 +187,7 @@ static void lanes_cost_no_rewriting(void)
         if (many.reason != CS_REASON_NONE)
             continue;
         check_true(&fake, &problem, &many);
-        CHECK(many.told <= limit);
+        CHECK(many.reported <= limit);
         CHECK(many.tiling.lanes >= 1 && many.tiling.lanes <= (lanes ? lanes : 2));
         if (one.reason == CS_REASON_NONE && many.tiling.lanes == 1)
             CHECK(same_tiling(&one, &many));

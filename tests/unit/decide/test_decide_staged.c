@@ -36,14 +36,16 @@ static bool is_refused(const struct viewer *v, const struct cs_problem *problem)
     return v->refuses_views && in_pieces(problem);
 }
 
-static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs_latitude latitude,
-                            void **kernel_p, int64_t *workspace_p)
+static enum cs_status build(void *ctx, const struct cs_problem *problem,
+                            enum cs_relaxation relaxation, void **execution_plan_p,
+                            int64_t *workspace_p)
 {
     struct viewer *v = ctx;
-    enum cs_status status = fake_build(&v->fake, problem, latitude, kernel_p, workspace_p);
-    v->own += latitude == CS_TILES_OWN;
+    enum cs_status status =
+        fake_build(&v->fake, problem, relaxation, execution_plan_p, workspace_p);
+    v->own += relaxation == CS_TILE_HEURISTICS;
     if (status == CS_OK && is_refused(v, problem)) {
-        fake_destroy(*kernel_p);
+        fake_destroy(*execution_plan_p);
         return CS_REFUSED;
     }
     if (status == CS_OK && v->view_factor > 0 && in_pieces(problem))
@@ -53,14 +55,14 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem, enum cs
 
 static const char *policy = "fit";
 
-static struct cs_decision decide_on(const struct cs_problem *problem, int64_t wanted,
+static struct cs_decision decide_on(const struct cs_problem *problem, int64_t required,
                                     const struct cs_limits *limits)
 {
     const struct cs_vendor vendor = {
-        .ctx = &viewer, .build = build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
+        .ctx = &viewer, .build = build, .fallback = fake_fallback, .destroy = fake_destroy};
     viewer.fake.calls = viewer.own = 0;
     struct cs_decision decision =
-        cs_decide(problem, wanted, cs_policy_find(policy), limits, &vendor);
+        cs_decide(problem, required, cs_policy_find(policy), limits, &vendor);
     CHECK_INT(viewer.fake.live, 0);
     CHECK_INT(decision.asked, viewer.fake.calls);
     CHECK(decision.asked <= CS_MAX_ASKS);
@@ -83,15 +85,15 @@ static struct cs_limits limits_of(int64_t workspace, enum cs_staging staging, in
 static void check_staged(const struct cs_problem *problem, const struct cs_decision *decision)
 {
     static struct cs_plan plan;
-    static struct cs_problem kind;
+    static struct cs_problem shape;
     CHECK_INT(decision->reason, CS_REASON_NONE);
     CHECK(decision->tiling.staged);
     CHECK_INT(cs_plan_cut(problem, &decision->tiling, &plan), CS_OK);
     CHECK(plan.staged > 0 && plan.copied > 0);
-    for (int64_t k = 0; k < plan.kinds; k++) {
-        cs_plan_problem(&plan, k, &kind);
-        CHECK(!in_pieces(&kind));
-        plan.kind[k].workspace = formula(&viewer.fake, &kind);
+    for (int64_t k = 0; k < plan.shapes; k++) {
+        cs_plan_problem(&plan, k, &shape);
+        CHECK(!in_pieces(&shape));
+        plan.shape[k].workspace = formula(&viewer.fake, &shape);
     }
     cs_plan_settle(&plan);
     CHECK_INT(plan.workspace, decision->scratch);
@@ -104,19 +106,19 @@ static void where_views_are_refused(void)
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct cs_limits limits = limits_of(64 * MIB, CS_STAGING_AUTO, 0);
     viewer = (struct viewer){.fake = vae_vendor(), .refuses_views = true};
-    int64_t wanted = formula(&viewer.fake, &problem);
-    struct cs_decision decision = decide_on(&problem, wanted, &limits);
+    int64_t required = formula(&viewer.fake, &problem);
+    struct cs_decision decision = decide_on(&problem, required, &limits);
     check_staged(&problem, &decision);
     CHECK_INT(decision.tiling.axis[0], CS_AXIS_H);
-    CHECK_INT(decision.tiling.latitude, CS_CLIENTS_KNOBS);
+    CHECK_INT(decision.tiling.relaxation, CS_SAME_KNOBS);
     CHECK(decision.scratch <= 64 * MIB && decision.tiles < 25);
     limits.staging = CS_STAGING_NEVER;
-    CHECK_INT(decide_on(&problem, wanted, &limits).reason, CS_REASON_NO_TILING);
+    CHECK_INT(decide_on(&problem, required, &limits).reason, CS_REASON_NO_TILING);
     viewer.refuses_views = false;
     limits.staging = CS_STAGING_AUTO;
-    CHECK(!decide_on(&problem, wanted, &limits).tiling.staged);
+    CHECK(!decide_on(&problem, required, &limits).tiling.staged);
     limits.staging = CS_STAGING_ALWAYS;
-    CHECK(decide_on(&problem, wanted, &limits).tiling.staged);
+    CHECK(decide_on(&problem, required, &limits).tiling.staged);
 }
 
 /* Rows of 3 channels innermost: no row but each eighth begins at 16 bytes. */
@@ -138,17 +140,17 @@ static void where_views_want_more(void)
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct cs_limits limits = limits_of(64 * MIB, CS_STAGING_NEVER, 0);
     viewer = (struct viewer){.fake = {.per_byte = 0.125}, .view_factor = 64};
-    int64_t wanted = 100 * MIB;
-    struct cs_decision views = decide_on(&problem, wanted, &limits);
+    int64_t required = 100 * MIB;
+    struct cs_decision views = decide_on(&problem, required, &limits);
     CHECK(views.reason == CS_REASON_NONE && !views.tiling.staged && views.tiles >= 60);
     limits.staging = CS_STAGING_AUTO;
-    struct cs_decision decision = decide_on(&problem, wanted, &limits);
+    struct cs_decision decision = decide_on(&problem, required, &limits);
     check_staged(&problem, &decision);
     CHECK(decision.tiles <= views.tiles / 2);
     viewer.view_factor = 1.2; /* then copies are not worth it */
-    wanted = 516 * MIB;
+    required = 516 * MIB;
     viewer.fake.per_byte = 1;
-    CHECK(!decide_on(&problem, wanted, &limits).tiling.staged);
+    CHECK(!decide_on(&problem, required, &limits).tiling.staged);
 }
 
 /* Two images of 2^31 elements each; what spans more than 2^31 has the plain engine alone. */
@@ -163,12 +165,12 @@ static void huge_tensors(void)
     limits.huge = span;
     struct cs_decision decision = decide_on(&problem, 0, &limits);
     check_staged(&problem, &decision);
-    CHECK_INT(decision.tiling.latitude, CS_TILES_OWN);
-    CHECK_INT(decision.wanted, 0);
-    CHECK(decision.told == decision.scratch && decision.told <= 64 * MIB);
-    CHECK_INT(viewer.own, viewer.fake.calls - 1); /* but the lifeboat */
+    CHECK_INT(decision.tiling.relaxation, CS_TILE_HEURISTICS);
+    CHECK_INT(decision.required, 0);
+    CHECK(decision.reported == decision.scratch && decision.reported <= 64 * MIB);
+    CHECK_INT(viewer.own, viewer.fake.calls - 1); /* but the fallback plan */
     limits.lent = true;
-    CHECK_INT(decide_on(&problem, 0, &limits).told, 0);
+    CHECK_INT(decide_on(&problem, 0, &limits).reported, 0);
     limits.lent = false;
     limits.huge = 2 * span + 1;
     CHECK_INT(decide_on(&problem, 0, &limits).reason, CS_REASON_SMALL);
@@ -177,7 +179,7 @@ static void huge_tensors(void)
     CHECK_INT(decide_on(&problem, 0, &limits).reason, CS_REASON_NO_TILING);
 }
 
-/* What wants a workspace has engines of its own: it is tiled as ever. */
+/* What requires a workspace has engines of its own: it is tiled as ever. */
 static void huge_tensors_with_engines(void)
 {
     struct cs_problem problem = same(2, 128, 1, 4096, 4096, 128);
@@ -185,7 +187,7 @@ static void huge_tensors_with_engines(void)
     viewer = (struct viewer){.fake = vae_vendor()};
     struct cs_decision decision = decide_on(&problem, formula(&viewer.fake, &problem), &limits);
     CHECK_INT(decision.reason, CS_REASON_NONE);
-    CHECK_INT(decision.tiling.latitude, CS_CLIENTS_KNOBS);
+    CHECK_INT(decision.tiling.relaxation, CS_SAME_KNOBS);
     CHECK(!decision.tiling.staged);
     CHECK_INT(viewer.own, 0);
 }
@@ -204,11 +206,11 @@ static void without_memory(void)
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
     struct cs_limits limits = limits_of(64 * MIB, CS_STAGING_AUTO, 0);
     viewer = (struct viewer){.fake = vae_vendor(), .refuses_views = true};
-    int64_t wanted = formula(&viewer.fake, &problem);
-    int64_t calls = decide_on(&problem, wanted, &limits).asked;
+    int64_t required = formula(&viewer.fake, &problem);
+    int64_t calls = decide_on(&problem, required, &limits).asked;
     for (int64_t n = 1; n <= calls; n++) {
         viewer.fake.nomem_at = n;
-        CHECK_INT(decide_on(&problem, wanted, &limits).reason, CS_REASON_HOST_MEMORY);
+        CHECK_INT(decide_on(&problem, required, &limits).reason, CS_REASON_HOST_MEMORY);
     }
 }
 

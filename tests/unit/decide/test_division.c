@@ -33,24 +33,24 @@ static void like_every_way(void)
     for (int i = 0; i < RANDOM_CASES; i++) {
         struct cs_portion share[6];
         int64_t count[6], total = rng_between(&rng, 1, MOST_TOTAL), made = 0;
-        int shares = (int)rng_between(&rng, 1, 6), kinds = 0;
+        int shares = (int)rng_between(&rng, 1, 6), shapes = 0;
         for (int s = 0; s < shares; s++)
             share[s] = (struct cs_portion){rng_between(&rng, 1, MOST_TOTAL),
                                            (double)rng_between(&rng, 1, 1000)};
         double least = exhaustive(total, share, shares, 0), seconds = 0;
-        enum cs_status status = cs_divide(total, share, shares, count);
+        enum cs_status status = cs_division_best(total, share, shares, count);
         CHECK_INT(status, isinf(least) ? CS_ILLEGAL : CS_OK);
         impossible += status != CS_OK;
         for (int s = 0; status == CS_OK && s < shares; s++) {
             made += count[s] * share[s].extent;
             seconds += (double)count[s] * share[s].seconds;
-            kinds += count[s] > 0;
+            shapes += count[s] > 0;
         }
         if (status != CS_OK)
             continue;
         CHECK_INT(made, total);
         CHECK(fabs(seconds - least) < 1e-9 * least);
-        mixed += kinds > 1;
+        mixed += shapes > 1;
     }
     printf("# %d cases, %d without a division, %d of several sizes\n", RANDOM_CASES, impossible,
            mixed);
@@ -62,7 +62,7 @@ static void full_waves_and_the_rest(void)
 {
     const struct cs_portion share[] = {{5, 2.5}, {4, 2.5}, {3, 1.0}, {2, 1.0}, {1, 1.0}};
     int64_t count[5];
-    CHECK_INT(cs_divide(32, share, 5, count), CS_OK);
+    CHECK_INT(cs_division_best(32, share, 5, count), CS_OK);
     CHECK_INT(count[2] + count[3] + count[4] + count[0] + count[1], 11);
     CHECK_INT(count[2], 10);
     CHECK_INT(count[3], 1);
@@ -72,7 +72,7 @@ static void fewest_tiles_among_equals(void)
 {
     const struct cs_portion share[] = {{1, 1.0}, {2, 2.0}, {4, 4.0}};
     int64_t count[3];
-    CHECK_INT(cs_divide(12, share, 3, count), CS_OK);
+    CHECK_INT(cs_division_best(12, share, 3, count), CS_OK);
     CHECK_INT(count[0], 0);
     CHECK_INT(count[1], 0);
     CHECK_INT(count[2], 3);
@@ -84,15 +84,15 @@ static void bounds(void)
     int64_t count[CS_MAX_PORTIONS + 1];
     for (int i = 0; i <= CS_MAX_PORTIONS; i++)
         share[i] = (struct cs_portion){1 + i, 1.0 + i};
-    CHECK_INT(cs_divide(0, share, 1, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(CS_MAX_UNITS + 1, share, 1, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(4, share, 0, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(4, share, CS_MAX_PORTIONS + 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(0, share, 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(CS_MAX_UNITS + 1, share, 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(4, share, 0, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(4, share, CS_MAX_PORTIONS + 1, count), CS_ILLEGAL);
     share[0].extent = 0;
-    CHECK_INT(cs_divide(4, share, 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(4, share, 1, count), CS_ILLEGAL);
     share[0].extent = 3;
-    CHECK_INT(cs_divide(4, share, 1, count), CS_ILLEGAL);
-    CHECK_INT(cs_divide(CS_MAX_UNITS, share + 1, CS_MAX_PORTIONS, count), CS_OK);
+    CHECK_INT(cs_division_best(4, share, 1, count), CS_ILLEGAL);
+    CHECK_INT(cs_division_best(CS_MAX_UNITS, share + 1, CS_MAX_PORTIONS, count), CS_OK);
 }
 
 int main(void)

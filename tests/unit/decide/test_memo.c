@@ -34,14 +34,14 @@ static struct cs_decision decision_of(int number)
 {
     return (struct cs_decision){.tiling = {.axis = {CS_AXIS_K, CS_AXIS_H}, .step = {8, number}},
                                 .tiles = number + 1,
-                                .told = number * 3};
+                                .reported = number * 3};
 }
 
 static bool decision_is_of(const struct cs_decision *decision, int number)
 {
     return decision->tiling.axis[0] == CS_AXIS_K && decision->tiling.axis[1] == CS_AXIS_H &&
            decision->tiling.step[0] == 8 && decision->tiling.step[1] == number &&
-           decision->tiles == number + 1 && decision->told == number * 3;
+           decision->tiles == number + 1 && decision->reported == number * 3;
 }
 
 static void remembers(void)
@@ -76,17 +76,17 @@ static void what_is_added_later_is_not_taken(void)
 {
     struct cs_memo *memo = memo_new();
     struct cs_problem problem = numbered(1);
-    struct cs_decision first = {.told = 1}, later = {.told = 2}, found;
+    struct cs_decision first = {.reported = 1}, later = {.reported = 2}, found;
     struct cs_key key;
     cs_key_make(&problem, &plain, 10, 0, 0, &key);
     cs_memo_add(memo, &key, &first);
-    CHECK_INT(first.told, 1);
+    CHECK_INT(first.reported, 1);
     cs_memo_add(memo, &key, &later);
-    CHECK_INT(later.told, 1);
-    later.told = 3;
+    CHECK_INT(later.reported, 1);
+    later.reported = 3;
     cs_memo_put(memo, &key, &later);
     CHECK(cs_memo_get(memo, &key, &found));
-    CHECK_INT(found.told, 3);
+    CHECK_INT(found.reported, 3);
     free(memo);
 }
 
@@ -106,10 +106,10 @@ static void choices_are_told_apart_from_decisions(void)
     cs_memo_add(memo, &key, &decision);
     CHECK(cs_memo_get(memo, &key, &found));
     CHECK_INT(found.choices.listed + found.choices.count, 0);
-    found.told++; /* as one that a client was told of in between */
+    found.reported++; /* as one that an application was told of in between */
     cs_memo_put(memo, &key, &found);
     CHECK(cs_memo_get(memo, &key, &decision));
-    CHECK_INT(decision.told, found.told);
+    CHECK_INT(decision.reported, found.reported);
     cs_memo_choices(memo, &key, &choices);
     CHECK_INT(choices.listed, 9);
     CHECK_INT(choices.count, 2);
@@ -185,7 +185,7 @@ static void longest_unused_goes_first(void)
     free(memo);
 }
 
-/* Keys that share a hash are still told apart. */
+/* Keys that share a hash are still reported apart. */
 static void equal_hashes(void)
 {
     struct cs_memo *memo = memo_new();

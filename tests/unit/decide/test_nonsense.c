@@ -1,5 +1,5 @@
 /* The policies of tests/policies: whatever a policy says, a decision is one that can be run, within
- * what was wanted and what is allowed. The example does what its first lines say. */
+ * what was required and what is allowed. The example does what its first lines say. */
 #include "fake_vendor.h"
 
 enum {
@@ -10,7 +10,7 @@ enum {
 struct question {
     struct fake fake;
     struct cs_problem problem;
-    int64_t wanted;
+    int64_t required;
     struct cs_limits limits;
 };
 
@@ -20,20 +20,21 @@ static struct question random_question(struct rng *rng)
         .fake = {.fixed = rng_magnitude(rng, 16),
                  .per_byte = (double)rng_between(rng, 1, 40) / 10,
                  .erratic = rng_between(rng, 0, 5) == 0,
-                 .lifeboat = rng_between(rng, 0, 2) ? 0 : rng_magnitude(rng, 16)},
+                 .fallback = rng_between(rng, 0, 2) ? 0 : rng_magnitude(rng, 16)},
         .problem = random_towards(rng, (enum cs_direction)rng_between(rng, 0, 2))};
-    question.wanted = formula(&question.fake, &question.problem);
-    question.limits = (struct cs_limits){.workspace = rng_between(rng, 1, question.wanted),
+    question.required = formula(&question.fake, &question.problem);
+    question.limits = (struct cs_limits){.workspace = rng_between(rng, 1, question.required),
                                          .threshold = rng_between(rng, -1, 1),
                                          .tiles = rng_between(rng, 1, 16),
                                          .lanes = (int)rng_between(rng, 0, CS_MAX_LANES),
-                                         .brought = rng_between(rng, 0, 2) == 0};
+                                         .provided = rng_between(rng, 0, 2) == 0};
     return question;
 }
 
 static struct cs_decision answer(struct question *question, const struct cs_policy *policy)
 {
-    return decide(&question->fake, &question->problem, question->wanted, policy, &question->limits);
+    return decide(&question->fake, &question->problem, question->required, policy,
+                  &question->limits);
 }
 
 /* How many of the problems the policy tiled. */
@@ -49,9 +50,9 @@ static int ask(const struct cs_policy *policy, bool counts)
         tiled++;
         check_true(&question.fake, &question.problem, &decision);
         CHECK(decision.tiles > 1);
-        CHECK(decision.scratch <= question.wanted && decision.told <= question.wanted);
-        if (!counts || question.limits.brought)
-            CHECK(decision.told <= question.limits.workspace);
+        CHECK(decision.scratch <= question.required && decision.reported <= question.required);
+        if (!counts || question.limits.provided)
+            CHECK(decision.reported <= question.limits.workspace);
     }
     return tiled;
 }

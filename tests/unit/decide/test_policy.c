@@ -17,12 +17,12 @@ static struct cs_candidate random_candidate(struct rng *rng)
                    .step = {rng_between(rng, 1, 100), 1},
                    .lanes = (int)rng_between(rng, 0, 1) * (int)rng_between(rng, 0, CS_MAX_LANES)},
         .tiles = rng_between(rng, 2, rng_between(rng, 0, 1) ? 4 : CS_MAX_TILES),
-        .kinds = rng_between(rng, 1, CS_MAX_KINDS),
+        .shapes = rng_between(rng, 1, CS_MAX_TILE_SHAPES),
         .workspace = rng_between(rng, 0, 3) * rng_magnitude(rng, 40),
         .halo = rng_between(rng, 0, 3) ? KIB * rng_magnitude(rng, 36) : 0,
         .seconds = (double)rng_magnitude(rng, 30) * 1e-6,
     };
-    candidate.wanted = candidate.workspace + rng_magnitude(rng, 36);
+    candidate.required = candidate.workspace + rng_magnitude(rng, 36);
     return candidate;
 }
 
@@ -102,11 +102,11 @@ static void fit_orders(void)
             continue;
         int want = compare(fit_rounds(&a), fit_rounds(&b));
         want = want ? want : compare(a.halo, b.halo);
-        want = want ? want : compare(a.kinds, b.kinds);
+        want = want ? want : compare(a.shapes, b.shapes);
         CHECK_INT((cost_a > cost_b) - (cost_a < cost_b), want);
     }
-    struct cs_candidate untiled = {.tiles = 1, .kinds = 1, .workspace = limits.workspace};
-    struct cs_candidate halves = {.tiling = {.axis = {CS_AXIS_N}}, .tiles = 2, .kinds = 1};
+    struct cs_candidate untiled = {.tiles = 1, .shapes = 1, .workspace = limits.workspace};
+    struct cs_candidate halves = {.tiling = {.axis = {CS_AXIS_N}}, .tiles = 2, .shapes = 1};
     CHECK(fit->cost(&untiled, &limits) < fit->cost(&halves, &limits));
 }
 
@@ -130,7 +130,7 @@ static void fixed_orders(void)
     struct rng rng = {SEED};
     const struct cs_policy *fixed = cs_policy_find("fixed");
     struct cs_limits limits = {.workspace = KIB, .threshold = -1, .tiles = 17, .lanes = 1};
-    struct cs_candidate untiled = {.tiles = 1, .kinds = 1};
+    struct cs_candidate untiled = {.tiles = 1, .shapes = 1};
     CHECK_INT(fixed->tiles(&limits), 17);
     CHECK(isinf(fixed->cost(&untiled, &limits)));
     for (int i = 0; i < PAIRS; i++) {
@@ -163,7 +163,7 @@ static void fast_orders(void)
     for (int i = 0; i < PAIRS; i++) {
         struct cs_candidate a = random_candidate(&rng), b = random_candidate(&rng);
         double cost_a = fast->cost(&a, &limits), cost_b = fast->cost(&b, &limits);
-        bool saves = a.wanted - a.workspace >= limits.min_saving;
+        bool saves = a.required - a.workspace >= limits.min_saving;
         CHECK_INT(isinf(cost_a) != 0, a.workspace > limits.workspace || !saves);
         if (isfinite(cost_a) && isfinite(cost_b))
             CHECK_INT((cost_a > cost_b) - (cost_a < cost_b),
@@ -177,12 +177,12 @@ static void fast_weighs_what_is_saved(void)
     const struct cs_policy *fast = cs_policy_find("fast");
     struct cs_limits limits = {.workspace = 100 * KIB, .min_saving = 10 * KIB};
     struct cs_candidate untiled = {
-        .tiles = 1, .kinds = 1, .workspace = 100 * KIB, .wanted = 100 * KIB, .seconds = 2};
+        .tiles = 1, .shapes = 1, .workspace = 100 * KIB, .required = 100 * KIB, .seconds = 2};
     struct cs_candidate halves = {.tiling = {.axis = {CS_AXIS_N}},
                                   .tiles = 2,
-                                  .kinds = 1,
+                                  .shapes = 1,
                                   .workspace = 90 * KIB,
-                                  .wanted = 100 * KIB,
+                                  .required = 100 * KIB,
                                   .seconds = 1};
     CHECK(fast->cost(&halves, &limits) < fast->cost(&untiled, &limits));
     halves.seconds = 3;
@@ -192,7 +192,7 @@ static void fast_weighs_what_is_saved(void)
     struct cs_candidate other = untiled;
     other.workspace = 91 * KIB;
     CHECK(isinf(fast->cost(&other, &limits)));
-    limits.brought = true;
+    limits.provided = true;
     CHECK(isfinite(fast->cost(&halves, &limits)));
     limits.workspace = 99 * KIB;
     CHECK(isinf(fast->cost(&untiled, &limits)));

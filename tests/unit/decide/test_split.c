@@ -26,12 +26,12 @@ static void pareto_of_a_few(void)
 {
     struct cs_point point[] = {{30, 5, 0}, {10, 9, 1},  {20, 9, 2}, {10, 9, 3},
                                {40, 5, 4}, {10, 12, 5}, {50, 1, 6}, {0, 20, 7}};
-    CHECK_INT(cs_pareto(point, 8), 4);
+    CHECK_INT(cs_split_pareto(point, 8), 4);
     const int tags[] = {7, 1, 0, 6};
     for (int i = 0; i < 4; i++)
         CHECK_INT(point[i].tag, tags[i]);
-    CHECK_INT(cs_pareto(point, 1), 1);
-    CHECK_INT(cs_pareto(point, 0), 0);
+    CHECK_INT(cs_split_pareto(point, 1), 1);
+    CHECK_INT(cs_split_pareto(point, 0), 0);
 }
 
 /* A point stays if and only if none is as good in both and better in one, or equal and earlier. */
@@ -40,11 +40,11 @@ static void pareto_is_what_no_other_beats(void)
     struct rng rng = {SEED};
     for (int turn = 0; turn < SMALL; turn++) {
         struct cs_point all[24], kept[24];
-        int count = (int)rng_between(&rng, 1, 24), wanted = 0;
+        int count = (int)rng_between(&rng, 1, 24), required = 0;
         for (int i = 0; i < count; i++)
             all[i] = kept[i] =
                 (struct cs_point){rng_between(&rng, 0, 12), rng_between(&rng, 0, 12), i};
-        int left = cs_pareto(kept, count);
+        int left = cs_split_pareto(kept, count);
         for (int i = 0; i < count; i++) {
             bool beaten = false;
             for (int j = 0; j < count; j++) {
@@ -56,9 +56,9 @@ static void pareto_is_what_no_other_beats(void)
             for (int j = 0; j < left; j++)
                 found |= kept[j].tag == i;
             CHECK_INT(found, !beaten);
-            wanted += !beaten;
+            required += !beaten;
         }
-        CHECK_INT(left, wanted);
+        CHECK_INT(left, required);
         for (int j = 1; j < left; j++)
             CHECK(kept[j - 1].bytes < kept[j].bytes && kept[j - 1].cost > kept[j].cost);
     }
@@ -66,8 +66,8 @@ static void pareto_is_what_no_other_beats(void)
 
 static void close_site(int index, int points)
 {
-    instance.site[index] =
-        (struct cs_split_site){instance.point[index], cs_pareto(instance.point[index], points)};
+    instance.site[index] = (struct cs_split_site){instance.point[index],
+                                                  cs_split_pareto(instance.point[index], points)};
 }
 
 /* A budget that is `percent` of the way from the fewest bytes to the most. */
@@ -138,13 +138,13 @@ static void as_good_as_every_choice(void)
         set_budget(sites, rng_between(&rng, 0, 100));
         instance.budget += rng_between(&rng, -2, 2);
         struct cs_split split;
-        int64_t wanted = cheapest(0, instance.budget);
+        int64_t required = cheapest(0, instance.budget);
         enum cs_status status = instance.budget < 0 ? CS_ILLEGAL : solve(&split);
         refused += status != CS_OK;
-        CHECK_INT(status, wanted < INT64_MAX && instance.budget >= 0 ? CS_OK : CS_ILLEGAL);
+        CHECK_INT(status, required < INT64_MAX && instance.budget >= 0 ? CS_OK : CS_ILLEGAL);
         if (status == CS_OK) {
-            CHECK_INT(split.cost, wanted);
-            CHECK_INT(split.bound, wanted);
+            CHECK_INT(split.cost, required);
+            CHECK_INT(split.bound, required);
         }
     }
     CHECK(refused > SMALL / 50 && refused < SMALL / 2);
@@ -187,11 +187,11 @@ static void scattered(struct rng *rng, int site)
 /* Time falls as bytes grow, a little uneven, as launches, halo and waves make it. */
 static void curved(struct rng *rng, int site)
 {
-    int64_t whole = GRAIN * rng_between(rng, 1 << 10, 1 << 20);
+    int64_t untiled = GRAIN * rng_between(rng, 1 << 10, 1 << 20);
     double base = (double)rng_between(rng, MILLISECOND / 10, 20 * MILLISECOND);
     for (int p = 0; p < CS_SPLIT_POINTS; p++) {
         double noise = 1 + 0.01 * (double)rng_between(rng, 0, 100) / 100;
-        instance.point[site][p] = (struct cs_point){whole / (p + 1) / GRAIN * GRAIN,
+        instance.point[site][p] = (struct cs_point){untiled / (p + 1) / GRAIN * GRAIN,
                                                     (int64_t)(base * noise * (1 + 0.02 * p)), p};
     }
 }
@@ -235,11 +235,11 @@ static void own_line(struct rng *rng, int site)
 /* Points above their hull: the relaxation sees none but the ends. */
 static void bulging(struct rng *rng, int site)
 {
-    int64_t whole = GRAIN * rng_between(rng, 1 << 15, 1 << 20);
+    int64_t untiled = GRAIN * rng_between(rng, 1 << 15, 1 << 20);
     int64_t slope = rng_between(rng, 8, 24);
     for (int p = 0; p < CS_SPLIT_POINTS; p++) {
-        int64_t bytes = whole / 31 * p, bend = (int64_t)p * (31 - p) * whole / 400;
-        instance.point[site][p] = (struct cs_point){bytes, (whole - bytes) * slope + bend, p};
+        int64_t bytes = untiled / 31 * p, bend = (int64_t)p * (31 - p) * untiled / 400;
+        instance.point[site][p] = (struct cs_point){bytes, (untiled - bytes) * slope + bend, p};
     }
 }
 

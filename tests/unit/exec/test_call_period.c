@@ -13,11 +13,11 @@ enum {
 
 struct program {
     int calls;
-    uint64_t call[CS_HABIT_PERIOD + 1];
-    int64_t bytes[CS_HABIT_PERIOD + 1];
+    uint64_t call[CS_CALL_PERIOD_MAX + 1];
+    int64_t bytes[CS_CALL_PERIOD_MAX + 1];
 };
 
-static struct cs_habit habit;
+static struct cs_call_period detector;
 
 static void add(struct program *program, uint64_t call, int64_t bytes)
 {
@@ -38,20 +38,20 @@ static unsigned run(const struct program *program, int times)
     for (int i = 0; i < times * program->calls; i++) {
         int at = i % program->calls;
         places = at == 0 ? 0 : places;
-        places |= cs_habit_note(&habit, program->call[at], program->bytes[at]);
+        places |= cs_call_period_add(&detector, program->call[at], program->bytes[at]);
     }
     return places;
 }
 
 /* Runs it once more and expects these places: per call a letter, F, D, L, or - for none, in the
  * order of the enumeration where it has several, then separated by spaces. */
-static void expect_places(const struct program *program, const char *wanted)
+static void expect_places(const struct program *program, const char *required)
 {
     static const char letter[] = {'B', 'F', 'D', 'L'};
-    char text[8 * CS_HABIT_PERIOD] = "";
+    char text[8 * CS_CALL_PERIOD_MAX] = "";
     size_t length = 0;
     for (int i = 0; i < program->calls; i++) {
-        unsigned places = cs_habit_note(&habit, program->call[i], program->bytes[i]);
+        unsigned places = cs_call_period_add(&detector, program->call[i], program->bytes[i]);
         if (i > 0)
             text[length++] = ' ';
         for (int j = 0; j < 4; j++)
@@ -61,7 +61,7 @@ static void expect_places(const struct program *program, const char *wanted)
             text[length++] = '-';
     }
     text[length] = '\0';
-    CHECK_STR(text, wanted);
+    CHECK_STR(text, required);
 }
 
 /* Low calls, then high ones, different from each other. */
@@ -78,11 +78,11 @@ static struct program stages(uint64_t first, int low, int high)
 static void finds_the_stages(void)
 {
     struct program program = stages(1, 4, 3);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     CHECK_INT(run(&program, 2), 0);
-    CHECK_INT(habit.period, 0); /* too little yet */
+    CHECK_INT(detector.period, 0); /* too little yet */
     run(&program, 2);
-    CHECK_INT(habit.period, 7);
+    CHECK_INT(detector.period, 7);
     expect_places(&program, "F - - D - - L");
     expect_places(&program, "F - - D - - L");
 }
@@ -90,7 +90,7 @@ static void finds_the_stages(void)
 static void one_low_call_is_door_and_fall(void)
 {
     struct program program = stages(1, 1, 6);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 5);
     expect_places(&program, "FD - - - - - L");
 }
@@ -100,7 +100,7 @@ static void small_dips_belong_to_the_stage(void)
     struct program program = stages(1, 10, 3);
     add(&program, 500, 1 * MIB);
     add_times(&program, 2, 501, 90 * MIB);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 4);
     expect_places(&program, "F - - - - - - - - D - - - - - L");
 }
@@ -110,7 +110,7 @@ static void long_low_stretches_all_have_a_door(void)
     struct program program = stages(1, 4, 2), other = stages(2000, 3, 2);
     for (int i = 0; i < other.calls; i++)
         add(&program, other.call[i], other.bytes[i]);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 4);
     expect_places(&program, "F - - D - L F - D - L");
 }
@@ -124,7 +124,7 @@ static void the_period_has_no_beginning(void)
     add(&program, 3, 80 * MIB);
     add(&program, 4, 90 * MIB);
     add(&program, 5, 5 * MIB);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 8);
     expect_places(&program, "- D - L F");
 }
@@ -135,36 +135,36 @@ static void a_period_without_low_calls_has_its_lowest(void)
     static const int64_t bytes[] = {90, 80, 60, 100, 60, 95};
     for (int i = 0; i < 6; i++)
         add(&program, (uint64_t)i, bytes[i] * MIB);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 4);
-    CHECK_INT(habit.period, 0); /* it may be a loop inside a stage */
+    CHECK_INT(detector.period, 0); /* it may be a loop inside a stage */
     run(&program, 6);
-    CHECK_INT(habit.period, 6);
-    unsigned places[6], doors = 0;
+    CHECK_INT(detector.period, 6);
+    unsigned places[6], gates = 0;
     for (int i = 0; i < 6; i++) {
-        places[i] = cs_habit_note(&habit, program.call[i], program.bytes[i]);
-        doors += (places[i] & CS_HABIT_DOOR) != 0;
+        places[i] = cs_call_period_add(&detector, program.call[i], program.bytes[i]);
+        gates += (places[i] & CS_CALL_BEFORE_RISE) != 0;
     }
-    CHECK_INT(doors, 1);
-    CHECK_INT((places[2] | places[4]) & CS_HABIT_DOOR, CS_HABIT_DOOR);
+    CHECK_INT(gates, 1);
+    CHECK_INT((places[2] | places[4]) & CS_CALL_BEFORE_RISE, CS_CALL_BEFORE_RISE);
 }
 
 static void one_call_for_ever_has_no_stages(void)
 {
-    cs_habit_init(&habit);
-    for (int i = 0; i < 3 * CS_HABIT_KEPT; i++)
-        CHECK_INT(cs_habit_note(&habit, 7, 100 * MIB), 0);
-    CHECK_INT(habit.period, 0);
+    cs_call_period_init(&detector);
+    for (int i = 0; i < 3 * CS_CALL_EXPECTED; i++)
+        CHECK_INT(cs_call_period_add(&detector, 7, 100 * MIB), 0);
+    CHECK_INT(detector.period, 0);
 }
 
 static void a_few_calls_are_no_period(void)
 {
     struct program program = stages(1, 1, 1);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     CHECK_INT(run(&program, 8), 0);
-    CHECK_INT(habit.period, 0);
+    CHECK_INT(detector.period, 0);
     run(&program, 8);
-    CHECK_INT(habit.period, 2);
+    CHECK_INT(detector.period, 2);
     expect_places(&program, "FD L");
 }
 
@@ -184,14 +184,14 @@ static struct program pipeline(int steps)
 static void loops_inside_are_not_the_period(void)
 {
     struct program program = pipeline(20);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 3);
-    CHECK_INT(habit.period, program.calls);
+    CHECK_INT(detector.period, program.calls);
     int door = -1, fall = -1, others = 0;
     for (int i = 0; i < program.calls; i++) {
-        unsigned places = cs_habit_note(&habit, program.call[i], program.bytes[i]);
-        door = places & CS_HABIT_DOOR ? i : door;
-        fall = places & CS_HABIT_FALL ? i : fall;
+        unsigned places = cs_call_period_add(&detector, program.call[i], program.bytes[i]);
+        door = places & CS_CALL_BEFORE_RISE ? i : door;
+        fall = places & CS_CALL_AFTER_FALL ? i : fall;
         others += places != 0;
     }
     CHECK_INT(door, 105); /* the last call whose bytes are at most a fifth of 220 MiB */
@@ -203,10 +203,10 @@ static void loops_inside_are_not_the_period(void)
 static void low_loops_are_never_held(void)
 {
     struct program program = pipeline(20);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 1);
     for (int i = 0; i < 100; i++)
-        CHECK_INT(cs_habit_note(&habit, program.call[i], program.bytes[i]), 0);
+        CHECK_INT(cs_call_period_add(&detector, program.call[i], program.bytes[i]), 0);
 }
 
 static void random_programs(void)
@@ -221,16 +221,18 @@ static void random_programs(void)
             add(&program, (uint64_t)rng_between(&rng, 1, 1 + LONGEST / 4),
                 i < low ? rng_between(&rng, 0, 40 * MIB) : rng_between(&rng, 41 * MIB, 200 * MIB));
         program.bytes[low] = 200 * MIB;
-        cs_habit_init(&habit);
+        cs_call_period_init(&detector);
         for (int i = 0; i < prefix; i++)
-            cs_habit_note(&habit, 1000 + rng_next(&rng) % 50, rng_between(&rng, 0, 200 * MIB));
+            cs_call_period_add(&detector, 1000 + rng_next(&rng) % 50,
+                               rng_between(&rng, 0, 200 * MIB));
         run(&program, REPEATS + 32 / program.calls);
         for (int i = 0; i < program.calls; i++) {
-            unsigned places = cs_habit_note(&habit, program.call[i], program.bytes[i]), wanted = 0;
-            wanted |= i == 0 ? CS_HABIT_FALL : 0U;
-            wanted |= i == low - 1 ? CS_HABIT_DOOR : 0U;
-            wanted |= i == low + high - 1 ? CS_HABIT_LAST : 0U;
-            CHECK_INT(places, wanted);
+            unsigned places = cs_call_period_add(&detector, program.call[i], program.bytes[i]),
+                     required = 0;
+            required |= i == 0 ? CS_CALL_AFTER_FALL : 0U;
+            required |= i == low - 1 ? CS_CALL_BEFORE_RISE : 0U;
+            required |= i == low + high - 1 ? CS_CALL_LAST : 0U;
+            CHECK_INT(places, required);
         }
     }
 }
@@ -238,14 +240,14 @@ static void random_programs(void)
 static void a_changed_program_is_learned_anew(void)
 {
     struct program first = stages(1, 5, 4), second = stages(5000, 6, 2);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&first, 4);
-    CHECK_INT(cs_habit_note(&habit, second.call[0], second.bytes[0]), CS_HABIT_BROKEN);
-    CHECK_INT(cs_habit_note(&habit, second.call[1], second.bytes[1]), 0);
+    CHECK_INT(cs_call_period_add(&detector, second.call[0], second.bytes[0]), CS_CALL_UNEXPECTED);
+    CHECK_INT(cs_call_period_add(&detector, second.call[1], second.bytes[1]), 0);
     for (int i = 2; i < second.calls; i++)
-        cs_habit_note(&habit, second.call[i], second.bytes[i]);
+        cs_call_period_add(&detector, second.call[i], second.bytes[i]);
     run(&second, 3);
-    CHECK_INT(habit.period, 8);
+    CHECK_INT(detector.period, 8);
     expect_places(&second, "F - - - - D - L");
     expect_places(&second, "F - - - - D - L");
 }
@@ -254,25 +256,25 @@ static void a_changed_program_is_learned_anew(void)
 static void one_call_too_many(void)
 {
     struct program program = stages(1, 20, 10);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 3);
-    CHECK_INT(habit.period, 30);
-    CHECK_INT(cs_habit_note(&habit, 77, MIB), CS_HABIT_BROKEN);
+    CHECK_INT(detector.period, 30);
+    CHECK_INT(cs_call_period_add(&detector, 77, MIB), CS_CALL_UNEXPECTED);
     run(&program, 2);
-    CHECK_INT(habit.period, 0);
-    cs_habit_note(&habit, program.call[0], program.bytes[0]);
+    CHECK_INT(detector.period, 0);
+    cs_call_period_add(&detector, program.call[0], program.bytes[0]);
     for (int i = 1; i < program.calls; i++)
-        cs_habit_note(&habit, program.call[i], program.bytes[i]);
-    CHECK_INT(habit.period, 30);
+        cs_call_period_add(&detector, program.call[i], program.bytes[i]);
+    CHECK_INT(detector.period, 30);
 }
 
 static void the_longest_period(void)
 {
     for (int excess = 0; excess < 2; excess++) {
-        struct program program = stages(1, CS_HABIT_PERIOD - 24 + excess, 24);
-        cs_habit_init(&habit);
+        struct program program = stages(1, CS_CALL_PERIOD_MAX - 24 + excess, 24);
+        cs_call_period_init(&detector);
         run(&program, 12);
-        CHECK_INT(habit.period, excess ? 0 : CS_HABIT_PERIOD);
+        CHECK_INT(detector.period, excess ? 0 : CS_CALL_PERIOD_MAX);
     }
 }
 
@@ -293,19 +295,19 @@ static void cost(void)
     uint64_t random[4096];
     for (int i = 0; i < 4096; i++)
         random[i] = rng_next(&rng);
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     run(&program, 4);
     double start = seconds();
     run(&program, CALLS / program.calls);
     double learned = seconds() - start;
-    cs_habit_init(&habit);
+    cs_call_period_init(&detector);
     start = seconds();
     for (int i = 0; i < CALLS; i++)
-        cs_habit_note(&habit, random[i % 4096] + (uint64_t)i, i % 7);
+        cs_call_period_add(&detector, random[i % 4096] + (uint64_t)i, i % 7);
     double unlearned = seconds() - start;
     printf("# a call costs %.1f ns where the period is known, %.0f ns where there is none\n",
            1e9 * learned / CALLS, 1e9 * unlearned / CALLS);
-    CHECK_INT(habit.period, 0);
+    CHECK_INT(detector.period, 0);
 }
 
 int main(void)

@@ -8,12 +8,12 @@ enum {
     MOST_TILES = 24, /* every call of a plan fails once: the work grows with the square of this */
     BIND_FAILED = 4001,
     LAUNCH_FAILED = 4002,
-    LIFEBOAT_FAILED = 4003,
+    FALLBACK_FAILED = 4003,
     COPY_FAILED = 4004
 };
 
 struct record {
-    int kind;
+    int shape;
     struct cs_addresses at;
     int launched, released;
     int in, out; /* tensors copied before and behind the launch */
@@ -21,8 +21,8 @@ struct record {
 
 static struct device {
     int fail_at; /* this call of bind or launch fails; 0: none */
-    bool lifeboat_fails;
-    int calls, lifeboats, copies;
+    bool fallback_fails;
+    int calls, fallbacks, copies;
     int fail_copy_at; /* this call of copy fails; 0: none */
     int64_t tiles;    /* of the plan being run */
     int64_t bound, launches, releases;
@@ -34,28 +34,28 @@ static bool fails(struct device *d)
     return ++d->calls == d->fail_at;
 }
 
-static int fake_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int fake_bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)
 {
     struct device *d = ctx;
     CHECK_INT(d->launches, 0);
     if (fails(d))
         return BIND_FAILED;
     struct record *record = &d->record[d->bound++];
-    *record = (struct record){.kind = kind, .at = *addresses};
+    *record = (struct record){.shape = shape, .at = *addresses};
     *launch_p = record;
     return 0;
 }
 
-static int fake_launch(void *ctx, int kind, void *launch)
+static int fake_launch(void *ctx, int shape, void *launch)
 {
     struct device *d = ctx;
     struct record *record = launch;
     CHECK_INT(d->bound, d->tiles);
     CHECK(record == &d->record[d->launches]);
-    CHECK_INT(kind, record->kind);
+    CHECK_INT(shape, record->shape);
     CHECK_INT(record->launched, 0);
     CHECK_INT(record->released, 0);
-    CHECK_INT(d->lifeboats, 0);
+    CHECK_INT(d->fallbacks, 0);
     if (fails(d))
         return LAUNCH_FAILED;
     record->launched++;
@@ -85,15 +85,15 @@ static void fake_release(void *ctx, void *launch)
     CHECK_INT(++record->released, 1);
 }
 
-static int fake_lifeboat(void *ctx)
+static int fake_fallback(void *ctx)
 {
     struct device *d = ctx;
-    d->lifeboats++;
-    return d->lifeboat_fails ? LIFEBOAT_FAILED : 0;
+    d->fallbacks++;
+    return d->fallback_fails ? FALLBACK_FAILED : 0;
 }
 
 static const struct cs_gpu gpu = {&device,       fake_bind, fake_launch, fake_release,
-                                  fake_lifeboat, NULL,      fake_copy};
+                                  fake_fallback, NULL,      fake_copy};
 
 /* Addresses are compared, never followed. */
 static void *address(int64_t value)
@@ -132,15 +132,15 @@ static struct cs_addresses side_by_side(const struct cs_problem *problem)
 }
 
 static struct cs_outcome run(const struct cs_plan *plan, const struct cs_addresses *base,
-                             int fail_at, bool lifeboat_fails)
+                             int fail_at, bool fallback_fails)
 {
     memset(&device, 0, sizeof device);
     device.fail_at = fail_at;
-    device.lifeboat_fails = lifeboat_fails;
+    device.fallback_fails = fallback_fails;
     device.tiles = plan->tiles;
     static struct cs_exec exec;
     cs_exec_init(&exec, NULL, CS_BACKING_AUTO, 0);
-    const struct cs_call call = {.base = *base, .brought = base->workspace ? plan->workspace : 0};
+    const struct cs_call call = {.base = *base, .provided = base->workspace ? plan->workspace : 0};
     return cs_exec_run(&exec, plan, &gpu, &call);
 }
 
@@ -160,26 +160,26 @@ static void check_nothing_held(void)
 
 /* What the n-th call's failure must lead to; n beyond the last call: none fails. */
 static void check_failure(const struct cs_plan *plan, const struct cs_addresses *base, int n,
-                          bool lifeboat_fails)
+                          bool fallback_fails)
 {
     int64_t tiles = plan->tiles;
     bool rerun = plan->problem.beta == 0;
-    struct cs_outcome got = run(plan, base, n, lifeboat_fails);
+    struct cs_outcome got = run(plan, base, n, fallback_fails);
     check_nothing_held();
     if (n > 2 * tiles) {
         check_outcome(got, CS_RAN_TILES, 0, tiles);
-        CHECK_INT(device.lifeboats, 0);
+        CHECK_INT(device.fallbacks, 0);
     } else if (n <= tiles) {
-        check_outcome(got, lifeboat_fails ? CS_RAN_NOTHING : CS_RAN_LIFEBOAT,
-                      lifeboat_fails ? LIFEBOAT_FAILED : 0, 0);
+        check_outcome(got, fallback_fails ? CS_RAN_NOTHING : CS_RAN_FALLBACK,
+                      fallback_fails ? FALLBACK_FAILED : 0, 0);
         CHECK_INT(device.launches, 0);
         CHECK_INT(device.bound, n - 1);
-        CHECK_INT(device.lifeboats, 1);
+        CHECK_INT(device.fallbacks, 1);
     } else {
-        bool repaired = rerun && !lifeboat_fails;
-        check_outcome(got, repaired ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING,
+        bool repaired = rerun && !fallback_fails;
+        check_outcome(got, repaired ? CS_RAN_FALLBACK : CS_RAN_NOTHING,
                       repaired ? 0 : LAUNCH_FAILED, n - tiles - 1);
-        CHECK_INT(device.lifeboats, rerun);
+        CHECK_INT(device.fallbacks, rerun);
     }
 }
 
@@ -214,8 +214,8 @@ static void for_plans(void (*check)(struct cs_plan *plan))
                 tiling.step[c] = rng_between(&rng, 1, cs_axis_extent(&problem, tiling.axis[c]));
             if (cs_plan_cut(&problem, &tiling, &plan) != CS_OK || plan.tiles > MOST_TILES)
                 continue;
-            for (int64_t kind = 0; kind < plan.kinds; kind++)
-                plan.kind[kind].workspace = rng_between(&rng, 0, 1 << 20);
+            for (int64_t shape = 0; shape < plan.shapes; shape++)
+                plan.shape[shape].workspace = rng_between(&rng, 0, 1 << 20);
             cs_plan_settle(&plan);
             plans[axis]++;
             products += plan.cuts > 1;
@@ -247,14 +247,14 @@ static void check_packed(const struct cs_plan *plan, const struct cs_addresses *
     CHECK_INT(at % (uintptr_t)part->alignment, 0);
 }
 
-/* A tile's tensor, as the device was given it, inside the one that the client gave. */
+/* A tile's tensor, as the device was given it, inside the one that the application gave. */
 static void check_inside(const struct cs_plan *plan, const struct cs_addresses *base,
                          const struct record *record)
 {
-    static struct cs_problem kind;
-    cs_plan_problem(plan, record->kind, &kind);
-    for (int i = 0; i < kind.tensors; i++) {
-        struct cs_tensor part = kind.tensor[i];
+    static struct cs_problem shape;
+    cs_plan_problem(plan, record->shape, &shape);
+    for (int i = 0; i < shape.tensors; i++) {
+        struct cs_tensor part = shape.tensor[i];
         uintptr_t low = (uintptr_t)base->tensor[i], at = (uintptr_t)record->at.tensor[i];
         if (!has_address(&part)) {
             CHECK(at == low);
@@ -273,19 +273,19 @@ static void check_inside(const struct cs_plan *plan, const struct cs_addresses *
     struct cs_lane lane;
     CHECK_INT(cs_plan_scratch(plan, 1, &lane), plan->workspace);
     CHECK(record->at.workspace == scratch + lane.workspace);
-    CHECK(lane.workspace + plan->kind[record->kind].workspace <= plan->workspace);
+    CHECK(lane.workspace + plan->shape[record->shape].workspace <= plan->workspace);
 }
 
 /* What is read was copied in, what is written copied out, once. */
 static void check_copies(const struct cs_plan *plan, const struct record *record)
 {
-    static struct cs_problem kind;
+    static struct cs_problem shape;
     int in = 0, out = 0;
-    cs_plan_problem(plan, record->kind, &kind);
-    for (int i = 0; i < kind.tensors; i++) {
-        bool adds = i == (int)cs_result(kind.direction) && kind.beta != 0;
-        in += plan->is_staged[i] && (adds || !kind.tensor[i].written);
-        out += plan->is_staged[i] && kind.tensor[i].written;
+    cs_plan_problem(plan, record->shape, &shape);
+    for (int i = 0; i < shape.tensors; i++) {
+        bool adds = i == (int)cs_result(shape.direction) && shape.beta != 0;
+        in += plan->is_staged[i] && (adds || !shape.tensor[i].written);
+        out += plan->is_staged[i] && shape.tensor[i].written;
     }
     CHECK_INT(record->in, in);
     CHECK_INT(record->out, out);
@@ -299,7 +299,7 @@ static void check_addresses(struct cs_plan *plan)
         struct cs_tile tile;
         cs_plan_tile(plan, i, &tile);
         const struct record *record = &device.record[i];
-        CHECK_INT(record->kind, tile.kind);
+        CHECK_INT(record->shape, tile.shape);
         for (int j = 0; j < plan->problem.tensors; j++)
             if (has_address(&plan->problem.tensor[j]) && !plan->is_staged[j])
                 CHECK_INT((char *)record->at.tensor[j] - (char *)base.tensor[j], tile.offset[j]);
@@ -313,15 +313,15 @@ static void tiles_stay_inside_their_operands(void)
     for_plans(check_addresses);
 }
 
-/* Nothing may be launched as tiles; the lifeboat runs at once, whatever beta is. */
+/* Nothing may be launched as tiles; the fallback plan runs at once, whatever beta is. */
 static void check_alias(const struct cs_plan *plan, const struct cs_addresses *base)
 {
-    check_outcome(run(plan, base, 0, false), CS_RAN_LIFEBOAT, 0, 0);
+    check_outcome(run(plan, base, 0, false), CS_RAN_FALLBACK, 0, 0);
     CHECK_INT(device.launches + device.bound, 0);
-    CHECK_INT(device.lifeboats, 1);
-    check_outcome(run(plan, base, 0, true), CS_RAN_NOTHING, LIFEBOAT_FAILED, 0);
+    CHECK_INT(device.fallbacks, 1);
+    check_outcome(run(plan, base, 0, true), CS_RAN_NOTHING, FALLBACK_FAILED, 0);
     CHECK_INT(device.launches + device.bound, 0);
-    CHECK_INT(device.lifeboats, 1);
+    CHECK_INT(device.fallbacks, 1);
 }
 
 /* Each written tensor over each other one. Where the two may share one place, see below. */
@@ -411,23 +411,23 @@ static void a_sum_in_place(void)
     static struct cs_plan plan;
     struct cs_problem problem = sum();
     CHECK_INT(ran_in_place(&problem, 0), CS_RAN_TILES);
-    CHECK_INT(ran_in_place(&problem, 4), CS_RAN_LIFEBOAT);
-    CHECK_INT(ran_in_place(&problem, -4), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 4), CS_RAN_FALLBACK);
+    CHECK_INT(ran_in_place(&problem, -4), CS_RAN_FALLBACK);
     CHECK_INT(ran_in_place(&problem, 4096), CS_RAN_TILES);
     problem.tensor[ADDEND].dims[CS_H] = 1; /* would be overwritten by the first rows */
-    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_FALLBACK);
     problem = sum();
     problem.tensor[ADDEND].strides[CS_H] = 5;
-    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_FALLBACK);
     problem = sum();
     problem.tensor[ADDEND].dtype = CS_F16;
-    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_FALLBACK);
     problem = sum();
     problem.tensor[ADDEND].side = CS_X; /* before the convolution: its halo would be gone */
-    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_FALLBACK);
     problem = sum();
     problem.tensor[ADDEND].written = true;
-    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_LIFEBOAT);
+    CHECK_INT(ran_in_place(&problem, 0), CS_RAN_FALLBACK);
 
     problem = sum();
     struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {4, 1}};
@@ -435,9 +435,9 @@ static void a_sum_in_place(void)
     struct cs_addresses base = side_by_side(&problem);
     for (int n = 1; n <= 4; n++) { /* two of bind, two of launch */
         base.tensor[SUM] = base.tensor[ADDEND];
-        CHECK_INT(run(&plan, &base, n, false).ran, n <= 2 ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING);
+        CHECK_INT(run(&plan, &base, n, false).ran, n <= 2 ? CS_RAN_FALLBACK : CS_RAN_NOTHING);
         base.tensor[SUM] = address(0x40000000);
-        CHECK_INT(run(&plan, &base, n, false).ran, CS_RAN_LIFEBOAT);
+        CHECK_INT(run(&plan, &base, n, false).ran, CS_RAN_FALLBACK);
     }
 }
 
@@ -449,11 +449,11 @@ static void check_scratch(struct cs_plan *plan)
     for (int64_t at = 0x70000001; at <= 0x70000010; at++) {
         base.workspace = address(at);
         bool tiles = !staged || at % CS_STAGED_ALIGNMENT == 0;
-        check_outcome(run(plan, &base, 0, false), tiles ? CS_RAN_TILES : CS_RAN_LIFEBOAT, 0,
+        check_outcome(run(plan, &base, 0, false), tiles ? CS_RAN_TILES : CS_RAN_FALLBACK, 0,
                       tiles ? plan->tiles : 0);
     }
     base.workspace = NULL;
-    CHECK_INT(run(plan, &base, 0, false).ran, plan->workspace > 0 ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
+    CHECK_INT(run(plan, &base, 0, false).ran, plan->workspace > 0 ? CS_RAN_FALLBACK : CS_RAN_TILES);
 }
 
 static void scratch_is_aligned(void)
@@ -466,7 +466,7 @@ static void check_failing_copy(struct cs_plan *plan)
 {
     static struct cs_exec exec;
     struct cs_addresses base = side_by_side(&plan->problem);
-    const struct cs_call call = {.base = base, .brought = plan->workspace};
+    const struct cs_call call = {.base = base, .provided = plan->workspace};
     struct cs_gpu copying = gpu;
     CHECK_INT(run(plan, &base, 0, false).ran, CS_RAN_TILES);
     int copies = device.copies;
@@ -478,7 +478,7 @@ static void check_failing_copy(struct cs_plan *plan)
         struct cs_outcome got = cs_exec_run(&exec, plan, &copying, &call);
         bool rerun = plan->problem.beta == 0;
         CHECK(got.launches == device.launches || got.launches == device.launches - 1);
-        check_outcome(got, rerun ? CS_RAN_LIFEBOAT : CS_RAN_NOTHING, rerun ? 0 : COPY_FAILED,
+        check_outcome(got, rerun ? CS_RAN_FALLBACK : CS_RAN_NOTHING, rerun ? 0 : COPY_FAILED,
                       got.launches);
         CHECK_INT(device.copies, n);
         check_nothing_held();
@@ -487,7 +487,7 @@ static void check_failing_copy(struct cs_plan *plan)
     device.tiles = plan->tiles;
     copying.copy = NULL;
     CHECK_INT(cs_exec_run(&exec, plan, &copying, &call).ran,
-              copies > 0 ? CS_RAN_LIFEBOAT : CS_RAN_TILES);
+              copies > 0 ? CS_RAN_FALLBACK : CS_RAN_TILES);
     CHECK(copies == 0 || device.bound + device.launches == 0);
 }
 
@@ -496,23 +496,23 @@ static void copies_fail_like_launches(void)
     for_plans(check_failing_copy);
 }
 
-static void lifeboat_alone(void)
+static void fallback_alone(void)
 {
     memset(&device, 0, sizeof device);
-    check_outcome(cs_exec_lifeboat(&gpu), CS_RAN_LIFEBOAT, 0, 0);
-    device.lifeboat_fails = true;
-    check_outcome(cs_exec_lifeboat(&gpu), CS_RAN_NOTHING, LIFEBOAT_FAILED, 0);
-    CHECK_INT(device.lifeboats, 2);
+    check_outcome(cs_exec_fallback(&gpu), CS_RAN_FALLBACK, 0, 0);
+    device.fallback_fails = true;
+    check_outcome(cs_exec_fallback(&gpu), CS_RAN_NOTHING, FALLBACK_FAILED, 0);
+    CHECK_INT(device.fallbacks, 2);
     CHECK_INT(device.calls, 0);
 }
 
-/* What is kept by the lifeboat alone must run on it, not be over with no launch. */
+/* What is kept by the fallback plan alone must run on it, not be over with no launch. */
 static void a_plan_without_tiles(void)
 {
     static struct cs_plan plan;
     struct cs_addresses base = {{NULL}, NULL};
-    check_outcome(run(&plan, &base, 0, false), CS_RAN_LIFEBOAT, 0, 0);
-    CHECK_INT(device.lifeboats, 1);
+    check_outcome(run(&plan, &base, 0, false), CS_RAN_FALLBACK, 0, 0);
+    CHECK_INT(device.fallbacks, 1);
 }
 
 int main(void)
@@ -523,7 +523,7 @@ int main(void)
     TEST(a_sum_in_place);
     TEST(scratch_is_aligned);
     TEST(copies_fail_like_launches);
-    TEST(lifeboat_alone);
+    TEST(fallback_alone);
     TEST(a_plan_without_tiles);
     return REPORT();
 }

@@ -8,7 +8,7 @@
 #endif
 #define cs_exec_init debug_exec_init
 #define cs_exec_run debug_exec_run
-#define cs_exec_lifeboat debug_exec_lifeboat
+#define cs_exec_fallback debug_exec_fallback
 #define cs_exec_process_fork debug_exec_process_fork
 #define cs_plan_scratch wrong_scratch
 #include "exec/exec.c" /* NOLINT(bugprone-suspicious-include) */
@@ -32,19 +32,19 @@ int64_t wrong_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane
     return bytes;
 }
 
-static int binds, lifeboats;
+static int binds, fallbacks;
 
-static int bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)
 {
-    (void)ctx, (void)kind, (void)addresses;
+    (void)ctx, (void)shape, (void)addresses;
     *launch_p = &binds;
     binds++;
     return 0;
 }
 
-static int launch(void *ctx, int kind, void *bound)
+static int launch(void *ctx, int shape, void *bound)
 {
-    (void)ctx, (void)kind, (void)bound;
+    (void)ctx, (void)shape, (void)bound;
     return 0;
 }
 
@@ -59,10 +59,10 @@ static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed,
     return 0;
 }
 
-static int lifeboat(void *ctx)
+static int fallback(void *ctx)
 {
     (void)ctx;
-    lifeboats++;
+    fallbacks++;
     return 0;
 }
 
@@ -71,8 +71,8 @@ static struct cs_plan plan_of(const struct cs_problem *problem, struct cs_tiling
     struct cs_plan plan;
     CHECK_INT(cs_problem_check(problem), CS_OK);
     CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
-    for (int64_t i = 0; i < plan.kinds; i++)
-        plan.kind[i].workspace = 1000;
+    for (int64_t i = 0; i < plan.shapes; i++)
+        plan.shape[i].workspace = 1000;
     cs_plan_settle(&plan);
     return plan;
 }
@@ -81,19 +81,19 @@ static struct cs_plan plan_of(const struct cs_problem *problem, struct cs_tiling
 static void check(const struct cs_plan *plan, uintptr_t scratch, int64_t staged, int64_t workspace,
                   bool apart)
 {
-    const struct cs_gpu gpu = {NULL, bind, launch, release, lifeboat, NULL, copy};
-    struct cs_call call = {.base = {.workspace = (void *)scratch}, .brought = plan->workspace};
+    const struct cs_gpu gpu = {NULL, bind, launch, release, fallback, NULL, copy};
+    struct cs_call call = {.base = {.workspace = (void *)scratch}, .provided = plan->workspace};
     static struct cs_exec exec;
     debug_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);
     for (int i = 0; i < plan->problem.tensors; i++)
         call.base.tensor[i] = (void *)(uintptr_t)(TENSORS * (i + 1));
     staged_shift = staged;
     workspace_shift = workspace;
-    binds = lifeboats = 0;
+    binds = fallbacks = 0;
     struct cs_outcome got = debug_exec_run(&exec, plan, &gpu, &call);
-    CHECK_INT(got.ran, apart ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
+    CHECK_INT(got.ran, apart ? CS_RAN_TILES : CS_RAN_FALLBACK);
     CHECK_INT(binds, apart ? plan->tiles : 0);
-    CHECK_INT(lifeboats, !apart);
+    CHECK_INT(fallbacks, !apart);
 }
 
 static void an_operand_in_the_scratch(void)

@@ -16,16 +16,16 @@ enum {
 static struct gpu {
     const struct cs_plan *plan;
     void *client, *chosen;
-    int bound, launched, released, lifeboats;
+    int bound, launched, released, fallbacks;
     bool fails; /* its calls count among those that may fail */
     struct cs_addresses at[TILES];
     intptr_t shift; /* of the operands */
 } gpu_state;
 
-static int gpu_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int gpu_bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)
 {
     struct gpu *g = ctx;
-    (void)kind;
+    (void)shape;
     if (g->fails && device_fails())
         return DEVICE_FAILED;
     g->at[g->bound] = *addresses;
@@ -34,7 +34,7 @@ static int gpu_bind(void *ctx, int kind, const struct cs_addresses *addresses, v
 }
 
 /* A tile reads x and the filter, uses its workspace, writes its rows of y. */
-static int gpu_launch(void *ctx, int kind, void *launch)
+static int gpu_launch(void *ctx, int shape, void *launch)
 {
     struct gpu *g = ctx;
     const struct cs_addresses *at = launch;
@@ -42,12 +42,12 @@ static int gpu_launch(void *ctx, int kind, void *launch)
     int64_t bytes;
     if (g->fails && device_fails())
         return DEVICE_FAILED;
-    cs_plan_problem(g->plan, kind, &problem);
+    cs_plan_problem(g->plan, shape, &problem);
     CHECK_INT(cs_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
     device_touch(g->chosen, at->tensor[CS_X], bytes, false);
     CHECK_INT(cs_tensor_span(&problem.tensor[CS_Y], &bytes), CS_OK);
     device_touch(g->chosen, at->tensor[CS_Y], bytes, true);
-    device_touch(g->chosen, at->workspace, g->plan->kind[kind].workspace, true);
+    device_touch(g->chosen, at->workspace, g->plan->shape[shape].workspace, true);
     g->launched++;
     return 0;
 }
@@ -59,8 +59,8 @@ static void gpu_release(void *ctx, void *launch)
     g->released++;
 }
 
-/* Writes all of y on the client's stream. */
-static int gpu_lifeboat(void *ctx)
+/* Writes all of y on the application's stream. */
+static int gpu_fallback(void *ctx)
 {
     struct gpu *g = ctx;
     int64_t bytes;
@@ -69,7 +69,7 @@ static int gpu_lifeboat(void *ctx)
     if (g->fails && device_fails())
         return DEVICE_FAILED;
     device_touch(g->client, (void *)(0x200000 + g->shift), bytes, true);
-    g->lifeboats++;
+    g->fallbacks++;
     return 0;
 }
 
@@ -97,7 +97,7 @@ static int gpu_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
 }
 
 static const struct cs_gpu gpu = {&gpu_state,   gpu_bind,   gpu_launch, gpu_release,
-                                  gpu_lifeboat, gpu_choose, gpu_copy};
+                                  gpu_fallback, gpu_choose, gpu_copy};
 
 /* One image of six tiles in height, one channel, so that the tiles' rows do not interleave. */
 static struct cs_plan plan_on(int lanes, double beta)
@@ -121,8 +121,8 @@ static struct cs_plan plan_on(int lanes, double beta)
     CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
     CHECK_INT(plan.tiles, TILES);
     CHECK_INT(plan.lanes, lanes);
-    for (int64_t i = 0; i < plan.kinds; i++)
-        plan.kind[i].workspace = WORKSPACE;
+    for (int64_t i = 0; i < plan.shapes; i++)
+        plan.shape[i].workspace = WORKSPACE;
     cs_plan_settle(&plan);
     CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
     return plan;
@@ -147,7 +147,7 @@ static struct cs_call call_with(const struct cs_plan *plan, void *stream, bool b
     return (struct cs_call){
         .base = {.tensor = {(void *)0x100000, (void *)0x300000, (void *)0x200000},
                  .workspace = brings ? (void *)0x400000 : NULL},
-        .brought = brings ? plan->workspace : 0,
+        .provided = brings ? plan->workspace : 0,
         .stream = stream};
 }
 
@@ -184,7 +184,7 @@ static struct cs_outcome run_elsewhere(struct cs_exec *exec, const struct cs_pla
     return run_call(exec, plan, &call, false);
 }
 
-/* What the client does before and after a call on its stream: it writes x and the scratch, and
+/* What the application does before and after a call on its stream: it writes x and the scratch, and
  * reads y and writes the scratch again. */
 static void client_before(void *stream)
 {
@@ -289,14 +289,14 @@ static bool check_failure(int n, bool own, bool capturing, bool elsewhere, doubl
     bool failed = fake_device.calls >= n;
     if (got.ran == CS_RAN_TILES)
         CHECK(got.vendor == 0 && gpu_state.launched == TILES);
-    if (got.ran == CS_RAN_LIFEBOAT) {
-        CHECK(got.vendor == 0 && gpu_state.lifeboats == 1);
+    if (got.ran == CS_RAN_FALLBACK) {
+        CHECK(got.vendor == 0 && gpu_state.fallbacks == 1);
         CHECK(gpu_state.launched == 0 || beta == 0);
     }
     if (got.ran == CS_RAN_NOTHING)
         CHECK_INT(got.vendor, DEVICE_FAILED);
-    /* The stream goes on behind the tiles or the lifeboat. Where neither ended well the operands
-     * are lost, but no scratch that anything may still run in is used again. */
+    /* The stream goes on behind the tiles or the fallback plan. Where neither ended well the
+     * operands are lost, but no scratch that anything may still run in is used again. */
     fake_device.fail_at = 0;
     if (got.ran != CS_RAN_NOTHING)
         client_after(stream);
@@ -321,10 +321,10 @@ static void fewer_lanes_where_scratch_is_short(void)
     void *stream = device_new_stream();
     for (int lanes = 4; lanes >= 0; lanes--) {
         struct cs_call call = call_with(&plan, stream, true);
-        call.brought = lanes > 0 ? cs_plan_scratch(&plan, lanes, NULL) : WORKSPACE - 1;
+        call.provided = lanes > 0 ? cs_plan_scratch(&plan, lanes, NULL) : WORKSPACE - 1;
         gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
         struct cs_outcome got = cs_exec_run(exec, &plan, &gpu, &call);
-        CHECK_INT(got.ran, lanes > 0 ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
+        CHECK_INT(got.ran, lanes > 0 ? CS_RAN_TILES : CS_RAN_FALLBACK);
         CHECK_INT(got.lanes, lanes > 0 ? lanes : 1);
     }
     /* Ours: first as many lanes as fit, then behind another stream, then not at all. */
@@ -345,7 +345,7 @@ static void fewer_lanes_where_scratch_is_short(void)
     cs_arena_give(&exec->arena, &fake_device_functions, stream, false, &held);
     exec = new_exec(CS_BACKING_OWN, WORKSPACE - 1);
     stream = device_new_stream();
-    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_LIFEBOAT);
+    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_FALLBACK);
     check_sound();
 }
 
@@ -359,7 +359,7 @@ static void scratch_comes_from_where_it_may(void)
             struct cs_outcome got = run(exec, &plan, stream, brings, false);
             bool ours = backing == CS_BACKING_OWN || (backing == CS_BACKING_AUTO && !brings);
             bool served = ours || brings;
-            CHECK_INT(got.ran, served ? CS_RAN_TILES : CS_RAN_LIFEBOAT);
+            CHECK_INT(got.ran, served ? CS_RAN_TILES : CS_RAN_FALLBACK);
             CHECK_INT(fake_device.allocations, ours);
             check_sound();
         }
@@ -367,8 +367,8 @@ static void scratch_comes_from_where_it_may(void)
     for (int backing = CS_BACKING_AUTO; backing <= CS_BACKING_CLIENT; backing++) {
         struct cs_exec *exec = new_exec((enum cs_backing)backing, LIMIT);
         struct cs_call call = call_with(&plan, device_new_stream(), true);
-        call.brought = WORKSPACE - 1;
-        CHECK_INT(run_call(exec, &plan, &call, false).ran, CS_RAN_LIFEBOAT);
+        call.provided = WORKSPACE - 1;
+        CHECK_INT(run_call(exec, &plan, &call, false).ran, CS_RAN_FALLBACK);
         CHECK_INT(fake_device.allocations, 0);
     }
 }
@@ -406,7 +406,7 @@ static void a_broken_capture(void)
     uint64_t capture = device_begin_capture(stream);
     CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_TILES);
     device_break_capture(capture);
-    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_LIFEBOAT);
+    CHECK_INT(run(exec, &plan, stream, false, false).ran, CS_RAN_FALLBACK);
     CHECK_INT(gpu_state.bound, 0);
     CHECK(!device_end_capture(capture));
     CHECK_INT(run_elsewhere(exec, &plan, stream, false).lanes, 3);
@@ -414,12 +414,12 @@ static void a_broken_capture(void)
     check_sound();
 }
 
-static int gpu_launch_staged(void *ctx, int kind, void *launch)
+static int gpu_launch_staged(void *ctx, int shape, void *launch)
 {
     struct gpu *g = ctx;
     const struct cs_addresses *at = launch;
     device_touch(g->chosen, at->tensor[CS_FILTER], g->plan->staged, true);
-    device_touch(g->chosen, at->workspace, g->plan->kind[kind].workspace, true);
+    device_touch(g->chosen, at->workspace, g->plan->shape[shape].workspace, true);
     return 0;
 }
 
@@ -432,20 +432,20 @@ static void copies_are_apart(void)
     CHECK_INT(cs_problem_check(&problem), CS_OK);
     CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
     CHECK(plan.lanes == 3 && plan.tiles == TILES && plan.staged > 0);
-    for (int64_t i = 0; i < plan.kinds; i++)
-        plan.kind[i].workspace = WORKSPACE;
+    for (int64_t i = 0; i < plan.shapes; i++)
+        plan.shape[i].workspace = WORKSPACE;
     cs_plan_settle(&plan);
     for (int lanes = 1; lanes <= 3; lanes++) {
         struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, LIMIT);
         void *stream = device_new_stream();
         struct cs_call call = call_with(&plan, stream, true);
-        call.brought = cs_plan_scratch(&plan, lanes, NULL);
+        call.provided = cs_plan_scratch(&plan, lanes, NULL);
         gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
         struct cs_gpu staging = gpu;
         staging.launch = gpu_launch_staged;
         CHECK_INT(cs_exec_run(exec, &plan, &staging, &call).lanes, lanes);
         check_sound();
-        const char *begin = call.base.workspace, *end = begin + call.brought;
+        const char *begin = call.base.workspace, *end = begin + call.provided;
         for (int i = 0; i < TILES; i++) {
             const char *staged = gpu_state.at[i].tensor[CS_FILTER],
                        *workspace = gpu_state.at[i].workspace;
@@ -470,7 +470,7 @@ static void without_streams_one_lane_in_the_clients_scratch(void)
     const struct cs_call call = call_with(&plan, stream, true);
     nodes.choose = NULL;
     gpu_state = (struct gpu){.plan = &plan, .client = stream, .chosen = stream};
-    CHECK_INT(cs_exec_run(exec, &plan, &nodes, &call).ran, CS_RAN_LIFEBOAT);
+    CHECK_INT(cs_exec_run(exec, &plan, &nodes, &call).ran, CS_RAN_FALLBACK);
     exec->backing = CS_BACKING_AUTO;
     struct cs_outcome got = cs_exec_run(exec, &plan, &nodes, &call);
     CHECK_INT(got.ran, CS_RAN_TILES);

@@ -34,49 +34,49 @@ static void nap(int64_t nanoseconds)
 }
 
 /* Makes calls `first` to `last` of a period, both included. */
-static void pass(struct cs_turns *turns, uint64_t context, int first, int last)
+static void pass(struct cs_gate *gate, uint64_t context, int first, int last)
 {
     for (int i = first; i <= last; i++)
-        cs_turns_pass(turns, context, (uint64_t)i, i < LOW ? MIB : 100 * MIB);
+        cs_gate_pass(gate, context, (uint64_t)i, i < LOW ? MIB : 100 * MIB);
 }
 
 /* Ends with the first call of a period, outside of the stage. */
-static void learn(struct cs_turns *turns, uint64_t context)
+static void learn(struct cs_gate *gate, uint64_t context)
 {
     for (int i = 0; i < LESSONS; i++)
-        pass(turns, context, 0, PERIOD - 1);
-    pass(turns, context, 0, 0);
+        pass(gate, context, 0, PERIOD - 1);
+    pass(gate, context, 0, 0);
 }
 
 /* From there. */
-static void go_in(struct cs_turns *turns, uint64_t context)
+static void go_in(struct cs_gate *gate, uint64_t context)
 {
-    pass(turns, context, 1, LOW);
+    pass(gate, context, 1, LOW);
 }
 
-static void go_on(struct cs_turns *turns, uint64_t context)
+static void go_on(struct cs_gate *gate, uint64_t context)
 {
-    pass(turns, context, LOW + 1, PERIOD - 1);
+    pass(gate, context, LOW + 1, PERIOD - 1);
 }
 
-static void go_out(struct cs_turns *turns, uint64_t context)
+static void go_out(struct cs_gate *gate, uint64_t context)
 {
-    go_on(turns, context);
-    pass(turns, context, 0, 0);
+    go_on(gate, context);
+    pass(gate, context, 0, 0);
 }
 
 /* A thread that does something with the others' knowledge. */
 struct actor {
     pthread_t thread;
-    struct cs_turns *turns;
+    struct cs_gate *gate;
     sem_t ready, go, through;
     int64_t took; /* nanoseconds at a door */
 };
 
-static void actor_start(struct actor *actor, struct cs_turns *turns, void *(*act)(void *))
+static void actor_start(struct actor *actor, struct cs_gate *gate, void *(*act)(void *))
 {
     memset(actor, 0, sizeof *actor);
-    actor->turns = turns;
+    actor->gate = gate;
     sem_init(&actor->ready, 0, 0);
     sem_init(&actor->go, 0, 0);
     sem_init(&actor->through, 0, 0);
@@ -102,11 +102,11 @@ static void actor_end(struct actor *actor)
 static void *stay_inside(void *argument)
 {
     struct actor *actor = argument;
-    learn(actor->turns, 1);
-    go_in(actor->turns, 1);
+    learn(actor->gate, 1);
+    go_in(actor->gate, 1);
     sem_post(&actor->ready);
     await(&actor->go);
-    go_out(actor->turns, 1);
+    go_out(actor->gate, 1);
     return NULL;
 }
 
@@ -114,8 +114,8 @@ static void *stay_inside(void *argument)
 static void *end_inside(void *argument)
 {
     struct actor *actor = argument;
-    learn(actor->turns, 1);
-    go_in(actor->turns, 1);
+    learn(actor->gate, 1);
+    go_in(actor->gate, 1);
     sem_post(&actor->ready);
     await(&actor->go);
     return NULL;
@@ -125,9 +125,9 @@ static void *end_inside(void *argument)
 static void *idle_behind_stage(void *argument)
 {
     struct actor *actor = argument;
-    learn(actor->turns, 1); /* also how soon the first low call comes */
-    go_in(actor->turns, 1);
-    go_on(actor->turns, 1);
+    learn(actor->gate, 1); /* also how soon the first low call comes */
+    go_in(actor->gate, 1);
+    go_on(actor->gate, 1);
     sem_post(&actor->ready);
     await(&actor->go);
     return NULL;
@@ -137,10 +137,10 @@ static void *idle_behind_stage(void *argument)
 static void *idle_at_once(void *argument)
 {
     struct actor *actor = argument;
-    int64_t before = cs_turns_facts(actor->turns).stages;
-    for (int i = 0; cs_turns_facts(actor->turns).stages == before; i++)
-        pass(actor->turns, 1, i % PERIOD, i % PERIOD);
-    pass(actor->turns, 1, LOW, PERIOD - 1);
+    int64_t before = cs_gate_facts(actor->gate).stages;
+    for (int i = 0; cs_gate_facts(actor->gate).stages == before; i++)
+        pass(actor->gate, 1, i % PERIOD, i % PERIOD);
+    pass(actor->gate, 1, LOW, PERIOD - 1);
     sem_post(&actor->ready);
     await(&actor->go);
     return NULL;
@@ -150,34 +150,34 @@ static void *idle_at_once(void *argument)
 static void *go_through(void *argument)
 {
     struct actor *actor = argument;
-    learn(actor->turns, 1);
+    learn(actor->gate, 1);
     sem_post(&actor->ready);
     await(&actor->go);
     int64_t start = now();
-    go_in(actor->turns, 1);
+    go_in(actor->gate, 1);
     actor->took = now() - start;
-    go_out(actor->turns, 1);
+    go_out(actor->gate, 1);
     sem_post(&actor->through);
     return NULL;
 }
 
-static void wait_for_waits(struct cs_turns *turns, int64_t waits)
+static void wait_for_waits(struct cs_gate *gate, int64_t waits)
 {
-    while (cs_turns_facts(turns).waits < waits)
+    while (cs_gate_facts(gate).waits < waits)
         nap(MILLISECOND);
 }
 
 static void alone_nobody_waits(void)
 {
-    static struct cs_turns turns;
-    cs_turns_init(&turns, LONG);
-    learn(&turns, 1);
-    int64_t before = cs_turns_facts(&turns).stages;
+    static struct cs_gate gate;
+    cs_gate_init(&gate, LONG);
+    learn(&gate, 1);
+    int64_t before = cs_gate_facts(&gate).stages;
     for (int i = 0; i < 10; i++) {
-        go_in(&turns, 1);
-        go_out(&turns, 1);
+        go_in(&gate, 1);
+        go_out(&gate, 1);
     }
-    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    struct cs_gate_facts facts = cs_gate_facts(&gate);
     CHECK_INT(facts.stages - before, 10);
     CHECK_INT(facts.waits, 0);
     CHECK_INT(facts.waited, 0);
@@ -187,36 +187,36 @@ static void alone_nobody_waits(void)
 /* The second goes in when the first has left, not before. */
 static void second_waits_for_first(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first, second;
-    cs_turns_init(&turns, LONG);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, LONG);
+    actor_start(&second, &gate, go_through);
     await(&second.ready);
-    actor_start(&first, &turns, stay_inside);
+    actor_start(&first, &gate, stay_inside);
     await(&first.ready);
     sem_post(&second.go);
-    wait_for_waits(&turns, 1);
+    wait_for_waits(&gate, 1);
     nap(30 * MILLISECOND);
     sem_post(&first.go);
     actor_end(&first);
     actor_end(&second);
-    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    struct cs_gate_facts facts = cs_gate_facts(&gate);
     CHECK(second.took >= 30 * MILLISECOND);
     CHECK_INT(facts.waits, 1);
     CHECK(facts.waited >= 30 * MILLISECOND && facts.waited <= second.took);
-    CHECK_INT(facts.vain, 0);
+    CHECK_INT(facts.timed_out, 0);
 }
 
 static void contexts_do_not_meet(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first;
-    cs_turns_init(&turns, LONG);
-    actor_start(&first, &turns, stay_inside);
+    cs_gate_init(&gate, LONG);
+    actor_start(&first, &gate, stay_inside);
     await(&first.ready);
-    learn(&turns, 2);
-    go_in(&turns, 2);
-    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    learn(&gate, 2);
+    go_in(&gate, 2);
+    CHECK_INT(cs_gate_facts(&gate).waits, 0);
     sem_post(&first.go);
     actor_end(&first);
 }
@@ -224,90 +224,90 @@ static void contexts_do_not_meet(void)
 /* Whoever goes over to another context leaves its stage in the first. */
 static void moving_leaves(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor second;
-    cs_turns_init(&turns, LONG);
-    learn(&turns, 1);
-    go_in(&turns, 1);
-    pass(&turns, 2, 0, 0);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, LONG);
+    learn(&gate, 1);
+    go_in(&gate, 1);
+    pass(&gate, 2, 0, 0);
+    actor_start(&second, &gate, go_through);
     sem_post(&second.go);
     actor_end(&second);
-    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    CHECK_INT(cs_gate_facts(&gate).waits, 0);
 }
 
 static void breaking_the_sequence_leaves(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor second;
-    cs_turns_init(&turns, LONG);
-    learn(&turns, 1);
-    go_in(&turns, 1);
-    cs_turns_pass(&turns, 1, 99, MIB);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, LONG);
+    learn(&gate, 1);
+    go_in(&gate, 1);
+    cs_gate_pass(&gate, 1, 99, MIB);
+    actor_start(&second, &gate, go_through);
     sem_post(&second.go);
     actor_end(&second);
-    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    CHECK_INT(cs_gate_facts(&gate).waits, 0);
 }
 
 static void a_dead_thread_has_left(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first, second;
-    cs_turns_init(&turns, LONG);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, LONG);
+    actor_start(&second, &gate, go_through);
     await(&second.ready);
-    actor_start(&first, &turns, end_inside);
+    actor_start(&first, &gate, end_inside);
     await(&first.ready);
     sem_post(&second.go);
-    wait_for_waits(&turns, 1);
+    wait_for_waits(&gate, 1);
     sem_post(&first.go);
     actor_end(&first);
     actor_end(&second);
-    struct cs_turns_facts facts = cs_turns_facts(&turns);
-    CHECK_INT(facts.vain, 0);
+    struct cs_gate_facts facts = cs_gate_facts(&gate);
+    CHECK_INT(facts.timed_out, 0);
     CHECK(second.took < LONG / 4);
 }
 
 /* It is the one overdue that loses its place; that is no vain wait. */
-static void check_idle(struct cs_turns *turns, void *(*idle)(void *))
+static void check_idle(struct cs_gate *gate, void *(*idle)(void *))
 {
     struct actor first, second;
-    cs_turns_init(turns, LONG);
-    actor_start(&second, turns, go_through);
+    cs_gate_init(gate, LONG);
+    actor_start(&second, gate, go_through);
     await(&second.ready);
-    actor_start(&first, turns, idle);
+    actor_start(&first, gate, idle);
     await(&first.ready);
     sem_post(&second.go);
     actor_end(&second);
     sem_post(&first.go);
     actor_end(&first);
-    CHECK_INT(cs_turns_facts(turns).vain, 0);
+    CHECK_INT(cs_gate_facts(gate).timed_out, 0);
     CHECK(second.took < LONG / 4);
 }
 
 static void an_idle_thread_loses_its_place(void)
 {
-    static struct cs_turns turns, others;
-    check_idle(&turns, idle_behind_stage);
+    static struct cs_gate gate, others;
+    check_idle(&gate, idle_behind_stage);
     check_idle(&others, idle_at_once);
 }
 
 static void time_out(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first, second;
-    cs_turns_init(&turns, 50 * MILLISECOND);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, 50 * MILLISECOND);
+    actor_start(&second, &gate, go_through);
     await(&second.ready);
-    actor_start(&first, &turns, stay_inside);
+    actor_start(&first, &gate, stay_inside);
     await(&first.ready);
     sem_post(&second.go);
     actor_end(&second);
-    struct cs_turns_facts facts = cs_turns_facts(&turns);
+    struct cs_gate_facts facts = cs_gate_facts(&gate);
     CHECK(second.took >= 50 * MILLISECOND && second.took < LONG / 4);
     CHECK_INT(facts.waits, 1);
-    CHECK_INT(facts.vain, 1);
+    CHECK_INT(facts.timed_out, 1);
     CHECK(!facts.given_up);
     sem_post(&first.go);
     actor_end(&first);
@@ -316,28 +316,28 @@ static void time_out(void)
 /* A thread inside that waits for threads at the door, outside of convolutions. */
 static void after_vain_waits_doors_stay_open(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first;
-    cs_turns_init(&turns, 20 * MILLISECOND);
-    learn(&turns, 1);
+    cs_gate_init(&gate, 20 * MILLISECOND);
+    learn(&gate, 1);
     for (int i = 0; i < 3; i++) {
         struct actor second;
-        actor_start(&second, &turns, go_through);
+        actor_start(&second, &gate, go_through);
         await(&second.ready);
-        actor_start(&first, &turns, stay_inside);
+        actor_start(&first, &gate, stay_inside);
         await(&first.ready);
         sem_post(&second.go);
         actor_end(&second); /* first waits for it */
         sem_post(&first.go);
         actor_end(&first);
-        CHECK_INT(cs_turns_facts(&turns).given_up, i == 2);
+        CHECK_INT(cs_gate_facts(&gate).given_up, i == 2);
     }
-    struct cs_turns_facts before = cs_turns_facts(&turns);
-    CHECK_INT(before.vain, 3);
-    actor_start(&first, &turns, stay_inside);
+    struct cs_gate_facts before = cs_gate_facts(&gate);
+    CHECK_INT(before.timed_out, 3);
+    actor_start(&first, &gate, stay_inside);
     await(&first.ready);
-    go_in(&turns, 1);
-    struct cs_turns_facts after = cs_turns_facts(&turns);
+    go_in(&gate, 1);
+    struct cs_gate_facts after = cs_gate_facts(&gate);
     CHECK_INT(after.waits, before.waits);
     CHECK_INT(after.stages, before.stages);
     sem_post(&first.go);
@@ -346,51 +346,51 @@ static void after_vain_waits_doors_stay_open(void)
 
 static void a_wait_that_ends_well_pays_for_vain_ones(void)
 {
-    static struct cs_turns turns;
-    cs_turns_init(&turns, 20 * MILLISECOND);
+    static struct cs_gate gate;
+    cs_gate_init(&gate, 20 * MILLISECOND);
     for (int i = 0; i < 5; i++) {
         struct actor first, second;
         bool well = i % 2 == 1;
-        turns.timeout = well ? LONG : 20 * MILLISECOND;
-        actor_start(&second, &turns, go_through);
+        gate.timeout = well ? LONG : 20 * MILLISECOND;
+        actor_start(&second, &gate, go_through);
         await(&second.ready);
-        actor_start(&first, &turns, stay_inside);
+        actor_start(&first, &gate, stay_inside);
         await(&first.ready);
         sem_post(&second.go);
         if (well)
-            wait_for_waits(&turns, i + 1);
+            wait_for_waits(&gate, i + 1);
         else
             await(&second.through);
         sem_post(&first.go);
         actor_end(&first);
         actor_end(&second);
     }
-    CHECK_INT(cs_turns_facts(&turns).vain, 3);
-    CHECK(!cs_turns_facts(&turns).given_up);
+    CHECK_INT(cs_gate_facts(&gate).timed_out, 3);
+    CHECK(!cs_gate_facts(&gate).given_up);
 }
 
 /* The child of a process in which another thread is inside and a third waits. */
 static void a_child_has_one_thread(void)
 {
-    static struct cs_turns turns;
+    static struct cs_gate gate;
     struct actor first, second;
-    cs_turns_init(&turns, LONG);
-    learn(&turns, 1);
-    actor_start(&second, &turns, go_through);
+    cs_gate_init(&gate, LONG);
+    learn(&gate, 1);
+    actor_start(&second, &gate, go_through);
     await(&second.ready);
-    actor_start(&first, &turns, stay_inside);
+    actor_start(&first, &gate, stay_inside);
     await(&first.ready);
     sem_post(&second.go);
-    wait_for_waits(&turns, 1);
-    cs_turns_fork(&turns, true, false);
+    wait_for_waits(&gate, 1);
+    cs_gate_fork(&gate, true, false);
     pid_t child = fork();
-    cs_turns_fork(&turns, false, child == 0);
+    cs_gate_fork(&gate, false, child == 0);
     if (child == 0) {
         for (int i = 0; i < 2; i++) {
-            go_in(&turns, 1);
-            go_out(&turns, 1);
+            go_in(&gate, 1);
+            go_out(&gate, 1);
         }
-        struct cs_turns_facts facts = cs_turns_facts(&turns);
+        struct cs_gate_facts facts = cs_gate_facts(&gate);
         _exit(facts.waits == 0 && facts.stages == 2 ? 0 : 1);
     }
     int status = -1;
@@ -399,12 +399,12 @@ static void a_child_has_one_thread(void)
     sem_post(&first.go);
     actor_end(&first);
     actor_end(&second);
-    CHECK_INT(cs_turns_facts(&turns).waits, 1);
+    CHECK_INT(cs_gate_facts(&gate).waits, 1);
 }
 
 /* Threads whose memory is counted. */
 struct crowd {
-    struct cs_turns *turns; /* NULL: nobody is held */
+    struct cs_gate *gate; /* NULL: nobody is held */
     pthread_barrier_t start, known;
     atomic_int high;    /* threads that have their high memory now */
     atomic_int highest; /* since all knew their stages */
@@ -425,8 +425,8 @@ static void period(struct crowd *crowd, uint64_t *random)
     for (int i = 0; i < PERIOD; i++) {
         if (i == LOW)
             take_high(crowd);
-        if (crowd->turns)
-            pass(crowd->turns, 1, i, i);
+        if (crowd->gate)
+            pass(crowd->gate, 1, i, i);
         *random = *random * UINT64_C(6364136223846793005) + 1;
         nap((int64_t)(*random >> 47)); /* up to 131 us */
     }
@@ -448,9 +448,9 @@ static void *member(void *argument)
 }
 
 /* Returns how many threads had high memory at once. */
-static int run_crowd(struct cs_turns *turns, unsigned threads)
+static int run_crowd(struct cs_gate *gate, unsigned threads)
 {
-    struct crowd crowd = {.turns = turns};
+    struct crowd crowd = {.gate = gate};
     pthread_t thread[MAX_THREADS];
     pthread_barrier_init(&crowd.start, NULL, threads);
     pthread_barrier_init(&crowd.known, NULL, threads);
@@ -464,14 +464,14 @@ static int run_crowd(struct cs_turns *turns, unsigned threads)
     return atomic_load(&crowd.highest);
 }
 
-static void check_crowd(struct cs_turns *turns, unsigned threads)
+static void check_crowd(struct cs_gate *gate, unsigned threads)
 {
-    cs_turns_init(turns, LONG);
+    cs_gate_init(gate, LONG);
     CHECK(run_crowd(NULL, threads) > 1); /* they do meet if nobody is held */
-    CHECK_INT(run_crowd(turns, threads), 1);
-    struct cs_turns_facts facts = cs_turns_facts(turns);
+    CHECK_INT(run_crowd(gate, threads), 1);
+    struct cs_gate_facts facts = cs_gate_facts(gate);
     CHECK(facts.waits > 0);
-    CHECK_INT(facts.vain, 0);
+    CHECK_INT(facts.timed_out, 0);
     CHECK(facts.stages >= (int64_t)threads * ROUNDS);
     CHECK(!facts.given_up);
     printf("# %u threads: %lld stages, %lld waits of %.0f us\n", threads, (long long)facts.stages,
@@ -480,14 +480,14 @@ static void check_crowd(struct cs_turns *turns, unsigned threads)
 
 static void two_threads_never_high_together(void)
 {
-    static struct cs_turns turns;
-    check_crowd(&turns, 2);
+    static struct cs_gate gate;
+    check_crowd(&gate, 2);
 }
 
 static void four_threads_never_high_together(void)
 {
-    static struct cs_turns turns;
-    check_crowd(&turns, 4);
+    static struct cs_gate gate;
+    check_crowd(&gate, 4);
 }
 
 static void cost(void)
@@ -495,14 +495,14 @@ static void cost(void)
     enum {
         PERIODS = 100000
     };
-    static struct cs_turns turns;
-    cs_turns_init(&turns, LONG);
-    learn(&turns, 1);
+    static struct cs_gate gate;
+    cs_gate_init(&gate, LONG);
+    learn(&gate, 1);
     int64_t start = now();
     for (int i = 0; i < PERIODS; i++)
-        pass(&turns, 1, 0, PERIOD - 1);
+        pass(&gate, 1, 0, PERIOD - 1);
     double each = (double)(now() - start) / (PERIODS * PERIOD);
-    CHECK_INT(cs_turns_facts(&turns).waits, 0);
+    CHECK_INT(cs_gate_facts(&gate).waits, 0);
     printf("# a call costs %.1f ns, in periods of %d calls\n", each, PERIOD);
 }
 

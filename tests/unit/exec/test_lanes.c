@@ -31,14 +31,14 @@ static struct cs_lanes *new_lanes(void)
     return &lanes;
 }
 
-/* What a call of the client `client` works on. */
+/* What a call of the application `application` works on. */
 static const char *buffer(int client)
 {
     return (const char *)(uintptr_t)(0x100000 * (client + 1));
 }
 
 /* Forks, writes on every lane, joins: the first failure. The whole is touched before and after by
- * the client. */
+ * the application. */
 static int work(struct cs_lanes_lease *lease, int client)
 {
     void *stream = lease->stream[0];
@@ -52,14 +52,14 @@ static int work(struct cs_lanes_lease *lease, int client)
     return status ? status : joined;
 }
 
-/* A call on at most `wanted` lanes: how many it had, 0 if the device failed. */
+/* A call on at most `required` lanes: how many it had, 0 if the device failed. */
 static int call_in(struct cs_lanes *lanes, void *stream, const struct cs_capture *capture,
-                   int wanted, int client)
+                   int required, int client)
 {
     struct cs_lanes_lease lease;
-    cs_lanes_take(lanes, device, stream, capture, wanted, &lease);
+    cs_lanes_take(lanes, device, stream, capture, required, &lease);
     int had = lease.lanes;
-    CHECK(had >= 1 && (had <= wanted || wanted < 1) && had <= CS_MAX_LANES);
+    CHECK(had >= 1 && (had <= required || required < 1) && had <= CS_MAX_LANES);
     CHECK(lease.stream[0] == stream);
     CHECK((had > 1) == (lease.set != NULL));
     for (int i = 0; i < had; i++)
@@ -71,9 +71,9 @@ static int call_in(struct cs_lanes *lanes, void *stream, const struct cs_capture
     return status == 0 ? had : 0;
 }
 
-static int call(struct cs_lanes *lanes, void *stream, int wanted, int client)
+static int call(struct cs_lanes *lanes, void *stream, int required, int client)
 {
-    return call_in(lanes, stream, &no_capture, wanted, client);
+    return call_in(lanes, stream, &no_capture, required, client);
 }
 
 static struct cs_capture begin_capture(void *stream)

@@ -34,7 +34,7 @@ static struct cs_vendor vendor_of(struct fake *of)
     return (struct cs_vendor){.ctx = of,
                               .compiles = of->compiles,
                               .build = fake_build,
-                              .lifeboat = fake_lifeboat,
+                              .fallback = fake_fallback,
                               .destroy = fake_destroy,
                               .model = fake_model};
 }
@@ -49,19 +49,19 @@ static struct cs_decision decide_under(const struct cs_request *request, int64_t
     struct cs_limits under = limits;
     const struct cs_vendor vendor = vendor_of(&fake);
     under.workspace = limit;
-    return cs_decide(&request->problem, request->wanted, policy(), &under, &vendor);
+    return cs_decide(&request->problem, request->required, policy(), &under, &vendor);
 }
 
 static int offers_of(const struct cs_request *request, struct cs_offer offer[CS_MAX_OFFERS])
 {
     const struct cs_vendor vendor = vendor_of(&fake);
-    return cs_offers(&request->problem, request->wanted, policy(), &limits, &vendor, offer);
+    return cs_offers(&request->problem, request->required, policy(), &limits, &vendor, offer);
 }
 
 static struct cs_request random_request(struct rng *rng)
 {
     struct cs_request request = {.problem = random_same(rng), .engine = {.index = 3}};
-    request.wanted = formula(&fake, &request.problem);
+    request.required = formula(&fake, &request.problem);
     return request;
 }
 
@@ -80,20 +80,20 @@ static void offers_are_true(void)
                              .curved = turn % 8 == 2};
         struct cs_request request = random_request(&rng);
         if (turn % 8 == 3) {
-            fake.stubborn = request.wanted;
-            fake.helps = CS_ENGINE_DEFAULTS;
+            fake.stubborn = request.required;
+            fake.helps = CS_DEFAULT_KNOBS;
         }
         int count = offers_of(&request, offer);
         int64_t asked = fake.calls;
         CHECK_INT(fake.live, 0);
         CHECK(count >= 1 && count <= CS_MAX_OFFERS);
         CHECK(asked <= CS_OFFER_ASKS + CS_MAX_ASKS);
-        CHECK_INT(offer[count - 1].bytes, request.wanted);
+        CHECK_INT(offer[count - 1].bytes, request.required);
         CHECK_INT(offer[count - 1].cost, 0);
         for (int i = 0; i < count; i++) {
             struct cs_decision decision = decide_under(&request, offer[i].limit);
             CHECK_INT(decision.reason, i < count - 1 ? CS_REASON_NONE : CS_REASON_SMALL);
-            CHECK_INT(decision.told, offer[i].bytes);
+            CHECK_INT(decision.reported, offer[i].bytes);
             CHECK(offer[i].bytes <= offer[i].limit);
             CHECK(i == 0 ||
                   (offer[i - 1].bytes < offer[i].bytes && offer[i - 1].cost > offer[i].cost));
@@ -105,7 +105,8 @@ static void offers_are_true(void)
     printf("# asks for the offers of a site: %lld at most\n", (long long)most_asked);
 }
 
-/* What cannot be cut and is beyond the limit is left alone, whatever it wants: that is its offer.
+/* What cannot be cut and is beyond the limit is left alone, whatever it requires: that is its
+ * offer.
  */
 static void an_offer_of_what_cannot_be_cut(void)
 {
@@ -114,9 +115,26 @@ static void an_offer_of_what_cannot_be_cut(void)
     fake = (struct fake){.fixed = 1 << 20, .per_byte = 1};
     struct cs_request request = {.problem = same(1, 8, 1, 8, 8, 8)};
     struct cs_limits little = {.workspace = 1 << 19};
-    request.wanted = formula(&fake, &request.problem);
-    CHECK_INT(cs_offers(&request.problem, request.wanted, policy(), &little, &vendor, offer), 1);
-    CHECK_INT(offer[0].bytes, request.wanted);
+    request.required = formula(&fake, &request.problem);
+    CHECK_INT(cs_offers(&request.problem, request.required, policy(), &little, &vendor, offer), 1);
+    CHECK_INT(offer[0].bytes, request.required);
+}
+
+/* A threshold that the user names leaves a call alone whatever its share: it has nothing else to
+ * offer. One byte below, it has more. */
+static void an_offer_of_what_the_threshold_leaves_alone(void)
+{
+    struct cs_offer offer[CS_MAX_OFFERS];
+    const struct cs_vendor vendor = vendor_of(&fake);
+    fake = (struct fake){.fixed = 4096, .per_byte = 1};
+    struct cs_request request = {.problem = same(1, 8, 1, 200, 200, 8)};
+    request.required = formula(&fake, &request.problem);
+    struct cs_limits named = {.workspace = request.required / 4, .threshold = request.required};
+    CHECK_INT(cs_offers(&request.problem, request.required, policy(), &named, &vendor, offer), 1);
+    CHECK_INT(offer[0].bytes, request.required);
+    CHECK_INT(offer[0].cost, 0);
+    named.threshold--;
+    CHECK(cs_offers(&request.problem, request.required, policy(), &named, &vendor, offer) > 1);
 }
 
 /* --- shares --------------------------------------------------------------------------------- */
@@ -133,7 +151,7 @@ static void make_sites(struct rng *rng)
             .problem = same(rng_between(rng, 1, 4), 8, 1, rng_between(rng, 20, 300),
                             rng_between(rng, 20, 200), rng_between(rng, 1, 4) * 8),
             .engine = {.index = i}};
-        request_of[i].wanted = formula(&fake, &request_of[i].problem);
+        request_of[i].required = formula(&fake, &request_of[i].problem);
         offers[i] = offers_of(&request_of[i], offer_of[i]);
     }
 }
@@ -142,7 +160,7 @@ static int64_t sum_of(bool least)
 {
     int64_t sum = 0;
     for (int i = 0; i < SITES; i++)
-        sum += least ? offer_of[i][0].bytes : request_of[i].wanted;
+        sum += least ? offer_of[i][0].bytes : request_of[i].required;
     return sum;
 }
 
@@ -293,7 +311,7 @@ static void a_new_site(void)
         known += offer_under(i, limit_of(&process, &request_of[i]))->bytes;
         CHECK_INT(fake.calls, 0);
     }
-    CHECK_INT(known, sum_of(false) - request_of[SITES - 1].wanted);
+    CHECK_INT(known, sum_of(false) - request_of[SITES - 1].required);
     CHECK(mine->bytes <= (total - known) / 4 || mine == &offer_of[SITES - 1][0]);
     CHECK_INT(process.budget.left, total - known - mine->bytes);
     end(&process);
@@ -331,7 +349,7 @@ static void what_is_the_same(void)
     CHECK(!knows(total, PROGRAM, &other, &request));
     request.engine.index++;
     CHECK(!knows(total, PROGRAM, &limits, &request));
-    request.wanted++;
+    request.required++;
     CHECK(!knows(total, PROGRAM, &limits, &request));
 }
 
@@ -466,6 +484,7 @@ int main(void)
     cs_log_open(CS_LOG_WARN, log_path);
     TEST(offers_are_true);
     TEST(an_offer_of_what_cannot_be_cut);
+    TEST(an_offer_of_what_the_threshold_leaves_alone);
     TEST(runs);
     TEST(too_small);
     TEST(a_new_site);

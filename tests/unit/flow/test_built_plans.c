@@ -7,12 +7,12 @@
 
 static struct fake fake;
 static const struct cs_vendor real = {
-    .ctx = &fake, .build = fake_build, .lifeboat = fake_lifeboat, .destroy = fake_destroy};
+    .ctx = &fake, .build = fake_build, .fallback = fake_fallback, .destroy = fake_destroy};
 
-static void start(struct cs_kept *kept)
+static void start(struct cs_built_plans *kept)
 {
     fake = (struct fake){.per_byte = 1};
-    cs_kept_init(kept, &real);
+    cs_built_plans_init(kept, &real);
 }
 
 static struct cs_problem rows(int64_t count)
@@ -20,57 +20,60 @@ static struct cs_problem rows(int64_t count)
     return towards(CS_FORWARD, 1, 16, 1, count, 32, 16);
 }
 
-static void *built(struct cs_kept *kept, int64_t count, enum cs_latitude latitude)
+static void *built(struct cs_built_plans *kept, int64_t count, enum cs_relaxation relaxation)
 {
     struct cs_problem problem = rows(count);
     int64_t workspace = -1;
-    void *kernel = NULL;
-    CHECK_INT(kept->vendor.build(kept->vendor.ctx, &problem, latitude, &kernel, &workspace), CS_OK);
+    void *execution_plan = NULL;
+    CHECK_INT(
+        kept->vendor.build(kept->vendor.ctx, &problem, relaxation, &execution_plan, &workspace),
+        CS_OK);
     CHECK_INT(workspace, formula(&fake, &problem));
-    return kernel;
+    return execution_plan;
 }
 
 static void what_was_built_serves_again(void)
 {
-    struct cs_kept kept;
+    struct cs_built_plans kept;
     start(&kept);
-    void *first = built(&kept, 32, CS_CLIENTS_KNOBS), *second = built(&kept, 32, CS_CLIENTS_KNOBS);
+    void *first = built(&kept, 32, CS_SAME_KNOBS), *second = built(&kept, 32, CS_SAME_KNOBS);
     CHECK_INT(fake.calls, 2); /* the first is still in use */
     kept.vendor.destroy(first);
     kept.vendor.destroy(second);
     kept.vendor.destroy(NULL);
     CHECK_INT(fake.live, 2);
-    first = built(&kept, 32, CS_CLIENTS_KNOBS);
-    second = built(&kept, 32, CS_CLIENTS_KNOBS);
+    first = built(&kept, 32, CS_SAME_KNOBS);
+    second = built(&kept, 32, CS_SAME_KNOBS);
     CHECK_INT(fake.calls, 2);
-    void *other = built(&kept, 31, CS_CLIENTS_KNOBS), *loose = built(&kept, 32, CS_ENGINE_DEFAULTS);
+    void *other = built(&kept, 31, CS_SAME_KNOBS), *loose = built(&kept, 32, CS_DEFAULT_KNOBS);
     CHECK_INT(fake.calls, 4);
     kept.vendor.destroy(first);
     kept.vendor.destroy(second);
     kept.vendor.destroy(other);
     kept.vendor.destroy(loose);
-    cs_kept_fini(&kept);
+    cs_built_plans_fini(&kept);
     CHECK_INT(fake.live, 0);
 }
 
 /* Built with the engine's own knobs, it may want another workspace than with the caller's. */
 static void what_was_built_otherwise_does_not_serve(void)
 {
-    struct cs_kept kept;
+    struct cs_built_plans kept;
     struct cs_problem problem = rows(32);
     int64_t workspace = -1;
-    void *kernel = NULL;
-    for (int first = CS_CLIENTS_KNOBS; first < CS_LATITUDES; first++) {
-        for (int then = CS_CLIENTS_KNOBS; then < CS_LATITUDES; then++) {
+    void *execution_plan = NULL;
+    for (int first = CS_SAME_KNOBS; first < CS_RELAXATIONS; first++) {
+        for (int then = CS_SAME_KNOBS; then < CS_RELAXATIONS; then++) {
             start(&kept);
-            kept.vendor.destroy(built(&kept, 32, (enum cs_latitude)first));
-            kept.vendor.destroy(built(&kept, 32, (enum cs_latitude)then));
+            kept.vendor.destroy(built(&kept, 32, (enum cs_relaxation)first));
+            kept.vendor.destroy(built(&kept, 32, (enum cs_relaxation)then));
             CHECK_INT(fake.calls, first == then ? 1 : 2);
-            CHECK_INT(cs_kept_build(&kept, &problem, (enum cs_latitude)then, &kernel, &workspace),
+            CHECK_INT(cs_built_plans_build(&kept, &problem, (enum cs_relaxation)then,
+                                           &execution_plan, &workspace),
                       CS_OK);
             CHECK_INT(fake.calls, first == then ? 1 : 2);
-            real.destroy(kernel);
-            cs_kept_fini(&kept);
+            real.destroy(execution_plan);
+            cs_built_plans_fini(&kept);
             CHECK_INT(fake.live, 0);
         }
     }
@@ -78,37 +81,38 @@ static void what_was_built_otherwise_does_not_serve(void)
 
 static void it_is_handed_over(void)
 {
-    struct cs_kept kept;
+    struct cs_built_plans kept;
     struct cs_problem problem = rows(32);
     int64_t workspace = -1;
-    void *kernel = NULL, *anew = NULL;
+    void *execution_plan = NULL, *anew = NULL;
     start(&kept);
-    kept.vendor.destroy(built(&kept, 32, CS_CLIENTS_KNOBS));
-    CHECK_INT(cs_kept_build(&kept, &problem, CS_CLIENTS_KNOBS, &kernel, &workspace), CS_OK);
+    kept.vendor.destroy(built(&kept, 32, CS_SAME_KNOBS));
+    CHECK_INT(cs_built_plans_build(&kept, &problem, CS_SAME_KNOBS, &execution_plan, &workspace),
+              CS_OK);
     CHECK_INT(workspace, formula(&fake, &problem));
     CHECK_INT(fake.calls, 1);
-    CHECK_INT(cs_kept_build(&kept, &problem, CS_CLIENTS_KNOBS, &anew, &workspace), CS_OK);
+    CHECK_INT(cs_built_plans_build(&kept, &problem, CS_SAME_KNOBS, &anew, &workspace), CS_OK);
     CHECK_INT(fake.calls, 2);
-    cs_kept_fini(&kept);
+    cs_built_plans_fini(&kept);
     CHECK_INT(fake.live, 2);
-    real.destroy(kernel);
+    real.destroy(execution_plan);
     real.destroy(anew);
     CHECK_INT(fake.live, 0);
 }
 
-static enum cs_status lifeboat(struct cs_kept *kept, int64_t limit)
+static enum cs_status fallback(struct cs_built_plans *kept, int64_t limit)
 {
     int64_t workspace = -1;
-    void *kernel = NULL;
-    enum cs_status status = cs_kept_lifeboat(kept, limit, &kernel, &workspace);
+    void *execution_plan = NULL;
+    enum cs_status status = cs_built_plans_fallback(kept, limit, &execution_plan, &workspace);
     if (status == CS_OK) {
         CHECK_INT(workspace, 60);
-        real.destroy(kernel);
+        real.destroy(execution_plan);
     }
     return status;
 }
 
-static void a_lifeboat_serves_from_what_it_needs_to_its_limit(void)
+static void a_fallback_serves_from_what_it_needs_to_its_limit(void)
 {
     static const struct {
         int64_t limit;
@@ -116,16 +120,16 @@ static void a_lifeboat_serves_from_what_it_needs_to_its_limit(void)
         int calls;
     } cases[] = {{59, CS_REFUSED, 2}, {60, CS_OK, 1}, {100, CS_OK, 1}, {101, CS_OK, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cs_kept kept;
+        struct cs_built_plans kept;
         int64_t workspace = -1;
-        void *kernel = NULL;
+        void *execution_plan = NULL;
         start(&kept);
-        fake.lifeboat = 60;
-        CHECK_INT(kept.vendor.lifeboat(kept.vendor.ctx, 100, &kernel, &workspace), CS_OK);
-        kept.vendor.destroy(kernel);
-        CHECK_INT(lifeboat(&kept, cases[i].limit), cases[i].status);
+        fake.fallback = 60;
+        CHECK_INT(kept.vendor.fallback(kept.vendor.ctx, 100, &execution_plan, &workspace), CS_OK);
+        kept.vendor.destroy(execution_plan);
+        CHECK_INT(fallback(&kept, cases[i].limit), cases[i].status);
         CHECK_INT(fake.calls, cases[i].calls);
-        cs_kept_fini(&kept);
+        cs_built_plans_fini(&kept);
         CHECK_INT(fake.live, 0);
     }
 }
@@ -135,34 +139,35 @@ static void only_the_latest_are_kept(void)
     enum {
         MANY = 200
     };
-    struct cs_kept kept;
+    struct cs_built_plans kept;
     start(&kept);
     for (int64_t i = 1; i <= MANY; i++)
-        kept.vendor.destroy(built(&kept, i, CS_CLIENTS_KNOBS));
+        kept.vendor.destroy(built(&kept, i, CS_SAME_KNOBS));
     CHECK(fake.live > 4 && fake.live < MANY / 2);
     int64_t last = MANY - fake.live + 1;
-    kept.vendor.destroy(built(&kept, last, CS_CLIENTS_KNOBS));
+    kept.vendor.destroy(built(&kept, last, CS_SAME_KNOBS));
     CHECK_INT(fake.calls, MANY);
-    kept.vendor.destroy(built(&kept, last - 1, CS_CLIENTS_KNOBS));
+    kept.vendor.destroy(built(&kept, last - 1, CS_SAME_KNOBS));
     CHECK_INT(fake.calls, MANY + 1);
-    cs_kept_fini(&kept);
+    cs_built_plans_fini(&kept);
     CHECK_INT(fake.live, 0);
 }
 
 static void failures_are_passed_on(void)
 {
-    struct cs_kept kept;
+    struct cs_built_plans kept;
     struct cs_problem problem = rows(32);
     int64_t workspace = -1;
-    void *kernel = NULL;
+    void *execution_plan = NULL;
     start(&kept);
     fake.refuses_all = true;
-    CHECK_INT(kept.vendor.build(kept.vendor.ctx, &problem, CS_CLIENTS_KNOBS, &kernel, &workspace),
-              CS_REFUSED);
+    CHECK_INT(
+        kept.vendor.build(kept.vendor.ctx, &problem, CS_SAME_KNOBS, &execution_plan, &workspace),
+        CS_REFUSED);
     fake.nomem_at = 2;
-    CHECK_INT(kept.vendor.lifeboat(kept.vendor.ctx, 100, &kernel, &workspace), CS_NOMEM);
-    CHECK(kernel == NULL && workspace == -1);
-    cs_kept_fini(&kept);
+    CHECK_INT(kept.vendor.fallback(kept.vendor.ctx, 100, &execution_plan, &workspace), CS_NOMEM);
+    CHECK(execution_plan == NULL && workspace == -1);
+    cs_built_plans_fini(&kept);
 }
 
 int main(void)
@@ -170,7 +175,7 @@ int main(void)
     TEST(what_was_built_serves_again);
     TEST(what_was_built_otherwise_does_not_serve);
     TEST(it_is_handed_over);
-    TEST(a_lifeboat_serves_from_what_it_needs_to_its_limit);
+    TEST(a_fallback_serves_from_what_it_needs_to_its_limit);
     TEST(only_the_latest_are_kept);
     TEST(failures_are_passed_on);
     return REPORT();

@@ -5,23 +5,23 @@ static void oversized_is_rewritten_and_remembered(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), other = request, device = request, engine = request;
-    int64_t asked = told(cs, &request);
+    int64_t asked = reported(cs, &request);
     CHECK(asked <= LIMIT && asked > 0);
     CHECK(fake.calls > 1);
-    CHECK_INT(told(cs, &request), asked);
+    CHECK_INT(reported(cs, &request), asked);
     CHECK_INT(fake.calls, 0);
 
     struct answer first = prepare(cs, &request);
     CHECK_INT(first.reason, CS_REASON_NONE);
-    CHECK_INT(first.told, asked);
-    CHECK_INT(first.calls, first.kinds + 1);
+    CHECK_INT(first.reported, asked);
+    CHECK_INT(first.calls, first.shapes + 1);
 
-    other.wanted++;
+    other.required++;
     device.scope++;
     engine.engine.knob_value[0]++;
     struct cs_request *fresh[] = {&other, &device, &engine};
     for (int i = 0; i < 3; i++) {
-        told(cs, fresh[i]);
+        reported(cs, fresh[i]);
         CHECK(fake.calls > 1);
     }
     check_same(prepare(cs, &request), first);
@@ -32,12 +32,12 @@ static void within_the_threshold_nobody_is_asked(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
-    request.wanted = LIMIT;
+    request.required = LIMIT;
     struct answer answer = prepare(cs, &request);
     CHECK_INT(answer.reason, CS_REASON_SMALL);
     CHECK_INT(answer.calls, 0);
-    CHECK_INT(told(cs, &request), LIMIT);
-    request.wanted = LIMIT + 1;
+    CHECK_INT(reported(cs, &request), LIMIT);
+    request.required = LIMIT + 1;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NONE);
     free(cs);
 }
@@ -47,28 +47,28 @@ static void what_the_caller_brought_is_the_limit(void)
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), roomy = request, tight = request;
     struct answer usual = prepare(cs, &request);
-    tight.limit = usual.told / 2;
+    tight.limit = usual.reported / 2;
     CHECK(prepare(cs, &tight).tiles > usual.tiles);
-    roomy.limit = request.wanted;
+    roomy.limit = request.required;
     struct answer enough = prepare(cs, &roomy);
     CHECK_INT(enough.reason, CS_REASON_SMALL);
     CHECK_INT(enough.calls, 0);
-    /* Nothing fits: the caller has no more, so the lifeboat must do, unless that does not fit
+    /* Nothing fits: the caller has no more, so the fallback plan must do, unless that does not fit
      * either. */
     tight.limit = 1;
     struct answer nothing = prepare(cs, &tight);
     CHECK_INT(nothing.reason, CS_REASON_NONE);
     CHECK_INT(nothing.tiles, 0);
-    CHECK_INT(nothing.told, 1);
-    fake.no_lifeboat = true;
+    CHECK_INT(nothing.reported, 1);
+    fake.no_fallback = true;
     CHECK_INT(prepare(cs, &tight).reason, CS_REASON_NO_TILING);
-    fake.no_lifeboat = false;
+    fake.no_fallback = false;
     check_same(prepare(cs, &request), usual);
     free(cs);
 }
 
-/* Of a fault during the decision other tilings or lifeboats may be left; one while building has one
- * outcome. */
+/* Of a fault during the decision other tilings or fallback plans may be left; one while building
+ * has one outcome. */
 static bool expected(enum fault fault, bool building, enum cs_reason reason)
 {
     if (fault == NO_MEMORY)
@@ -99,11 +99,12 @@ static void check_fault(enum fault fault, int at, bool decided, const struct ans
         check_same(again, *sound);
     else
         check_same(again, hit);
-    CHECK_INT(told(cs, &request), again.told);
+    CHECK_INT(reported(cs, &request), again.reported);
     free(cs);
 }
 
-/* The small size was given out before the plan was built: it is kept, by the lifeboat if need be.
+/* The small size was given out before the plan was built: it is kept, by the fallback plan if need
+ * be.
  */
 static void a_told_size_is_kept(void)
 {
@@ -111,16 +112,16 @@ static void a_told_size_is_kept(void)
     for (int fault = REFUSES; fault < FAULTS; fault++) {
         for (int at = 1;; at++) {
             struct cs *cs = new_instance("fit");
-            int64_t small = told(cs, &request);
-            CHECK(small < request.wanted);
+            int64_t small = reported(cs, &request);
+            CHECK(small < request.required);
             fake.fault = (enum fault)fault;
             fake.fault_at = at;
             struct answer answer = prepare(cs, &request);
             CHECK_INT(answer.reason, CS_REASON_NONE);
-            CHECK_INT(answer.told, small);
+            CHECK_INT(answer.reported, small);
             fake.fault = NO_FAULT;
-            CHECK_INT(told(cs, &request), small);
-            CHECK_INT(prepare(cs, &request).told, small);
+            CHECK_INT(reported(cs, &request), small);
+            CHECK_INT(prepare(cs, &request).reported, small);
             free(cs);
             if (answer.calls < at)
                 break;
@@ -135,10 +136,11 @@ static void every_failing_call_is_survived(void)
     int asks = prepare(cs, &request).calls;
     struct answer sound = prepare(cs, &request);
     CHECK_INT(sound.reason, CS_REASON_NONE);
-    CHECK(sound.kinds > 1 && asks > 2);
+    CHECK(sound.shapes > 1 && asks > 2);
     free(cs);
     for (int fault = REFUSES; fault < FAULTS; fault++) {
-        /* The last call is a lifeboat, of which nobody asks whether it wants less than nothing. */
+        /* The last call is a fallback plan, of which nobody asks whether it requires less than
+         * nothing. */
         int last = sound.calls - (fault == NEGATIVE);
         for (int at = 1; at <= asks; at++)
             check_fault((enum fault)fault, at, false, &sound);
@@ -147,12 +149,13 @@ static void every_failing_call_is_survived(void)
     }
 }
 
-/* The tiles that were decided for and their lifeboat, not again in a decision that was made. */
+/* The tiles that were decided for and their fallback plan, not again in a decision that was made.
+ */
 static void what_a_decision_built_is_not_built_again(void)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
-    told(cs, &request);
+    reported(cs, &request);
     int asks = fake.calls;
     int builds = prepare(cs, &request).calls;
     free(cs);
@@ -177,44 +180,44 @@ static void what_always_fails_has_its_reason(void)
         struct cs *cs = new_instance("fit");
         fake.fault = always[i].fault;
         CHECK_INT(prepare(cs, &request).reason, always[i].reason);
-        CHECK_INT(told(cs, &request), request.wanted);
+        CHECK_INT(reported(cs, &request), request.required);
         free(cs);
     }
     struct cs *cs = new_instance("fit");
-    fake.no_lifeboat = true;
+    fake.no_fallback = true;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
-    CHECK(fake.lifeboats > 0);
+    CHECK(fake.fallbacks > 0);
     free(cs);
 }
 
-static void a_lifeboat_may_raise_what_is_told(void)
+static void a_fallback_may_raise_what_is_told(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
-    fake.lifeboat = LIMIT;
-    CHECK_INT(prepare(cs, &request).told, LIMIT);
-    CHECK_INT(told(cs, &request), LIMIT);
+    fake.fallback = LIMIT;
+    CHECK_INT(prepare(cs, &request).reported, LIMIT);
+    CHECK_INT(reported(cs, &request), LIMIT);
     free(cs);
     cs = new_instance("fit");
-    fake.lifeboat = LIMIT + 1;
+    fake.fallback = LIMIT + 1;
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
     free(cs);
 }
 
 /* What the vendor hands out as fitting is looked at once more before anybody is told a size. */
-static void a_lifeboat_beyond_what_was_told_is_no_lifeboat(void)
+static void a_fallback_beyond_what_was_told_is_no_fallback(void)
 {
     struct cs_request request = ordinary();
     struct cs *cs = new_instance("fit");
-    request.limit = 1; /* no tile fits; the lifeboat alone is left */
-    CHECK_INT(prepare(cs, &request).told, 1);
+    request.limit = 1; /* no tile fits; the fallback plan alone is left */
+    CHECK_INT(prepare(cs, &request).reported, 1);
     free(cs);
     cs = new_instance("fit");
-    fake.fault = GROWS; /* from the lifeboat on, which is asked for last */
+    fake.fault = GROWS; /* from the fallback plan on, which is asked for last */
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
-    CHECK(fake.lifeboats > 0);
+    CHECK(fake.fallbacks > 0);
     CHECK(verdict.rewrite == NULL);
-    CHECK_INT(verdict.told, request.wanted);
+    CHECK_INT(verdict.reported, request.required);
     CHECK_INT(kernels, 0);
     free(cs);
 }
@@ -226,54 +229,54 @@ static void a_policy_that_only_reports_rewrites_nothing(void)
     struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
     CHECK_INT(verdict.reason, CS_REASON_REPORT_ONLY);
     CHECK(verdict.rewrite == NULL);
-    CHECK_INT(verdict.told, request.wanted);
+    CHECK_INT(verdict.reported, request.required);
     CHECK_INT(kernels, 0);
-    CHECK_INT(fake.lifeboats, 0);
-    CHECK_INT(told(cs, &request), request.wanted);
+    CHECK_INT(fake.fallbacks, 0);
+    CHECK_INT(reported(cs, &request), request.required);
     /* The report is to say what could be saved. */
     struct cs_site_facts facts;
     CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
     CHECK(facts.tiles > 1);
-    CHECK(facts.told <= LIMIT);
-    CHECK_INT(facts.wanted, request.wanted);
+    CHECK(facts.reported <= LIMIT);
+    CHECK_INT(facts.required, request.required);
     free(cs);
 }
 
 static void random_problems_get_one_answer(void)
 {
     struct rng rng = {33};
-    int rewritten = 0;
+    int tiled_calls = 0;
     struct cs *asked_first = new_instance("fit"), *prepared_first = new_instance("fit");
     for (int i = 0; i < 400; i++) {
         struct cs_request request = {.problem = random_small(&rng), .scope = i};
-        request.wanted = workspace_of(&request.problem);
-        int64_t limit = rng_between(&rng, 1, request.wanted);
+        request.required = workspace_of(&request.problem);
+        int64_t limit = rng_between(&rng, 1, request.required);
         asked_first->limits.workspace = asked_first->limits.threshold = limit;
         prepared_first->limits = asked_first->limits;
-        int64_t bytes = told(asked_first, &request);
+        int64_t bytes = reported(asked_first, &request);
         struct answer answer = prepare(prepared_first, &request);
-        CHECK_INT(answer.told, bytes);
+        CHECK_INT(answer.reported, bytes);
         check_same(prepare(asked_first, &request), answer);
-        CHECK_INT(told(prepared_first, &request), bytes);
+        CHECK_INT(reported(prepared_first, &request), bytes);
         CHECK_INT(fake.calls, 0);
-        rewritten += answer.tiles > 1;
+        tiled_calls += answer.tiles > 1;
     }
-    CHECK(rewritten > 50);
+    CHECK(tiled_calls > 50);
     free(asked_first);
     free(prepared_first);
 }
 
-static int fake_bind(void *ctx, int kind, const struct cs_addresses *addresses, void **launch_p)
+static int fake_bind(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p)
 {
-    (void)kind;
+    (void)shape;
     (void)addresses;
     *launch_p = ctx;
     return 0;
 }
 
-static int fake_launch(void *ctx, int kind, void *launch)
+static int fake_launch(void *ctx, int shape, void *launch)
 {
-    (void)kind;
+    (void)shape;
     (void)launch;
     return *(int *)ctx;
 }
@@ -301,21 +304,21 @@ static void runs_are_counted_by_how_they_ended(void)
     const struct cs_call apart = {
         .base = {.tensor = {(void *)base, (void *)(base + (1 << 24)), (void *)(base + (2 << 24))},
                  .workspace = (void *)(base + (3 << 24))},
-        .brought = verdict.told};
+        .provided = verdict.reported};
     int64_t tiles = verdict.rewrite->plan.tiles;
 
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), 0);
-    CHECK_INT(cs->account.rewritten, 1);
+    CHECK_INT(cs->account.tiled_calls, 1);
     CHECK_INT(cs->account.launches, tiles);
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), 0);
-    CHECK_INT(cs->account.lifeboats, 1);
+    CHECK_INT(cs->account.fallbacks, 1);
     status = RUN_FAILED;
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, &apart), RUN_FAILED);
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), RUN_FAILED);
     CHECK_INT(cs->account.failed, 2);
     CHECK_INT(cs->account.calls, 4);
     CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
-    CHECK_INT(cs->account.told_max, verdict.told);
+    CHECK_INT(cs->account.reported_max, verdict.reported);
 
     cs_flow_discard(verdict.rewrite);
     cs_flow_discard(NULL);
@@ -332,8 +335,8 @@ int main(void)
     TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
     TEST(what_always_fails_has_its_reason);
-    TEST(a_lifeboat_may_raise_what_is_told);
-    TEST(a_lifeboat_beyond_what_was_told_is_no_lifeboat);
+    TEST(a_fallback_may_raise_what_is_told);
+    TEST(a_fallback_beyond_what_was_told_is_no_fallback);
     TEST(a_policy_that_only_reports_rewrites_nothing);
     TEST(random_problems_get_one_answer);
     TEST(runs_are_counted_by_how_they_ended);

@@ -11,22 +11,22 @@ static void add_rule(struct cs *cs, struct cs_rule rule)
 static void a_rule_leaves_alone(void)
 {
     struct cs *cs = new_instance("fit");
-    struct cs_request request = ordinary(), other = request, brought = request;
+    struct cs_request request = ordinary(), other = request, provided = request;
     add_rule(cs, (struct cs_rule){.name = "large",
                                   .given = 1 << CS_RULE_skip | 1 << CS_RULE_wanted,
-                                  .wanted = {request.wanted, INT64_MAX},
+                                  .wanted = {request.required, INT64_MAX},
                                   .skip = true});
-    CHECK_INT(told(cs, &request), request.wanted);
+    CHECK_INT(reported(cs, &request), request.required);
     CHECK_INT(fake.calls, 0);
     CHECK_INT(prepare(cs, &request).reason, CS_REASON_RULE);
-    /* Not even a lifeboat where the caller brings less: nothing smaller was ever told. */
-    brought.limit = 4096;
-    struct answer answer = prepare(cs, &brought);
+    /* Not even a fallback plan where the caller brings less: nothing smaller was ever reported. */
+    provided.limit = 4096;
+    struct answer answer = prepare(cs, &provided);
     CHECK_INT(answer.reason, CS_REASON_RULE);
-    CHECK_INT(answer.told, request.wanted);
-    CHECK_INT(fake.lifeboats, 0);
+    CHECK_INT(answer.reported, request.required);
+    CHECK_INT(fake.fallbacks, 0);
     CHECK_INT(fake.calls, 0);
-    other.wanted--;
+    other.required--;
     CHECK_INT(prepare(cs, &other).reason, CS_REASON_NONE);
     CHECK_INT(cs_flow_small(cs, LIMIT), true);
     CHECK_INT(cs_flow_small(cs, LIMIT + 1), false);
@@ -43,11 +43,11 @@ static void a_rule_sets_limits(void)
     add_rule(cs, (struct cs_rule){.name = "tight",
                                   .given = 1 << CS_RULE_workspace | 1 << CS_RULE_engine,
                                   .engine = {7, 7},
-                                  .workspace = usual.told / 2});
+                                  .workspace = usual.reported / 2});
     struct answer tight = prepare(cs, &request);
     CHECK_INT(tight.reason, CS_REASON_NONE);
-    CHECK(tight.tiles > usual.tiles && tight.told <= usual.told / 2);
-    CHECK_INT(told(cs, &request), tight.told);
+    CHECK(tight.tiles > usual.tiles && tight.reported <= usual.reported / 2);
+    CHECK_INT(reported(cs, &request), tight.reported);
     other.engine.index = 8;
     check_same(prepare(cs, &other), usual);
     free(cs);
@@ -80,6 +80,11 @@ static void a_rule_names_a_policy(void)
 static void the_least_threshold_of_all_rules_counts(void)
 {
     struct cs *cs = new_instance("fit");
+    cs->limits.threshold = LIMIT / 2;
+    CHECK(cs_flow_small(cs, LIMIT / 2) && !cs_flow_small(cs, LIMIT / 2 + 1));
+    cs->limits.threshold = LIMIT * 2;
+    CHECK(cs_flow_small(cs, LIMIT * 2) && !cs_flow_small(cs, LIMIT * 2 + 1));
+    cs->limits.threshold = -1;
     CHECK(cs_flow_small(cs, LIMIT) && !cs_flow_small(cs, LIMIT + 1));
     add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_lanes, .lanes = 1});
     add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_workspace, .workspace = LIMIT * 2});
@@ -119,12 +124,12 @@ static void a_policy_is_asked_once_a_problem(void)
     struct cs_request request = ordinary();
     cs->policy = &counting;
     costs_asked = 0;
-    told(cs, &request);
+    reported(cs, &request);
     CHECK(costs_asked > 1);
     int64_t once = costs_asked;
     for (int i = 0; i < 5; i++) {
         CHECK_INT(prepare(cs, &request).reason, CS_REASON_NONE);
-        told(cs, &request);
+        reported(cs, &request);
     }
     CHECK_INT(costs_asked, once);
     free(cs);
@@ -134,18 +139,18 @@ static void a_policy_is_asked_once_a_problem(void)
 static struct race {
     struct cs *cs;
     struct cs_request *request;
-    int64_t told; /* 0: not asked yet */
+    int64_t reported; /* 0: not asked yet */
 } race;
 
 static double racing_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
-    if (race.told == 0) {
-        race.told = 1;
-        race.told = cs_flow_told(race.cs, race.request, &vendor);
+    if (race.reported == 0) {
+        race.reported = 1;
+        race.reported = cs_flow_reported(race.cs, race.request, &vendor);
         return INFINITY;
     }
-    return race.told > 1 || candidate->workspace > limits->workspace ? INFINITY
-                                                                     : (double)candidate->tiles;
+    return race.reported > 1 || candidate->workspace > limits->workspace ? INFINITY
+                                                                         : (double)candidate->tiles;
 }
 
 static void the_first_answer_stays(void)
@@ -155,13 +160,13 @@ static void the_first_answer_stays(void)
     struct cs_request request = ordinary();
     cs->policy = &racing;
     race = (struct race){.cs = cs, .request = &request};
-    int64_t bytes = told(cs, &request);
-    CHECK(race.told > 1 && race.told <= LIMIT);
-    CHECK_INT(bytes, race.told);
+    int64_t bytes = reported(cs, &request);
+    CHECK(race.reported > 1 && race.reported <= LIMIT);
+    CHECK_INT(bytes, race.reported);
     /* And so does the promise of it. */
     fake.fault = REFUSES;
     fake.fault_at = 1;
-    CHECK_INT(prepare(cs, &request).told, bytes);
+    CHECK_INT(prepare(cs, &request).reported, bytes);
     free(cs);
 }
 

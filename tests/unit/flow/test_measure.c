@@ -47,7 +47,7 @@ static struct cs_vendor vendor_of(void)
     return (struct cs_vendor){.ctx = &fake,
                               .compiles = fake.compiles,
                               .build = fake_build,
-                              .lifeboat = fake_lifeboat,
+                              .fallback = fake_fallback,
                               .destroy = fake_destroy,
                               .time = fake_time,
                               .model = fake_model};
@@ -57,13 +57,13 @@ static struct cs_vendor vendor_of(void)
 static struct cs_request volume(void)
 {
     struct cs_request request = {.problem = same(4, 16, 8, 64, 64, 16), .engine = {.index = 5}};
-    request.wanted = formula(&fake, &request.problem);
+    request.required = formula(&fake, &request.problem);
     return request;
 }
 
 static struct cs_limits limits_of(const struct cs_request *request)
 {
-    return (struct cs_limits){.workspace = request->wanted / 3, .threshold = -1, .lanes = 1};
+    return (struct cs_limits){.workspace = request->required / 3, .threshold = -1, .lanes = 1};
 }
 
 static struct cs_decision measured(struct cs_store *store, const struct cs_request *request,
@@ -74,7 +74,7 @@ static struct cs_decision measured(struct cs_store *store, const struct cs_reque
     const struct cs_referee referee = cs_measure_referee(&measure);
     timed = 0;
     struct cs_decision decision = cs_decide_judged(
-        &request->problem, request->wanted, cs_policy_find("measure"), limits, &vendor, &referee);
+        &request->problem, request->required, cs_policy_find("measure"), limits, &vendor, &referee);
     CHECK_INT(fake.live, 0);
     return decision;
 }
@@ -113,7 +113,7 @@ static void the_fastest_wins(void)
         seconds_of[axes[i]] = 1e-4;
         CHECK_INT(axis_of(&store, &request), axes[i]);
         CHECK_INT(timed, 3);
-        CHECK(most_limit >= request.wanted && most_limit <= 2 * request.wanted + 16 * MIB);
+        CHECK(most_limit >= request.required && most_limit <= 2 * request.required + 16 * MIB);
         cs_store_fini(&store);
     }
 }
@@ -126,9 +126,9 @@ static void without_a_referee_the_policy_decides(void)
     struct cs_limits limits = limits_of(&request);
     const struct cs_vendor vendor = vendor_of();
     struct cs_decision a =
-        cs_decide(&request.problem, request.wanted, cs_policy_find("measure"), &limits, &vendor);
+        cs_decide(&request.problem, request.required, cs_policy_find("measure"), &limits, &vendor);
     struct cs_decision b =
-        cs_decide(&request.problem, request.wanted, cs_policy_find("fit"), &limits, &vendor);
+        cs_decide(&request.problem, request.required, cs_policy_find("fit"), &limits, &vendor);
     CHECK(a.tiling.axis[0] == b.tiling.axis[0] && a.tiling.step[0] == b.tiling.step[0]);
     CHECK_INT(a.tiling.axis[0], CS_AXIS_N);
     cs_store_fini(&store);
@@ -174,7 +174,7 @@ static void keys(void)
     measured_anew(&store, &request, &limits);
     limits.workspace += 4096;
     measured_anew(&store, &request, &limits);
-    request.wanted += 4096;
+    request.required += 4096;
     measured_anew(&store, &request, &limits);
     request.problem.tensor[CS_X].alignment = request.problem.tensor[CS_Y].alignment = 8;
     measured_anew(&store, &request, &limits);
@@ -184,7 +184,7 @@ static void keys(void)
     cs_store_fini(&store);
 }
 
-/* Whenever the card cannot be asked, the policy's own choice stands for this process, and is not
+/* Whenever the GPU cannot be asked, the policy's own choice stands for this process, and is not
  * written: the next may be luckier. */
 static void not_measured(void)
 {
@@ -280,7 +280,7 @@ static void contenders(void)
                 .tiles = i ? rng_between(&rng, 2, 9) : 1,
                 .workspace = i ? rng_between(&rng, 500, 1200) : 5000};
         int most = (int)rng_between(&rng, 1, 10);
-        int count = cs_contenders(&search, fit, &limits, most, contender);
+        int count = cs_contest_contenders(&search, fit, &limits, most, contender);
         CHECK(count <= most && count <= CS_MAX_CONTENDERS);
         several += count > 2;
         for (int i = 0; i < count; i++) {
@@ -333,7 +333,7 @@ static enum cs_status time_differently(void *ctx, const struct cs_plan *plan, in
 static void *contest(void *arg)
 {
     struct turn *turn = arg;
-    struct cs_request request = {.problem = same(4, 16, 8, 64, 64, 16), .wanted = 900};
+    struct cs_request request = {.problem = same(4, 16, 8, 64, 64, 16), .required = 900};
     struct cs_limits limits = {.workspace = 100};
     struct cs_candidate candidate[3] = {{.tiling = {{CS_AXIS_N}, {1, 1}, 1}},
                                         {.tiling = {{CS_AXIS_D}, {1, 1}, 1}},

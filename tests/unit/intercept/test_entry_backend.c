@@ -12,7 +12,7 @@ static bool
 
 static struct {
     int judged, run, passed, populated, updated, replayed, discarded;
-    bool rewritten; /* every plan that is finalized */
+    bool tiled_calls; /* every plan that is finalized */
 } fake;
 
 enum {
@@ -29,24 +29,25 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(instance, call);
 }
 
-void cs_rewrite_plan(struct cs *cs, struct cs_shadow *plan)
+void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
 {
     CHECK(cs == instance);
     fake.judged++;
     plan->plan.counted = true;
-    plan->plan.verdict.told = 100;
-    plan->plan.verdict.rewrite = fake.rewritten ? rewriting : NULL;
+    plan->plan.verdict.reported = 100;
+    plan->plan.verdict.rewrite = fake.tiled_calls ? rewriting : NULL;
 }
 
-int64_t cs_rewrite_told(struct cs *cs, const struct cs_shadow *configuration, int64_t wanted)
+int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
+                               int64_t required)
 {
     CHECK(cs == instance);
     CHECK_INT(configuration->type, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    return wanted / 2;
+    return required / 2;
 }
 
-int cs_rewrite_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
-                   cudnnBackendDescriptor_t pack)
+int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                      cudnnBackendDescriptor_t pack)
 {
     (void)cs, (void)handle, (void)pack;
     CHECK(plan->plan.verdict.rewrite == rewriting);
@@ -232,7 +233,7 @@ static void finish(cudnnBackendDescriptorType_t type)
     CHECK_INT(cudnnBackendFinalize(made), CUDNN_STATUS_SUCCESS);
 }
 
-static int64_t told(cudnnBackendAttributeName_t attribute, cudnnBackendAttributeType_t type)
+static int64_t reported(cudnnBackendAttributeName_t attribute, cudnnBackendAttributeType_t type)
 {
     int64_t bytes = 0;
     CHECK_INT(cudnnBackendGetAttribute(descriptor, attribute, type, 1, NULL, &bytes),
@@ -243,12 +244,12 @@ static int64_t told(cudnnBackendAttributeName_t attribute, cudnnBackendAttribute
 static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
 {
     start();
-    fake.rewritten = true;
+    fake.tiled_calls = true;
     finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     CHECK_INT(fake.judged, 1);
-    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 100);
-    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_INT64), 1000);
-    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_DOUBLE), 1000);
+    CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 100);
+    CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_INT64), 1000);
+    CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_DOUBLE), 1000);
     CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), RUN_STATUS);
     CHECK_INT(cudnnBackendPopulateCudaGraph(NULL, descriptor, NULL, NULL), POPULATE_STATUS);
     CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL), UPDATE_STATUS);
@@ -262,7 +263,7 @@ static void a_plan_that_was_left_alone_is_counted_and_run_as_it_is(void)
 {
     start();
     finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
+    CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
     answer = CUDNN_STATUS_EXECUTION_FAILED;
     CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_EXECUTION_FAILED);
     CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL),
@@ -277,8 +278,8 @@ static void an_engine_configuration_tells_what_its_plan_will(void)
     start();
     finish(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     CHECK_INT(fake.judged, 0);
-    CHECK_INT(told(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 500);
-    CHECK_INT(told(CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT64), 1000);
+    CHECK_INT(reported(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 500);
+    CHECK_INT(reported(CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT64), 1000);
 }
 
 static void what_was_never_seen_is_run_as_it_is(void)
@@ -287,7 +288,7 @@ static void what_was_never_seen_is_run_as_it_is(void)
     CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_SUCCESS);
     CHECK_INT(fake.replayed, 1);
     CHECK_INT(fake.passed, 0);
-    CHECK_INT(told(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
+    CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
     answer = CUDNN_STATUS_BAD_PARAM;
     CHECK_INT(cudnnBackendFinalize(descriptor), CUDNN_STATUS_BAD_PARAM);
 }

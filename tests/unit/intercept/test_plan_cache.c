@@ -26,34 +26,34 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(instance, call);
 }
 
-void cs_maker_init(struct cs_maker *maker, const struct cs_graph *graph)
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
 {
-    memset(maker, 0, sizeof *maker);
-    maker->target.handle = graph->handle;
+    memset(choice, 0, sizeof *choice);
+    choice->target.handle = graph->handle;
 }
 
-void cs_maker_fini(struct cs_maker *maker)
+void cs_engine_choice_fini(struct cs_engine_choice *choice)
 {
-    (void)maker;
+    (void)choice;
 }
 
-bool cs_maker_pick(struct cs_maker *maker, unsigned forbidden)
+bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden)
 {
-    (void)maker;
+    (void)choice;
     fake.forbidden = forbidden;
     return true;
 }
 
-int64_t cs_maker_scope(const struct cs_maker *maker)
+int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    return (int64_t)(intptr_t)maker->target.handle;
+    return (int64_t)(intptr_t)choice->target.handle;
 }
 
-void cs_maker_retire(void) {}
+void cs_engine_choice_retire(void) {}
 
-struct cs_vendor cs_kernel_vendor(struct cs_maker *maker)
+struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
 {
-    return (struct cs_vendor){.ctx = maker};
+    return (struct cs_vendor){.ctx = choice};
 }
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
@@ -62,10 +62,10 @@ struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
     return (struct cs_gpu){.ctx = launcher};
 }
 
-bool cs_flow_small(const struct cs *cs, int64_t wanted)
+bool cs_flow_small(const struct cs *cs, int64_t required)
 {
     (void)cs;
-    return wanted < WANTED;
+    return required < WANTED;
 }
 
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
@@ -74,13 +74,13 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     (void)cs, (void)made_for;
     fake.prepared++;
     return (struct cs_verdict){
-        .told = request->limit > 0 ? request->limit : TOLD + fake.prepared,
+        .reported = request->limit > 0 ? request->limit : TOLD + fake.prepared,
         .rewrite = calloc(1, sizeof(struct cs_rewrite)),
     };
 }
 
-struct cs_verdict cs_flow_carry(struct cs *cs, const struct cs_request *request,
-                                const struct cs_vendor *made_for)
+struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_vendor *made_for)
 {
     return cs_flow_prepare(cs, request, made_for);
 }
@@ -94,9 +94,9 @@ void cs_flow_discard(struct cs_rewrite *rewrite)
     free(rewrite);
 }
 
-bool cs_flow_lends(const struct cs *cs, int64_t brought)
+bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
 {
-    (void)cs, (void)brought;
+    (void)cs, (void)provided;
     return false;
 }
 
@@ -172,7 +172,7 @@ static struct cs_legacy_call start(void)
     memset(&fake, 0, sizeof fake);
     call.handle = handle_at(0);
     call.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    call.brought = WANTED / 2;
+    call.provided = WANTED / 2;
     return call;
 }
 
@@ -180,7 +180,7 @@ static struct cs_legacy_call start(void)
 static int prepared_for(struct cs_legacy_call call)
 {
     int before = fake.prepared;
-    CHECK(cs_legacy_tell(instance, &call, WANTED) < WANTED);
+    CHECK(cs_legacy_report(instance, &call, WANTED) < WANTED);
     return fake.prepared - before;
 }
 
@@ -189,8 +189,8 @@ static void the_same_call_is_prepared_once(void)
     struct cs_legacy_call call = start();
     CHECK_INT(prepared_for(call), 1);
     CHECK_INT(prepared_for(call), 0);
-    CHECK_INT(cs_legacy_tell(instance, &call, WANTED), TOLD + 1);
-    CHECK_INT(cs_legacy_tell(instance, &call, WANTED - 1), WANTED - 1);
+    CHECK_INT(cs_legacy_report(instance, &call, WANTED), TOLD + 1);
+    CHECK_INT(cs_legacy_report(instance, &call, WANTED - 1), WANTED - 1);
     call.handle = handle_at(1);
     CHECK_INT(prepared_for(call), 1);
     x.extent[0] = y.extent[0] = 1;
@@ -250,14 +250,14 @@ static void a_handle_with_many_shapes_starts_afresh(void)
     CHECK_INT(prepared_for(call), 0);
 }
 
-static int run(struct cs_legacy_call call, size_t brought)
+static int run(struct cs_legacy_call call, size_t provided)
 {
     int status = -1;
-    call.brought = brought;
+    call.provided = provided;
     return cs_legacy_run(instance, &call, &status) ? status : -1;
 }
 
-/* What was brought decides: all that is wanted, what was told, or less. */
+/* What was provided decides: all that is required, what was told, or less. */
 static void what_was_brought_decides(void)
 {
     struct cs_legacy_call call = start();

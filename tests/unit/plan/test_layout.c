@@ -203,17 +203,17 @@ static void pieces_of_a_rectangle_fit_into_it_again(void)
 static int read_instance(const char *path, struct cs_buffer buffer[static CS_MAX_BUFFERS])
 {
     int buffers = 0;
-    char line[128];
+    char axis_map[128];
     FILE *file = fopen(path, "r");
     if (!file)
         return 0;
-    if (!fgets(line, sizeof line, file))
+    if (!fgets(axis_map, sizeof axis_map, file))
         buffers = -1;
-    while (buffers >= 0 && buffers < CS_MAX_BUFFERS && fgets(line, sizeof line, file)) {
+    while (buffers >= 0 && buffers < CS_MAX_BUFFERS && fgets(axis_map, sizeof axis_map, file)) {
         struct cs_buffer *b = &buffer[buffers++];
         *b = (struct cs_buffer){.alignment = 1};
-        if (sscanf(line, "%*d,%" SCNd64 ",%" SCNd64 ",%" SCNd64, &b->begin, &b->end, &b->bytes) !=
-            3)
+        if (sscanf(axis_map, "%*d,%" SCNd64 ",%" SCNd64 ",%" SCNd64, &b->begin, &b->end,
+                   &b->bytes) != 3)
             buffers = -1;
     }
     fclose(file);

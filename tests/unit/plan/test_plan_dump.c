@@ -22,8 +22,8 @@ static void dump_into(char *text, size_t size, const struct cs_problem *problem,
     size_t used = strlen(text);
     CHECK_INT(cs_problem_check(problem), CS_OK);
     CHECK_INT(cs_plan_cut(problem, &tiling, &plan), CS_OK);
-    for (int k = 0; k < plan.kinds; k++)
-        plan.kind[k].workspace = 1000 + 10 * k;
+    for (int k = 0; k < plan.shapes; k++)
+        plan.shape[k].workspace = 1000 + 10 * k;
     cs_plan_settle(&plan);
     CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
     int need = cs_plan_dump(&plan, NULL, 0);
@@ -85,7 +85,7 @@ static void dumps_are_as_ever(void)
     dump_into(
         text, sizeof text, &even,
         (struct cs_tiling){
-            .axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_ENGINE_ALIKE}}});
+            .axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_SIMILAR_ENGINE}}});
 
     FILE *file = fopen("tests/golden/plans.txt", "r");
     CHECK(file != NULL);
@@ -101,21 +101,21 @@ static void dumps_are_as_ever(void)
 static void whole_is_one_kind(void)
 {
     static struct cs_plan plan;
-    struct cs_problem problem = rows(CS_FORWARD, 1), kind;
+    struct cs_problem problem = rows(CS_FORWARD, 1), shape;
     struct cs_tile tile;
     CHECK_INT(cut_one(&problem, CS_AXIS_NONE, 1, &plan), CS_OK);
     CHECK_INT(plan.cuts, 0);
     CHECK_INT(plan.tiles, 1);
-    CHECK_INT(plan.kinds, 1);
-    CHECK_INT(plan.kind[0].tiles, 1);
+    CHECK_INT(plan.shapes, 1);
+    CHECK_INT(plan.shape[0].tiles, 1);
     CHECK_INT(plan.halo, 0);
     int64_t want[CS_PROBLEM_WORDS], got[CS_PROBLEM_WORDS];
     int used = cs_problem_words(&problem, want);
-    cs_plan_problem(&plan, 0, &kind);
-    CHECK_INT(cs_problem_words(&kind, got), used);
+    cs_plan_problem(&plan, 0, &shape);
+    CHECK_INT(cs_problem_words(&shape, got), used);
     CHECK(memcmp(want, got, (size_t)used * sizeof *want) == 0);
     cs_plan_tile(&plan, 0, &tile);
-    CHECK_INT(tile.kind, 0);
+    CHECK_INT(tile.shape, 0);
     for (int i = 0; i < CS_OPERANDS; i++)
         CHECK_INT(tile.offset[i], 0);
 }

@@ -35,8 +35,8 @@ static int64_t padded(int64_t bytes)
 static int64_t largest_of(const struct cs_plan *plan)
 {
     int64_t largest = 0;
-    for (int64_t i = 0; i < plan->kinds; i++)
-        largest = plan->kind[i].workspace > largest ? plan->kind[i].workspace : largest;
+    for (int64_t i = 0; i < plan->shapes; i++)
+        largest = plan->shape[i].workspace > largest ? plan->shape[i].workspace : largest;
     return largest;
 }
 
@@ -64,10 +64,10 @@ static void check_plan(struct rng *rng, const struct cs_problem *problem,
 {
     static struct cs_plan again;
     int most = adds_up(plan) ? 1 : plan->tiles < CS_MAX_LANES ? (int)plan->tiles : CS_MAX_LANES;
-    int wanted = tiling->lanes < 1 ? 1 : tiling->lanes;
-    CHECK_INT(plan->lanes, wanted < most ? wanted : most);
-    for (int64_t i = 0; i < plan->kinds; i++)
-        plan->kind[i].workspace = rng_between(rng, 0, 1) * rng_magnitude(rng, 30);
+    int required = tiling->lanes < 1 ? 1 : tiling->lanes;
+    CHECK_INT(plan->lanes, required < most ? required : most);
+    for (int64_t i = 0; i < plan->shapes; i++)
+        plan->shape[i].workspace = rng_between(rng, 0, 1) * rng_magnitude(rng, 30);
     cs_plan_settle(plan);
     CHECK_INT(plan->workspace, cs_plan_scratch(plan, plan->lanes, NULL));
     for (int lanes = 1; lanes <= plan->lanes; lanes++)
@@ -111,8 +111,8 @@ static void plan_on(enum cs_direction direction, struct cs_tiling tiling, struct
     struct cs_problem problem = rows(direction, 1);
     CHECK_INT(cs_problem_check(&problem), CS_OK);
     CHECK_INT(cs_plan_cut(&problem, &tiling, plan), CS_OK);
-    for (int64_t i = 0; i < plan->kinds; i++)
-        plan->kind[i].workspace = 1000;
+    for (int64_t i = 0; i < plan->shapes; i++)
+        plan->shape[i].workspace = 1000;
     cs_plan_settle(plan);
     CHECK_INT(cs_plan_validate(plan, plan->workspace), CS_OK);
 }
@@ -134,7 +134,7 @@ static void wrong_numbers_of_lanes(void)
         CHECK_INT(cs_plan_validate(&bad, INT64_MAX), lanes <= 4 ? CS_OK : CS_INVALID);
     }
     bad = good;
-    bad.kind[1].workspace = INT64_MAX;
+    bad.shape[1].workspace = INT64_MAX;
     cs_plan_settle(&bad);
     CHECK_INT(bad.workspace, INT64_MAX);
     CHECK_INT(cs_plan_validate(&bad, INT64_MAX), CS_INVALID);

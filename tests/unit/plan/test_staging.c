@@ -58,18 +58,18 @@ static void fill(char *bytes, int64_t count, unsigned seed)
 }
 
 /* Bytes that differ from what copying in, then other contents out, must leave. */
-static int64_t wrong_bytes(const struct cs_tensor *whole, const struct cs_tensor *packed,
+static int64_t wrong_bytes(const struct cs_tensor *untiled, const struct cs_tensor *packed,
                            const struct cs_copy *copy, int64_t offset)
 {
     static char before[MOST_BYTES], after[MOST_BYTES], tile[MOST_BYTES + 2 * EDGE];
-    int64_t span, bytes, size = cs_dtype_size(whole->dtype), wrong = 0;
-    CHECK_INT(cs_tensor_span(whole, &span), CS_OK);
+    int64_t span, bytes, size = cs_dtype_size(untiled->dtype), wrong = 0;
+    CHECK_INT(cs_tensor_span(untiled, &span), CS_OK);
     CHECK_INT(cs_tensor_bytes(packed, &bytes), CS_OK);
     fill(before, span, 1);
     memset(tile, 'e', sizeof tile);
     copy_on_host(copy, before + offset, tile + EDGE, true);
     for (int64_t i = 0; i < elements_of(packed); i++)
-        wrong += memcmp(before + offset + element_at(packed, whole->strides, i),
+        wrong += memcmp(before + offset + element_at(packed, untiled->strides, i),
                         tile + EDGE + element_at(packed, packed->strides, i), (size_t)size) != 0;
     for (int64_t i = 0; i < EDGE; i++)
         wrong += tile[i] != 'e' || tile[EDGE + bytes + i] != 'e';
@@ -77,7 +77,7 @@ static int64_t wrong_bytes(const struct cs_tensor *whole, const struct cs_tensor
     memcpy(after, before, (size_t)span);
     copy_on_host(copy, after + offset, tile + EDGE, false);
     for (int64_t i = 0; i < elements_of(packed); i++)
-        memcpy(before + offset + element_at(packed, whole->strides, i),
+        memcpy(before + offset + element_at(packed, untiled->strides, i),
                tile + EDGE + element_at(packed, packed->strides, i), (size_t)size);
     return wrong + (memcmp(before, after, (size_t)span) != 0);
 }
@@ -98,19 +98,19 @@ static bool is_small(const struct cs_problem *problem)
 
 static void check_tile(const struct cs_plan *plan, int64_t index, struct tally *tally)
 {
-    static struct cs_problem kind;
+    static struct cs_problem shape;
     struct cs_stage stage[CS_MAX_TENSORS];
     struct cs_tile tile;
     cs_plan_tile(plan, index, &tile);
-    cs_plan_problem(plan, tile.kind, &kind);
-    int stages = cs_plan_stages(plan, tile.kind, stage), expected = 0;
-    for (int i = 0; i < kind.tensors; i++)
+    cs_plan_problem(plan, tile.shape, &shape);
+    int stages = cs_plan_stages(plan, tile.shape, stage), expected = 0;
+    for (int i = 0; i < shape.tensors; i++)
         expected += plan->is_staged[i];
     CHECK_INT(stages, expected);
     for (int i = 0; i < stages; i++) {
         int t = stage[i].tensor;
         const struct cs_copy *copy = &stage[i].copy;
-        CHECK_INT(wrong_bytes(&plan->problem.tensor[t], &kind.tensor[t], copy, tile.offset[t]), 0);
+        CHECK_INT(wrong_bytes(&plan->problem.tensor[t], &shape.tensor[t], copy, tile.offset[t]), 0);
         tally->rows += copy->height > 1;
         tally->planes += copy->depth > 1;
         tally->boxes += copy->times > 1;
@@ -120,11 +120,11 @@ static void check_tile(const struct cs_plan *plan, int64_t index, struct tally *
 /* Nothing that a cut leaves in pieces is handed to the vendor as a view. */
 static void check_pieces(const struct cs_plan *plan)
 {
-    static struct cs_problem kind;
-    for (int64_t k = 0; k < plan->kinds; k++) {
-        cs_plan_problem(plan, k, &kind);
-        for (int i = 0; i < kind.tensors; i++) {
-            const struct cs_tensor *part = &kind.tensor[i];
+    static struct cs_problem shape;
+    for (int64_t k = 0; k < plan->shapes; k++) {
+        cs_plan_problem(plan, k, &shape);
+        for (int i = 0; i < shape.tensors; i++) {
+            const struct cs_tensor *part = &shape.tensor[i];
             int64_t span, bytes;
             bool cut = memcmp(part->dims, plan->problem.tensor[i].dims, sizeof part->dims) != 0;
             CHECK_INT(cs_tensor_span(part, &span), CS_OK);
@@ -160,7 +160,7 @@ static void check_plan(const struct cs_problem *problem, struct cs_tiling tiling
         struct cs_tile a, b;
         cs_plan_tile(&plan, i, &a);
         cs_plan_tile(&views, i, &b);
-        CHECK_INT(a.kind, b.kind);
+        CHECK_INT(a.shape, b.shape);
         CHECK(memcmp(a.range, b.range, sizeof a.range) == 0);
         CHECK(memcmp(a.offset, b.offset, sizeof a.offset) == 0);
         check_tile(&plan, i, tally);

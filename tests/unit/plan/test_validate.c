@@ -5,7 +5,7 @@
 /* The same validation of tiles that are not the plan's: what a mistake in cs_plan_tile would look
  * like. */
 static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
-static void wrong_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem);
+static void wrong_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 enum cs_status validate_wrong_tiles(const struct cs_plan *plan, int64_t limit);
 #define cs_plan_tile wrong_tile
 #define cs_plan_problem wrong_problem
@@ -17,8 +17,8 @@ enum cs_status validate_wrong_tiles(const struct cs_plan *plan, int64_t limit);
 
 static void settle(struct cs_plan *plan)
 {
-    for (int k = 0; k < plan->kinds; k++)
-        plan->kind[k].workspace = 100 + k;
+    for (int k = 0; k < plan->shapes; k++)
+        plan->shape[k].workspace = 100 + k;
     cs_plan_settle(plan);
 }
 
@@ -33,13 +33,13 @@ static void good_plan(struct cs_plan *plan)
 {
     struct cs_problem problem = rows(CS_FORWARD, 1);
     cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, plan);
-    CHECK_INT(plan->kinds, 3);
+    CHECK_INT(plan->shapes, 3);
 }
 
 /* Damages a plan in the way of that number; what was done, or NULL beyond the last way. */
 static const char *break_plan(struct cs_plan *plan, int way)
 {
-    struct cs_problem *whole = &plan->problem;
+    struct cs_problem *untiled = &plan->problem;
     struct cs_cut *cut = &plan->cut[0];
     struct cs_slice *inner = &cut->slice[1];
     int number = 0;
@@ -58,14 +58,14 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(cut->runs = 0)
     BREAK(cut->runs = 2)
     BREAK(cut->runs = CS_MAX_RUNS + 2)
-    BREAK(plan->kind[0].latitude = CS_LATITUDES)
+    BREAK(plan->shape[0].relaxation = CS_RELAXATIONS)
     BREAK(cut->tiles--)
     BREAK(cut->tiles++)
     BREAK(cut->tiles = 0)
     BREAK(cut->tiles = CS_MAX_TILES + 1)
     BREAK(cut->slices--)
     BREAK(cut->slices++)
-    BREAK(cut->slices = CS_MAX_KINDS + 1)
+    BREAK(cut->slices = CS_MAX_TILE_SHAPES + 1)
     BREAK(cut->slice_of[1] = 0)
     BREAK(cut->slice_of[1] = 200)
     BREAK(cut->axis = CS_AXIS_W)
@@ -81,12 +81,12 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(plan->tiles++)
     BREAK(plan->tiles = 0)
     BREAK(plan->tiles = CS_MAX_TILES + 1)
-    BREAK(plan->kinds--)
-    BREAK(plan->kinds++)
-    BREAK(plan->kinds = CS_MAX_KINDS + 1)
-    BREAK(plan->kind[1].tiles++)
-    BREAK(plan->kind[1].workspace = plan->workspace + 1)
-    BREAK(plan->kind[1].workspace = -1)
+    BREAK(plan->shapes--)
+    BREAK(plan->shapes++)
+    BREAK(plan->shapes = CS_MAX_TILE_SHAPES + 1)
+    BREAK(plan->shape[1].tiles++)
+    BREAK(plan->shape[1].workspace = plan->workspace + 1)
+    BREAK(plan->shape[1].workspace = -1)
     BREAK(plan->workspace--)
     BREAK(plan->workspace++)
     BREAK(plan->staged += CS_SCRATCH_ALIGNMENT; cs_plan_settle(plan))
@@ -104,14 +104,14 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(inner->alignment[CS_X] = 0)
     BREAK(inner->alignment[CS_Y] = 3)
     BREAK(inner->alignment[CS_Y] = -16)
-    BREAK(whole->pre[1]++)
-    BREAK(whole->post[1]--)
-    BREAK(whole->tensor[CS_X].dims[CS_H]--)
-    BREAK(whole->tensor[CS_Y].dims[CS_H]++)
-    BREAK(whole->tensor[CS_X].strides[CS_H] = INT64_MAX)
-    BREAK(whole->groups = 2)
-    BREAK(whole->tensor[CS_Y].side = CS_X)
-    BREAK(whole->tensors--)
+    BREAK(untiled->pre[1]++)
+    BREAK(untiled->post[1]--)
+    BREAK(untiled->tensor[CS_X].dims[CS_H]--)
+    BREAK(untiled->tensor[CS_Y].dims[CS_H]++)
+    BREAK(untiled->tensor[CS_X].strides[CS_H] = INT64_MAX)
+    BREAK(untiled->groups = 2)
+    BREAK(untiled->tensor[CS_Y].side = CS_X)
+    BREAK(untiled->tensors--)
     return NULL;
 }
 
@@ -151,7 +151,7 @@ static void every_broken_product_is_seen(void)
     struct cs_tiling tiling = {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}};
     cut(&problem, tiling, &good);
     CHECK_INT(good.tiles, 4);
-    CHECK_INT(good.kinds, 4);
+    CHECK_INT(good.shapes, 4);
     CHECK_INT(cs_plan_validate(&good, INT64_MAX), CS_OK);
     const char *change = "";
     for (int way = 0; bad = good, change; way++) {
@@ -175,7 +175,7 @@ static void every_broken_product_is_seen(void)
         SPOIL(bad.cut[0].slice_of[0] = 1)
         SPOIL(bad.cut[1].run[0].step--)
         SPOIL(bad.halo--)
-        SPOIL(bad.kind[3].tiles = 2)
+        SPOIL(bad.shape[3].tiles = 2)
         SPOIL(bad.cuts = 1)
         SPOIL(bad.problem.tensor[CS_FILTER].dtype = CS_F16)
         SPOIL(bad.problem.compute = CS_F16)
@@ -240,22 +240,22 @@ static void every_broken_stage_is_seen(void)
 /* A copy that is off by one anywhere is no copy of the tensor. */
 static void every_wrong_box_is_seen(void)
 {
-    struct cs_tensor whole = {.dims = {2, 4, 1, 64, 12}, .strides = {3072, 768, 0, 12, 1}};
+    struct cs_tensor untiled = {.dims = {2, 4, 1, 64, 12}, .strides = {3072, 768, 0, 12, 1}};
     struct cs_tensor packed = {.dims = {2, 4, 1, 8, 5}, .strides = {160, 40, 0, 5, 1}};
     struct cs_copy good, bad = {0};
     struct cs_tensor view = packed;
-    memcpy(view.strides, whole.strides, sizeof view.strides);
+    memcpy(view.strides, untiled.strides, sizeof view.strides);
     CHECK_INT(cs_copy_between(&view, &packed, &good), CS_OK);
-    CHECK(copy_valid(&whole, &packed, &good));
+    CHECK(copy_valid(&untiled, &packed, &good));
     int64_t *const field[] = {&bad.width,    &bad.height,   &bad.depth,    &bad.times,
                               &bad.pitch[0], &bad.pitch[1], &bad.slice[0], &bad.slice[1]};
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
         for (int by = -1; by <= 1; by += 2) {
             bad = good;
             *field[i] += by;
-            if (copy_valid(&whole, &packed, &bad))
+            if (copy_valid(&untiled, &packed, &bad))
                 printf("# passes: field %zu by %d\n", i, by);
-            CHECK(!copy_valid(&whole, &packed, &bad));
+            CHECK(!copy_valid(&untiled, &packed, &bad));
         }
     }
 }
@@ -264,35 +264,35 @@ static void every_wrong_box_is_seen(void)
  * itself. */
 static const struct lie {
     const char *what;
-    int kind;
+    int shape;
     int64_t first, count, in_first, in_count, pre, post;
     bool repeats; /* the third tile is the second once more */
 } forward_lies[] = {
-    {"the truth", .kind = 1},
-    {"padding for the last row", .kind = 1, .in_count = -1, .post = 1},
-    {"padding for the first row", .kind = 1, .in_first = 1, .in_count = -1, .pre = 1},
-    {"a row too low", .kind = 1, .in_first = 1},
-    {"a row too high", .kind = 1, .in_first = -1},
-    {"the end is missing", .kind = 2, .count = -1, .post = -1},
-    {"a row is written twice", .kind = 0, .count = 1, .in_count = 1},
-    {"a row is left out", .kind = 0, .count = -1, .in_count = -1},
-    {"rows written elsewhere", .kind = 1, .first = 1},
-    {"no padding in front", .kind = 0, .pre = -1, .in_count = 1},
-    {"the same rows twice", .kind = 1, .repeats = true},
-    {"outside the input", .kind = 2, .in_count = 1, .post = -1},
+    {"the truth", .shape = 1},
+    {"padding for the last row", .shape = 1, .in_count = -1, .post = 1},
+    {"padding for the first row", .shape = 1, .in_first = 1, .in_count = -1, .pre = 1},
+    {"a row too low", .shape = 1, .in_first = 1},
+    {"a row too high", .shape = 1, .in_first = -1},
+    {"the end is missing", .shape = 2, .count = -1, .post = -1},
+    {"a row is written twice", .shape = 0, .count = 1, .in_count = 1},
+    {"a row is left out", .shape = 0, .count = -1, .in_count = -1},
+    {"rows written elsewhere", .shape = 1, .first = 1},
+    {"no padding in front", .shape = 0, .pre = -1, .in_count = 1},
+    {"the same rows twice", .shape = 1, .repeats = true},
+    {"outside the input", .shape = 2, .in_count = 1, .post = -1},
 };
 static const struct lie data_lies[] = {
-    {"the truth", .kind = 1},
-    {"a row of y left out behind", .kind = 1, .in_count = -1, .post = -1},
-    {"a row of y left out in front", .kind = 1, .in_first = 1, .in_count = -1, .pre = -1},
-    {"a row too low", .kind = 1, .in_first = 1},
-    {"a row too high", .kind = 1, .in_first = -1},
-    {"padding for a row too low", .kind = 1, .in_first = 1, .pre = -1, .post = 1},
-    {"the end is missing", .kind = 2, .count = -1, .post = 1},
-    {"a row is written twice", .kind = 0, .count = 1, .post = -1},
-    {"a row is left out", .kind = 0, .count = -1, .post = 1},
-    {"rows written elsewhere", .kind = 1, .first = 1},
-    {"the same rows twice", .kind = 1, .repeats = true},
+    {"the truth", .shape = 1},
+    {"a row of y left out behind", .shape = 1, .in_count = -1, .post = -1},
+    {"a row of y left out in front", .shape = 1, .in_first = 1, .in_count = -1, .pre = -1},
+    {"a row too low", .shape = 1, .in_first = 1},
+    {"a row too high", .shape = 1, .in_first = -1},
+    {"padding for a row too low", .shape = 1, .in_first = 1, .pre = -1, .post = 1},
+    {"the end is missing", .shape = 2, .count = -1, .post = 1},
+    {"a row is written twice", .shape = 0, .count = 1, .post = -1},
+    {"a row is left out", .shape = 0, .count = -1, .post = 1},
+    {"rows written elsewhere", .shape = 1, .first = 1},
+    {"the same rows twice", .shape = 1, .repeats = true},
 };
 static const struct lie *lie;
 static bool row_stands_in; /* of a product of two by two: the last tile for the second */
@@ -302,8 +302,8 @@ enum {
     ROW = 12 * 2, /* bytes of one row of x and y */
     TILE_FIELDS = 9
 };
-static int wrong_field = -1;                   /* of the third tile; a sign is added to it */
-static void (*spoil)(struct cs_problem *kind); /* of the second kind */
+static int wrong_field = -1;                    /* of the third tile; a sign is added to it */
+static void (*spoil)(struct cs_problem *shape); /* of the second kind */
 
 static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
 {
@@ -315,7 +315,7 @@ static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile
         tile->range[1].post--;
     }
     struct cs_range *range = &tile->range[0];
-    if (lie && tile->kind == lie->kind) {
+    if (lie && tile->shape == lie->shape) {
         range->first += lie->first;
         range->count += lie->count;
         range->in_first += lie->in_first;
@@ -333,10 +333,10 @@ static void wrong_tile(const struct cs_plan *plan, int64_t index, struct cs_tile
         *fields[wrong_field / 2] += wrong_field % 2 ? 1 : -1;
 }
 
-static void wrong_problem(const struct cs_plan *plan, int64_t kind, struct cs_problem *problem)
+static void wrong_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem)
 {
-    cs_plan_problem(plan, kind, problem);
-    if (spoil && kind == 1)
+    cs_plan_problem(plan, shape, problem);
+    if (spoil && shape == 1)
         spoil(problem);
 }
 
@@ -359,31 +359,31 @@ static void every_wrong_field_is_seen(void)
 }
 
 #define SPOILED(name, change)                                                                      \
-    static void name(struct cs_problem *kind)                                                      \
+    static void name(struct cs_problem *shape)                                                     \
     {                                                                                              \
         change;                                                                                    \
     }
-SPOILED(no_change, kind->pre[1] += 0)
-SPOILED(wrong_stride, kind->tensor[CS_X].strides[CS_C]--)
-SPOILED(wrong_image, kind->tensor[CS_X].strides[CS_N]++)
-SPOILED(wrong_view, kind->tensor[CS_Y].strides[CS_H] = 13)
-SPOILED(wrong_step, kind->stride[1] = 2)
-SPOILED(wrong_dilation, kind->dilation[2] = 2)
-SPOILED(wrong_groups, kind->groups = 2)
-SPOILED(wrong_beta, kind->beta = 1 - kind->beta)
-SPOILED(wrong_alpha, kind->alpha = 2)
-SPOILED(wrong_dtype, kind->tensor[CS_X].dtype = CS_BF16)
-SPOILED(wrong_flip, kind->flipped = true)
-SPOILED(wrong_direction, kind->direction = CS_BACKWARD_DATA)
-SPOILED(wrong_written, kind->tensor[5].written = false)
-SPOILED(wrong_addend, kind->tensor[4].dims[CS_H]--)
-SPOILED(wrong_broadcast, kind->tensor[3].dims[CS_C] = 1)
-SPOILED(wrong_alignment, kind->tensor[5].alignment = 32)
-SPOILED(wrong_steps, kind->step[1].words = 1)
-SPOILED(wrong_tensors, kind->tensors--)
-SPOILED(wrong_width, kind->tensor[CS_X].dims[CS_W]--)
-SPOILED(wrong_pad, kind->post[2]++)
-SPOILED(low_alignment, kind->tensor[CS_X].alignment = 2)
+SPOILED(no_change, shape->pre[1] += 0)
+SPOILED(wrong_stride, shape->tensor[CS_X].strides[CS_C]--)
+SPOILED(wrong_image, shape->tensor[CS_X].strides[CS_N]++)
+SPOILED(wrong_view, shape->tensor[CS_Y].strides[CS_H] = 13)
+SPOILED(wrong_step, shape->stride[1] = 2)
+SPOILED(wrong_dilation, shape->dilation[2] = 2)
+SPOILED(wrong_groups, shape->groups = 2)
+SPOILED(wrong_beta, shape->beta = 1 - shape->beta)
+SPOILED(wrong_alpha, shape->alpha = 2)
+SPOILED(wrong_dtype, shape->tensor[CS_X].dtype = CS_BF16)
+SPOILED(wrong_flip, shape->flipped = true)
+SPOILED(wrong_direction, shape->direction = CS_BACKWARD_DATA)
+SPOILED(wrong_written, shape->tensor[5].written = false)
+SPOILED(wrong_addend, shape->tensor[4].dims[CS_H]--)
+SPOILED(wrong_broadcast, shape->tensor[3].dims[CS_C] = 1)
+SPOILED(wrong_alignment, shape->tensor[5].alignment = 32)
+SPOILED(wrong_steps, shape->step[1].words = 1)
+SPOILED(wrong_tensors, shape->tensors--)
+SPOILED(wrong_width, shape->tensor[CS_X].dims[CS_W]--)
+SPOILED(wrong_pad, shape->post[2]++)
+SPOILED(low_alignment, shape->tensor[CS_X].alignment = 2)
 
 /* Kinds of a fused plan that are not what the vendor is to build. */
 static void every_wrong_kind_is_seen(void)
@@ -417,22 +417,22 @@ static bool is_copy_of(const struct cs_tensor *tensor)
            span == bytes;
 }
 
-SPOILED(not_packed, kind->tensor[CS_FILTER].strides[CS_N]++)
+SPOILED(not_packed, shape->tensor[CS_FILTER].strides[CS_N]++)
 SPOILED(other_order,
-        (kind->tensor[CS_FILTER].strides[CS_H] = 1, kind->tensor[CS_FILTER].strides[CS_W] = 3))
-SPOILED(too_aligned, kind->tensor[CS_FILTER].alignment = 32)
+        (shape->tensor[CS_FILTER].strides[CS_H] = 1, shape->tensor[CS_FILTER].strides[CS_W] = 3))
+SPOILED(too_aligned, shape->tensor[CS_FILTER].alignment = 32)
 
 static void every_wrong_copy_is_seen(void)
 {
     static void (*const wrong[])(struct cs_problem *) = {not_packed, other_order, too_aligned};
     static struct cs_plan plan;
-    struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1), kind;
+    struct cs_problem problem = rows(CS_BACKWARD_FILTER, 1), shape;
     lie = NULL;
     cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_C}, .step = {1, 1}}, &plan);
     cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_C, CS_AXIS_K}, .step = {3, 4}}, &plan);
-    CHECK(plan.kinds == 2);
-    cs_plan_problem(&plan, 1, &kind);
-    CHECK(is_copy_of(&kind.tensor[CS_FILTER]));
+    CHECK(plan.shapes == 2);
+    cs_plan_problem(&plan, 1, &shape);
+    CHECK(is_copy_of(&shape.tensor[CS_FILTER]));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         spoil = wrong[i];
         if (validate_wrong_tiles(&plan, INT64_MAX) != CS_INVALID)
@@ -447,7 +447,7 @@ static void every_wrong_copy_is_seen(void)
 static void tell(struct cs_plan *plan)
 {
     bool data = plan->problem.direction == CS_BACKWARD_DATA;
-    struct cs_slice *slice = &plan->cut[0].slice[lie->kind];
+    struct cs_slice *slice = &plan->cut[0].slice[lie->shape];
     slice->in_count += lie->in_count;
     slice->count += lie->count;
     slice->pre += lie->pre;
@@ -524,7 +524,7 @@ static void whole_plans(void)
     plan.halo = 1;
     CHECK_INT(cs_plan_validate(&plan, 0), CS_INVALID);
     plan.halo = 0;
-    plan.kind[0].workspace = 1;
+    plan.shape[0].workspace = 1;
     CHECK_INT(cs_plan_validate(&plan, 1), CS_INVALID);
     plan.workspace = 1;
     CHECK_INT(cs_plan_validate(&plan, 1), CS_OK);

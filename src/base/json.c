@@ -1,4 +1,6 @@
-#include "base/json_writer.h"
+/* A JSON writer without heap, stdio or locale: it runs at exit and inside other people's
+ * processes. */
+#include "base/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Writes JSON as it comes, without heap or locale, into pieces for whoever takes them. Members get
  * a key, elements of arrays NULL. Nothing checks that what is opened is closed. */
-#ifndef CS_BASE_JSON_WRITER_H
-#define CS_BASE_JSON_WRITER_H
+#ifndef CS_BASE_JSON_H
+#define CS_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-#include "cli/predict/layer_row.h"
+/* Turns the named text fields of one row, from whatever format, into a layer; collects what is
+ * wrong with it. */
+#include "cli/predict/layer_reader.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,7 +21,7 @@ static const struct {
 #undef CS_FIELD
 };
 
-enum cs_field cs_field_find(const char *name)
+enum cs_field cs_layer_field_find(const char *name)
 {
     for (int i = 0; i < CS_FIELDS; i++)
         if (strcmp(name, fields[i].name) == 0)
@@ -27,21 +29,22 @@ enum cs_field cs_field_find(const char *name)
     return CS_FIELDS;
 }
 
-const char *cs_field_name(enum cs_field field)
+const char *cs_layer_field_name(enum cs_field field)
 {
     return fields[field].name;
 }
 
-bool cs_field_required(enum cs_field field)
+bool cs_layer_field_required(enum cs_field field)
 {
     return !fields[field].value;
 }
 
-void cs_reading_note(struct cs_reading *reading, int64_t line, const char *format, ...)
+void cs_layer_reader_diagnose(struct cs_layer_reader *reading, int64_t line, const char *format,
+                              ...)
 {
     char what[ERROR_BYTES], text[NOTE_BYTES];
     va_list list;
-    if (cs_reading_over(reading))
+    if (cs_layer_reader_over(reading))
         return;
     va_start(list, format);
     vsnprintf(what, sizeof what, format, list);
@@ -56,15 +59,15 @@ void cs_reading_note(struct cs_reading *reading, int64_t line, const char *forma
         reading->note(reading->ctx, "and perhaps more");
 }
 
-bool cs_reading_over(const struct cs_reading *reading)
+bool cs_layer_reader_over(const struct cs_layer_reader *reading)
 {
     return reading->notes >= MOST_NOTES;
 }
 
-bool cs_reading_end(struct cs_reading *reading)
+bool cs_layer_reader_end(struct cs_layer_reader *reading)
 {
     if (reading->notes == 0 && reading->layers->count == 0)
-        cs_reading_note(reading, 0, "no layer in it");
+        cs_layer_reader_diagnose(reading, 0, "no layer in it");
     return reading->notes == 0;
 }
 
@@ -165,15 +168,16 @@ static bool read_shape(const struct cs_record *record, const struct cs_layer_rul
     return true;
 }
 
-void cs_reading_add(struct cs_reading *reading, const struct cs_record *record, int64_t line)
+void cs_layer_reader_add(struct cs_layer_reader *reading, const struct cs_record *record,
+                         int64_t line)
 {
     char error[ERROR_BYTES];
     struct cs_shape shape = {0};
     struct cs_problem problem;
     if (!read_shape(record, reading->rules, &shape, error) ||
         !cs_shape_problem(&shape, &problem, error, sizeof error))
-        cs_reading_note(reading, line, "%s", error);
+        cs_layer_reader_diagnose(reading, line, "%s", error);
     else if (!cs_layers_add(reading->layers, value_of(record, CS_FIELD_model),
                             value_of(record, CS_FIELD_layer), line, &problem))
-        cs_reading_note(reading, line, "out of memory");
+        cs_layer_reader_diagnose(reading, line, "out of memory");
 }

@@ -1,0 +1,231 @@
+#include "cudart_bytes.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    IN_PAGES = -1 /* the bytes themselves are there */
+};
+
+/* A run of bytes that were written; `value`: all of them are this, and no page holds them. */
+struct extent {
+    uintptr_t begin, end;
+    int value;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct extent *extents; /* sorted, apart */
+static size_t count, room;
+static struct simdev_unwritten unwritten;
+
+/* --- extents; the caller holds the lock --- */
+
+/* The first that ends behind the address. */
+static size_t first_behind(uintptr_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (extents[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool make_room(size_t more)
+{
+    if (count + more <= room)
+        return true;
+    const size_t wanted = room ? 2 * room : 256;
+    struct extent *larger = realloc(extents, wanted * sizeof(*larger));
+    if (!larger)
+        return false;
+    extents = larger;
+    room = wanted;
+    return true;
+}
+
+static void insert_at(size_t at, struct extent extent)
+{
+    memmove(&extents[at + 1], &extents[at], (count - at) * sizeof(*extents));
+    extents[at] = extent;
+    count++;
+}
+
+static void remove_at(size_t at, size_t removed)
+{
+    memmove(&extents[at], &extents[at + removed], (count - at - removed) * sizeof(*extents));
+    count -= removed;
+}
+
+/* Gives back whole pages inside. */
+static void release_pages(uintptr_t begin, uintptr_t end)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+    if (first < last)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+/* Takes [begin, end) out. False if memory is short: then nothing happened. */
+static bool carve(uintptr_t begin, uintptr_t end)
+{
+    if (!make_room(2))
+        return false;
+    size_t at = first_behind(begin);
+    if (at < count && extents[at].begin < begin) {
+        const struct extent whole = extents[at];
+        extents[at].end = begin;
+        at++;
+        if (whole.end > end) {
+            insert_at(at, (struct extent){end, whole.end, whole.value});
+            return true;
+        }
+    }
+    size_t last = at;
+    while (last < count && extents[last].end <= end)
+        last++;
+    remove_at(at, last - at);
+    if (at < count && extents[at].begin < end)
+        extents[at].begin = end;
+    return true;
+}
+
+static bool joins(const struct extent *left, const struct extent *right)
+{
+    return left->end == right->begin && left->value == right->value;
+}
+
+static void put(uintptr_t begin, uintptr_t end, int value)
+{
+    if (!carve(begin, end))
+        return;
+    size_t at = first_behind(begin);
+    insert_at(at, (struct extent){begin, end, value});
+    if (at + 1 < count && joins(&extents[at], &extents[at + 1])) {
+        extents[at].end = extents[at + 1].end;
+        remove_at(at + 1, 1);
+    }
+    if (at > 0 && joins(&extents[at - 1], &extents[at])) {
+        extents[at - 1].end = extents[at].end;
+        remove_at(at, 1);
+    }
+}
+
+static void drop(uintptr_t begin, uintptr_t end)
+{
+    (void)carve(begin, end);
+    release_pages(begin, end);
+}
+
+/* --- what copies and sets do --- */
+
+static void write_locked(void *device, const void *host, size_t bytes)
+{
+    memcpy(device, host, bytes);
+    put((uintptr_t)device, (uintptr_t)device + bytes, IN_PAGES);
+}
+
+void simdev_bytes_write(void *device, const void *host, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    write_locked(device, host, bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+static void set_locked(uintptr_t begin, size_t bytes, int value)
+{
+    release_pages(begin, begin + bytes);
+    put(begin, begin + bytes, value);
+}
+
+/* True if the value is one byte again and again. */
+static bool is_uniform(uint32_t value, unsigned element)
+{
+    unsigned char byte[sizeof(value)];
+    memcpy(byte, &value, sizeof(value));
+    for (unsigned i = 1; i < element; i++)
+        if (byte[i] != byte[0])
+            return false;
+    return true;
+}
+
+void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)device;
+    pthread_mutex_lock(&lock);
+    if (is_uniform(value, element)) {
+        set_locked(begin, bytes, (int)(value & 0xff));
+    } else {
+        for (size_t at = 0; at + element <= bytes; at += element)
+            memcpy((char *)device + at, &value, element);
+        put(begin, begin + bytes, IN_PAGES);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_bytes_read(void *host, const void *device, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
+    size_t known = 0;
+    pthread_mutex_lock(&lock);
+    memset(host, 0, bytes);
+    for (size_t i = first_behind(begin); i < count && extents[i].begin < end; i++) {
+        const struct extent *extent = &extents[i];
+        const uintptr_t from = extent->begin > begin ? extent->begin : begin;
+        const uintptr_t to = extent->end < end ? extent->end : end;
+        if (extent->value == IN_PAGES)
+            memcpy((char *)host + (from - begin), (const void *)from, to - from);
+        else
+            memset((char *)host + (from - begin), extent->value, to - from);
+        known += to - from;
+    }
+    unwritten.reads += known < bytes;
+    unwritten.bytes += bytes - known;
+    pthread_mutex_unlock(&lock);
+}
+
+/* What was never written at the source is then never written at the destination. */
+void simdev_bytes_move(void *to, const void *from, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)from, end = begin + bytes;
+    const intptr_t shift = (intptr_t)to - (intptr_t)begin;
+    uintptr_t at = begin;
+    pthread_mutex_lock(&lock);
+    while (at < end) {
+        const size_t i = first_behind(at);
+        const bool inside = i < count && extents[i].begin <= at;
+        uintptr_t next = inside ? extents[i].end : i < count ? extents[i].begin : end;
+        if (next > end)
+            next = end;
+        const uintptr_t target = (uintptr_t)((intptr_t)at + shift);
+        if (!inside)
+            drop(target, target + (next - at));
+        else if (extents[i].value == IN_PAGES)
+            write_locked((void *)target, (const void *)at, next - at);
+        else
+            set_locked(target, next - at, extents[i].value);
+        at = next;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_bytes_forget(const void *device, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    (void)carve((uintptr_t)device, (uintptr_t)device + bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+struct simdev_unwritten simdev_bytes_unwritten(void)
+{
+    pthread_mutex_lock(&lock);
+    const struct simdev_unwritten copy = unwritten;
+    pthread_mutex_unlock(&lock);
+    return copy;
+}

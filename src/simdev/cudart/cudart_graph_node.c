@@ -1,0 +1,87 @@
+/* Kernel nodes, and the one call that adds a node of any type. */
+#include "cudart_graph.h"
+#include "cudart_module.h"
+
+static cudaError_t add_kernel(cudaGraphNode_t *node, cudaGraph_t graph,
+                              const cudaGraphNode_t *dependencies, size_t count, const void *key,
+                              const struct simdev_grid *grid)
+{
+    struct simdev_work work;
+    const cudaError_t error = simdev_launch_work(key, grid, &work);
+    return error != cudaSuccess ? error
+                                : simdev_graph_add_work(node, graph, dependencies, count, &work);
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                   const cudaGraphNode_t *dependencies, size_t count,
+                                   const struct cudaKernelNodeParams *params)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !params)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess) {
+        const struct simdev_grid grid = {.blocks = params->gridDim,
+                                         .threads = params->blockDim,
+                                         .shared = params->sharedMemBytes};
+        error = add_kernel(node, graph, dependencies, count, params->func, &grid);
+    }
+    return simdev_leave(error);
+}
+
+static cudaError_t add_kernel_v2(cudaGraphNode_t *node, cudaGraph_t graph,
+                                 const cudaGraphNode_t *dependencies, size_t count,
+                                 const struct cudaKernelNodeParamsV2 *params)
+{
+    const struct simdev_grid grid = {
+        .blocks = params->gridDim, .threads = params->blockDim, .shared = params->sharedMemBytes};
+    const cudaError_t error = simdev_enter("cudaGraphAddNode");
+    return simdev_leave(error != cudaSuccess
+                            ? error
+                            : add_kernel(node, graph, dependencies, count, params->func, &grid));
+}
+
+/* Those that there is a call of their own for, except events', memory and conditional nodes, none
+ * of which is simulated. */
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                             const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
+                             size_t count, struct cudaGraphNodeParams *params)
+{
+    if (!params || (edges && !simdev_graph_plain_edges(edges, count)))
+        return simdev_leave(params ? cudaErrorNotSupported : cudaErrorInvalidValue);
+    switch ((int)params->type) {
+    case cudaGraphNodeTypeKernel:
+        return add_kernel_v2(node, graph, dependencies, count, &params->kernel);
+    case cudaGraphNodeTypeMemcpy:
+        return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params->memcpy.copyParams);
+    case cudaGraphNodeTypeMemset: {
+        const struct cudaMemsetParams set = {
+            .dst = params->memset.dst,
+            .pitch = params->memset.pitch,
+            .value = params->memset.value,
+            .elementSize = params->memset.elementSize,
+            .width = params->memset.width,
+            .height = params->memset.height,
+        };
+        return cudaGraphAddMemsetNode(node, graph, dependencies, count, &set);
+    }
+    case cudaGraphNodeTypeHost: {
+        const struct cudaHostNodeParams host = {.fn = params->host.fn,
+                                                .userData = params->host.userData};
+        return cudaGraphAddHostNode(node, graph, dependencies, count, &host);
+    }
+    case cudaGraphNodeTypeGraph:
+        return cudaGraphAddChildGraphNode(node, graph, dependencies, count, params->graph.graph);
+    case cudaGraphNodeTypeEmpty:
+        return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+    default:
+        return simdev_leave(cudaErrorNotSupported);
+    }
+}
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+                                             unsigned value, unsigned flags)
+{
+    (void)handle, (void)graph, (void)value, (void)flags;
+    const cudaError_t error = simdev_enter(__func__);
+    return simdev_leave(error != cudaSuccess ? error : cudaErrorNotSupported);
+}

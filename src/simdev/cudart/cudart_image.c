@@ -1,0 +1,322 @@
+/* Fat binaries and the ELF images in them, as nvcc writes both. NVIDIA documents neither; what is
+ * read here was found by looking at what nvcc 12 and 13 write, and whatever does not look like it
+ * is taken for unknown. */
+#include "cudart_image.h"
+#include <dlfcn.h>
+#include <elf.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FAT_MAGIC = (int)0xBA55ED50,
+    KIND_ELF = 2,
+    FLAG_LZ4 = 0x2000,
+    FLAG_ZSTD = 0x8000,
+    MOST_BYTES = 1 << 30
+};
+
+struct fat_header {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t bytes; /* of all entries */
+};
+
+struct fat_entry {
+    uint16_t kind, version;
+    uint32_t header_bytes;
+    uint64_t bytes; /* of what follows the header, padded */
+    uint32_t compressed_bytes, options;
+    uint16_t minor, major;
+    uint32_t arch, name, name_bytes;
+    uint64_t flags, zero, decompressed_bytes;
+};
+
+/* --- decompression --- */
+
+static size_t (*zstd)(void *to, size_t room, const void *from, size_t bytes);
+static unsigned (*zstd_failed)(size_t result);
+static pthread_once_t zstd_once = PTHREAD_ONCE_INIT;
+
+/* Not linked: without the library only the profile answers. */
+static void load_zstd(void)
+{
+    void *library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return;
+    void *decompress = dlsym(library, "ZSTD_decompress");
+    void *failed = dlsym(library, "ZSTD_isError");
+    if (!decompress || !failed)
+        return;
+    memcpy(&zstd_failed, &failed, sizeof(failed));
+    memcpy(&zstd, &decompress, sizeof(decompress));
+}
+
+/* A length of the LZ4 block format: 15 is continued in bytes of 255. */
+static size_t lz4_length(size_t length, const unsigned char **from, const unsigned char *end)
+{
+    unsigned char more = 255;
+    while (length >= 15 && more == 255 && *from < end)
+        length += more = *(*from)++;
+    return length;
+}
+
+/* True if exactly `bytes` come out of it. */
+static bool lz4(unsigned char *to, size_t bytes, const unsigned char *from, size_t compressed)
+{
+    const unsigned char *end = from + compressed;
+    size_t at = 0;
+    while (from < end) {
+        const unsigned token = *from++;
+        const size_t literals = lz4_length(token >> 4, &from, end);
+        if (literals > (size_t)(end - from) || literals > bytes - at)
+            return false;
+        memcpy(to + at, from, literals);
+        at += literals;
+        from += literals;
+        if (end - from < 2)
+            break;
+        const size_t back = (size_t)(from[0] | from[1] << 8);
+        from += 2;
+        const size_t match = lz4_length(token & 15, &from, end) + 4;
+        if (back == 0 || back > at || match > bytes - at)
+            return false;
+        for (size_t i = 0; i < match; i++, at++)
+            to[at] = to[at - back];
+    }
+    return at == bytes;
+}
+
+static bool decompress(const struct fat_entry *entry, const unsigned char *from,
+                       struct simdev_image *image)
+{
+    const size_t bytes = (size_t)entry->decompressed_bytes;
+    if (bytes == 0 || bytes > MOST_BYTES || entry->compressed_bytes > entry->bytes)
+        return false;
+    unsigned char *to = malloc(bytes);
+    bool good = to != NULL;
+    if (good && entry->flags & FLAG_ZSTD) {
+        pthread_once(&zstd_once, load_zstd);
+        good = zstd && !zstd_failed(zstd(to, bytes, from, entry->compressed_bytes));
+    } else if (good) {
+        good = lz4(to, bytes, from, entry->compressed_bytes);
+    }
+    if (!good) {
+        free(to);
+        return false;
+    }
+    image->owned = to;
+    image->elf = to;
+    image->bytes = bytes;
+    return true;
+}
+
+/* --- the image for a device --- */
+
+/* An image runs on devices of its own major version and no lower minor one. */
+static bool runs_on(int image, int arch)
+{
+    return image / 10 == arch / 10 && image <= arch;
+}
+
+static const struct fat_entry *best_entry(const unsigned char *fat, int arch)
+{
+    const struct fat_header *header = (const void *)fat;
+    const struct fat_entry *best = NULL;
+    uint64_t at = header->header_bytes;
+    const uint64_t end = header->header_bytes + header->bytes;
+    while (at + sizeof(struct fat_entry) <= end) {
+        const struct fat_entry *entry = (const void *)(fat + at);
+        const uint64_t bytes = entry->header_bytes + entry->bytes;
+        if (bytes < sizeof(*entry) || bytes > end - at)
+            break;
+        if (entry->kind == KIND_ELF && runs_on((int)entry->arch, arch) &&
+            (!best || entry->arch > best->arch))
+            best = entry;
+        at += bytes;
+    }
+    return best;
+}
+
+static bool is_elf(const void *image)
+{
+    return memcmp(image, ELFMAG, SELFMAG) == 0;
+}
+
+/* Of an ELF image that comes without its length: to the end of its section headers, or segments. */
+static size_t elf_bytes(const unsigned char *image)
+{
+    const Elf64_Ehdr *elf = (const void *)image;
+    const size_t sections = (size_t)elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
+    const size_t segments = (size_t)elf->e_phoff + (size_t)elf->e_phnum * elf->e_phentsize;
+    return sections > segments ? sections : segments;
+}
+
+bool simdev_image_find(const void *fat, int arch, struct simdev_image *image)
+{
+    uint32_t magic;
+    *image = (struct simdev_image){.arch = arch};
+    if (!fat)
+        return false;
+    memcpy(&magic, fat, sizeof(magic));
+    if (is_elf(fat)) {
+        image->elf = fat;
+        image->bytes = elf_bytes(fat);
+        return true;
+    }
+    const struct fat_entry *entry = magic == (uint32_t)FAT_MAGIC ? best_entry(fat, arch) : NULL;
+    if (!entry)
+        return false;
+    const unsigned char *from = (const unsigned char *)entry + entry->header_bytes;
+    image->arch = (int)entry->arch;
+    image->elf = from;
+    image->bytes = (size_t)entry->bytes;
+    if (entry->flags & (FLAG_ZSTD | FLAG_LZ4) && !decompress(entry, from, image))
+        return false;
+    if (image->bytes >= sizeof(Elf64_Ehdr) && is_elf(image->elf))
+        return true;
+    simdev_image_release(image);
+    return false;
+}
+
+void simdev_image_release(struct simdev_image *image)
+{
+    free(image->owned);
+    image->owned = NULL;
+    image->elf = NULL;
+}
+
+/* --- ELF --- */
+
+static const Elf64_Ehdr *header_of(const struct simdev_image *image)
+{
+    return (const void *)image->elf;
+}
+
+/* NULL past the last one, and for what does not lie inside the image. */
+static const Elf64_Shdr *section_at(const struct simdev_image *image, size_t index)
+{
+    const Elf64_Ehdr *elf = header_of(image);
+    if (index >= elf->e_shnum || elf->e_shentsize != sizeof(Elf64_Shdr) ||
+        elf->e_shoff > image->bytes ||
+        (index + 1) * sizeof(Elf64_Shdr) > image->bytes - elf->e_shoff)
+        return NULL;
+    return (const Elf64_Shdr *)(const void *)(image->elf + elf->e_shoff) + index;
+}
+
+static const void *content(const struct simdev_image *image, const Elf64_Shdr *section)
+{
+    const bool inside = section->sh_type != SHT_NOBITS && section->sh_offset <= image->bytes &&
+                        section->sh_size <= image->bytes - section->sh_offset;
+    return inside ? image->elf + section->sh_offset : NULL;
+}
+
+/* A string of a string table; "" outside of it. */
+static const char *string_at(const struct simdev_image *image, const Elf64_Shdr *table,
+                             size_t offset)
+{
+    const char *text = table ? content(image, table) : NULL;
+    if (!text || offset >= table->sh_size || text[table->sh_size - 1] != '\0')
+        return "";
+    return text + offset;
+}
+
+static const char *section_name(const struct simdev_image *image, const Elf64_Shdr *section)
+{
+    return string_at(image, section_at(image, header_of(image)->e_shstrndx), section->sh_name);
+}
+
+/* The section that is called `prefix` and then `name`. */
+static const Elf64_Shdr *section_of(const struct simdev_image *image, const char *prefix,
+                                    const char *name)
+{
+    const size_t length = strlen(prefix);
+    const Elf64_Shdr *section;
+    for (size_t i = 0; (section = section_at(image, i)); i++) {
+        const char *own = section_name(image, section);
+        if (strncmp(own, prefix, length) == 0 && strcmp(own + length, name) == 0)
+            return section;
+    }
+    return NULL;
+}
+
+/* --- what is told of kernels --- */
+
+enum {
+    INFO_MAX_THREADS = 0x05,
+    INFO_PARAMETER_BYTES = 0x19,
+    INFO_WITH_SIZE = 4
+};
+
+static void read_info(const unsigned char *info, size_t bytes, struct simdev_image_kernel *kernel)
+{
+    for (size_t at = 0; at + 4 <= bytes;) {
+        const unsigned format = info[at], attribute = info[at + 1];
+        const unsigned value = info[at + 2] | (unsigned)info[at + 3] << 8;
+        const size_t payload = format == INFO_WITH_SIZE ? value : 0;
+        uint32_t threads[3];
+        if (payload > bytes - at - 4)
+            return;
+        if (attribute == INFO_PARAMETER_BYTES && payload == 0)
+            kernel->parameter_bytes = (int)value;
+        if (attribute == INFO_MAX_THREADS && payload >= sizeof(threads)) {
+            memcpy(threads, info + at + 4, sizeof(threads));
+            kernel->max_threads = (int)(threads[0] * threads[1] * threads[2]);
+        }
+        at += 4 + payload;
+    }
+}
+
+bool simdev_image_kernel(const struct simdev_image *image, const char *name,
+                         struct simdev_image_kernel *kernel)
+{
+    const Elf64_Shdr *text = section_of(image, ".text.", name);
+    *kernel = (struct simdev_image_kernel){-1, -1, 0, 0, -1};
+    if (!text)
+        return false;
+    kernel->registers = (int)(text->sh_info >> 24);
+    const Elf64_Shdr *shared = section_of(image, ".nv.shared.", name);
+    if (shared)
+        kernel->static_shared = (int)shared->sh_size;
+    const Elf64_Shdr *local = section_of(image, ".nv.local.", name);
+    if (local)
+        kernel->local = (int)local->sh_size;
+    const Elf64_Shdr *info = section_of(image, ".nv.info.", name);
+    const void *bytes = info ? content(image, info) : NULL;
+    if (bytes)
+        read_info(bytes, (size_t)info->sh_size, kernel);
+    return true;
+}
+
+void simdev_image_kernels(const struct simdev_image *image,
+                          void (*seen)(const char *name, void *arg), void *arg)
+{
+    static const char prefix[] = ".nv.info.";
+    const Elf64_Shdr *section;
+    for (size_t i = 0; (section = section_at(image, i)); i++) {
+        const char *name = section_name(image, section);
+        if (strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+            section_of(image, ".text.", name + sizeof(prefix) - 1))
+            seen(name + sizeof(prefix) - 1, arg);
+    }
+}
+
+bool simdev_image_variable(const struct simdev_image *image, const char *name, size_t *bytes,
+                           const void **initial)
+{
+    const Elf64_Shdr *table = section_of(image, ".symtab", "");
+    const Elf64_Sym *symbol = table ? content(image, table) : NULL;
+    for (size_t i = 0; symbol && i < table->sh_size / sizeof(*symbol); i++) {
+        const char *own = string_at(image, section_at(image, table->sh_link), symbol[i].st_name);
+        if (ELF64_ST_TYPE(symbol[i].st_info) != STT_OBJECT || strcmp(own, name) != 0)
+            continue;
+        const Elf64_Shdr *section = section_at(image, symbol[i].st_shndx);
+        const unsigned char *data = section ? content(image, section) : NULL;
+        const bool inside = data && symbol[i].st_value <= section->sh_size &&
+                            symbol[i].st_size <= section->sh_size - symbol[i].st_value;
+        *bytes = (size_t)symbol[i].st_size;
+        *initial = inside ? data + symbol[i].st_value : NULL;
+        return true;
+    }
+    return false;
+}

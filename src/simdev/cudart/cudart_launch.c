@@ -1,0 +1,183 @@
+/* Launches of kernels, in every form: checked as a card checks them, queued, and counted. */
+#include "cudart_context.h"
+#include "cudart_device.h"
+#include "cudart_module.h"
+#include "cudart_nvcc.h"
+#include <string.h>
+
+enum {
+    DEPTH = 16,          /* of configurations pushed and not popped */
+    BYTES_OF_THREAD = 16 /* the time model's guess: one vector read or written by each */
+};
+
+static bool fits(const dim3 *extent, const int limit[3])
+{
+    return extent->x >= 1 && extent->y >= 1 && extent->z >= 1 && extent->x <= (unsigned)limit[0] &&
+           extent->y <= (unsigned)limit[1] && extent->z <= (unsigned)limit[2];
+}
+
+static double count(const dim3 *extent)
+{
+    return (double)extent->x * extent->y * extent->z;
+}
+
+/* A cooperative grid is on the device at once. */
+static cudaError_t check_cooperative(const struct simdev_function *function,
+                                     const struct simdev_grid *grid)
+{
+    int blocks = 0;
+    const int threads = (int)count(&grid->threads);
+    cudaError_t error = simdev_function_occupancy(function, threads, grid->shared, &blocks);
+    if (error == cudaSuccess &&
+        count(&grid->blocks) > (double)blocks * simdev_device_limits()->multiprocessors)
+        error = cudaErrorCooperativeLaunchTooLarge;
+    return error;
+}
+
+static cudaError_t check(const struct simdev_function *function, const struct simdev_grid *grid)
+{
+    const struct simdev_limits *limits = simdev_device_limits();
+    if (!fits(&grid->blocks, limits->grid) || !fits(&grid->threads, limits->block) ||
+        count(&grid->threads) > limits->threads_per_block)
+        return cudaErrorInvalidConfiguration;
+    if (grid->shared > (size_t)limits->shared_per_block_optin)
+        return cudaErrorInvalidValue;
+    if (grid->shared > 0 && grid->shared > (size_t)simdev_function_dynamic_shared(function))
+        return cudaErrorInvalidValue;
+    return grid->cooperative ? check_cooperative(function, grid) : cudaSuccess;
+}
+
+static struct simdev_tally *tally_of(struct simdev_function *function)
+{
+    struct simdev_tally *tally = atomic_load(&function->tally);
+    if (!tally) {
+        tally = simdev_tally(SIMDEV_TALLY_KERNEL, function->name);
+        atomic_store(&function->tally, tally);
+    }
+    return tally;
+}
+
+/* Only where nothing is computed anyway can a kernel be left out. */
+static cudaError_t refuse(const struct simdev_function *function)
+{
+    if (simdev_tally_add(simdev_tally(SIMDEV_TALLY_MISSING, function->name)) == 1)
+        simdev_violation("kernel %s: kernels are not executed; SIMDEV_MODE=account counts them",
+                         function->name);
+    return cudaErrorNotSupported;
+}
+
+cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
+                               struct simdev_work *work)
+{
+    struct simdev_function *function = simdev_function_find(key);
+    if (!function)
+        return cudaErrorInvalidDeviceFunction;
+    cudaError_t error = check(function, grid);
+    if (error == cudaSuccess && !simdev_account_on())
+        error = refuse(function);
+    const double threads = count(&grid->blocks) * count(&grid->threads);
+    const struct simdev_cost cost = {.bytes = threads * BYTES_OF_THREAD};
+    if (error == cudaSuccess)
+        *work = simdev_account_work(tally_of(function), &cost);
+    return error;
+}
+
+cudaError_t simdev_launch(const char *name, const void *key, const struct simdev_grid *grid,
+                          cudaStream_t stream)
+{
+    struct simdev_work work = {.arg = NULL};
+    cudaError_t error = simdev_enter(name);
+    if (error == cudaSuccess)
+        error = simdev_launch_work(key, grid, &work);
+    if (error == cudaSuccess)
+        error = simdev_enqueue(stream, &work);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+                             size_t shared, cudaStream_t stream)
+{
+    const struct simdev_grid launch = {.blocks = grid, .threads = block, .shared = shared};
+    (void)arguments;
+    return simdev_launch(__func__, function, &launch, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
+                                        void **arguments, size_t shared, cudaStream_t stream)
+{
+    const struct simdev_grid launch = {
+        .blocks = grid, .threads = block, .shared = shared, .cooperative = true};
+    (void)arguments;
+    return simdev_launch(__func__, function, &launch, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+                                void **arguments)
+{
+    (void)arguments;
+    if (!config)
+        return simdev_leave(cudaErrorInvalidValue);
+    struct simdev_grid launch = {
+        .blocks = config->gridDim, .threads = config->blockDim, .shared = config->dynamicSmemBytes};
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == cudaLaunchAttributeCooperative)
+            launch.cooperative = config->attrs[i].val.cooperative != 0;
+    return simdev_launch(__func__, function, &launch, config->stream);
+}
+
+/* --- the <<<...>>> of nvcc --- */
+
+static _Thread_local struct {
+    struct simdev_grid grid;
+    cudaStream_t stream;
+} pushed[DEPTH];
+static _Thread_local unsigned depth;
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st *stream)
+{
+    if (depth == DEPTH)
+        return 1;
+    pushed[depth].grid = (struct simdev_grid){.blocks = grid, .threads = block, .shared = shared};
+    pushed[depth++].stream = stream;
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+    if (depth == 0)
+        return simdev_leave(cudaErrorMissingConfiguration);
+    depth--;
+    *grid = pushed[depth].grid.blocks;
+    *block = pushed[depth].grid.threads;
+    *shared = pushed[depth].grid.shared;
+    memcpy(stream, &pushed[depth].stream, sizeof(cudaStream_t));
+    return cudaSuccess;
+}
+
+/* Asked before main too, and for kernels of images that are for other devices: no use of the
+ * device. */
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *stub)
+{
+    struct simdev_function *function = simdev_function_find(stub);
+    if (!kernel || !function)
+        return cudaErrorInvalidDeviceFunction;
+    *kernel = (cudaKernel_t)(void *)function;
+    return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                               size_t shared, cudaStream_t stream)
+{
+    const struct simdev_grid launch = {.blocks = grid, .threads = block, .shared = shared};
+    (void)arguments;
+    return simdev_launch("cudaLaunchKernel", kernel, &launch, stream);
+}
+
+/* With the thread's own default stream, as programs are compiled that ask for one. */
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+                                    size_t shared, cudaStream_t stream)
+{
+    return __cudaLaunchKernel(kernel, grid, block, arguments, shared,
+                              stream ? stream : cudaStreamPerThread);
+}

@@ -1,0 +1,152 @@
+/* Libraries: images that a program loads by a call and whose kernels it names by their names. */
+#include "cudart_context.h"
+#include "cudart_module.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Options are for compilers and linkers, neither of which is here. */
+
+static struct simdev_module *module_of(cudaLibrary_t library)
+{
+    return (struct simdev_module *)(void *)library;
+}
+
+static cudaError_t load(const void *image, cudaLibrary_t *library)
+{
+    struct simdev_module *module = simdev_module_load(image);
+    if (!module)
+        return cudaErrorMemoryAllocation;
+    *library = (cudaLibrary_t)(void *)module;
+    return cudaSuccess;
+}
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+                                enum cudaJitOption *options, void **values, unsigned count,
+                                enum cudaLibraryOption *library_options, void **library_values,
+                                unsigned library_count)
+{
+    (void)options, (void)values, (void)count;
+    (void)library_options, (void)library_values, (void)library_count;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!library || !code))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = load(code, library);
+    return simdev_leave(error);
+}
+
+void *simdev_module_read_file(const char *path)
+{
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char *image = NULL;
+    long bytes = -1;
+    if (file && fseek(file, 0, SEEK_END) == 0)
+        bytes = ftell(file);
+    if (bytes > 0 && fseek(file, 0, SEEK_SET) == 0)
+        image = calloc(1, (size_t)bytes + 64); /* looked into without a length */
+    if (image && fread(image, 1, (size_t)bytes, file) != (size_t)bytes) {
+        free(image);
+        image = NULL;
+    }
+    if (file)
+        fclose(file);
+    return image;
+}
+
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
+                                    enum cudaJitOption *options, void **values, unsigned count,
+                                    enum cudaLibraryOption *library_options, void **library_values,
+                                    unsigned library_count)
+{
+    (void)options, (void)values, (void)count;
+    (void)library_options, (void)library_values, (void)library_count;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!library || !path))
+        error = cudaErrorInvalidValue;
+    void *image = error == cudaSuccess ? simdev_module_read_file(path) : NULL;
+    if (error == cudaSuccess && !image)
+        error = cudaErrorFileNotFound;
+    if (error == cudaSuccess)
+        error = load(image, library);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaLibraryUnload(cudaLibrary_t library)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !simdev_module_unload(module_of(library)))
+        error = cudaErrorInvalidResourceHandle;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!kernel || !name))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
+        error = cudaErrorInvalidResourceHandle;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    struct simdev_function *function = simdev_module_function(module_of(library), name);
+    *kernel = (cudaKernel_t)(void *)function;
+    return simdev_leave(function ? cudaSuccess : cudaErrorSymbolNotFound);
+}
+
+cudaError_t cudaLibraryGetKernelCount(unsigned *count, cudaLibrary_t library)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !count)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
+        error = cudaErrorInvalidResourceHandle;
+    if (error == cudaSuccess)
+        *count = simdev_module_count(module_of(library));
+    return simdev_leave(error);
+}
+
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned most, cudaLibrary_t library)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && !kernels)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
+        error = cudaErrorInvalidResourceHandle;
+    if (error == cudaSuccess)
+        (void)simdev_module_list(module_of(library), (struct simdev_function **)(void *)kernels,
+                                 most);
+    return simdev_leave(error);
+}
+
+static cudaError_t variable(const char *function, void **address, size_t *bytes,
+                            cudaLibrary_t library, const char *name)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && (!address || !name))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
+        error = cudaErrorInvalidResourceHandle;
+    if (error == cudaSuccess && !simdev_module_variable(module_of(library), name, address, bytes))
+        error = cudaErrorSymbolNotFound;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaLibraryGetGlobal(void **address, size_t *bytes, cudaLibrary_t library,
+                                 const char *name)
+{
+    return variable(__func__, address, bytes, library, name);
+}
+
+cudaError_t cudaLibraryGetManaged(void **address, size_t *bytes, cudaLibrary_t library,
+                                  const char *name)
+{
+    return variable(__func__, address, bytes, library, name);
+}
+
+/* No image tells of functions that go by one address on host and device. */
+cudaError_t cudaLibraryGetUnifiedFunction(void **function, cudaLibrary_t library, const char *name)
+{
+    (void)function, (void)library, (void)name;
+    const cudaError_t error = simdev_enter(__func__);
+    return simdev_leave(error != cudaSuccess ? error : cudaErrorSymbolNotFound);
+}

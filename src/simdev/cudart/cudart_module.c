@@ -1,0 +1,355 @@
+/* Kernels: who registered them, how they are found, and what is known of them. */
+#include "cudart_module.h"
+#include "cudart_context.h"
+#include "cudart_device.h"
+#include "cudart_image.h"
+#include "cudart_nvcc.h"
+#include "cudart_variable.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct simdev_module {
+    struct simdev_module *next;
+    const void *fat; /* NULL: gone with the program's library that registered it */
+    bool is_loaded;  /* by a call; else registered */
+    bool was_read;
+    bool has_image;
+    struct simdev_image image; /* for the device; read when first asked for */
+    struct simdev_function *functions;
+};
+
+/* By address: stubs and handles, in one open table. */
+struct entry {
+    const void *key;
+    struct simdev_function *function;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of this */
+static struct simdev_module *modules;
+static struct entry *entries;
+static size_t room, used;
+
+/* --- the table; the caller holds the lock --- */
+
+static struct entry *place_of(struct entry *table, size_t size, const void *key)
+{
+    size_t at = (size_t)((uintptr_t)key >> 3) * (size_t)0x9E3779B97F4A7C15u;
+    at = (at >> 20) & (size - 1);
+    while (table[at].key && table[at].key != key)
+        at = (at + 1) & (size - 1);
+    return &table[at];
+}
+
+static bool grow(void)
+{
+    const size_t size = room ? 2 * room : 1024;
+    struct entry *table = calloc(size, sizeof(*table));
+    if (!table)
+        return false;
+    for (size_t i = 0; i < room; i++)
+        if (entries[i].key)
+            *place_of(table, size, entries[i].key) = entries[i];
+    free(entries);
+    entries = table;
+    room = size;
+    return true;
+}
+
+/* Addresses of a library that was unloaded may be another's now: the newest wins. */
+static bool insert(const void *key, struct simdev_function *function)
+{
+    if (2 * (used + 1) > room && !grow())
+        return false;
+    struct entry *entry = place_of(entries, room, key);
+    used += entry->key == NULL;
+    *entry = (struct entry){.key = key, .function = function};
+    return true;
+}
+
+static struct simdev_function *find(const void *key)
+{
+    return room && key ? place_of(entries, room, key)->function : NULL;
+}
+
+struct simdev_function *simdev_function_find(const void *key)
+{
+    pthread_mutex_lock(&lock);
+    struct simdev_function *function = find(key);
+    if (function && !function->module->fat)
+        function = NULL;
+    pthread_mutex_unlock(&lock);
+    return function;
+}
+
+static struct simdev_function *add_function(struct simdev_module *module, const void *stub,
+                                            const char *name)
+{
+    struct simdev_function *function = calloc(1, sizeof(*function));
+    if (!function)
+        return NULL;
+    function->stub = stub;
+    function->name = name;
+    function->module = module;
+    atomic_init(&function->dynamic_shared, -1);
+    if ((stub && !insert(stub, function)) || !insert(function, function)) {
+        if (stub && find(stub) == function)
+            place_of(entries, room, stub)->function = NULL;
+        free(function);
+        return NULL;
+    }
+    function->next = module->functions;
+    module->functions = function;
+    return function;
+}
+
+/* --- modules --- */
+
+static struct simdev_module *add_module(const void *fat, bool is_loaded)
+{
+    struct simdev_module *module = calloc(1, sizeof(*module));
+    if (!module)
+        return NULL;
+    module->fat = fat;
+    module->is_loaded = is_loaded;
+    pthread_mutex_lock(&lock);
+    module->next = modules;
+    modules = module;
+    pthread_mutex_unlock(&lock);
+    return module;
+}
+
+/* The module stays, empty: work that is queued may still name its kernels. */
+static void empty(struct simdev_module *module)
+{
+    module->fat = NULL;
+    simdev_image_release(&module->image);
+    module->has_image = false;
+}
+
+/* The image for the device, NULL if there is none that can be read. Caller holds the lock. */
+static const struct simdev_image *image_of(struct simdev_module *module)
+{
+    if (!module->was_read && module->fat) {
+        module->was_read = true;
+        module->has_image = simdev_image_find(module->fat, simdev_device_arch(), &module->image);
+    }
+    return module->has_image ? &module->image : NULL;
+}
+
+static bool known(const struct simdev_module *module)
+{
+    const struct simdev_module *m = modules;
+    while (m && m != module)
+        m = m->next;
+    return m && m->fat && m->is_loaded;
+}
+
+struct simdev_module *simdev_module_load(const void *image)
+{
+    return add_module(simdev_module_data(image), true);
+}
+
+bool simdev_module_known(const struct simdev_module *module)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_known = known(module);
+    pthread_mutex_unlock(&lock);
+    return is_known;
+}
+
+bool simdev_module_unload(struct simdev_module *module)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_known = known(module);
+    if (is_known)
+        empty(module);
+    pthread_mutex_unlock(&lock);
+    if (is_known)
+        simdev_variable_drop(module);
+    return is_known;
+}
+
+static struct simdev_function *of_name(struct simdev_module *module, const char *name)
+{
+    struct simdev_function *function = module->functions;
+    while (function && strcmp(function->name, name) != 0)
+        function = function->next;
+    return function;
+}
+
+/* Names of loaded modules are copies, kept for good: what was counted refers to them. */
+static struct simdev_function *make_function(struct simdev_module *module, const char *name)
+{
+    struct simdev_function *function = of_name(module, name);
+    if (function)
+        return function;
+    char *copy = strdup(name);
+    function = copy ? add_function(module, NULL, copy) : NULL;
+    if (!function)
+        free(copy);
+    return function;
+}
+
+struct simdev_function *simdev_module_function(struct simdev_module *module, const char *name)
+{
+    struct simdev_image_kernel kernel;
+    struct simdev_function *function = NULL;
+    pthread_mutex_lock(&lock);
+    if (known(module)) {
+        const struct simdev_image *image = image_of(module);
+        if (!image || simdev_image_kernel(image, name, &kernel))
+            function = make_function(module, name);
+    }
+    pthread_mutex_unlock(&lock);
+    return function;
+}
+
+static void make_named(const char *name, void *arg)
+{
+    (void)make_function(arg, name);
+}
+
+unsigned simdev_module_list(struct simdev_module *module, struct simdev_function **list,
+                            unsigned most)
+{
+    unsigned count = 0;
+    pthread_mutex_lock(&lock);
+    if (known(module)) {
+        const struct simdev_image *image = image_of(module);
+        if (image)
+            simdev_image_kernels(image, make_named, module);
+        for (struct simdev_function *f = module->functions; f; f = f->next, count++)
+            if (count < most)
+                list[count] = f;
+    }
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+unsigned simdev_module_count(struct simdev_module *module)
+{
+    return simdev_module_list(module, NULL, 0);
+}
+
+bool simdev_module_variable(struct simdev_module *module, const char *name, void **address,
+                            size_t *bytes)
+{
+    const void *initial = NULL;
+    size_t found = 0;
+    pthread_mutex_lock(&lock);
+    const struct simdev_image *image = known(module) ? image_of(module) : NULL;
+    const bool exists = image && simdev_image_variable(image, name, &found, &initial);
+    struct simdev_variable *variable =
+        exists ? simdev_variable_of_module(module, name, found) : NULL;
+    const bool stored = variable && simdev_variable_store(variable, initial, address);
+    pthread_mutex_unlock(&lock);
+    if (stored && bytes)
+        *bytes = found;
+    return stored;
+}
+
+bool simdev_module_initial(struct simdev_module *module, const char *name, size_t bytes, void *to)
+{
+    const void *initial = NULL;
+    size_t found = 0;
+    pthread_mutex_lock(&lock);
+    const struct simdev_image *image = module->fat ? image_of(module) : NULL;
+    const bool exists =
+        image && simdev_image_variable(image, name, &found, &initial) && initial && found <= bytes;
+    if (exists)
+        memcpy(to, initial, found);
+    pthread_mutex_unlock(&lock);
+    return exists;
+}
+
+/* --- what is known of a kernel --- */
+
+struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *function)
+{
+    struct simdev_image_kernel told = {-1, -1, 0, 0, -1};
+    int arch = simdev_device_arch();
+    pthread_mutex_lock(&lock);
+    const struct simdev_image *image = image_of(function->module);
+    if (image && simdev_image_kernel(image, function->name, &told))
+        arch = image->arch;
+    pthread_mutex_unlock(&lock);
+    return (struct simdev_kernel_facts){.registers = told.registers,
+                                        .max_threads = told.max_threads,
+                                        .static_shared = told.static_shared,
+                                        .local = told.local,
+                                        .constant = 0,
+                                        .parameter_bytes = told.parameter_bytes,
+                                        .ptx_version = arch,
+                                        .binary_version = arch};
+}
+
+int simdev_function_dynamic_shared(const struct simdev_function *function)
+{
+    const int set = atomic_load(&function->dynamic_shared);
+    if (set >= 0)
+        return set;
+    const int most = simdev_device_limits()->shared_per_block;
+    const int fixed = simdev_function_facts(function).static_shared;
+    return fixed < most ? most - fixed : 0;
+}
+
+/* --- what nvcc's code calls --- */
+
+struct wrapper {
+    int magic, version;
+    const void *data;
+    void *unused;
+};
+
+enum {
+    WRAPPER_MAGIC = 0x466243b1
+};
+
+const void *simdev_module_data(const void *image)
+{
+    const struct wrapper *wrapper = image;
+    return image && wrapper->magic == WRAPPER_MAGIC ? wrapper->data : image;
+}
+
+/* No use of the device: programs register before main, whether they will ever use one or not. */
+void **__cudaRegisterFatBinary(void *fat)
+{
+    return (void **)(void *)add_module(simdev_module_data(fat), false);
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+    (void)handle;
+}
+
+void __cudaUnregisterFatBinary(void **handle)
+{
+    struct simdev_module *module = (void *)handle;
+    if (!module)
+        return;
+    pthread_mutex_lock(&lock);
+    empty(module);
+    pthread_mutex_unlock(&lock);
+    simdev_variable_forget(module);
+}
+
+char __cudaInitModule(void **handle)
+{
+    (void)handle;
+    return 1;
+}
+
+void __cudaRegisterFunction(void **handle, const char *stub, char *device_stub, const char *name,
+                            int thread_limit, struct uint3 *thread, struct uint3 *block,
+                            dim3 *block_size, dim3 *grid_size, int *warp_size)
+{
+    (void)device_stub, (void)thread_limit, (void)thread, (void)block;
+    (void)block_size, (void)grid_size, (void)warp_size;
+    struct simdev_module *module = (void *)handle;
+    if (!module)
+        return;
+    pthread_mutex_lock(&lock);
+    (void)add_function(module, stub, name);
+    pthread_mutex_unlock(&lock);
+}

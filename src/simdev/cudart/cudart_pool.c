@@ -1,0 +1,431 @@
+/* Memory in stream order, and the pools that it comes from.
+ *
+ * A pool holds what was freed to it: `reserved` grows in steps of a chunk and falls, down to its
+ * release threshold, when the host waits for the device and when the pool is trimmed. What is held
+ * and not used counts for nothing else: an allocation that needs it gets it. */
+#include "cudart_context.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t CHUNK = 32 << 20; /* by which the pools of a card grow */
+
+struct CUmemPoolHandle_st {
+    struct CUmemPoolHandle_st *next;
+    unsigned id; /* never given twice */
+    int device;
+    bool is_default, destroyed; /* goes when the last of its memory does */
+    uint64_t threshold, used, used_high, reserved, reserved_high;
+    int reuse[3]; /* the three kinds of reuse, on by default; not looked at */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of this */
+static struct CUmemPoolHandle_st *pools;
+static unsigned next_id = 1;
+static cudaMemPool_t current[SIMDEV_MAX_DEVICES]; /* NULL: the default one */
+
+static cudaMemPool_t create(int device, bool is_default)
+{
+    cudaMemPool_t pool = calloc(1, sizeof(*pool));
+    if (!pool)
+        return NULL;
+    pool->id = next_id++;
+    pool->device = device;
+    pool->is_default = is_default;
+    for (int i = 0; i < 3; i++)
+        pool->reuse[i] = 1;
+    pool->next = pools;
+    pools = pool;
+    return pool;
+}
+
+static cudaMemPool_t default_pool(int device)
+{
+    cudaMemPool_t pool = pools;
+    while (pool && !(pool->is_default && pool->device == device))
+        pool = pool->next;
+    return pool ? pool : create(device, true);
+}
+
+static bool known(cudaMemPool_t wanted)
+{
+    cudaMemPool_t pool = pools;
+    while (pool && pool != wanted)
+        pool = pool->next;
+    return pool && !pool->destroyed;
+}
+
+static cudaMemPool_t of_id(unsigned id)
+{
+    cudaMemPool_t pool = pools;
+    while (pool && pool->id != id)
+        pool = pool->next;
+    return pool;
+}
+
+static void shrink(cudaMemPool_t pool, uint64_t keep)
+{
+    const uint64_t needed = (pool->used + CHUNK - 1) / CHUNK * CHUNK;
+    const uint64_t least = keep > needed ? keep : needed;
+    if (pool->reserved > least)
+        pool->reserved = least;
+}
+
+static void add(cudaMemPool_t pool, size_t bytes)
+{
+    pool->used += bytes;
+    if (pool->used > pool->used_high)
+        pool->used_high = pool->used;
+    if (pool->used > pool->reserved)
+        pool->reserved = (pool->used + CHUNK - 1) / CHUNK * CHUNK;
+    if (pool->reserved > pool->reserved_high)
+        pool->reserved_high = pool->reserved;
+}
+
+static void take(cudaMemPool_t pool, size_t bytes)
+{
+    pool->used -= bytes < pool->used ? bytes : pool->used;
+}
+
+void simdev_pool_synchronised(void)
+{
+    pthread_mutex_lock(&lock);
+    for (cudaMemPool_t pool = pools; pool; pool = pool->next)
+        shrink(pool, pool->threshold);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- memory in stream order --- */
+
+/* The id of the pool to take from; 0 for one that is none, or if memory is short. */
+static unsigned choose(cudaMemPool_t wanted, int *device)
+{
+    pthread_mutex_lock(&lock);
+    cudaMemPool_t pool = wanted;
+    if (!wanted)
+        pool = current[*device] ? current[*device] : default_pool(*device);
+    else if (!known(wanted))
+        pool = NULL;
+    const unsigned id = pool ? pool->id : 0;
+    if (pool)
+        *device = pool->device;
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+/* The memory is there at once; capacity and peak count it from this call to the call of
+ * cudaFreeAsync, so that they do not depend on how fast the streams run. Memory nodes are not
+ * simulated: a capturing stream refuses both. */
+static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream_t stream,
+                            size_t bytes, void **ptr)
+{
+    struct simdev_stream_info info = {.id = 0};
+    struct simdev_owner owner = {.context = 0};
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && !ptr)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
+    owner.device = info.owner.device;
+    if (error == cudaSuccess && !(owner.pool = choose(pool, &owner.device)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes, SIMDEV_KIND_PLAIN, ptr);
+    if (error == cudaSuccess) {
+        pthread_mutex_lock(&lock);
+        add(of_id(owner.pool), bytes);
+        pthread_mutex_unlock(&lock);
+    }
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
+{
+    return allocate(__func__, NULL, stream, bytes, ptr);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream)
+{
+    if (!pool)
+        return simdev_leave(cudaErrorInvalidValue);
+    return allocate(__func__, pool, stream, bytes, ptr);
+}
+
+static cudaError_t queue_free(void *ptr, cudaStream_t stream)
+{
+    struct simdev_mem_info info = {.bytes = 0};
+    const struct simdev_work work = {.run = simdev_mem_free_queued, .arg = ptr};
+    (void)simdev_mem_block(ptr, &info);
+    cudaError_t error = simdev_mem_queue_free(ptr);
+    if (error != cudaSuccess)
+        return error;
+    error = simdev_queue_work(stream, &work, NULL);
+    if (error != cudaSuccess) {
+        simdev_mem_unqueue_free(ptr);
+        return error;
+    }
+    pthread_mutex_lock(&lock);
+    cudaMemPool_t pool = of_id(info.owner.pool);
+    if (pool)
+        take(pool, info.bytes);
+    pthread_mutex_unlock(&lock);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error != cudaSuccess || !ptr)
+        return simdev_leave(error);
+    error = simdev_capture_refuse(stream);
+    return simdev_leave(error != cudaSuccess ? error : queue_free(ptr, stream));
+}
+
+/* Memory of a pool that was freed out of order. */
+void simdev_pool_freed(unsigned id, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    cudaMemPool_t pool = of_id(id);
+    if (pool)
+        take(pool, bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- pools --- */
+
+static cudaError_t check_device(int device)
+{
+    return device >= 0 && device < simdev_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+static cudaError_t pool_of(const char *function, cudaMemPool_t *out, int device, bool is_default)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess && !out)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = check_device(device);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    pthread_mutex_lock(&lock);
+    *out = !is_default && current[device] ? current[device] : default_pool(device);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    return pool_of(__func__, pool, device, true);
+}
+
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
+{
+    return pool_of(__func__, pool, device, false);
+}
+
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess)
+        error = check_device(device);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!known(pool) || pool->device != device))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        current[device] = pool;
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps *props)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!out || !props || props->allocType != cudaMemAllocationTypePinned))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && props->location.type != cudaMemLocationTypeDevice)
+        error = cudaErrorNotSupported; /* pools of the host's memory */
+    if (error == cudaSuccess)
+        error = check_device(props->location.id);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    pthread_mutex_lock(&lock);
+    *out = create(props->location.id, false);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+/* Its memory stays valid until it is freed. */
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!known(pool) || pool->is_default))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess) {
+        pool->destroyed = true;
+        for (int i = 0; i < SIMDEV_MAX_DEVICES; i++)
+            if (current[i] == pool)
+                current[i] = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && !known(pool))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        shrink(pool, keep);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+/* NULL: an attribute that is none of the pool's numbers. */
+static uint64_t *number_of(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    switch ((int)attribute) {
+    case cudaMemPoolAttrReleaseThreshold:
+        return &pool->threshold;
+    case cudaMemPoolAttrReservedMemCurrent:
+        return &pool->reserved;
+    case cudaMemPoolAttrReservedMemHigh:
+        return &pool->reserved_high;
+    case cudaMemPoolAttrUsedMemCurrent:
+        return &pool->used;
+    case cudaMemPoolAttrUsedMemHigh:
+        return &pool->used_high;
+    default:
+        return NULL;
+    }
+}
+
+static int *reuse_of(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    const int index = (int)attribute - (int)cudaMemPoolReuseFollowEventDependencies;
+    return index >= 0 && index < 3 ? &pool->reuse[index] : NULL;
+}
+
+static cudaError_t get(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    const uint64_t *number = number_of(pool, attribute);
+    const int *reuse = reuse_of(pool, attribute);
+    if (number)
+        memcpy(value, number, sizeof(*number));
+    else if (reuse)
+        memcpy(value, reuse, sizeof(*reuse));
+    return number || reuse ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* High-water marks can be set to 0 only: they begin again with what there is. */
+static cudaError_t set(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, const void *value)
+{
+    uint64_t *number = number_of(pool, attribute), wanted = 0;
+    int *reuse = reuse_of(pool, attribute);
+    if (reuse)
+        memcpy(reuse, value, sizeof(*reuse));
+    if (!number)
+        return reuse ? cudaSuccess : cudaErrorInvalidValue;
+    memcpy(&wanted, value, sizeof(wanted));
+    if (number == &pool->threshold)
+        *number = wanted;
+    else if (wanted == 0 && number == &pool->reserved_high)
+        *number = pool->reserved;
+    else if (wanted == 0 && number == &pool->used_high)
+        *number = pool->used;
+    else
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!value || !known(pool)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = get(pool, attribute, value);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!value || !known(pool)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = set(pool, attribute, value);
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+/* Every device can use every pool: who may is not simulated. */
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *access,
+                                 size_t count)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!known(pool) || (count > 0 && !access)))
+        error = cudaErrorInvalidValue;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 0; error == cudaSuccess && i < count; i++)
+        error = access[i].location.type == cudaMemLocationTypeDevice
+                    ? check_device(access[i].location.id)
+                    : cudaErrorInvalidValue;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool,
+                                 struct cudaMemLocation *location)
+{
+    cudaError_t error = simdev_enter(__func__);
+    pthread_mutex_lock(&lock);
+    if (error == cudaSuccess && (!flags || !location || !known(pool)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *flags = cudaMemAccessFlagsProtReadWrite;
+    pthread_mutex_unlock(&lock);
+    return simdev_leave(error);
+}
+
+/* --- memory of graphs, of which there is none --- */
+
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
+                                           void *value)
+{
+    const uint64_t none = 0;
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!value || (unsigned)attribute > cudaGraphMemAttrReservedMemHigh))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = check_device(device);
+    if (error == cudaSuccess)
+        memcpy(value, &none, sizeof(none));
+    return simdev_leave(error);
+}
+
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
+                                           void *value)
+{
+    cudaError_t error = simdev_enter(__func__);
+    if (error == cudaSuccess && (!value || (attribute != cudaGraphMemAttrUsedMemHigh &&
+                                            attribute != cudaGraphMemAttrReservedMemHigh)))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = check_device(device);
+    return simdev_leave(error);
+}
+
+cudaError_t cudaDeviceGraphMemTrim(int device)
+{
+    cudaError_t error = simdev_enter(__func__);
+    return simdev_leave(error != cudaSuccess ? error : check_device(device));
+}

@@ -1,0 +1,69 @@
+/* Functions by name: the version that a program compiled for a version of CUDA means. */
+#include "cuda_driver.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#undef cuGetProcAddress
+CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags);
+
+enum {
+    NEWEST = 4 /* the highest _v suffix that any function has */
+};
+
+/* Versions that came with a CUDA of the programs' own time, where the order of suffixes is not
+ * enough: what is compiled for an older one means the older version. */
+static const struct {
+    const char *name;
+    int since; /* as in CUDA_VERSION */
+    const char *symbol;
+} versions[] = {
+    {"cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"},
+    {"cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo_v2"},
+    {"cuEventElapsedTime", 12080, "cuEventElapsedTime_v2"},
+    {"cuEventElapsedTime", 2000, "cuEventElapsedTime"},
+    {"cuCtxCreate", 12050, "cuCtxCreate_v4"},
+    {"cuCtxCreate", 3020, "cuCtxCreate_v2"},
+    {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
+};
+
+static void *own_symbol(const char *symbol)
+{
+    static void *library; /* this one; whoever is first, they find the same */
+    Dl_info here;
+    if (!library && dladdr((void *)(uintptr_t)own_symbol, &here))
+        library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    return library ? dlsym(library, symbol) : NULL;
+}
+
+static void *find(const char *name, int version)
+{
+    char symbol[128];
+    for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
+        if (strcmp(versions[i].name, name) == 0 && version >= versions[i].since)
+            return own_symbol(versions[i].symbol);
+    for (int suffix = NEWEST; suffix >= 2; suffix--) {
+        snprintf(symbol, sizeof(symbol), "%s_v%d", name, suffix);
+        void *found = own_symbol(symbol);
+        if (found)
+            return found;
+    }
+    return own_symbol(name);
+}
+
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *result)
+{
+    (void)flags; /* which default stream: programs say so in the calls themselves */
+    if (!name || !function)
+        return CUDA_ERROR_INVALID_VALUE;
+    *function = strncmp(name, "cu", 2) == 0 ? find(name, version) : NULL;
+    if (result)
+        *result = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *function || result ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
+{
+    return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}

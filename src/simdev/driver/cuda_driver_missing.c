@@ -1,0 +1,53 @@
+/* What a driver of CUDA 13 has and this one does not: named, so that programs that look names up
+ * find them, and refused. Without the header that declares them, whose types they do not need. */
+#include "simdev.h"
+
+enum {
+    NOT_SUPPORTED = 801 /* CUDA_ERROR_NOT_SUPPORTED */
+};
+
+#define REFUSED(name)                                                                              \
+    int name(void);                                                                                \
+    int name(void)                                                                                 \
+    {                                                                                              \
+        return NOT_SUPPORTED;                                                                      \
+    }
+
+/* Contexts of a part of a device. */
+REFUSED(cuGreenCtxCreate)
+REFUSED(cuGreenCtxDestroy)
+REFUSED(cuGreenCtxStreamCreate)
+REFUSED(cuGreenCtxGetDevResource)
+REFUSED(cuGreenCtxRecordEvent)
+REFUSED(cuGreenCtxWaitEvent)
+REFUSED(cuCtxFromGreenCtx)
+REFUSED(cuStreamGetGreenCtx)
+REFUSED(cuDeviceGetDevResource)
+REFUSED(cuCtxGetDevResource)
+REFUSED(cuDevResourceGenerateDesc)
+REFUSED(cuDevSmResourceSplitByCount)
+
+/* Memory shared with other devices, processes and machines. */
+REFUSED(cuMulticastCreate)
+REFUSED(cuMulticastAddDevice)
+REFUSED(cuMulticastBindMem)
+REFUSED(cuMulticastBindAddr)
+REFUSED(cuMulticastUnbind)
+REFUSED(cuMulticastGetGranularity)
+REFUSED(cuMemExportToShareableHandle)
+REFUSED(cuMemImportFromShareableHandle)
+REFUSED(cuMemGetHandleForAddressRange)
+REFUSED(cuIpcGetMemHandle)
+REFUSED(cuIpcOpenMemHandle_v2)
+REFUSED(cuIpcCloseMemHandle)
+REFUSED(cuIpcGetEventHandle)
+REFUSED(cuIpcOpenEventHandle)
+
+/* The driver's log, and values that streams wait for. */
+REFUSED(cuLogsRegisterCallback)
+REFUSED(cuLogsUnregisterCallback)
+REFUSED(cuStreamWriteValue32_v2)
+REFUSED(cuStreamWriteValue64_v2)
+REFUSED(cuStreamWaitValue32_v2)
+REFUSED(cuStreamWaitValue64_v2)
+REFUSED(cuStreamBatchMemOp_v2)
