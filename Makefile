@@ -37,7 +37,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
+LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage
 LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now,-z,relro
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------

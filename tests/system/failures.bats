@@ -111,6 +111,17 @@ failing()
     expect_no_violation shimmed
 }
 
+@test "calls that cuDNN refuses for their arguments: its status, and no result" {
+    plain "$CLIENTS/bad_arguments"
+    expect_status 0
+    CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/bad_arguments"
+    expect_status 0
+    diff plain.out shimmed.out >difference.out || fail "statuses differ"
+    expect_equal "calls refused" "$(grep -c ' [1-9][0-9]*, untouched$' shimmed.out)" 5
+    expect_equal "calls run" "$(grep -c ' 0, written$' shimmed.out)" 1
+    expect_equal "calls passed on for it" "$(not_tiled_because ARGUMENTS)" 4
+}
+
 @test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {
     plain "$CLIENTS/refused"
     expect_status 0
