@@ -6,6 +6,7 @@
 #include "account/account.h"
 #include "convshim/vendor.h"
 #include "exec/exec.h"
+#include "exec/rewrite.h"
 #include "flow/instance.h"
 
 /* A convolution as its application requires it run. */
@@ -17,20 +18,14 @@ struct cs_request {
     int64_t scope; /* separates devices: the same problem may need other bytes on each */
 };
 
-/* Everything that Execute needs, built beforehand. */
-struct cs_rewrite {
-    struct cs_plan plan; /* no tiles: every call runs on the fallback plan */
-    void *execution_plan[CS_MAX_TILE_SHAPES];
-    void *fallback;
-    void (*destroy)(void *execution_plan);
-};
-
 /* The answer to a request. */
 struct cs_verdict {
-    enum cs_reason reason;      /* CS_REASON_NONE: tiled */
-    int64_t reported;           /* workspace bytes to tell the application */
-    struct cs_site_ref site;    /* where its calls are counted; zeros: nowhere */
-    int64_t footprint;          /* bytes that a call takes while it runs, as far as is known */
+    enum cs_reason reason;   /* CS_REASON_NONE: tiled */
+    int64_t reported;        /* workspace bytes to tell the application */
+    struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
+    int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
+    bool refused; /* less was told than the application's plan requires, and nothing runs in that:
+                     the plan must not run either */
     struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not tiled */
 };
 
@@ -51,9 +46,6 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
  * own engine. No rewriting only if nothing could be built. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
-
-/* Destroys what cs_flow_prepare built; NULL is allowed. */
-void cs_flow_discard(struct cs_rewrite *rewrite);
 
 /* True if a call that provided so much may run in scratch of the library's own. */
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);

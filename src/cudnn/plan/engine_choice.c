@@ -2,19 +2,20 @@
  * decision about it holds. */
 #include "cudnn/plan/engine_choice.h"
 
+#include "base/hash.h"
 #include "cudnn/bind/new_attributes.h"
+#include "cudnn/plan/handle_number.h"
 #include <string.h>
 
 enum {
     PICKS = 12 /* heuristic results looked at for a legacy call */
 };
 
-static _Atomic uint64_t retired; /* handles destroyed so far */
-
-void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
-    *choice = (struct cs_engine_choice){.problem = graph->problem, .target.handle = graph->handle};
-    memcpy(choice->target.uid, graph->uid, sizeof choice->target.uid);
+    *choice = (struct cs_engine_choice){.problem = *problem, .target.handle = handle};
+    memcpy(choice->target.uid, uid, sizeof choice->target.uid);
 }
 
 void cs_engine_choice_fini(struct cs_engine_choice *choice)
@@ -112,20 +113,8 @@ bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDes
 static int64_t device_number(cudnnBackendDescriptor_t device)
 {
     char text[CS_DEVICE_JSON];
-    uint64_t hash = 0xcbf29ce484222325u;
     size_t length = cs_device_profile_json(device, text);
-    if (length == 0)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return (int64_t)hash;
-}
-
-/* A handle stands for its device, until it is destroyed and its address is handed out again. */
-static int64_t handle_number(cudnnHandle_t handle)
-{
-    uint64_t generation = atomic_load_explicit(&retired, memory_order_relaxed);
-    return (int64_t)((uintptr_t)handle ^ generation << 48);
+    return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
 /* What a plan needs may depend on these settings of its engine as on the device. */
@@ -133,19 +122,18 @@ static int64_t settings_number(const struct cs_target *target)
 {
     uint64_t settings = (uint64_t)(uint32_t)target->sm_count << 33 |
                         (uint64_t)(uint32_t)target->shared_memory << 1 | target->no_clusters;
-    return (int64_t)(settings * UINT64_C(0x9e3779b97f4a7c15));
+    return (int64_t)cs_hash_spread(settings);
 }
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    int64_t device = choice->target.handle ? handle_number(choice->target.handle)
-                                           : device_number(choice->target.device);
+    int64_t device;
+    if (!choice->target.handle)
+        device = device_number(choice->target.device);
+    else
+        device =
+            choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
     return device ^ settings_number(&choice->target);
-}
-
-void cs_engine_choice_retire(void)
-{
-    atomic_fetch_add_explicit(&retired, 1, memory_order_relaxed);
 }
 
 /* Reads the configuration's engine into the maker if it is allowed and its plan is built. */

@@ -3,6 +3,7 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 #include "vendor_fixture.h"
 
@@ -14,7 +15,7 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(NULL, call);
 }
 
-void cs_legacy_forget(cudnnHandle_t handle)
+void cs_plan_cache_forget(cudnnHandle_t handle)
 {
     CHECK((void *)handle == first);
     CHECK_INT(destroyed, 0); /* its plans are destroyed while it is still there */
@@ -54,9 +55,10 @@ static cudnnStatus_t destroy(cudnnHandle_t handle)
 
 static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
 {
-    struct cs_graph graph = {.handle = (cudnnHandle_t)handle};
+    static const struct cs_problem problem;
+    static const int64_t uid[CS_MAX_TENSORS];
     struct cs_engine_choice choice;
-    cs_engine_choice_init(&choice, &graph);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
     choice.target.sm_count = sm_count;
     choice.target.shared_memory = shared_memory;
     choice.target.no_clusters = no_clusters;
@@ -84,12 +86,14 @@ static void settings_of_an_engine_have_scopes_of_their_own(void)
 static void a_destroyed_handle_leaves_nothing_to_the_next_one(void)
 {
     vendor = (struct cs_real){.cudnnDestroy = destroy};
-    int64_t before = scope_of(first, 0, 0, false);
+    int64_t before = scope_of(first, 0, 0, false), other = scope_of(second, 0, 0, false);
     CHECK_INT(scope_of(first, 0, 0, false), before);
     CHECK_INT(cudnnDestroy((cudnnHandle_t)(void *)first), CUDNN_STATUS_SUCCESS);
     CHECK_INT(forgotten, 1);
     CHECK_INT(destroyed, 1);
     CHECK(scope_of(first, 0, 0, false) != before);
+    /* What was told for another handle is not forgotten. */
+    CHECK_INT(scope_of(second, 0, 0, false), other);
 }
 
 int main(void)

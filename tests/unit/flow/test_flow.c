@@ -76,7 +76,7 @@ static bool expected(enum fault fault, bool building, enum cs_reason reason)
     if (building)
         return reason == (fault == REFUSES ? CS_REASON_VENDOR : CS_REASON_INVARIANT);
     return reason == CS_REASON_NONE || reason == CS_REASON_NO_TILING ||
-           reason == CS_REASON_NO_LIFEBOAT;
+           reason == CS_REASON_NO_FALLBACK;
 }
 
 /* `at` counts from where the decision begins or, of a problem that was decided before, ends. */
@@ -127,6 +127,29 @@ static void a_told_size_is_kept(void)
                 break;
         }
     }
+}
+
+/* Nothing can be built in the size that was told: the plan must not run, now or later, and the
+ * answer stays the same. */
+static void what_cannot_be_kept_is_refused(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    int64_t small = reported(cs, &request);
+    CHECK(small < request.required);
+    fake.fault = REFUSES;
+    for (int i = 0; i < 2; i++) {
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK(verdict.refused);
+        CHECK(verdict.rewrite == NULL);
+        CHECK_INT(reported(cs, &request), small);
+    }
+    fake.fault = NO_FAULT;
+    struct answer answer = prepare(cs, &request);
+    CHECK_INT(answer.reason, CS_REASON_NONE);
+    CHECK_INT(answer.reported, small);
+    CHECK_INT(kernels, 0);
+    free(cs);
 }
 
 static void every_failing_call_is_survived(void)
@@ -185,7 +208,7 @@ static void what_always_fails_has_its_reason(void)
     }
     struct cs *cs = new_instance("fit");
     fake.no_fallback = true;
-    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     CHECK(fake.fallbacks > 0);
     free(cs);
 }
@@ -200,7 +223,7 @@ static void a_fallback_may_raise_what_is_told(void)
     free(cs);
     cs = new_instance("fit");
     fake.fallback = LIMIT + 1;
-    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     free(cs);
 }
 
@@ -320,8 +343,8 @@ static void runs_are_counted_by_how_they_ended(void)
     CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
     CHECK_INT(cs->account.reported_max, verdict.reported);
 
-    cs_flow_discard(verdict.rewrite);
-    cs_flow_discard(NULL);
+    cs_rewrite_discard(verdict.rewrite);
+    cs_rewrite_discard(NULL);
     CHECK_INT(kernels, 0);
     free(cs);
 }
@@ -334,6 +357,7 @@ int main(void)
     TEST(every_failing_call_is_survived);
     TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
+    TEST(what_cannot_be_kept_is_refused);
     TEST(what_always_fails_has_its_reason);
     TEST(a_fallback_may_raise_what_is_told);
     TEST(a_fallback_beyond_what_was_told_is_no_fallback);
