@@ -69,10 +69,8 @@ static bool write_chunk(const struct cs_trace *trace)
     struct cs_signals guard;
     /* What was there before is not of this run. */
     bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
-    int fd = open(trace->path,
-                  (trace->closed ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY |
-                      O_NONBLOCK | (anew ? O_TRUNC : 0),
-                  0644);
+    int fd =
+        cs_open_append(trace->path, (trace->closed ? O_RDWR : O_WRONLY) | (anew ? O_TRUNC : 0));
     if (fd < 0)
         return false;
     cs_signals_hold(&guard);

@@ -69,9 +69,8 @@ static struct target open_target(void)
     int fd = -1;
     if (!log_place.path[0])
         return (struct target){STDERR_FILENO, false};
-    /* O_NONBLOCK: a pipe without a reader must not hold the program. */
     if (cs_place_path(&log_place, path))
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+        fd = cs_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
     complain(log_place.path, errno);

@@ -96,6 +96,33 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
         name_file(cs, "summary", file.path, "; convshim report shows it");
 }
 
+/* All but the rules' names, for which the lock is to be held. */
+static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const char *bypass)
+{
+    return (struct cs_summary_head){.version = CS_VERSION,
+                                    .vendor = vendor,
+                                    .policy = cs->policy->name,
+                                    .config = cs->config.source,
+                                    .bypass = bypass,
+                                    .workspace = cs->limits.workspace,
+                                    .own = own_of(cs),
+                                    .gate = turns_of(cs)};
+}
+
+void cs_exit_report_early(struct cs *cs, const char *vendor)
+{
+    static struct cs_new_file file;
+    char path[PATH_MAX];
+    if (!(cs->config.summary.form & CS_SUMMARY_JSON) || cs->account.calls == 0 ||
+        !cs_place_path(&cs->summary, path) || !cs_path_replaceable(path))
+        return;
+    struct cs_summary_head head = head_of(cs, vendor, "");
+    cs_lock(&cs->account.lock);
+    head.rules = rule_names(&cs->rules);
+    (void)write_file(cs, &head, &file); /* the last one says why it could not be written */
+    cs_unlock(&cs->account.lock);
+}
+
 void cs_exit_report_write(struct cs *cs)
 {
     static char text[SUMMARY_BYTES];
@@ -104,17 +131,10 @@ void cs_exit_report_write(struct cs *cs)
         return;
     cs->host->bypassed(bypass, sizeof bypass);
     cs->host->version(vendor, sizeof vendor);
-    struct cs_summary_head head = {.version = CS_VERSION,
-                                   .vendor = vendor,
-                                   .policy = cs->policy->name,
-                                   .config = cs->config.source,
-                                   .bypass = bypass,
-                                   .workspace = cs->limits.workspace,
-                                   .rules = rule_names(&cs->rules),
-                                   .own = own_of(cs),
-                                   .gate = turns_of(cs)};
+    struct cs_summary_head head = head_of(cs, vendor, bypass);
     /* Other threads may still be running. */
     cs_lock(&cs->account.lock);
+    head.rules = rule_names(&cs->rules);
     if (cs->config.summary.form & CS_SUMMARY_JSON)
         write_json(cs, &head);
     if ((cs->config.summary.form & CS_SUMMARY_TEXT) &&
