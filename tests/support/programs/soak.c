@@ -1,31 +1,43 @@
-/* Many small convolutions of ever new shapes, one after the other, as a long-lived server makes
- * them; tells what the process holds on its heap at most in the first and in the second half. */
+/* Many small convolutions of ever new shapes, one after the other in each thread, as a long-lived
+ * server makes them; tells what the process holds on its heap at most in the first and in the
+ * second half. */
 #include "problems.h"
 
 #include <inttypes.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char USAGE[] =
-    "usage: soak [--calls 1000000] [--repeat 20] [--seed 1]\n"
-    "Runs as many convolutions, each shape --repeat times in a row, in turns through both APIs and "
-    "in all\n"
-    "directions. Prints one line of JSON: calls, shapes, and the most bytes that malloc had given "
-    "out in each\n"
-    "half.\n"
+    "usage: soak [--calls 1000000] [--repeat 20] [--threads 1] [--seed 1]\n"
+    "Runs as many convolutions in all threads together, each shape --repeat times in a row, in "
+    "turns through\n"
+    "both APIs and in all directions. Prints one line of JSON: calls, shapes, and the most bytes "
+    "that malloc\n"
+    "had given out in each half.\n"
     "Status: 0, 1 on an error, 2 on usage.\n";
 
 enum {
     BUFFER = 1 << 22,
-    WORKSPACE = 1 << 24
+    WORKSPACE = 1 << 24,
+    MAX_THREADS = 256
 };
 
 struct settings {
-    int64_t calls, repeat, seed;
+    int64_t calls, repeat, threads, seed;
 };
 
-/* What all calls use. */
+/* What all threads share. */
+struct soak {
+    const struct settings *settings;
+    _Atomic int64_t calls, shapes;
+    _Atomic size_t most[2]; /* bytes of the heap, by half */
+    atomic_bool failed;
+};
+
+/* What the calls of a thread use. */
 struct bench {
     cudnnHandle_t handle;
     void *x, *w, *y, *workspace;
@@ -91,24 +103,66 @@ static size_t heap(void)
     return HEAP_BYTES();
 }
 
-static bool soak(const struct bench *bench, const struct settings *settings)
+/* How many calls a thread may make of its next shape; they count as made. */
+static int64_t claim(struct soak *soak)
 {
-    size_t most[2] = {0, 0};
-    uint64_t shapes = 0;
-    for (int64_t calls = 0; calls < settings->calls; shapes++) {
-        int64_t left = settings->calls - calls;
-        int64_t made =
-            run_shape(bench, settings, shapes, left < settings->repeat ? left : settings->repeat);
+    const struct settings *settings = soak->settings;
+    int64_t made = atomic_load(&soak->calls), claimed;
+    do {
+        int64_t left = settings->calls - made;
+        claimed = left < settings->repeat ? left : settings->repeat;
+    } while (claimed > 0 && !atomic_compare_exchange_weak(&soak->calls, &made, made + claimed));
+    return claimed;
+}
+
+static void note_heap(struct soak *soak)
+{
+    bool second = atomic_load(&soak->calls) > soak->settings->calls / 2;
+    size_t now = heap(), most = atomic_load(&soak->most[second]);
+    while (now > most && !atomic_compare_exchange_weak(&soak->most[second], &most, now))
+        ;
+}
+
+static void *work(void *opaque)
+{
+    struct soak *soak = opaque;
+    struct bench bench = {NULL};
+    int64_t claimed;
+    if (!open_bench(&bench))
+        atomic_store(&soak->failed, true);
+    while (!atomic_load(&soak->failed) && (claimed = claim(soak)) > 0) {
+        uint64_t shape = (uint64_t)atomic_fetch_add(&soak->shapes, 1);
+        int64_t made = run_shape(&bench, soak->settings, shape, claimed);
         if (made < 0)
-            return false;
-        calls += made;
-        size_t *half = &most[calls > settings->calls / 2];
-        size_t now = heap();
-        *half = now > *half ? now : *half;
+            atomic_store(&soak->failed, true);
+        else
+            atomic_fetch_sub(&soak->calls, claimed - made); /* a shape that was refused */
+        note_heap(soak);
     }
-    printf("{\"calls\": %" PRId64 ", \"shapes\": %" PRIu64 ", \"first_half_bytes\": %zu, "
+    return NULL;
+}
+
+static bool run_threads(struct soak *soak)
+{
+    pthread_t thread[MAX_THREADS];
+    int64_t started = 0;
+    while (started < soak->settings->threads &&
+           pthread_create(&thread[started], NULL, work, soak) == 0)
+        started++;
+    for (int64_t i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    return started == soak->settings->threads && !atomic_load(&soak->failed);
+}
+
+static bool soak(const struct settings *settings)
+{
+    struct soak soak = {.settings = settings};
+    if (!run_threads(&soak))
+        return false;
+    printf("{\"calls\": %" PRId64 ", \"shapes\": %" PRId64 ", \"first_half_bytes\": %zu, "
            "\"second_half_bytes\": %zu}\n",
-           settings->calls, shapes, most[0], most[1]);
+           atomic_load(&soak.calls), atomic_load(&soak.shapes), atomic_load(&soak.most[0]),
+           atomic_load(&soak.most[1]));
     return true;
 }
 
@@ -119,7 +173,9 @@ static bool take(int option, const char *value, void *opaque)
     case 'c':
         return option_number("--calls", value, 1, INT64_C(1000000000), &settings->calls);
     case 'r':
-        return option_number("--repeat", value, 1, 1000000, &settings->repeat);
+        return option_number("--repeat", value, 1, INT64_C(1000000000), &settings->repeat);
+    case 't':
+        return option_number("--threads", value, 1, MAX_THREADS, &settings->threads);
     default:
         return option_number("--seed", value, 0, INT64_MAX, &settings->seed);
     }
@@ -127,15 +183,13 @@ static bool take(int option, const char *value, void *opaque)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"calls", required_argument, NULL, 'c'},
-                                          {"repeat", required_argument, NULL, 'r'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
-    struct settings settings = {1000000, 20, 1};
-    struct bench bench = {NULL};
+    static const struct option known[] = {
+        {"calls", required_argument, NULL, 'c'},   {"repeat", required_argument, NULL, 'r'},
+        {"threads", required_argument, NULL, 't'}, {"seed", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},          {0}};
+    struct settings settings = {1000000, 20, 1, 1};
     int status = options_parse(argc, argv, known, take, &settings, USAGE, 0);
     if (status >= 0)
         return status;
-    return open_bench(&bench) && soak(&bench, &settings) ? 0 : 1;
+    return soak(&settings) ? 0 : 1;
 }
