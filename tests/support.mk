@@ -1,9 +1,9 @@
 # Programs and libraries that suites run, on the simulated device.
 
-$(call objects,$(wildcard tests/support/programs/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/programs/,compare.o values.o)
+$(call objects,$(wildcard tests/support/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/apps/,compare.o values.o)
 	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
-$(B)/apps/%: $(B)/obj/tests/support/programs/%.o $(appshare) $(simdev)
+$(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in hostile ways.
@@ -14,8 +14,8 @@ clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so l
               bypass bypass_static)
 include tests/support/clients/frontend/rules.mk
 include tests/support/clients/frameworks/rules.mk
-clientbase := tests/support/clients/layer.c $(addprefix tests/support/programs/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
-clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/programs/*.h) $(B)/flags
+clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
