@@ -196,7 +196,7 @@ $(B)/unit/%: $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
 # --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so load_race libload_race_plugin.so reset small_stack bad_arguments hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -229,6 +229,12 @@ $(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(addprefix $(B)/clients/,reset small_stack bad_arguments): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/load_race: tests/support/clients/load_race.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $< $(CLIENTLIBS)
+$(B)/clients/libload_race_plugin.so: tests/support/clients/load_race_plugin.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< $(CLIENTLIBS)
 $(B)/clients/reshape: tests/support/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/support/clients/idle.c $(clientdep) $(simdev)

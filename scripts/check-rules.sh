@@ -130,6 +130,21 @@ no_dlsym()
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
 
+# What is locked past src/base/lock.c is missing from the order that debug builds check.
+no_other_locks()
+{
+    code_without "$word(pthread_(mutex|rwlock|spin|cond)_[a-z]+|pthread_once|call_once|mtx_lock|flockfile) *\\(" 'src/(base/lock\.c|cli/)'
+}
+
+# The table of locks in ARCHITECTURE.md is that of locks.def, in its order.
+locks_are_documented()
+{
+    grep -oE '^CS_LOCK\([A-Z]+' src/base/locks.def | cut -d '(' -f 2 >"$work/locks"
+    [ -s "$work/locks" ] || echo "src/base/locks.def lists nothing"
+    sed -nE 's/^\| [0-9]+ \| `([A-Z]+)` \|.*/\1/p' ARCHITECTURE.md | diff "$work/locks" - |
+        sed -nE 's/^< (.*)/\1 is not in the table of ARCHITECTURE.md, or elsewhere/p; s/^> (.*)/\1 is not in locks.def, or elsewhere/p'
+}
+
 # TARGETS:HEADERS that a header or source reaches, directly or not, and that are NVIDIA's.
 nvidia_headers_of()
 {
@@ -191,7 +206,7 @@ planner_is_pure()
         awk -F: 'NR == FNR { pure[$1]; next } !($2 in pure)' "$work/pure" - |
         grep -vE ":($allowed)\$" |
         grep -vE '^src/base/text\.o:(__)?vsnprintf(_chk)?$' |
-        grep -vE '^src/decide/memo\.o:pthread_mutex_(init|destroy|lock|unlock|trylock)$' | sed 's/:/ uses /' || true
+        grep -vE '^src/decide/memo\.o:cs_(lock|unlock|lock_init)$' | sed 's/:/ uses /' || true
 }
 
 # A library that needs NVIDIA's at load time stops every program on a machine without them, and loads a second cuDNN
@@ -234,6 +249,8 @@ check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
 check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
+check 'locks are those of src/base/lock.h' no_other_locks
+check 'ARCHITECTURE.md has the locks in their order' locks_are_documented
 check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside
 check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
 check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch

@@ -2,8 +2,8 @@
  * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
 #include "cli/common/cli.h"
 #include "convshim/policy.h"
-#include "policy_names.h"
 #include "flow/instance.h"
+#include "policy_names.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -110,8 +110,10 @@ static void list_variables(void)
     term("CONVSHIM_CONFIG", NULL,
          "Options of the library, \"name=value;name=value\". They win over those of files.");
     term("CONVSHIM_CONFIGFILE", NULL, "The one file of options to read; see convshim.ini(5).");
-    term("CONVSHIM_LOG, CONVSHIM_LOG_FILE, CONVSHIM_SUMMARY", NULL,
-         "The options log, log_file and summary. They win over everything.");
+    term(
+        "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_INTERLEAVE_BUDGET, ...", NULL,
+        "Every option has a variable: CONVSHIM_ and its name in capitals, a dot become _. They win "
+        "over CONVSHIM_CONFIG. A line names those that begin with CONVSHIM_ and are unknown.");
     term("LD_PRELOAD", NULL, "How the library comes into a program; convshim run extends it.");
 }
 
@@ -224,7 +226,8 @@ static void print_ini_page(void)
         "names; PROGRAM.ini, where PROGRAM is the name of the program, and convshim.ini in "
         "$XDG_CONFIG_HOME/convshim (~/.config/convshim if that is unset); /etc/convshim.ini. The "
         "current folder is never looked at. Items of CONVSHIM_CONFIG, \"name=value;name=value\", "
-        "win over the file, and CONVSHIM_LOG, CONVSHIM_LOG_FILE and CONVSHIM_SUMMARY over "
+        "win over the file, and the variable of an option alone, CONVSHIM_WORKSPACE and its like, "
+        "over "
         "everything.\n\n"
         "\"convshim config\" shows what is in force and why, \"convshim config --check FILE\" "
         "looks "
@@ -234,7 +237,7 @@ static void print_ini_page(void)
     print_rules();
     puts(".SH EXAMPLE\n.nf");
     text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
-         "[rule large images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
+         "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }
 

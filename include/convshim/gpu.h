@@ -60,6 +60,13 @@ struct cs_device {
      * process; 0: none. */
     uint64_t (*context)(void *ctx);
 
+    /* The same context by its handle, which another one may have after it. */
+    void *(*handle)(void *ctx);
+
+    /* False if the context that had this handle and this number is gone, and with it everything
+     * that was made in it. */
+    bool (*lives)(void *ctx, void *handle, uint64_t context);
+
     /* A stream by a number that is never given twice in a process, though handles are; 0: unknown,
      * then it is like no other. */
     uint64_t (*stream_id)(void *ctx, void *stream);

@@ -107,7 +107,7 @@ int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter)
 
 void cs_account_init(struct cs_account *account)
 {
-    pthread_mutex_init(&account->lock, NULL);
+    cs_lock_init(&account->lock, CS_RANK_ACCOUNT);
 }
 
 static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
@@ -189,13 +189,13 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     make_key(facts, &key);
     struct cs_site_ref site = {
         .hash = hash_of(&key), .required = facts->required, .reported = facts->reported};
-    pthread_mutex_lock(&account->lock);
+    cs_lock(&account->lock);
     int index = find(account, &key, site.hash);
     if (index < 0)
         index = add(account, facts, site.hash, name);
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
     site.place = (uint32_t)index + 1;
     return site;
 }
@@ -211,7 +211,7 @@ static struct cs_site *site_of(struct cs_account *account, const struct cs_site_
 void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *ref,
                          int64_t nanoseconds)
 {
-    pthread_mutex_lock(&account->lock);
+    cs_lock(&account->lock);
     struct cs_site *site = site_of(account, ref);
     if (site && site->tenant == ref->tenant) {
         site->prepared++;
@@ -219,18 +219,18 @@ void cs_account_prepared(struct cs_account *account, const struct cs_site_ref *r
     } else {
         account->folded_host += nanoseconds;
     }
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
 }
 
 bool cs_account_facts(struct cs_account *account, const struct cs_site_ref *ref,
                       struct cs_site_facts *facts)
 {
-    pthread_mutex_lock(&account->lock);
+    cs_lock(&account->lock);
     const struct cs_site *site = site_of(account, ref);
     bool known = site && site->tenant == ref->tenant;
     if (known)
         *facts = account->facts[ref->place - 1];
-    pthread_mutex_unlock(&account->lock);
+    cs_unlock(&account->lock);
     return known;
 }
 

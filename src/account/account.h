@@ -5,8 +5,8 @@
 #ifndef CS_ACCOUNT_ACCOUNT_H
 #define CS_ACCOUNT_ACCOUNT_H
 
+#include "base/lock.h"
 #include "convshim/choices.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -76,7 +76,7 @@ struct cs_account {
     _Atomic int64_t required_max;
     _Atomic int64_t reported_max;
 
-    pthread_mutex_t lock; /* making and folding sites */
+    struct cs_lock lock; /* making and folding sites */
     _Atomic int sites;
     int smallest; /* the site to be folded next; valid if all places are taken */
     uint64_t hash[CS_MAX_SITES];

@@ -45,7 +45,7 @@ int64_t cs_trace_now(void)
 
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
 {
-    pthread_mutex_init(&trace->lock, NULL);
+    cs_lock_init(&trace->lock, CS_RANK_TRACE);
     cs_place_set(&trace->place, path);
     trace->limit = limit;
     trace->program = program;
@@ -151,7 +151,7 @@ static void put_last(struct cs_trace *trace)
 
 static bool begin(struct cs_trace *trace)
 {
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     if (cs_trace_on(trace) && !trace->path[0])
         put_head(trace);
     return cs_trace_on(trace);
@@ -161,7 +161,7 @@ static void end(struct cs_trace *trace)
 {
     if (cs_trace_on(trace) && cs_trace_now() - trace->written_at > SECOND)
         flush(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 static void put_event(struct cs_trace *trace, const char *format, ...)
@@ -353,10 +353,10 @@ void cs_trace_flush(struct cs_trace *trace)
 {
     if (!cs_trace_on(trace))
         return;
-    pthread_mutex_lock(&trace->lock);
+    cs_lock(&trace->lock);
     flush(trace);
     trace->written_at = 0; /* what still comes is written at once */
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }
 
 /* What the parent had in its buffer is the parent's to write. */
@@ -375,10 +375,10 @@ static void begin_child(struct cs_trace *trace)
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
 {
     if (before) {
-        pthread_mutex_lock(&trace->lock);
+        cs_lock(&trace->lock);
         return;
     }
     if (child)
         begin_child(trace);
-    pthread_mutex_unlock(&trace->lock);
+    cs_unlock(&trace->lock);
 }

@@ -22,10 +22,10 @@ struct cs_trace {
     int64_t limit;       /* bytes that one process writes */
     struct cs_place place;
 
-    pthread_mutex_t lock; /* of what follows */
-    char path[PATH_MAX];  /* that was written to; "" before */
-    int64_t position;     /* in that file, of what this process writes; the buffer left out */
-    int64_t written_at;   /* when the last chunk was, nanoseconds */
+    struct cs_lock lock; /* of what follows */
+    char path[PATH_MAX]; /* that was written to; "" before */
+    int64_t position;    /* in that file, of what this process writes; the buffer left out */
+    int64_t written_at;  /* when the last chunk was, nanoseconds */
     size_t used;
     char buffer[CS_TRACE_CHUNK];
 };

@@ -3,31 +3,15 @@
 
 #include "config/ini.h"
 #include "config/store.h"
+#include "config/variables.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Variables that stand for an option of their own. */
-static const struct {
-    const char *variable, *option;
-} overrides[] = {
-    {"CONVSHIM_LOG", "log"},
-    {"CONVSHIM_LOG_FILE", "log_file"},
-    {"CONVSHIM_SUMMARY", "summary"},
-};
-
-/* NULL for what is set to nothing. A set-user-id program must not read files that its user names.
- */
-static const char *variable(const char *name)
-{
-    const char *value = secure_getenv(name);
-    return value && *value ? value : NULL;
-}
-
 bool cs_config_disabled(void)
 {
-    const char *value = variable("CONVSHIM");
+    const char *value = cs_variable("CONVSHIM");
     return value && strcmp(value, "0") == 0;
 }
 
@@ -62,9 +46,9 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
  * the home. */
 static bool user_folder(const char *name, const char *below_home, char *path, size_t size)
 {
-    const char *base = variable(name), *below = "";
+    const char *base = cs_variable(name), *below = "";
     if (!base || base[0] != '/') {
-        base = variable("HOME");
+        base = cs_variable("HOME");
         below = below_home;
     }
     return base && base[0] == '/' &&
@@ -89,7 +73,7 @@ static bool try_user_file(struct cs_load *load, const char *folder, const char *
 static void load_file(struct cs_load *load, const char *program)
 {
     char folder[CS_CONFIG_TEXT];
-    const char *named = variable("CONVSHIM_CONFIGFILE");
+    const char *named = cs_variable("CONVSHIM_CONFIGFILE");
     if (named) {
         try_file(load, named, true);
         return;
@@ -118,17 +102,15 @@ static void settle(struct cs_load *load)
 
 const char *cs_config_variable(const char *option)
 {
-    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++)
-        if (strcmp(overrides[i].option, option) == 0)
-            return overrides[i].variable;
-    return NULL;
+    int index = cs_option_find(option);
+    return index >= 0 ? cs_variable_of(index) : NULL;
 }
 
 int64_t cs_config_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = variable(names[i]);
+        const char *value = cs_variable(names[i]);
         size_t digits = value ? strspn(value, "0123456789") : 0;
         if (digits > 0 && digits < 10 && !value[digits])
             return strtol(value, NULL, 10);
@@ -138,20 +120,21 @@ int64_t cs_config_rank(void)
 
 static void load_environment(struct cs_load *load)
 {
-    const char *items = variable("CONVSHIM_CONFIG");
+    const char *items = cs_variable("CONVSHIM_CONFIG");
     if (items) {
         char *source = load->config->source;
         size_t length = strlen(source), room = sizeof load->config->source - length;
         cs_load_items(load, "CONVSHIM_CONFIG", items);
         snprintf(source + length, room, "%sCONVSHIM_CONFIG", length ? " and " : "");
     }
-    for (size_t i = 0; i < sizeof overrides / sizeof overrides[0]; i++) {
-        const char *value = variable(overrides[i].variable);
-        cs_load_begin(load, overrides[i].variable);
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const char *name = cs_variable_of(i), *value = cs_variable(name);
+        cs_load_begin(load, name);
         if (value)
-            cs_load_set(load, overrides[i].option, value);
+            cs_load_set(load, cs_options[i].name, value);
     }
-    const char *enabled = variable("CONVSHIM");
+    cs_variables_unknown(load);
+    const char *enabled = cs_variable("CONVSHIM");
     cs_load_begin(load, "CONVSHIM");
     if (enabled && strcmp(enabled, "1") != 0)
         cs_load_note(load, "only 0 switches convshim off; allowed: 0, 1");

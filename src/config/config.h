@@ -2,17 +2,20 @@
  * written down, not what they are for. A bad value never stops anything: it makes one note and the
  * default stays.
  *
- * Order of precedence: CONVSHIM_LOG, CONVSHIM_LOG_FILE and CONVSHIM_SUMMARY; CONVSHIM_CONFIG
- * ("name=value;name=value"); one file: CONVSHIM_CONFIGFILE, else
- * $XDG_CONFIG_HOME/convshim/<program>.ini (XDG_CONFIG_HOME unset: ~/.config), else convshim.ini in
- * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
- * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
- * The first file that exists decides; if it cannot be read, the defaults stay. An environment
- * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there.
+ * Order of precedence: the variable of an option alone, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
+ * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file:
+ * CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<program>.ini (XDG_CONFIG_HOME unset:
+ * ~/.config), else convshim.ini in the same place, else /etc/convshim.ini; built-in defaults.
+ * CONVSHIM=0 switches everything off. The current directory is never looked at: relative
+ * XDG_CONFIG_HOME and HOME are as good as unset. The first file that exists decides; if it cannot
+ * be read, the defaults stay. An environment variable that is set to nothing counts as unset. Files
+ * beyond 1 MiB are read up to there.
  *
  * Rules are sections [rule NAME] of the file, tried in its order; in CONVSHIM_CONFIG their keys are
  * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and take the place of rules
- * with their names. A rule with a fault, or one that sets nothing, is dropped as a whole. */
+ * with their names. A rule with a fault, or one that sets nothing, is dropped as a whole.
+ *
+ * A variable that begins with CONVSHIM_ and is no option's makes a note (variables.c). */
 #ifndef CS_CONFIG_CONFIG_H
 #define CS_CONFIG_CONFIG_H
 

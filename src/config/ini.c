@@ -82,6 +82,14 @@ void cs_load_note(struct cs_load *load, const char *format, ...)
     load->note(load->ctx, note);
 }
 
+const char *cs_load_comma(const struct cs_load *load, const char *value)
+{
+    const char *comma = strchr(value, ',');
+    if (!comma || !strchr(comma, '=') || load->line == 0)
+        return "";
+    return load->file ? "; one option a line" : "; options are separated by ;";
+}
+
 static void note_unknown(struct cs_load *load, const char *name)
 {
     char shown[CS_SHOWN_BYTES];
@@ -105,9 +113,10 @@ void cs_load_set(struct cs_load *load, const char *name, const char *value)
         return;
     }
     if (!cs_option_set(load->config, index, value, load->policies)) {
-        cs_load_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s", name,
+        cs_load_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s%s", name,
                      cs_load_show(shown, value),
-                     cs_option_allowed(&cs_options[index], load->policies, allowed));
+                     cs_option_allowed(&cs_options[index], load->policies, allowed),
+                     cs_load_comma(load, value));
         return;
     }
     if (load->set_at[index])
@@ -199,11 +208,28 @@ static void note_unanswered(struct lines *lines)
     lines->unanswered = false;
 }
 
+static void refuse_section(struct lines *lines)
+{
+    char nearest[CS_CONFIG_NAME], first[CS_CONFIG_NAME], shown[CS_SHOWN_BYTES];
+    char all[CS_OPTION_TEXT];
+    const char *rest = lines->section + strcspn(lines->section, " \t");
+    snprintf(first, sizeof first, "%.*s", (int)(rest - lines->section), lines->section);
+    if (cs_name_distance(first, "rule") < 2)
+        cs_load_note(lines->load, "%s: no such section, it is ignored; did you mean [rule%s]?",
+                     lines->shown, *rest ? cs_load_show(shown, rest) : " NAME");
+    else if (cs_option_nearest_section(lines->section, nearest))
+        cs_load_note(lines->load,
+                     "%s: no such section, its options are ignored; did you mean [%s]?",
+                     lines->shown, nearest);
+    else
+        cs_load_note(lines->load, "%s: no such section, its options are ignored; allowed: %s",
+                     lines->shown, cs_option_sections(all));
+}
+
 /* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
 static void enter_section(struct lines *lines, const char *text)
 {
     static const char prefix[] = "rule";
-    char nearest[CS_CONFIG_NAME];
     size_t length = strcspn(text + 1, "]"), room = sizeof lines->section - 1;
     bool whole = text[1 + length] == ']' && length <= room;
     snprintf(lines->section, sizeof lines->section, "%.*s", (int)(length < room ? length : room),
@@ -217,13 +243,8 @@ static void enter_section(struct lines *lines, const char *text)
         return;
     }
     lines->unknown_section = !whole || !cs_option_section(lines->section);
-    if (lines->unknown_section && cs_option_nearest_section(lines->section, nearest))
-        cs_load_note(lines->load,
-                     "%s: no such section, its options are ignored; did you mean [%s]?",
-                     lines->shown, nearest);
-    else if (lines->unknown_section)
-        cs_load_note(lines->load, "%s: no such section, its options are ignored; allowed: %s",
-                     lines->shown, cs_option_names());
+    if (lines->unknown_section)
+        refuse_section(lines);
 }
 
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */

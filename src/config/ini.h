@@ -42,6 +42,10 @@ enum {
 };
 const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text);
 
+/* What to add to a note about a value that seems to hold several options, separated by commas; ""
+ * for all others. */
+const char *cs_load_comma(const struct cs_load *load, const char *value);
+
 /* Reads the file: 0, or the errno with which it could not be opened or read at all. Nothing is
  * noted in that case. */
 int cs_load_file(struct cs_load *load, const char *path);

@@ -268,6 +268,21 @@ bool cs_option_section(const char *section)
     return false;
 }
 
+const char *cs_option_sections(char text[CS_OPTION_TEXT])
+{
+    char section[CS_CONFIG_NAME], before[CS_CONFIG_NAME] = "";
+    size_t length = 0;
+    for (int i = 0; i < CS_OPTIONS && length < CS_OPTION_TEXT; i++) {
+        if (!section_of(&cs_options[i], section) || strcmp(section, before) == 0)
+            continue;
+        length += (size_t)snprintf(text + length, CS_OPTION_TEXT - length, "[%s], ", section);
+        memcpy(before, section, sizeof before);
+    }
+    if (length < CS_OPTION_TEXT)
+        snprintf(text + length, CS_OPTION_TEXT - length, "[rule NAME]");
+    return text;
+}
+
 /* What stands behind the section's name, if any. */
 static const char *bare(const char *name)
 {
@@ -297,15 +312,14 @@ size_t cs_name_distance(const char *a, const char *b)
     return row[width];
 }
 
-/* A distance from which on a name of that length is another one. */
-static size_t too_far(size_t length)
+size_t cs_name_too_far(size_t length)
 {
     return 1 + (length + 1) / 3;
 }
 
 const char *cs_option_nearest(const char *name)
 {
-    size_t length = strlen(name), best = too_far(length);
+    size_t length = strlen(name), best = cs_name_too_far(length);
     const char *nearest = NULL;
     if (length >= CS_CONFIG_NAME)
         return NULL;
@@ -324,7 +338,7 @@ const char *cs_option_nearest(const char *name)
 bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
 {
     char known[CS_CONFIG_NAME];
-    size_t length = strlen(text), best = too_far(length);
+    size_t length = strlen(text), best = cs_name_too_far(length);
     bool found = false;
     for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
         if (!section_of(&cs_options[i], known) || cs_name_distance(text, known) >= best)

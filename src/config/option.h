@@ -30,6 +30,9 @@ const char *cs_option_names(void);
 /* Index of the option of that name, or -1. */
 int cs_option_find(const char *name);
 
+/* All sections, as "[interleave], [budget], [rule NAME]", put together in `text`. */
+const char *cs_option_sections(char text[CS_OPTION_TEXT]);
+
 /* True if some option is in the section. */
 bool cs_option_section(const char *section);
 
@@ -40,6 +43,9 @@ const char *cs_option_allowed(const struct cs_option *option, const char *const 
 
 /* Levenshtein's distance of two names, capitals equal; `b` is shorter than CS_CONFIG_NAME. */
 size_t cs_name_distance(const char *a, const char *b);
+
+/* A distance from which on a name of that length is another one. */
+size_t cs_name_too_far(size_t length);
 
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);

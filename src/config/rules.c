@@ -297,21 +297,21 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
     char shown[CS_SHOWN_BYTES], allowed[CS_OPTION_TEXT];
     struct cs_rule *rule = &load->config->rules.rule[index];
     enum cs_rule_key key = key_of(name);
-    if (load->rule[index].faulty)
-        return;
+    bool faulty = load->rule[index].faulty;
     load->rule[index].faulty = true;
     if (key == CS_RULE_KEYS)
         cs_load_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s", rule->name,
                      cs_load_show(shown, name), names + 2);
     else if (!parse(load, key, value, rule))
-        cs_load_note(load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s",
-                     rule->name, name, cs_load_show(shown, value), allowed_of(load, key, allowed));
+        cs_load_note(load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s%s",
+                     rule->name, name, cs_load_show(shown, value), allowed_of(load, key, allowed),
+                     cs_load_comma(load, value));
     else if (cs_rule_has(rule, key))
         cs_load_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once", rule->name,
                      name);
     else {
         rule->given |= UINT32_C(1) << key;
-        load->rule[index].faulty = false;
+        load->rule[index].faulty = faulty;
     }
 }
 

@@ -2,13 +2,13 @@
 #include "config/store.h"
 
 #include "base/log.h"
+#include "base/pages.h"
 #include "base/signals.h"
 #include "config/store_file.h"
 #include "config/store_text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,31 +28,30 @@ struct hold {
 static void enter(struct cs_store *store, struct hold *hold)
 {
     hold->error = errno;
-    pthread_mutex_lock(&store->lock);
+    cs_lock(&store->lock);
     cs_signals_hold(&hold->signals);
 }
 
 static void leave(struct cs_store *store, struct hold *hold)
 {
     cs_signals_release(&hold->signals);
-    pthread_mutex_unlock(&store->lock);
+    cs_unlock(&store->lock);
     errno = hold->error;
 }
 
 void cs_store_init(struct cs_store *store, const char *path)
 {
     memset(store, 0, sizeof *store);
-    pthread_mutex_init(&store->lock, NULL);
+    cs_lock_init(&store->lock, CS_RANK_STORE);
     if (strlen(path) < sizeof store->path)
         strcpy(store->path, path);
 }
 
 void cs_store_fini(struct cs_store *store)
 {
-    free(store->entry);
-    free(store->pool);
-    free(store->slot);
-    pthread_mutex_destroy(&store->lock);
+    cs_pages_free(store->entry, store->entry_room * sizeof *store->entry);
+    cs_pages_free(store->pool, store->pool_room * sizeof *store->pool);
+    cs_pages_free(store->slot, store->slots * sizeof *store->slot);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word, uint64_t factor)
@@ -104,7 +103,7 @@ static void *grow(void *array, size_t *room, size_t needed, size_t size)
         return array;
     while (required < needed)
         required *= 2;
-    void *larger = realloc(array, required * size);
+    void *larger = cs_pages_resize(array, *room * size, required * size);
     if (larger)
         *room = required;
     return larger;
@@ -115,10 +114,10 @@ static bool grow_slots(struct cs_store *store)
     size_t slots = store->slots ? store->slots * 2 : 256;
     if (2 * (store->entries + 1) <= store->slots)
         return true;
-    uint32_t *slot = calloc(slots, sizeof *slot);
+    uint32_t *slot = cs_pages(slots * sizeof *slot);
     if (!slot)
         return false;
-    free(store->slot);
+    cs_pages_free(store->slot, store->slots * sizeof *store->slot);
     store->slot = slot;
     store->slots = slots;
     for (size_t i = 0; i < store->entries; i++)
@@ -181,7 +180,7 @@ static void read_on(struct cs_store *store, int fd, int64_t size)
     if (size - store->read > MOST_READ)
         store->read = size - MOST_READ;
     size_t length = size > store->read ? (size_t)(size - store->read) : 0, filled = 0;
-    char *text = length > 0 ? malloc(length) : NULL;
+    char *text = length > 0 ? cs_pages(length) : NULL;
     if (!text)
         return;
     while (filled < length) {
@@ -192,7 +191,7 @@ static void read_on(struct cs_store *store, int fd, int64_t size)
         filled += got > 0 ? (size_t)got : 0;
     }
     store->read += (int64_t)read_lines(store, text, filled);
-    free(text);
+    cs_pages_free(text, length);
 }
 
 /* A file that is another one than last time, or shorter, is read anew. */

@@ -15,7 +15,7 @@
 #ifndef CS_CONFIG_STORE_H
 #define CS_CONFIG_STORE_H
 
-#include <pthread.h>
+#include "base/lock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct cs_store_record {
 };
 
 struct cs_store {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     char path[CS_STORE_PATH]; /* "": no file */
     bool reported;            /* that no file can be written */
     /* What was read so far: of which file, up to which byte. */

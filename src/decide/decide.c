@@ -17,10 +17,10 @@ enum {
                 FALLBACK_ASKS
 };
 
+/* The user's own may be above the workspace, too: then calls between the two are left alone. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
-    bool own = limits->threshold >= 0 && limits->threshold <= limits->workspace;
-    return own ? limits->threshold : limits->workspace;
+    return limits->threshold >= 0 ? limits->threshold : limits->workspace;
 }
 
 int64_t cs_decide_ignored(const struct cs_limits *limits)

@@ -36,11 +36,11 @@ enum {
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
  * doubt is a reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles),
- * none at all when the workspace is within the threshold: limits->threshold, or limits->workspace
- * if that is less or the threshold negative. A threshold of 0 is below every call for a policy that
- * takes a fixed number of tiles: it tiles those that want nothing, too. No tiling that needs more
- * than `required` is ever taken, but for huge tensors (limits->huge): their calls want nothing, and
- * may be reported as much as limits->workspace. */
+ * none at all when the workspace is within the threshold: limits->threshold, which may be above
+ * limits->workspace, or that if the threshold is negative. A threshold of 0 is below every call for
+ * a policy that takes a fixed number of tiles: it tiles those that want nothing, too. No tiling
+ * that needs more than `required` is ever taken, but for huge tensors (limits->huge): their calls
+ * want nothing, and may be reported as much as limits->workspace. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

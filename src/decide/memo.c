@@ -51,7 +51,7 @@ bool cs_key_equal(const struct cs_key *a, const struct cs_key *b)
 
 void cs_memo_init(struct cs_memo *memo)
 {
-    pthread_mutex_init(&memo->lock, NULL);
+    cs_lock_init(&memo->lock, CS_RANK_MEMO);
     memo->clock = 0;
 }
 
@@ -88,13 +88,13 @@ static void get(const struct cs_memo_entry *entry, struct cs_decision *decision)
 
 bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         entry->age = ++memo->clock;
         get(entry, decision);
     }
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
     return entry != NULL;
 }
 
@@ -110,7 +110,7 @@ static struct cs_memo_entry *make(struct cs_memo *memo, const struct cs_key *key
 
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry && decision->choices.listed == 0) {
         copy_bare(&entry->decision, decision);
@@ -119,12 +119,12 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key, const struct cs
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }
 
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     if (entry) {
         get(entry, decision);
@@ -133,13 +133,13 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
         entry->decision = *decision;
     }
     entry->age = ++memo->clock;
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }
 
 void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices)
 {
-    pthread_mutex_lock(&memo->lock);
+    cs_lock(&memo->lock);
     const struct cs_memo_entry *entry = find(memo, key);
     *choices = entry ? entry->decision.choices : (struct cs_choices){.listed = 0};
-    pthread_mutex_unlock(&memo->lock);
+    cs_unlock(&memo->lock);
 }

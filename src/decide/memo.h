@@ -3,8 +3,8 @@
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
+#include "base/lock.h"
 #include "decide/decide.h"
-#include <pthread.h>
 
 enum {
     CS_KEY_WORDS = CS_PROBLEM_WORDS + 2 * CS_MAX_KNOBS + 8,
@@ -26,7 +26,7 @@ struct cs_memo_entry {
 };
 
 struct cs_memo {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     uint64_t clock;
     struct cs_memo_entry entry[CS_MEMO_SETS][CS_MEMO_WAYS];
 };

@@ -55,6 +55,9 @@ int cs_offers(const struct cs_problem *problem, int64_t required, const struct c
             break;
         all[count++] =
             (struct cs_offer){decision.reported, cost_of(problem, &decision), under.workspace};
+        /* Left alone whatever its share is: it has nothing else to offer. */
+        if (required <= limits->threshold)
+            break;
         under.workspace = decision.reported / 2;
         under.threshold = 0;
     }

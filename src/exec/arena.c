@@ -10,7 +10,8 @@
 
 enum {
     PATIENCE_NS = 100000000, /* starting a call takes microseconds: whoever takes longer hangs */
-    SECOND_NS = 1000000000
+    SECOND_NS = 1000000000,
+    MAX_ASKED = 64 /* marks, for one call; the others count as busy */
 };
 
 /* Who asks. */
@@ -22,6 +23,7 @@ struct taker {
     uint64_t id;
     struct cs_capture capture;
     int64_t bytes;
+    struct cs_mark *mark; /* for the end of the lease */
 };
 
 /* Consecutive blocks of a slab that together are large enough. */
@@ -33,21 +35,12 @@ struct run {
     bool clean; /* some of it is nobody's: others may need that more */
 };
 
-static void init_given(struct cs_arena *arena)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&arena->given, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 void cs_arena_init(struct cs_arena *arena, int64_t limit)
 {
     memset(arena, 0, sizeof *arena);
     arena->facts.limit = limit > 0 ? limit : 0;
-    pthread_mutex_init(&arena->lock, NULL);
-    init_given(arena);
+    cs_lock_init(&arena->lock, CS_RANK_ARENA);
+    cs_condition_init(&arena->given);
 }
 
 static int64_t rounded_up(int64_t bytes)
@@ -154,20 +147,54 @@ static bool look(const struct taker *taker, bool behind, struct run *best)
     return best->last != NULL;
 }
 
+/* Marks that are asked whether what is before them is over, without the lock. */
+struct asked {
+    struct cs_mark *mark[MAX_ASKED];
+    uint64_t turn[MAX_ASKED];
+    bool done[MAX_ASKED];
+    int count;
+};
+
+static void add_asked(struct asked *asked, struct cs_mark *mark)
+{
+    if (asked->count == MAX_ASKED || (asked->count > 0 && asked->mark[asked->count - 1] == mark))
+        return;
+    asked->turn[asked->count] = mark->turn;
+    asked->mark[asked->count++] = mark;
+}
+
+static bool is_asked(const struct cs_block *block)
+{
+    return block->use == CS_BLOCK_FREE && !block->owner && block->mark;
+}
+
+static bool is_done(const struct asked *asked, const struct cs_mark *mark)
+{
+    for (int i = 0; i < asked->count; i++)
+        if (asked->mark[i] == mark)
+            return asked->done[i] && asked->turn[i] == mark->turn;
+    return false;
+}
+
+/* Frees the lock meanwhile. A mark that was put aside and recorded anew since has had a turn. */
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;
-    for (struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next) {
-        const struct cs_mark *busy = NULL;
-        for (struct cs_block *block = slab->first; block; block = block->next) {
-            if (block->use != CS_BLOCK_FREE || block->owner || !block->mark || block->mark == busy)
-                continue;
-            if (device->done(device->ctx, block->mark->event))
+    struct asked asked = {.count = 0};
+    for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
+        for (const struct cs_block *block = slab->first; block; block = block->next)
+            if (is_asked(block))
+                add_asked(&asked, block->mark);
+    if (asked.count == 0)
+        return;
+    cs_unlock(&taker->arena->lock);
+    for (int i = 0; i < asked.count; i++)
+        asked.done[i] = device->done(device->ctx, asked.mark[i]->event);
+    cs_lock(&taker->arena->lock);
+    for (const struct cs_slab *slab = taker->pool->slabs; slab; slab = slab->next)
+        for (struct cs_block *block = slab->first; block; block = block->next)
+            if (is_asked(block) && is_done(&asked, block->mark))
                 cs_pool_drop_mark(block);
-            else
-                busy = block->mark;
-        }
-    }
 }
 
 static bool find(const struct taker *taker, bool behind, struct run *run)
@@ -295,80 +322,95 @@ static void note_taken(const struct taker *taker, const struct cs_block *block, 
     report_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
 }
 
-static bool claim(const struct taker *taker, struct run *run, struct cs_lease *lease)
+/* True if the taker has what a lease needs beside memory. */
+static bool is_ready(struct taker *taker)
+{
+    if (!taker->mark)
+        taker->mark = cs_pool_spare_mark(taker->pool);
+    return taker->mark && (taker->capture.id == 0 || cs_pool_owner(taker->pool, taker->capture.id));
+}
+
+/* Frees the lock meanwhile. */
+static bool make_ready(struct taker *taker)
 {
     struct cs_arena *arena = taker->arena;
     struct cs_owner *owner = NULL;
-    struct cs_mark *end = cs_pool_take_mark(taker->pool, taker->device);
-    if (!end)
-        return false;
-    if (taker->capture.id != 0) {
-        owner = cs_pool_owner(taker->pool, taker->device, &taker->capture);
-        if (!owner)
-            goto put_mark;
-    }
+    bool owned = taker->capture.id == 0 || cs_pool_owner(taker->pool, taker->capture.id);
+    cs_unlock(&arena->lock);
+    if (!taker->mark)
+        taker->mark = cs_pool_new_mark(taker->device);
+    if (taker->mark && !owned)
+        owner = cs_pool_new_owner(taker->device, &taker->capture);
+    cs_lock(&arena->lock);
+    if (owner)
+        cs_pool_add_owner(taker->pool, owner);
+    return taker->mark && (owned || owner);
+}
+
+/* For a taker that is ready. */
+static bool claim(struct taker *taker, struct run *run, struct cs_lease *lease)
+{
+    struct cs_arena *arena = taker->arena;
+    struct cs_owner *owner =
+        taker->capture.id ? cs_pool_owner(taker->pool, taker->capture.id) : NULL;
     cut(run, taker->bytes);
     set_use(run, CS_BLOCK_LEASED);
     if (run->waits > 0) {
-        pthread_mutex_unlock(&arena->lock);
+        cs_unlock(&arena->lock);
         bool waits = wait_for(taker, run);
-        pthread_mutex_lock(&arena->lock);
-        if (!waits)
-            goto free_run;
+        cs_lock(&arena->lock);
+        if (!waits) {
+            set_use(run, CS_BLOCK_FREE);
+            cs_condition_tell(&arena->given);
+            return false;
+        }
         arena->facts.waits += run->waits;
     }
-    end->stream = taker->id;
     struct cs_block *block = merge(run);
-    block->end = end;
+    block->end = taker->mark;
+    block->end->stream = taker->id;
+    taker->mark = NULL;
     block->owner = owner;
     note_taken(taker, block, run->waits);
     *lease = (struct cs_lease){block, run->slab->memory + block->offset};
     return true;
-free_run:
-    set_use(run, CS_BLOCK_FREE);
-    pthread_cond_broadcast(&arena->given);
-put_mark:
-    cs_pool_put_mark(taker->pool, end);
-    return false;
 }
 
-static struct timespec deadline(void)
+static int64_t now(void)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += PATIENCE_NS;
-    if (at.tv_nsec >= SECOND_NS) {
-        at.tv_nsec -= SECOND_NS;
-        at.tv_sec++;
-    }
-    return at;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * (int64_t)SECOND_NS + time.tv_nsec;
 }
 
-/* False when the time is over. `until` begins as zeros. */
-static bool wait_given(struct cs_arena *arena, struct timespec *until)
+/* False when the time is over. `until` begins as 0. */
+static bool wait_given(struct cs_arena *arena, int64_t *until)
 {
-    if (until->tv_sec == 0 && until->tv_nsec == 0)
-        *until = deadline();
-    return pthread_cond_timedwait(&arena->given, &arena->lock, until) != ETIMEDOUT;
+    if (*until == 0)
+        *until = now() + PATIENCE_NS;
+    return cs_condition_wait(&arena->given, &arena->lock, *until);
 }
 
-static bool take(const struct taker *taker, bool patient, struct cs_lease *lease)
+static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
-    struct timespec until = {0};
+    int64_t until = 0;
     struct run run;
-    for (bool grown = false;; grown = true) {
+    for (bool grown = false;;) {
         cs_pool_reclaim(taker->arena, taker->pool);
         while (!find(taker, patient, &run)) {
             if (!patient || !fits(taker, when_given) || !wait_given(taker->arena, &until))
                 break;
             cs_pool_reclaim(taker->arena, taker->pool);
         }
-        if (run.first)
+        if (run.first && is_ready(taker))
             return claim(taker, &run, lease);
-        if (grown || (!patient && fits(taker, in_time)) ||
+        if (run.first && make_ready(taker))
+            continue; /* others have had the lock */
+        if (run.first || grown || (!patient && fits(taker, in_time)) ||
             !cs_pool_grow(taker->arena, taker->pool, taker->device, taker->bytes, sacrifice))
             return false;
+        grown = true;
     }
 }
 
@@ -377,17 +419,19 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
                    struct cs_lease *lease)
 {
     *lease = (struct cs_lease){NULL, NULL};
-    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes)};
+    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes), NULL};
     uint64_t context =
         bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
-    pthread_mutex_lock(&arena->lock);
-    taker.pool = context ? cs_pool_enter(arena, context) : NULL;
+    cs_lock(&arena->lock);
+    taker.pool = context ? cs_pool_enter(arena, device, context) : NULL;
     bool taken = taker.pool && is_sound(arena) && take(&taker, patient, lease);
+    if (taker.mark)
+        cs_pool_put_mark(taker.pool, taker.mark);
     if (!taken && taker.pool)
         cs_pool_leave(taker.pool);
     arena->facts.refused += patient && !taken;
-    pthread_mutex_unlock(&arena->lock);
+    cs_pool_unlock(arena);
     return taken;
 }
 
@@ -400,7 +444,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
         return;
     struct cs_mark *end = block->end;
     bool marked = !lost && device->record(device->ctx, end->event, stream) == 0;
-    pthread_mutex_lock(&arena->lock);
+    cs_lock(&arena->lock);
     struct cs_pool *pool = block->slab->pool;
     arena->facts.used -= block->bytes;
     block->end = NULL;
@@ -415,8 +459,8 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
     }
     report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
-    pthread_cond_broadcast(&arena->given);
-    pthread_mutex_unlock(&arena->lock);
+    cs_condition_tell(&arena->given);
+    cs_unlock(&arena->lock);
 }
 
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)
@@ -426,15 +470,15 @@ void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, in
         bytes > 0 && device && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
     if (context == 0)
         return;
-    pthread_mutex_lock(&arena->lock);
-    taker.pool = cs_pool_enter(arena, context);
+    cs_lock(&arena->lock);
+    taker.pool = cs_pool_enter(arena, device, context);
     if (taker.pool) {
         cs_pool_reclaim(arena, taker.pool);
         if (!fits(&taker, not_lost))
             (void)cs_pool_grow(arena, taker.pool, device, taker.bytes, CS_FREE_IDLE);
         cs_pool_leave(taker.pool);
     }
-    pthread_mutex_unlock(&arena->lock);
+    cs_pool_unlock(arena);
 }
 
 static int64_t captured_bytes(const struct cs_arena *arena)
@@ -449,27 +493,27 @@ static int64_t captured_bytes(const struct cs_arena *arena)
 
 struct cs_arena_facts cs_arena_facts(struct cs_arena *arena)
 {
-    pthread_mutex_lock(&arena->lock);
+    cs_lock(&arena->lock);
     for (struct cs_pool *pool = arena->pools; pool; pool = pool->next)
         cs_pool_reclaim(arena, pool);
     struct cs_arena_facts facts = arena->facts;
     facts.captured = captured_bytes(arena);
-    pthread_mutex_unlock(&arena->lock);
+    cs_pool_unlock(arena);
     return facts;
 }
 
 bool cs_arena_sound(struct cs_arena *arena)
 {
-    pthread_mutex_lock(&arena->lock);
+    cs_lock(&arena->lock);
     bool sound = is_divided(arena);
-    pthread_mutex_unlock(&arena->lock);
+    cs_unlock(&arena->lock);
     return sound;
 }
 
 void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
 {
     if (before) {
-        pthread_mutex_lock(&arena->lock);
+        cs_lock(&arena->lock);
         return;
     }
     if (child) {
@@ -483,7 +527,7 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         arena->watch = watch;
         arena->promised = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
-        init_given(arena); /* whoever waited is not there */
+        cs_condition_init(&arena->given); /* whoever waited is not there */
     }
-    pthread_mutex_unlock(&arena->lock);
+    cs_pool_unlock(arena);
 }

@@ -10,15 +10,17 @@
  * there is no allocation, no free and no synchronisation.
  *
  * All functions are thread-safe. Streams, captures and memory are those of the context that is
- * current in the calling thread. The lock is not held while the device may make the caller wait. */
+ * current in the calling thread. The lock is not held while the device or the heap is asked. */
 #ifndef CS_EXEC_ARENA_H
 #define CS_EXEC_ARENA_H
 
+#include "base/lock.h"
 #include "convshim/gpu.h"
 #include "convshim/scratch.h"
-#include <pthread.h>
 
 struct cs_pool; /* a context's memory, blocks and events */
+struct cs_slab;
+struct cs_owner;
 
 struct cs_arena_facts {
     int64_t limit;     /* bytes */
@@ -34,12 +36,17 @@ struct cs_arena_facts {
 };
 
 struct cs_arena {
-    pthread_mutex_t lock;
-    pthread_cond_t given;
+    struct cs_lock lock;
+    struct cs_condition given;
     struct cs_pool *pools; /* the one used last first */
     int64_t promised;      /* bytes that are being allocated, not held yet */
     int64_t slabs;         /* ever made */
     struct cs_arena_facts facts;
+    struct { /* in no list any more: freed when the lock is free */
+        struct cs_pool *pools;
+        struct cs_slab *slabs;
+        struct cs_owner *owners;
+    } trash;
     struct cs_scratch_watch watch; /* set behind cs_arena_init, before anything else */
 };
 

@@ -25,6 +25,8 @@ struct cs_gate_thread {
     int64_t soon; /* the least time from there to the first low call; 0: unknown */
     struct cs_call_period detector;
     struct cs_gate *gate;
+    struct cs_gate_context
+        *spare; /* for a context that has none yet: made before the lock is taken */
     struct cs_gate_thread *next;   /* of all threads */
     struct cs_gate_thread *behind; /* at the same door */
 };
@@ -46,22 +48,28 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* NULL: none, or none could be made. Where nobody is inside, nobody waits. Caller holds the lock,
- * as for most that follow. */
-static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context, bool create)
+/* NULL: none. Where nobody is inside, nobody waits. Caller holds the lock, as for most that follow.
+ */
+static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context)
 {
-    int count = 0;
     struct cs_gate_context *context_state = gate->contexts;
-    for (; context_state && context_state->context != context; context_state = context_state->next)
-        count++;
-    if (context_state || !create || count >= MAX_CONTEXTS)
+    while (context_state && context_state->context != context)
+        context_state = context_state->next;
+    return context_state;
+}
+
+/* The same, made if there is none; NULL if there are too many or there is no memory. */
+static struct cs_gate_context *own_state(struct cs_gate *gate, struct cs_gate_thread *thread)
+{
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
+    if (context_state || !thread->spare || gate->count >= MAX_CONTEXTS)
         return context_state;
-    context_state = calloc(1, sizeof *context_state);
-    if (!context_state)
-        return NULL;
-    context_state->context = context;
+    context_state = thread->spare;
+    thread->spare = NULL;
+    context_state->context = thread->context;
     context_state->next = gate->contexts;
     gate->contexts = context_state;
+    gate->count++;
     return context_state;
 }
 
@@ -96,7 +104,7 @@ static void step_out(struct cs_gate_context *context_state, const struct cs_gate
 
 static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    struct cs_gate_context *context_state = context_of(gate, thread->context, false);
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
     if (!context_state || context_state->inside != thread)
         return;
     struct cs_gate_thread *first = context_state->door;
@@ -104,13 +112,7 @@ static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
     if (!first)
         return;
     step_out(context_state, first);
-    pthread_cond_broadcast(&gate->left);
-}
-
-static void wait_until(struct cs_gate *gate, int64_t time)
-{
-    struct timespec until = {.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
-    pthread_cond_timedwait(&gate->left, &gate->lock, &until);
+    cs_condition_tell(&gate->left);
 }
 
 static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
@@ -119,7 +121,7 @@ static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_stat
     context_state->inside = NULL;
     context_state->door = NULL;
     gate->facts.given_up = true;
-    pthread_cond_broadcast(&gate->left);
+    cs_condition_tell(&gate->left);
 }
 
 /* Waits until the guest is let in or goes in by itself; true if that was in vain. */
@@ -131,7 +133,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
         bool first = context_state->door == thread && context_state->overdue > 0;
         int64_t until =
             first && context_state->overdue < deadline ? context_state->overdue : deadline;
-        wait_until(gate, until);
+        (void)cs_condition_wait(&gate->left, &gate->lock, until);
         if (context_state->inside == thread || context_state->open || now() < until)
             continue;
         step_out(context_state, thread);
@@ -143,8 +145,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
 
 static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    int cancel;
-    struct cs_gate_context *context_state = context_of(gate, thread->context, true);
+    struct cs_gate_context *context_state = own_state(gate, thread);
     if (!context_state || context_state->open || context_state->inside == thread)
         return;
     if (!context_state->inside) {
@@ -153,10 +154,7 @@ static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
     }
     int64_t came = now();
     gate->facts.waits++;
-    /* A convolution is no place where a thread expects to be cancelled. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     bool timed_out = wait_at_gate(gate, context_state, thread, came + gate->timeout);
-    pthread_setcancelstate(cancel, NULL);
     gate->facts.waited += now() - came;
     gate->facts.timed_out += timed_out;
     context_state->timed_out = timed_out ? context_state->timed_out + 1 : 0;
@@ -168,14 +166,14 @@ static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
  * first time it is as long as the stage took. */
 static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
-    struct cs_gate_context *context_state = context_of(gate, thread->context, false);
+    struct cs_gate_context *context_state = context_of(gate, thread->context);
     thread->last = now();
     if (!context_state || context_state->inside != thread)
         return;
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
     context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
     if (context_state->door)
-        pthread_cond_broadcast(&gate->left);
+        cs_condition_tell(&gate->left);
 }
 
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
@@ -191,7 +189,7 @@ static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
 
 static void act(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned place)
 {
-    pthread_mutex_lock(&gate->lock);
+    cs_lock(&gate->lock);
     if (place & CS_CALL_UNEXPECTED) {
         leave(gate, thread);
         thread->last = thread->soon = 0;
@@ -202,20 +200,21 @@ static void act(struct cs_gate *gate, struct cs_gate_thread *thread, unsigned pl
         enter(gate, thread);
     if (place & CS_CALL_LAST)
         end_stage(gate, thread);
-    pthread_mutex_unlock(&gate->lock);
+    cs_unlock(&gate->lock);
 }
 
 static void thread_ended(void *ended)
 {
     struct cs_gate_thread *thread = ended;
     struct cs_gate *gate = thread->gate;
-    pthread_mutex_lock(&gate->lock);
+    cs_lock(&gate->lock);
     leave(gate, thread);
     struct cs_gate_thread **link = &gate->threads;
     while (*link != thread)
         link = &(*link)->next;
     *link = thread->next;
-    pthread_mutex_unlock(&gate->lock);
+    cs_unlock(&gate->lock);
+    free(thread->spare);
     free(thread);
 }
 
@@ -230,10 +229,10 @@ static struct cs_gate_thread *create(struct cs_gate *gate)
     }
     cs_call_period_init(&thread->detector);
     thread->gate = gate;
-    pthread_mutex_lock(&gate->lock);
+    cs_lock(&gate->lock);
     thread->next = gate->threads;
     gate->threads = thread;
-    pthread_mutex_unlock(&gate->lock);
+    cs_unlock(&gate->lock);
     return thread;
 }
 
@@ -243,15 +242,8 @@ static void move(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t c
     act(gate, thread, CS_CALL_UNEXPECTED);
     cs_call_period_init(&thread->detector);
     thread->context = context;
-}
-
-static void make_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
+    if (!thread->spare)
+        thread->spare = calloc(1, sizeof *thread->spare);
 }
 
 void cs_gate_init(struct cs_gate *gate, int64_t timeout)
@@ -259,8 +251,8 @@ void cs_gate_init(struct cs_gate *gate, int64_t timeout)
     memset(gate, 0, sizeof *gate);
     gate->timeout = timeout;
     gate->usable = pthread_key_create(&gate->self, thread_ended) == 0;
-    pthread_mutex_init(&gate->lock, NULL);
-    make_condition(&gate->left);
+    cs_lock_init(&gate->lock, CS_RANK_GATE);
+    cs_condition_init(&gate->left);
 }
 
 void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes)
@@ -281,15 +273,16 @@ void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t
 
 struct cs_gate_facts cs_gate_facts(struct cs_gate *gate)
 {
-    pthread_mutex_lock(&gate->lock);
+    cs_lock(&gate->lock);
     struct cs_gate_facts facts = gate->facts;
-    pthread_mutex_unlock(&gate->lock);
+    cs_unlock(&gate->lock);
     return facts;
 }
 
-static void forget_others(struct cs_gate *gate)
+/* Returns the guests that are not there any more. */
+static struct cs_gate_thread *forget_others(struct cs_gate *gate)
 {
-    struct cs_gate_thread *self = pthread_getspecific(gate->self);
+    struct cs_gate_thread *self = pthread_getspecific(gate->self), *others = NULL;
     for (struct cs_gate_context *context_state = gate->contexts; context_state;
          context_state = context_state->next) {
         context_state->door = NULL;
@@ -298,24 +291,34 @@ static void forget_others(struct cs_gate *gate)
     }
     for (struct cs_gate_thread *thread = gate->threads, *next; thread; thread = next) {
         next = thread->next;
-        if (thread != self)
-            free(thread);
+        if (thread == self)
+            continue;
+        thread->next = others;
+        others = thread;
     }
     gate->threads = self;
     if (self)
         self->next = NULL;
     /* Its waiters are gone, but it would still count on them. */
-    make_condition(&gate->left);
+    cs_condition_init(&gate->left);
     memset(&gate->facts, 0, sizeof gate->facts);
+    return others;
 }
 
 void cs_gate_fork(struct cs_gate *gate, bool before, bool child)
 {
+    struct cs_gate_thread *gone = NULL;
     if (before) {
-        pthread_mutex_lock(&gate->lock);
+        cs_lock(&gate->lock);
         return;
     }
     if (child && gate->usable)
-        forget_others(gate);
-    pthread_mutex_unlock(&gate->lock);
+        gone = forget_others(gate);
+    cs_unlock(&gate->lock);
+    while (gone) {
+        struct cs_gate_thread *thread = gone;
+        gone = thread->next;
+        free(thread->spare);
+        free(thread);
+    }
 }

@@ -16,6 +16,7 @@
 #ifndef CS_EXEC_GATE_H
 #define CS_EXEC_GATE_H
 
+#include "base/lock.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,12 +33,13 @@ struct cs_gate_facts {
 };
 
 struct cs_gate {
-    pthread_mutex_t lock;
-    pthread_cond_t left; /* by the monotonic clock */
+    struct cs_lock lock;
+    struct cs_condition left;
     pthread_key_t self;
     bool usable;
     int64_t timeout; /* nanoseconds */
     struct cs_gate_context *contexts;
+    int count; /* of them */
     struct cs_gate_thread *threads;
     struct cs_gate_facts facts;
 };

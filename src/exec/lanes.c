@@ -6,13 +6,16 @@
 #include <string.h>
 
 enum {
-    MAX_ASKED = 4 /* sets that are asked whether their last call is over, for one call */
+    MAX_ASKED = 4,  /* sets that are asked whether their last call is over, for one call */
+    MAX_LOOKED = 16 /* sets that are looked at at all */
 };
 
 struct cs_lane_set {
     struct cs_lane_set *next;
     uint64_t context;
-    void *home; /* the stream that had it last */
+    void *handle;    /* of the context */
+    uint64_t looked; /* the last taker that looked at it, by number */
+    void *home;      /* the stream that had it last */
     uint64_t home_id;
     uint64_t capture; /* that it was last used in; 0: none */
     void *forked;
@@ -29,12 +32,13 @@ struct taker {
     void *stream;
     uint64_t id;
     uint64_t capture;
+    uint64_t number; /* of the taker, never given twice */
 };
 
 void cs_lanes_init(struct cs_lanes *lanes)
 {
     memset(lanes, 0, sizeof *lanes);
-    pthread_mutex_init(&lanes->lock, NULL);
+    cs_lock_init(&lanes->lock, CS_RANK_LANES);
 }
 
 /* A set that was used in a capture takes part in it until that has ended. */
@@ -66,58 +70,56 @@ static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
     return over;
 }
 
-/* Caller holds the lock. */
-static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker *taker)
+/* The idle set to look at next: the taker's home, else the oldest. It is nobody else's while it is
+ * looked at. Caller holds the lock. */
+static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **found = NULL;
-    int asked = 0;
     for (struct cs_lane_set **link = &lanes->idle; *link; link = &(*link)->next) {
-        if (is_home(*link, taker) && usable(*link, taker)) {
+        if ((*link)->context != taker->context || (*link)->looked == taker->number)
+            continue;
+        if (!found)
+            found = link;
+        if (is_home(*link, taker)) {
             found = link;
             break;
         }
-    }
-    for (struct cs_lane_set **link = &lanes->idle; *link && !found && asked < MAX_ASKED;
-         link = &(*link)->next) {
-        if (!usable(*link, taker))
-            continue;
-        asked++;
-        if (is_over(*link, taker))
-            found = link;
     }
     if (!found)
         return NULL;
     struct cs_lane_set *set = *found;
     *found = set->next;
+    set->looked = taker->number;
     return set;
 }
 
-/* Sets of other contexts, which may be gone, are forgotten to make room. Caller holds the lock. */
-static bool make_room(struct cs_lanes *lanes, uint64_t context)
+/* Caller holds the lock, which is free while the device is asked. */
+static struct cs_lane_set *take_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
-    for (struct cs_lane_set **link = &lanes->idle; *link && lanes->sets >= CS_MAX_LANE_SETS;) {
-        struct cs_lane_set *set = *link;
-        if (set->context == context) {
-            link = &set->next;
-            continue;
-        }
-        *link = set->next;
-        free(set);
-        lanes->sets--;
+    struct cs_lane_set *set = NULL, *refused = NULL;
+    for (int looked = 0, asked = 0; looked < MAX_LOOKED && asked < MAX_ASKED; looked++) {
+        set = next_idle(lanes, taker);
+        if (!set)
+            break;
+        cs_unlock(&lanes->lock);
+        bool can = usable(set, taker), home = is_home(set, taker);
+        bool may = can && (home || is_over(set, taker));
+        cs_lock(&lanes->lock);
+        if (may)
+            break;
+        asked += can;
+        set->next = refused;
+        refused = set;
+        set = NULL;
     }
-    return lanes->sets < CS_MAX_LANE_SETS;
-}
-
-static struct cs_lane_set *create(const struct cs_device *device, uint64_t context)
-{
-    struct cs_lane_set *set = calloc(1, sizeof *set);
-    if (!set)
-        return NULL;
-    set->context = context;
-    if (device->event_create(device->ctx, &set->forked) == 0)
-        return set;
-    free(set);
-    return NULL;
+    /* Back to the front, the oldest first. */
+    while (refused) {
+        struct cs_lane_set *back = refused;
+        refused = back->next;
+        back->next = lanes->idle;
+        lanes->idle = back;
+    }
+    return set;
 }
 
 static void destroy(const struct cs_device *device, struct cs_lane_set *set)
@@ -128,6 +130,54 @@ static void destroy(const struct cs_device *device, struct cs_lane_set *set)
     }
     device->event_destroy(device->ctx, set->forked);
     free(set);
+}
+
+static struct cs_lane_set *take_other(struct cs_lanes *lanes, uint64_t context)
+{
+    struct cs_lane_set **link = &lanes->idle;
+    while (*link && (*link)->context == context)
+        link = &(*link)->next;
+    struct cs_lane_set *set = *link;
+    if (set)
+        *link = set->next;
+    return set;
+}
+
+/* A set of another context; its streams are gone with the context, if that is. */
+static void drop(const struct cs_device *device, struct cs_lane_set *set)
+{
+    if (device->lives(device->ctx, set->handle, set->context))
+        destroy(device, set);
+    else
+        free(set);
+}
+
+/* Sets of other contexts make room. Caller holds the lock, which is free meanwhile. */
+static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
+{
+    while (lanes->sets >= CS_MAX_LANE_SETS) {
+        struct cs_lane_set *set = take_other(lanes, taker->context);
+        if (!set)
+            return false;
+        lanes->sets--;
+        cs_unlock(&lanes->lock);
+        drop(taker->device, set);
+        cs_lock(&lanes->lock);
+    }
+    return true;
+}
+
+static struct cs_lane_set *create(const struct cs_device *device, uint64_t context)
+{
+    struct cs_lane_set *set = calloc(1, sizeof *set);
+    if (!set)
+        return NULL;
+    set->context = context;
+    set->handle = device->handle(device->ctx);
+    if (device->event_create(device->ctx, &set->forked) == 0)
+        return set;
+    free(set);
+    return NULL;
 }
 
 static void grow(const struct cs_device *device, void *like, int sides, struct cs_lane_set *set)
@@ -145,20 +195,21 @@ static void grow(const struct cs_device *device, void *like, int sides, struct c
     }
 }
 
-static struct cs_lane_set *get_set(struct cs_lanes *lanes, const struct taker *taker)
+static struct cs_lane_set *get_set(struct cs_lanes *lanes, struct taker *taker)
 {
-    pthread_mutex_lock(&lanes->lock);
+    cs_lock(&lanes->lock);
+    taker->number = ++lanes->takers;
     struct cs_lane_set *set = take_idle(lanes, taker);
-    bool room = !set && make_room(lanes, taker->context);
+    bool room = !set && make_room(lanes, taker);
     lanes->sets += room;
-    pthread_mutex_unlock(&lanes->lock);
+    cs_unlock(&lanes->lock);
     if (!room)
         return set;
     set = create(taker->device, taker->context);
     if (!set) {
-        pthread_mutex_lock(&lanes->lock);
+        cs_lock(&lanes->lock);
         lanes->sets--;
-        pthread_mutex_unlock(&lanes->lock);
+        cs_unlock(&lanes->lock);
     }
     return set;
 }
@@ -236,26 +287,30 @@ void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
         set->busy = lease->forked;
     if (broken)
         destroy(device, set);
-    pthread_mutex_lock(&lanes->lock);
+    cs_lock(&lanes->lock);
     if (broken)
         lanes->sets--;
     else
         put_idle(lanes, set);
-    pthread_mutex_unlock(&lanes->lock);
+    cs_unlock(&lanes->lock);
 }
 
 void cs_lanes_process_fork(struct cs_lanes *lanes, bool before, bool child)
 {
+    struct cs_lane_set *gone = NULL;
     if (before) {
-        pthread_mutex_lock(&lanes->lock);
+        cs_lock(&lanes->lock);
         return;
     }
-    while (child && lanes->idle) {
-        struct cs_lane_set *set = lanes->idle;
-        lanes->idle = set->next;
+    if (child) {
+        gone = lanes->idle;
+        lanes->idle = NULL;
+        lanes->sets = 0;
+    }
+    cs_unlock(&lanes->lock);
+    while (gone) {
+        struct cs_lane_set *set = gone;
+        gone = set->next;
         free(set);
     }
-    if (child)
-        lanes->sets = 0;
-    pthread_mutex_unlock(&lanes->lock);
 }

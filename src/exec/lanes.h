@@ -7,16 +7,17 @@
 #ifndef CS_EXEC_LANES_H
 #define CS_EXEC_LANES_H
 
+#include "base/lock.h"
 #include "convshim/gpu.h"
 #include "convshim/plan.h"
-#include <pthread.h>
 
 struct cs_lane_set; /* one lease's worth */
 
 struct cs_lanes {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     struct cs_lane_set *idle; /* all that are not leased */
     int sets;                 /* made, leased ones too */
+    uint64_t takers;          /* so far */
 };
 
 enum {

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SLAB_BYTES = 2 << 20, /* what the driver rounds to anyway */
@@ -39,14 +40,17 @@ static void report_released(const struct cs_arena *arena, const struct cs_owner 
                                                     .capture = owner->capture});
 }
 
-struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *device)
+struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool)
 {
     struct cs_mark *mark = pool->spare;
-    if (mark) {
+    if (mark)
         pool->spare = mark->next;
-        return mark;
-    }
-    mark = calloc(1, sizeof *mark);
+    return mark;
+}
+
+struct cs_mark *cs_pool_new_mark(const struct cs_device *device)
+{
+    struct cs_mark *mark = calloc(1, sizeof *mark);
     if (mark && device->event_create(device->ctx, &mark->event) == 0)
         return mark;
     free(mark);
@@ -55,6 +59,7 @@ struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *
 
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark)
 {
+    mark->turn++;
     mark->next = pool->spare;
     pool->spare = mark;
 }
@@ -83,11 +88,22 @@ static void forget_owner(struct cs_owner *owner)
 
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
 {
+    for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
+        arena->facts.held -= slab->bytes;
+        report_slab(arena, CS_SCRATCH_FREED, slab);
+    }
+    for (const struct cs_owner *owner = pool->owners; owner; owner = owner->next)
+        if (owner->reported)
+            report_released(arena, owner, 0);
+    pool->next = arena->trash.pools;
+    arena->trash.pools = pool;
+}
+
+static void destroy(struct cs_pool *pool)
+{
     while (pool->slabs) {
         struct cs_slab *slab = pool->slabs;
         pool->slabs = slab->next;
-        arena->facts.held -= slab->bytes;
-        report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next) {
             cs_pool_drop_mark(block);
             free(block->end);
@@ -102,11 +118,33 @@ void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
     while (pool->owners) {
         struct cs_owner *owner = pool->owners;
         pool->owners = owner->next;
-        if (owner->reported)
-            report_released(arena, owner, 0);
         forget_owner(owner);
     }
     free(pool);
+}
+
+void cs_pool_unlock(struct cs_arena *arena)
+{
+    struct cs_pool *pools = arena->trash.pools;
+    struct cs_slab *slabs = arena->trash.slabs;
+    struct cs_owner *owners = arena->trash.owners;
+    memset(&arena->trash, 0, sizeof arena->trash);
+    cs_unlock(&arena->lock);
+    while (pools) {
+        struct cs_pool *pool = pools;
+        pools = pool->next;
+        destroy(pool);
+    }
+    while (slabs) {
+        struct cs_slab *slab = slabs;
+        slabs = slab->next;
+        free(slab);
+    }
+    while (owners) {
+        struct cs_owner *owner = owners;
+        owners = owner->next;
+        free(owner);
+    }
 }
 
 static void forget_oldest(struct cs_arena *arena)
@@ -125,21 +163,81 @@ static void forget_oldest(struct cs_arena *arena)
     cs_pool_forget(arena, pool);
 }
 
-struct cs_pool *cs_pool_enter(struct cs_arena *arena, uint64_t context)
+static void forget_unused(struct cs_arena *arena, uint64_t context)
+{
+    for (struct cs_pool **link = &arena->pools; *link; link = &(*link)->next) {
+        struct cs_pool *pool = *link;
+        if (pool->context != context || pool->users > 0)
+            continue;
+        *link = pool->next;
+        cs_pool_forget(arena, pool);
+        return;
+    }
+}
+
+/* Pools whose contexts are gone: what they had counts no longer. Frees the lock meanwhile. */
+static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
+{
+    struct {
+        void *handle;
+        uint64_t context;
+    } asked[MAX_POOLS];
+    int count = 0;
+    for (const struct cs_pool *pool = arena->pools; pool && count < MAX_POOLS; pool = pool->next) {
+        if (pool->users > 0)
+            continue;
+        asked[count].handle = pool->handle;
+        asked[count++].context = pool->context;
+    }
+    if (count == 0)
+        return;
+    cs_unlock(&arena->lock);
+    for (int i = 0; i < count; i++)
+        if (device->lives(device->ctx, asked[i].handle, asked[i].context))
+            asked[i].context = 0;
+    cs_lock(&arena->lock);
+    for (int i = 0; i < count; i++)
+        if (asked[i].context != 0)
+            forget_unused(arena, asked[i].context);
+}
+
+static struct cs_pool **find(struct cs_arena *arena, uint64_t context)
 {
     struct cs_pool **link = &arena->pools;
     while (*link && (*link)->context != context)
         link = &(*link)->next;
-    struct cs_pool *pool = *link;
-    if (pool) {
-        *link = pool->next;
-    } else {
+    return link;
+}
+
+/* In no list; NULL out of host memory. Frees the lock meanwhile. */
+static struct cs_pool *create(struct cs_arena *arena, const struct cs_device *device,
+                              uint64_t context)
+{
+    cs_unlock(&arena->lock);
+    struct cs_pool *pool = calloc(1, sizeof *pool);
+    if (pool)
+        *pool = (struct cs_pool){.context = context, .handle = device->handle(device->ctx)};
+    cs_lock(&arena->lock);
+    return pool;
+}
+
+struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
+                              uint64_t context)
+{
+    struct cs_pool *made = NULL;
+    if (!*find(arena, context)) {
+        forget_gone(arena, device);
         forget_oldest(arena);
-        pool = calloc(1, sizeof *pool);
-        if (!pool)
-            return NULL;
-        pool->context = context;
+        made = create(arena, device, context);
     }
+    struct cs_pool **link = find(arena, context), *pool = *link;
+    if (pool)
+        *link = pool->next;
+    if (pool && made)
+        cs_pool_forget(arena, made); /* another thread was quicker */
+    pool = pool ? pool : made;
+    if (!pool)
+        return NULL;
     pool->next = arena->pools;
     arena->pools = pool;
     pool->users++;
@@ -183,30 +281,36 @@ void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
         if (owner->reported)
             report_released(arena, owner, bytes);
         *link = owner->next;
-        free(owner);
+        owner->next = arena->trash.owners;
+        arena->trash.owners = owner;
     }
 }
 
-struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *device,
-                               const struct cs_capture *capture)
+struct cs_owner *cs_pool_owner(const struct cs_pool *pool, uint64_t capture)
 {
     struct cs_owner *owner = pool->owners;
-    while (owner && owner->capture != capture->id)
+    while (owner && owner->capture != capture)
         owner = owner->next;
-    if (owner)
-        return owner;
-    owner = calloc(1, sizeof *owner);
+    return owner;
+}
+
+struct cs_owner *cs_pool_new_owner(const struct cs_device *device, const struct cs_capture *capture)
+{
+    struct cs_owner *owner = calloc(1, sizeof *owner);
     if (!owner)
         return NULL;
     owner->capture = capture->id;
     atomic_init(&owner->state, KEPT);
-    if (device->keep(device->ctx, capture->graph, report_gone, owner) != 0) {
-        free(owner);
-        return NULL;
-    }
+    if (device->keep(device->ctx, capture->graph, report_gone, owner) == 0)
+        return owner;
+    free(owner);
+    return NULL;
+}
+
+void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner)
+{
     owner->next = pool->owners;
     pool->owners = owner;
-    return owner;
 }
 
 static int64_t room(const struct cs_arena *arena)
@@ -224,27 +328,37 @@ static void divide(struct cs_slab *slab)
     }
 }
 
+/* A slab that is in no list, with memory; NULL if there is none. Asked without the lock. */
+static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
+{
+    void *memory = NULL;
+    struct cs_slab *slab = calloc(1, sizeof *slab);
+    if (slab && device->allocate(device->ctx, bytes, &memory) == 0) {
+        slab->memory = memory;
+        slab->bytes = bytes;
+        return slab;
+    }
+    free(slab);
+    return NULL;
+}
+
 /* Frees the lock meanwhile. */
 static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                      int64_t bytes)
 {
-    void *memory = NULL;
-    struct cs_slab *slab = calloc(1, sizeof *slab);
+    struct cs_mark *made[SLAB_MARKS];
+    int marks = 0;
+    arena->promised += bytes;
+    cs_unlock(&arena->lock);
+    struct cs_slab *slab = new_slab(device, bytes);
+    while (slab && marks < SLAB_MARKS && (made[marks] = cs_pool_new_mark(device)))
+        marks++;
+    cs_lock(&arena->lock);
+    arena->promised -= bytes;
     if (!slab)
         return false;
-    arena->promised += bytes;
-    pthread_mutex_unlock(&arena->lock);
-    int status = device->allocate(device->ctx, bytes, &memory);
-    pthread_mutex_lock(&arena->lock);
-    arena->promised -= bytes;
-    if (status != 0) {
-        free(slab);
-        return false;
-    }
     slab->pool = pool;
-    slab->memory = memory;
     slab->number = ++arena->slabs;
-    slab->bytes = bytes;
     divide(slab);
     slab->next = pool->slabs;
     pool->slabs = slab;
@@ -253,10 +367,6 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
     if (arena->facts.held > arena->facts.peak)
         arena->facts.peak = arena->facts.held;
     report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
-    struct cs_mark *made[SLAB_MARKS];
-    int marks = 0;
-    while (marks < SLAB_MARKS && (made[marks] = cs_pool_take_mark(pool, device)))
-        marks++;
     while (marks > 0)
         cs_pool_put_mark(pool, made[--marks]);
     return true;
@@ -314,10 +424,10 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
     struct cs_slab *taken = take_idle(arena, pool, bytes, sacrifice);
     if (!taken)
         return;
-    pthread_mutex_unlock(&arena->lock);
+    cs_unlock(&arena->lock);
     for (const struct cs_slab *slab = taken; slab; slab = slab->next)
         device->free(device->ctx, slab->memory);
-    pthread_mutex_lock(&arena->lock);
+    cs_lock(&arena->lock);
     while (taken) {
         struct cs_slab *slab = taken;
         taken = slab->next;
@@ -325,13 +435,16 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
         report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next)
             cs_pool_drop_mark(block);
-        free(slab);
+        slab->next = arena->trash.slabs;
+        arena->trash.slabs = slab;
     }
 }
 
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                   int64_t bytes, enum cs_sacrifice sacrifice)
 {
+    if (room(arena) < bytes)
+        forget_gone(arena, device);
     if (room(arena) < bytes)
         make_room(arena, pool, device, bytes, sacrifice);
     int64_t size = slab_bytes(arena, bytes);

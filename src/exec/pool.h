@@ -1,6 +1,6 @@
 /* What an arena's memory consists of: pools of slabs that are divided into blocks, the marks behind
  * what runs in them, the captures that own them. Only arena.c uses this. The caller of every
- * function holds the arena's lock. */
+ * function holds the arena's lock, unless it says otherwise. */
 #ifndef CS_EXEC_POOL_H
 #define CS_EXEC_POOL_H
 
@@ -16,7 +16,8 @@ struct cs_mark {
     struct cs_mark *next; /* of those to spare */
     void *event;
     uint64_t stream; /* 0: unknown */
-    int blocks;      /* that have it */
+    uint64_t turn; /* how often it was put to the spare ones: who asks without the lock compares */
+    int blocks;    /* that have it */
 };
 
 /* A capture, until all graphs made from it are gone. Whoever comes second, the device that tells so
@@ -57,7 +58,8 @@ struct cs_slab {
 struct cs_pool {
     struct cs_pool *next; /* used before this one */
     uint64_t context;
-    int users; /* calls and leases; 0: may be forgotten */
+    void *handle; /* of the context */
+    int users;    /* calls and leases; 0: may be forgotten */
     struct cs_slab *slabs;
     struct cs_mark *spare;
     struct cs_owner *owners;
@@ -70,26 +72,35 @@ enum cs_sacrifice {
     CS_FREE_IDLE  /* also those that no call has any more: waits for the device */
 };
 
-/* The pool of a context, made if there is none. Of very many the oldest is forgotten: contexts come
- * and go, and do not tell. NULL out of host memory. The caller leaves it. */
-struct cs_pool *cs_pool_enter(struct cs_arena *arena, uint64_t context);
+/* The pool of a context, made if there is none, which frees the lock meanwhile. Contexts come and
+ * go, and do not tell: whenever a new one comes, those that are gone are forgotten, and of very
+ * many the oldest. NULL out of host memory. The caller leaves it. */
+struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
+                              uint64_t context);
 void cs_pool_leave(struct cs_pool *pool);
 
-/* Frees what the host has of a pool that is in no list any more; its memory and its events went
- * with the context. */
+/* Forgets a pool that is in no list any more; its memory and its events went with the context. */
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool);
 
-/* A mark that nobody has; NULL if none can be made. */
-struct cs_mark *cs_pool_take_mark(struct cs_pool *pool, const struct cs_device *device);
+/* Frees the lock, and then what is in the trash. */
+void cs_pool_unlock(struct cs_arena *arena);
+
+/* A mark that nobody has, NULL if none is there; a new one, NULL if none can be made, which is
+ * asked without the lock. */
+struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool);
+struct cs_mark *cs_pool_new_mark(const struct cs_device *device);
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark);
 
 /* Nothing runs in the block any more, or the block has been waited for. */
 void cs_pool_drop_mark(struct cs_block *block);
 
-/* The owner of a capture's blocks in this pool; NULL if its graph would not tell when it is gone.
- */
-struct cs_owner *cs_pool_owner(struct cs_pool *pool, const struct cs_device *device,
-                               const struct cs_capture *capture);
+/* The owner of a capture's blocks in this pool; NULL if there is none yet. */
+struct cs_owner *cs_pool_owner(const struct cs_pool *pool, uint64_t capture);
+
+/* Makes one, without the lock; NULL if the capture's graph would not tell when it is gone. */
+struct cs_owner *cs_pool_new_owner(const struct cs_device *device,
+                                   const struct cs_capture *capture);
+void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner);
 
 /* Blocks whose graphs are gone become free, with nothing running in them. */
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);

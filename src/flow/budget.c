@@ -2,9 +2,9 @@
 #include "flow/budget.h"
 
 #include "base/log.h"
+#include "base/pages.h"
 #include "decide/memo.h"
 #include "flow/flow.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,7 +18,7 @@ _Static_assert((int)CS_MAX_OFFERS <= (int)CS_SPLIT_POINTS, "offers are a site's 
 void cs_budget_init(struct cs_budget *budget, int64_t total, uint64_t program)
 {
     memset(budget, 0, sizeof *budget);
-    pthread_mutex_init(&budget->lock, NULL);
+    cs_lock_init(&budget->lock, CS_RANK_BUDGET);
     budget->total = budget->left = total;
     budget->program = program;
 }
@@ -126,14 +126,14 @@ static void divide(struct cs_budget *budget, struct known *known)
 
 static void begin(struct cs_budget *budget, struct cs_store *store, uint64_t part)
 {
-    struct known *known = calloc(1, sizeof *known);
+    struct known *known = cs_pages(sizeof *known);
     budget->begun = true;
     if (!known)
         return;
     cs_store_each(store, part, read_offers, known);
     if (known->sites > 0)
         divide(budget, known);
-    free(known);
+    cs_pages_free(known, sizeof *known);
 }
 
 static bool find(const struct cs_budget *budget, uint64_t site, int64_t *limit_p)
@@ -166,23 +166,23 @@ int64_t cs_budget_limit(struct cs_budget *budget, struct cs_store *store,
     struct cs_offer offer[CS_MAX_OFFERS];
     const struct cs_store_key key = key_of(budget, request, limits, vendor);
     int64_t limit;
-    pthread_mutex_lock(&budget->lock);
+    cs_lock(&budget->lock);
     if (!budget->begun)
         begin(budget, store, key.part[0]);
     bool found = find(budget, key.part[1], &limit);
-    pthread_mutex_unlock(&budget->lock);
+    cs_unlock(&budget->lock);
     if (found)
         return limit;
     /* Unlocked: building plans takes time. */
     int count = cs_offers(&request->problem, request->required, policy, limits, vendor, offer);
-    pthread_mutex_lock(&budget->lock);
+    cs_lock(&budget->lock);
     found = find(budget, key.part[1], &limit);
     if (!found) {
         int chosen = pick(budget, offer, count);
         limit = offer[chosen].limit;
         give(budget, key.part[1], offer[chosen].bytes, limit);
     }
-    pthread_mutex_unlock(&budget->lock);
+    cs_unlock(&budget->lock);
     if (!found)
         write_offers(store, key, offer, count);
     return limit;

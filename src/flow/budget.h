@@ -9,6 +9,7 @@
 #ifndef CS_FLOW_BUDGET_H
 #define CS_FLOW_BUDGET_H
 
+#include "base/lock.h"
 #include "config/store.h"
 #include "decide/offers.h"
 #include "decide/split.h"
@@ -20,7 +21,7 @@ enum {
 };
 
 struct cs_budget {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     int64_t total;    /* bytes */
     int64_t left;     /* not given away; less than 0 if even the least of all sites is too much */
     uint64_t program; /* a number for it and for the options that it runs under */

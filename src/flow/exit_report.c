@@ -100,10 +100,10 @@ void cs_exit_report_write(struct cs *cs)
                                    .own = own_of(cs),
                                    .gate = turns_of(cs)};
     /* Other threads may still be running. */
-    pthread_mutex_lock(&cs->account.lock);
+    cs_lock(&cs->account.lock);
     if (cs->config.summary.form == CS_SUMMARY_JSON)
         write_json(cs, &head);
     else if (cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
         cs_log_text(text);
-    pthread_mutex_unlock(&cs->account.lock);
+    cs_unlock(&cs->account.lock);
 }

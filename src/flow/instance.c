@@ -9,8 +9,11 @@
 #include "flow/limits.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
@@ -24,13 +27,46 @@ enum state {
 };
 
 static _Atomic(enum state) state;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cs *instance;
+
+/* The process that has a thread setting the instance up; 0: none has. Not a lock: a child that was
+ * forked meanwhile finds its parent here, and does it itself. */
+static _Atomic(pid_t) starter;
+
+/* True if this thread holds the locks across a fork. */
+static __thread bool forking __attribute__((tls_model("initial-exec")));
+
+/* What a thread makes ready without a lock: it asks the loader and the application's allocator. Of
+ * several threads that come first, one's is used. */
+struct candidate {
+    struct cs *cs;
+    char *notes; /* on the options, a line each */
+    size_t used, room;
+    char vendor[64]; /* that is not supported; "" if it is */
+};
 
 static void note(void *ctx, const char *line)
 {
-    (void)ctx;
-    cs_log(CS_LOG_WARN, "%s", line);
+    struct candidate *mine = ctx;
+    size_t length = strlen(line) + 1;
+    if (mine->used + length > mine->room) {
+        size_t room = 2 * (mine->room + length);
+        char *more = realloc(mine->notes, room);
+        if (!more)
+            return;
+        mine->notes = more;
+        mine->room = room;
+    }
+    memcpy(mine->notes + mine->used, line, length);
+    mine->used += length;
+}
+
+static void tell_notes(const struct candidate *mine)
+{
+    for (size_t at = 0; at < mine->used; at += strlen(mine->notes + at) + 1)
+        cs_log(CS_LOG_WARN, "%s", mine->notes + at);
+    if (mine->vendor[0])
+        cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", mine->vendor);
 }
 
 int64_t cs_instance_now_ms(void)
@@ -49,28 +85,32 @@ static void summary_at_exit(void)
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    forking = atomic_load(&state) == READY;
+    if (!forking)
+        return;
     cs_vendor_fork(true);
-    pthread_mutex_lock(&instance->memo.lock);
-    pthread_mutex_lock(&instance->budget.lock);
-    pthread_mutex_lock(&instance->store.lock);
+    cs_lock(&instance->memo.lock);
+    cs_lock(&instance->budget.lock);
+    cs_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_gate_fork(&instance->gate, true, false);
-    pthread_mutex_lock(&instance->account.lock);
+    cs_lock(&instance->account.lock);
     cs_trace_fork(&instance->trace, true, false);
 }
 
 static void after_fork(bool child)
 {
+    if (!forking)
+        return;
+    forking = false;
     cs_trace_fork(&instance->trace, false, child);
-    pthread_mutex_unlock(&instance->account.lock);
+    cs_unlock(&instance->account.lock);
     cs_gate_fork(&instance->gate, false, child);
     cs_exec_process_fork(&instance->exec, false, child);
-    pthread_mutex_unlock(&instance->store.lock);
-    pthread_mutex_unlock(&instance->budget.lock);
-    pthread_mutex_unlock(&instance->memo.lock);
+    cs_unlock(&instance->store.lock);
+    cs_unlock(&instance->budget.lock);
+    cs_unlock(&instance->memo.lock);
     cs_vendor_fork(false);
-    pthread_mutex_unlock(&lock);
 }
 
 static void after_fork_in_parent(void)
@@ -81,6 +121,8 @@ static void after_fork_in_parent(void)
 /* A child reports what it did itself. */
 static void after_fork_in_child(void)
 {
+    if (!forking)
+        return;
     after_fork(true);
     cs_account_reset(&instance->account);
     instance->start_ms = cs_instance_now_ms();
@@ -95,16 +137,12 @@ static int64_t budget_total(const struct cs_config *config)
     return total;
 }
 
-static void configure(struct cs *cs)
+static void configure(struct candidate *mine)
 {
+    struct cs *cs = mine->cs;
     cs->program = program_invocation_short_name;
     cs->start_ms = cs_instance_now_ms();
-    /* Twice: what to say about the options goes where the options say. */
-    cs_config_load(&cs->config, cs->program, cs_policy_names, NULL, NULL);
-    cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
-    cs_config_load(&cs->config, cs->program, cs_policy_names, note, NULL);
-    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
-    cs_place_set(&cs->summary, cs->config.summary.path);
+    cs_config_load(&cs->config, cs->program, cs_policy_names, note, mine);
     cs->policy = cs_policy_find(cs->config.policy.text);
     cs_limits_rules(&cs->config, cs->program, &cs->rules);
     cs->limits = cs_limits_of(&cs->config, &cs->rules, cs->policy);
@@ -118,9 +156,15 @@ static uint64_t budget_program(const struct cs *cs)
     return cs_store_key(words, sizeof words / sizeof *words).part[0];
 }
 
+/* Memory of our own and system calls, nothing that others could make wait. */
 static void provide(struct cs *cs)
 {
     char place[CS_STORE_PATH];
+    cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
+    cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
+    cs_place_set(&cs->summary, cs->config.summary.path);
+    cs_memo_init(&cs->memo);
+    cs_account_init(&cs->account);
     cs_store_place(place);
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
@@ -131,56 +175,77 @@ static void provide(struct cs *cs)
     cs_gate_init(&cs->gate, cs->config.interleave_timeout * NANOSECONDS);
 }
 
-static bool vendor_served(void)
+/* Once. Before the instance is there, the handlers do nothing. */
+static void register_fork(void)
 {
-    char vendor[64];
-    if (cs_vendor_supported())
-        return true;
-    cs_vendor_version(vendor, sizeof vendor);
-    cs_log(CS_LOG_WARN, "%s is not supported: every call passes through", vendor);
-    return false;
+    static atomic_flag registered = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&registered))
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-static struct cs *create(void)
+/* False if there is nothing to do for us in this process. */
+static bool prepare(struct candidate *mine)
 {
+    *mine = (struct candidate){.cs = NULL};
+    if (cs_config_disabled())
+        return false;
+    register_fork();
     /* Zero pages that nobody touches cost nothing: the tables are sized for large programs. */
-    struct cs *cs = calloc(1, sizeof *cs);
-    if (!cs)
-        return NULL;
-    cs_memo_init(&cs->memo);
-    cs_account_init(&cs->account);
-    configure(cs);
-    if (!cs->policy || !vendor_served()) {
-        free(cs);
-        return NULL;
+    mine->cs = calloc(1, sizeof *mine->cs);
+    if (!mine->cs)
+        return false;
+    configure(mine);
+    if (!cs_vendor_supported())
+        cs_vendor_version(mine->vendor, sizeof mine->vendor);
+    return mine->cs->policy && !mine->vendor[0];
+}
+
+static void discard(struct candidate *mine)
+{
+    free(mine->cs);
+    free(mine->notes);
+}
+
+/* Waits until this thread is the one that sets the instance up, or another one has done it. */
+static bool elected(void)
+{
+    const struct timespec moment = {.tv_nsec = 50000};
+    const pid_t self = getpid();
+    while (atomic_load_explicit(&state, memory_order_acquire) == UNKNOWN) {
+        pid_t other = 0;
+        if (atomic_compare_exchange_strong(&starter, &other, self) ||
+            (other != self && atomic_compare_exchange_strong(&starter, &other, self)))
+            return true;
+        nanosleep(&moment, NULL);
     }
-    provide(cs);
-    return cs;
+    return false;
 }
 
 static enum state start(void)
 {
-    if (cs_config_disabled())
-        return OFF;
-    instance = create();
-    if (!instance)
-        return OFF;
-    atexit(summary_at_exit);
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    return READY;
+    struct candidate mine;
+    bool required = prepare(&mine);
+    if (elected()) {
+        if (required) {
+            provide(mine.cs);
+            instance = mine.cs;
+            mine.cs = NULL;
+        } else if (mine.cs) {
+            cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);
+        }
+        atomic_store_explicit(&state, required ? READY : OFF, memory_order_release);
+        tell_notes(&mine);
+        if (required)
+            atexit(summary_at_exit);
+    }
+    discard(&mine);
+    return atomic_load_explicit(&state, memory_order_acquire);
 }
 
 struct cs *cs_instance(void)
 {
     enum state now = atomic_load_explicit(&state, memory_order_acquire);
-    if (now == UNKNOWN) {
-        pthread_mutex_lock(&lock);
-        now = atomic_load_explicit(&state, memory_order_relaxed);
-        if (now == UNKNOWN) {
-            now = start();
-            atomic_store_explicit(&state, now, memory_order_release);
-        }
-        pthread_mutex_unlock(&lock);
-    }
+    if (now == UNKNOWN)
+        now = start();
     return now == READY ? instance : NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/nest.h"
 #include "flow/instance.h"
+#include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
 static int traced(struct cs *cs, struct cs_entry_call *call)
@@ -20,8 +21,13 @@ int cs_intercept(struct cs_entry_call *call)
     struct cs *cs = cs_nested() ? NULL : cs_instance();
     if (!cs)
         return call->replay(call);
+    int cancel;
+    /* A convolution is no place where a thread expects to be cancelled, and its tiles would stay
+     * half started. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
     cs_nest_leave();
+    pthread_setcancelstate(cancel, NULL);
     return status;
 }

@@ -223,15 +223,28 @@ def order_of_times_and_of_what_tiles_cost():
 
 
 @test
-def tilings_are_read_from_the_log():
-    log = """convshim[7]: 1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw, engine 62: 13.6 MiB wanted, 6.6 MiB told, H x 4
-convshim[7]: 2x16x8x32x32 -> 24 k3x1x1 s1x2x2 p1x0x0 g2 bf16 ncdhw, engine -1: 9 MiB wanted, 3 MiB told, N x 2 on 2
-convshim[7]: 2x512x16x16x16 -> 256 k3x3x3 s1 p1 f16 ncdhw, engine 62: 18.8 MiB wanted, 7.6 MiB told, ND x 32
-convshim[7]: 1x4x64x64 -> 512 k3x3 s1 p1:0x1 f16 nchw, engine 28: 1 MiB wanted, 1 KiB told, H x 2
-convshim[7]: 1x4x64x64 -> 512 k3x3 s1 p1 f16 nchw, engine 28: 0 B wanted, workspace within the limit
-"""
+def tilings_are_read_from_summaries():
+    def site(x, w, padding, axis, tiles, **others):
+        problem = {"direction": "forward", "dtype": "f16", "layout": "nchw" if x[2] == 1 else "ncdhw", "steps": 0, "groups": 1}
+        problem.update(x={"dims": x}, w={"dims": w}, padding=padding, stride=[1, 1, 1], dilation=[1, 1, 1])
+        decision = {"axis": axis, "tiles": tiles, "lanes": 1, "staged": False} if axis else None
+        decision and decision.update((name, others.pop(name)) for name in list(others) if name in decision)
+        return {"problem": {**problem, **others}, "decision": decision, "rule": None}
+
+    flat = [[0, 1, 1], [0, 1, 1]]
+    found = [
+        site([1, 512, 1, 64, 64], [512, 512, 1, 3, 3], flat, "H", 4),
+        site([2, 16, 8, 32, 32], [24, 8, 3, 1, 1], [[1, 0, 0]] * 2, "N", 2, lanes=2, groups=2, stride=[1, 2, 2], dtype="bf16"),
+        site([2, 512, 16, 16, 16], [256, 512, 3, 3, 3], [[1, 1, 1]] * 2, "ND", 32),
+        site([1, 4, 1, 64, 64], [512, 4, 1, 3, 3], [[0, 1, 0], [0, 1, 1]], "H", 2),
+        site([1, 4, 1, 64, 64], [512, 4, 1, 3, 3], flat, None, 1),
+        site([1, 5, 1, 64, 64], [512, 5, 1, 3, 3], flat, "H", 2, staged=True),
+        site([1, 6, 1, 64, 64], [512, 6, 1, 3, 3], flat, "H", 2, direction="dgrad"),
+        site([1, 7, 1, 64, 64], [512, 7, 1, 3, 3], flat, "H", 2, dilation=[1, 2, 2]),
+        {**site([1, 8, 1, 64, 64], [512, 8, 1, 3, 3], flat, "H", 2), "rule": "mine"},
+    ]
     same(
-        prediction.sites(log),
+        prediction.sites([{"sites": found[:3]}, {"sites": found[3:]}]),
         {
             (1, 512, 1, 64, 64, 512, 1, 3, 3, 1, 1, 1, 0, 1, 1, 1, "f16", "nchw"): {
                 "axis": "H",

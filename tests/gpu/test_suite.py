@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
-from suite import budget, child, convshim_text, machine, report, targets  # noqa: E402
+from suite import budget, child, machine, report, summaries, targets  # noqa: E402
 from suite.suite import Suite  # noqa: E402
 from tap import Skip, main, same, test  # noqa: E402
 
@@ -21,35 +21,27 @@ MIB = 1 << 20
 
 
 @test
-def summaries_of_two_processes_are_told_apart_and_added():
-    text = """convshim[7]: tiles of something at level info
-convshim[7]: convshim 0.1.0, cuDNN 9.19.0, policy fit, CONVSHIM_CONFIG
-convshim[8]: convshim 0.1.0, cuDNN 9.19.0, policy fit, CONVSHIM_CONFIG
-convshim[7]: convolutions      35 calls: 20 rewritten, 15 passed on
-convshim[8]: convolutions       1 call: 0 rewritten, 1 passed on
-convshim[7]: passed on         10 workspace within the limit
-convshim[7]:                    5 backward direction
-convshim[8]: passed on          1 workspace within the limit
-convshim[7]: workspace         516.5 MiB largest wanted, 1 KiB largest told (limit 8 MiB)
-convshim[7]: extra launches    60 (lifeboat 2, failed 1)
-convshim[8]: extra launches     0 (lifeboat 0, failed 0)
-convshim[7]: largest spikes                            engine   wanted  told  tiles                 calls
-convshim[7]:   1x512x32x32 -> 512 k3x3 s1 p1 f16 nchw      62  6.5 MiB  workspace within the limit      1
-"""
-    first, second = convshim_text.parse(text)
-    same(first["reasons"], {"workspace within the limit": 10, "backward direction": 5})
+def summaries_of_two_processes_are_added():
+    small = {"id": "SMALL", "text": "workspace within the limit"}
+    totals = {"calls": 35, "rewritten": 20, "lifeboat": 2, "failed": 1, "passed": [{**small, "calls": 7}]}
+    totals.update(extra_launches=60, wanted_max=541589504, told_max=1024)
+    totals["passed"].append({"id": "DTYPE", "text": "another type", "calls": 5})
+    other = {"calls": 1, "rewritten": 0, "lifeboat": 0, "failed": 0, "passed": [{**small, "calls": 1}]}
+    other.update(extra_launches=0, wanted_max=0, told_max=0)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in "abc"]
+        for path, text in zip(paths, (json.dumps({"totals": totals}), json.dumps({"totals": other}), '{"totals":')):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        whole = summaries.total(summaries.read(paths))
+    same(whole["reasons"], {"workspace within the limit": 8, "another type": 5})
+    same((whole["processes"], whole["calls"], whole["tiled"], whole["not_tiled"]), (2, 36, 20, 13))
+    same((whole["required"], whole["reported"], whole["fallback"], whole["failed"]), (541589504, 1024, 2, 1))
     same(
-        (first["wanted"], first["told"], first["lifeboats"], first["failed"]),
-        (round(516.5 * MIB), 1024, 2, 1),
+        summaries.in_words(whole),
+        "20 of 36 tiled; 8 not tiled: workspace within the limit; 2 on the fallback plan, 1 failed",
     )
-    assert "wanted" not in second
-    whole = convshim_text.total([first, second])
-    same((whole["processes"], whole["calls"], whole["rewritten"], whole["told"]), (2, 36, 20, 1024))
-    same(whole["reasons"]["workspace within the limit"], 11)
-    same(
-        convshim_text.in_words(convshim_text.total(convshim_text.parse("another line\n"))),
-        "saw no convolution",
-    )
+    same(summaries.in_words(summaries.total([])), "saw no convolution")
 
 
 @test
@@ -250,11 +242,11 @@ def layers_and_capacity_run_on_the_simulated_device():
         same(verdict["layers: results bit-equal where the same engine ran"], "met")
         same(verdict["an amount of memory at which only the tiled run finishes"], "met")
         tiled = [entry for entry in data["measurements"] if entry["name"] == "layers-f16-nchw-graph-8MiB"]
-        assert tiled and tiled[0]["summary"]["rewritten"] > 0, f"no rewritten call was read: {tiled}"
+        assert tiled and tiled[0]["summary"]["tiled"] > 0, f"no tiled call was read: {tiled}"
         assert all(entry["command"] and entry["status"] in (0, 1) for entry in data["measurements"])
         check_predictions(data, verdict)
         fast = [entry for entry in data["measurements"] if entry["name"] == "layers-fast-f16-nchw-graph-8MiB"]
-        assert fast and fast[0]["summary"]["rewritten"] > 0, f"fast rewrote nothing: {fast}"
+        assert fast and fast[0]["summary"]["tiled"] > 0, f"fast tiled nothing: {fast}"
         assert "policy=fast" in fast[0]["command"]
         assert verdict["time of policy fast over policy fit, median"] in ("met", "missed")
 

@@ -13,6 +13,8 @@ export SIMDEV_DIR=$build/simdev CONVSHIM_CONFIGFILE=/dev/null OMP_NUM_THREADS=1
 unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
 readonly CARDS="${CARDS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
 work=$(mktemp -d)
+# What the log says of a convolution that stays over the limit. Nothing is run here, so that there is no summary.
+reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_LIFEBOAT|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
 trap 'rm -rf "$work"' EXIT
 tests=0 table=()
 
@@ -35,9 +37,7 @@ over()
 # explained FILE LEFT: the log has a line with a reason for so many layers
 explained()
 {
-    local reasons
-    reasons=$(grep -cE 'no tiling comes under the limit|no engine for the whole problem under the limit|refused the tile' "$1")
-    [ "$2" = 0 ] || [ "$reasons" -gt 0 ]
+    [ "$2" = 0 ] || grep -qF "$reasons" "$1"
 }
 
 # capped CARD POLICY CAP: what stays over the cap goes to $work/left

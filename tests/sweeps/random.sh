@@ -9,6 +9,8 @@
 set -uo pipefail
 build=$(realpath "$1") count=$2 every=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/support/summary.bash
+. "$root/tests/support/summary.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SIMDEV_DIR=$build/simdev OMP_NUM_THREADS=1
@@ -16,9 +18,9 @@ unset CONVSHIM CONVSHIM_CONFIGFILE CONVSHIM_LOG CONVSHIM_LOG_FILE CONVSHIM_SUMMA
 readonly EVERYTHING="policy=fixed;tiles=3;threshold=0"
 readonly SEED=20261121
 tests=0
-declare -A calls=() rewritten=() refused=() elements=() different=()
+declare -A calls=() tiled=() refused=() elements=() different=()
 
-# The share of calls, in percent, that must be rewritten: if everything is to be, and under 8 KiB. What cannot be: one
+# The share of calls, in percent, that must be tiled: if everything is to be, and under 8 KiB. What cannot be: one
 # row of one channel; 16-bit filter gradients of grouped convolutions.
 readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
 readonly LEAST_STAGED=8
@@ -52,13 +54,15 @@ untiled() {
     verdict "$status" "$name: untiled run"
 }
 
+# launches: of the last run, as the device counted them
+launches() { sed -nE 's/.*"conv_launches":[[:space:]]*([0-9]+).*/\1/p' "$work/device" | head -n 1; }
+
 # KIND NAME: adds what the last tiled run did to the sums of the kind
 account() {
     local kind=$1 name=$2 part
-    part=$(sed -nE 's/.*convolutions +([0-9]+) calls?: ([0-9]+) rewritten.*/\1 \2/p' "$work/log")
-    last_calls=${part% *} last_rewritten=${part#* }
+    last_calls=$(summary_total calls "$work/summary") last_tiled=$(summary_total tiled "$work/summary")
     calls[$kind]=$((${calls[$kind]:-0} + ${last_calls:=0}))
-    rewritten[$kind]=$((${rewritten[$kind]:-0} + ${last_rewritten:=0}))
+    tiled[$kind]=$((${tiled[$kind]:-0} + ${last_tiled:=0}))
     part=$(sed -nE '$s/.* ([0-9]+) refused.*/\1/p' "$work/$name.log")
     refused[$kind]=$((${refused[$kind]:-0} + ${part:-0}))
     part=$(sed -nE '$s/.* ([0-9]+) elements.*/\1/p' "$work/compare")
@@ -68,34 +72,53 @@ account() {
 }
 
 # KIND NAME CARD CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's RULE;
-# at least LEAST percent of the calls must have been rewritten
+# at least LEAST percent of the calls must have been tiled
 tiled() {
-    local kind=$1 name=$2 card=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_rewritten='' lifeboats
+    local kind=$1 name=$2 card=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_tiled='' fallback
     shift 6
+    rm -f "$work/summary"
     on_device "$card" env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" \
-        CONVSHIM_CONFIG="$config" "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
+        CONVSHIM_CONFIG="$config" CONVSHIM_SUMMARY="json:$work/summary" "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
     no_violation || status=1
     # shellcheck disable=SC2086 # the rule's own words
     "$build/apps/compare" $rule "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
     account "$kind" "$name"
-    [ "$last_rewritten" -gt 0 ] && [ $((100 * last_rewritten)) -ge $((least * last_calls)) ] || status=1
-    # A legacy query knows no beta: where that makes a tile want more than was told, the lifeboat runs. Seldom.
-    lifeboats=$(sed -nE 's/.*\(lifeboat ([0-9]+), failed 0\).*/\1/p' "$work/log")
-    [ "${lifeboats:-$last_calls}" -le $((last_calls / 50)) ] || status=1
+    [ "$last_tiled" -gt 0 ] && [ $((100 * last_tiled)) -ge $((least * last_calls)) ] || status=1
+    # A legacy query knows no beta: where that makes a tile require more than was reported, the fallback plan runs. Seldom.
+    fallback=$(summary_total fallback "$work/summary")
+    [ "${fallback:-$last_calls}" -le $((last_calls / 50)) ] || status=1
+    [ "$(summary_total failed "$work/summary")" = 0 ] || status=1
     [ "$status" = 0 ] || note <(tail -n 25 "$work/log")
     [ "$status" = 0 ] || note <(head -n 12 "$work/compare")
-    note <<<"$(tail -n 1 "$work/compare"); $last_rewritten of $last_calls calls rewritten, ${lifeboats:-?} on the lifeboat"
+    note <<<"$(tail -n 1 "$work/compare"); $last_tiled of $last_calls calls tiled, ${fallback:-?} on the fallback plan"
     verdict "$status" "$name: tiled, $config"
+    rm -f "$work/tiled"
+}
+
+# NAME CONFIG [conv_random options]: the same without a summary, where a legacy call that is small is not described
+unsummarised() {
+    local name=$1 config=$2 status=0 before
+    shift 2
+    on_device "" "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
+    before=$(launches)
+    on_device "" env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" CONVSHIM_CONFIG="$config" \
+        CONVSHIM_SUMMARY=off "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
+    no_violation || status=1
+    "$build/apps/compare" --exact "$work/$name.plain" "$work/tiled" >"$work/compare" 2>&1 || status=1
+    [ "$(launches)" -gt "$before" ] || status=1
+    [ "$status" = 0 ] || note <(tail -n 25 "$work/log")
+    note <<<"$(tail -n 1 "$work/compare"); $(launches) launches, $before without the library"
+    verdict "$status" "$name: tiled, no summary, $config"
     rm -f "$work/tiled"
 }
 
 # KIND LEAST: the sum of a direction or of the fused forms
 sum_up() {
     local kind=$1 least=$2
-    note <<<"$kind: ${calls[$kind]:-0} calls run, ${rewritten[$kind]:-0} rewritten, ${refused[$kind]:-0} refused,\
+    note <<<"$kind: ${calls[$kind]:-0} calls run, ${tiled[$kind]:-0} tiled, ${refused[$kind]:-0} refused,\
  ${elements[$kind]:-0} elements compared, ${different[$kind]:-0} different"
-    verdict $((${rewritten[$kind]:-0} < least || ${different[$kind]:-1} != 0)) \
-        "$kind: ${rewritten[$kind]:-0} calls run as tiles, at least $least"
+    verdict $((${tiled[$kind]:-0} < least || ${different[$kind]:-1} != 0)) \
+        "$kind: ${tiled[$kind]:-0} calls run as tiles, at least $least"
 }
 
 # DIRECTION COUNT
@@ -109,6 +132,7 @@ directions() {
             tiled "$direction" "$direction-$api" "" "policy=$policy;workspace=8KiB" "${LEAST_FIT[$direction]}" --exact \
                 "${problems[@]}"
         done
+        [ "$api" = graph ] || unsummarised "$direction-$api" "policy=fit;workspace=8KiB" "${problems[@]}"
         # Small tiles with their copies often want more than the whole did: those calls are left alone.
         [ "$api" = legacy ] || tiled "$direction" "$direction-$api" "" "$EVERYTHING;staged=always" \
             "$LEAST_STAGED" --exact "${problems[@]}"

@@ -26,36 +26,34 @@ budget()
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
-# What was told for each call site, and what was wanted where none was.
+# What was reported for each convolution, and its tiles.
 decisions()
 {
-    sed -nE 's/^convshim\[[0-9]+\]: (.* wanted, .*)/\1/p' shimmed.err | sort -u
+    summary '"\n".join("%s %s %s" % (p["id"], p["told"], p["decision"]) for p in s["sites"])' | sort -u
 }
 
-# All of it in KiB, rounded up.
-sum()
+# Bytes reported for all of them, and required by their own plans.
+reported()
 {
-    decisions | sed -E 's/.* ([0-9.]+ [KMG]?i?B) told.*/\1/; s/.*: ([0-9.]+ [KMG]?i?B) wanted.*/\1/' |
-        awk '{ sum += $1 * ($2 == "B" ? 1 / 1024 : $2 == "KiB" ? 1 : 1024) } END { print int(sum + 0.999) }'
+    summary 'total(s["sites"], "told")'
 }
 
-wanted()
+required()
 {
-    decisions | sed -E 's/.*: ([0-9.]+ [KMG]?i?B) wanted.*/\1/' |
-        awk '{ sum += $1 * ($2 == "B" ? 1 / 1024 : $2 == "KiB" ? 1 : 1024) } END { print int(sum) }'
+    summary 'total(s["sites"], "wanted")'
 }
 
 @test "the first run keeps to the total, later runs use it better and agree" {
     local first launches again
     reference
     budget 160KiB
-    expect_true "wanted beyond the total" "$(wanted) > 320"
-    expect_true "told in all" "$(sum) <= 160"
+    expect_true "required beyond the total" "$(required) > 320 << 10"
+    expect_true "reported in all" "$(reported) <= 160 << 10"
     first=$(counted extra)
     grep -q 'convolutions of earlier runs share' shimmed.err && fail "the first run knew something"
     budget 160KiB
     expect_line shimmed.err 'budget: [0-9]+ convolutions of earlier runs share [0-9]+ of 163840 bytes'
-    expect_true "told in all" "$(sum) <= 160"
+    expect_true "reported in all" "$(reported) <= 160 << 10"
     launches=$(counted extra)
     expect_true "extra launches, $first at first" "$launches < $first"
     again=$(decisions)
@@ -68,7 +66,7 @@ wanted()
     reference
     budget 1GiB
     budget 1GiB
-    expect_equal "calls rewritten" "$(counted rewritten)" 0
+    expect_equal "calls rewritten" "$(counted tiled)" 0
 }
 
 @test "a total that is too small: one line, results right" {
@@ -98,6 +96,6 @@ wanted()
     touch "$XDG_CACHE_HOME/convshim"
     budget 160KiB
     budget 160KiB
-    expect_true "told in all" "$(sum) <= 160"
+    expect_true "reported in all" "$(reported) <= 160 << 10"
     ! grep -q 'convolutions of earlier runs share' shimmed.err || fail "it remembers"
 }

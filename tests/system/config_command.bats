@@ -38,6 +38,36 @@ expect_option()
     expect_empty config.err
 }
 
+@test "every option has a variable, which comes first; one that is unknown is named, also by the library" {
+    export CONVSHIM_CONFIG='workspace=2MiB;trace_limit=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_TIMEOUT=7
+    expect_option workspace 1MiB 64MiB CONVSHIM_WORKSPACE
+    expect_option interleave.timeout 7 1000 CONVSHIM_INTERLEAVE_TIMEOUT
+    expect_option trace_limit 1MiB 64MiB CONVSHIM_CONFIG:2
+    expect_empty config.err
+    local option
+    while IFS=, read -r option _; do
+        option=${option^^}
+        env "CONVSHIM_${option//./_}=\"" "$BUILD/convshim" config --format csv >config.out 2>config.err || true
+        grep -q "CONVSHIM_${option//./_}" config.out config.err || fail "no variable for $option"
+    done < <("$BUILD/convshim" config --format csv | tail -n +2)
+}
+
+@test "a variable that is no option's is named with the nearest, by the command and by the library" {
+    export CONVSHIM_WORKSPCE=1MiB CONVSHIM_TEST_LOAD=10
+    local line='environment: CONVSHIM_WORKSPCE: no such variable, ignored; did you mean CONVSHIM_WORKSPACE\?$'
+    config 1
+    expect_equal "lines" "$(wc -l <config.err)" 1
+    expect_line config.err "$line"
+    shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.err "$line"
+}
+
+@test "run: an option given wins over its variable" {
+    CONVSHIM_TILES=9 "$BUILD/convshim" run --tiles 3 -- "$BUILD/convshim" config --format csv >config.out
+    expect_line config.out '^tiles,3,4,CONVSHIM_CONFIG:1$'
+}
+
 @test "--program: its own file comes first" {
     echo 'tiles = 2' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     echo 'tiles = 5' >"$XDG_CONFIG_HOME/convshim/python3.ini"

@@ -30,7 +30,7 @@ expect_limited()
 {
     expect_true "workspace without the library" "$(largest plain) > $LIMIT"
     expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "rewritten calls" "$(counted tiled) > 0"
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
@@ -45,7 +45,7 @@ expect_limited_everywhere()
 expect_all_rewritten()
 {
     expect_limited_everywhere
-    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
     expect_accounts_agree
 }
 
@@ -102,7 +102,7 @@ expect_all_rewritten()
 
 @test "CTranslate2: 1-D, an algorithm without workspace" {
     framework ctranslate2
-    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "rewritten calls" "$(counted tiled)" 0
     expect_equal "calls" "$(counted calls)" "$(device shimmed conv_launches)"
 }
 
@@ -154,7 +154,7 @@ expect_all_rewritten()
     expect_line plain.err "^Check failed: algo_perf.memory <= limit"
     CONVSHIM_CONFIG=workspace=$LIMIT shimmed "$BUILD/clients/frameworks/oneflow" --limit $limit
     expect_status 0
-    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
 }
 
 @test "PaddlePaddle, legacy API" {
@@ -171,7 +171,7 @@ expect_all_rewritten()
     framework paddle --limit 3500000
     expect_equal "workspace without the library" "$(largest plain)" 0
     expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
-    expect_equal "rewritten calls" "$(counted rewritten)" "$(counted calls)"
+    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
 }
 
 @test "CuPy 13: FindEx in 8 MiB, the first within it" {

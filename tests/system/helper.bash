@@ -6,7 +6,7 @@
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
-# accounting), where NAME is plain or shimmed.
+# accounting), where NAME is plain or shimmed; `shimmed` also the library's summary of each process, shimmed.PID.summary.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables that the tests use
 
@@ -22,6 +22,9 @@ STRICT=${CONVSHIM_STRICT:-0}
 LOAD=${CONVSHIM_TEST_LOAD:-$([ -n "$SAN_RT" ] && echo 20 || echo 100)}
 PRELOAD=${SAN_RT:+$SAN_RT:}$LIBRARY
 AS_USER=()
+SUMMARY=json:shimmed.%p.summary
+# shellcheck source=tests/support/summary.bash
+. "$ROOT/tests/support/summary.bash"
 
 # Small tiles of everything; six of them, so that most convolutions have some for two lanes.
 export EVERYTHING="policy=fixed;tiles=3;threshold=0" SIX="policy=fixed;tiles=6;threshold=0"
@@ -65,16 +68,17 @@ cannot_run()
 
 # Seconds after which a program hangs. Far beyond what any takes: the machine may be busy with something else.
 HANGS=${SAN_RT:+1800}
-readonly HANGS=${HANGS:-600}
+HANGS=${HANGS:-600}
 
 on_device()
 {
     local name=$1
     shift
-    rm -f "$name.json"
+    rm -f "$name.json" "$name".*.summary
     status=0
     timeout "$HANGS" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
+    ! grep -q 'lock order broken' "$name.err" || fail "a debug build finds fault with the locks"
 }
 
 plain()
@@ -82,8 +86,10 @@ plain()
     on_device plain env LD_PRELOAD="$SAN_RT" "$@"
 }
 
+# With the library, which writes its summary as JSON; a test may set SUMMARY, CONVSHIM_SUMMARY or the option to something else.
 shimmed()
 {
+    [[ -v CONVSHIM_SUMMARY || ${CONVSHIM_CONFIG-} == *summary=* ]] || local -x CONVSHIM_SUMMARY=$SUMMARY
     on_device shimmed env LD_PRELOAD="$PRELOAD" "$@"
 }
 
@@ -191,7 +197,7 @@ any_traffic()
 traffic()
 {
     any_traffic "$@"
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
 }
 
 # command_of STATUS NAME ARGUMENT...: a command of convshim, which leaves NAME.out and NAME.err.
@@ -204,46 +210,72 @@ command_of()
     expect_status "$wanted"
 }
 
-# counted WHAT [FILE]: a number of the summary: calls, rewritten, passed, extra (launches), lifeboat or failed.
+# The JSON summary of each process of the last run.
+summaries()
+{
+    local files=(shimmed.*.summary)
+    [ ! -e "${files[0]}" ] || printf '%s\n' "${files[@]}"
+}
+
+# counted WHAT [FILE]: a number of the summary: calls, tiled, not_tiled, extra (launches), fallback, failed; of the last run's
+# or of the text in a file.
 counted()
 {
-    local file=${2:-shimmed.err} pattern
+    local files
+    mapfile -t files < <(summaries)
+    if [ $# = 1 ] && [ "${#files[@]}" != 0 ]; then
+        summary_total "$1" "${files[@]}" || fail "the summary does not tell $1"
+    else
+        counted_in_text "$1" "${2:-shimmed.err}"
+    fi
+}
+
+# The same from the text, for what is tested where no JSON is written.
+counted_in_text()
+{
+    local pattern
     case $1 in
-        calls) pattern='convolutions +\([0-9]+\) calls?:' ;;
-        rewritten) pattern='calls?: \([0-9]+\) rewritten' ;;
-        passed) pattern='rewritten, \([0-9]+\) passed on' ;;
-        extra) pattern='extra launches +\(-?[0-9]+\)' ;;
-        *) pattern="[(,] ?$1 \\([0-9]+\\)" ;;
+        calls) pattern='convolutions +([0-9]+) calls?:' ;;
+        tiled) pattern='calls?: ([0-9]+) rewritten' ;;
+        not_tiled) pattern='rewritten, ([0-9]+) passed on' ;;
+        extra) pattern='extra launches +(-?[0-9]+)' ;;
+        fallback) pattern='[(,] ?lifeboat ([0-9]+)' ;;
+        failed) pattern='[(,] ?failed ([0-9]+)' ;;
     esac
-    pattern=${pattern//'\('/'('} pattern=${pattern//'\)'/')'}
-    sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$file" | grep . ||
-        fail "the summary in $file does not tell $1"
+    sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$2" | grep . || fail "the summary in $2 does not tell $1"
 }
 
-# passed_because REASON [FILE]: how many calls the summary says were passed on for it.
-passed_because()
+# summary EXPRESSION: of the summary `s` of the last run, in python.
+summary()
 {
-    sed -nE "s/^convshim\[[0-9]+\]: (passed on)? +([0-9]+) $1\$/\2/p" "${2:-shimmed.err}" | grep . || echo 0
+    local files
+    mapfile -t files < <(summaries)
+    [ "${#files[@]}" = 1 ] || fail "${#files[@]} summaries, not 1"
+    summary_value "$1" "${files[0]}"
 }
 
-# told: the largest workspace told, in bytes, rounded up as far as the summary rounds.
-told()
+# not_tiled_because REASON: how many calls, by the name in include/convshim/reasons.def.
+not_tiled_because()
 {
-    sed -nE 's/^convshim.*wanted, ([0-9.]+) ([KMGT]?)i?B largest told.*/\1 \2/p' shimmed.err |
-        awk '{ power = $2 == "" ? 0 : index("KMGT", $2); print int(($1 + (power ? 0.05 : 0)) * 1024 ^ power) }' |
-        grep . || fail "the summary does not tell the largest workspace"
+    summary_reason "$1" "$(summaries)"
+}
+
+# expect_axis PATTERN [TILES]: some convolution runs in so many tiles along axes that match.
+expect_axis()
+{
+    summary '"\n".join("%s x %d" % (p["decision"]["axis"], p["decision"]["tiles"]) for p in s["sites"] if p["decision"])' >axes.out
+    grep -qE "^$1 x ${2:-[0-9]+}\$" axes.out || fail "no tiles along $1"
 }
 
 # The summary counts what the device saw.
 expect_accounts_agree()
 {
-    local launches most=0
-    launches=$(($(counted passed) + $(counted rewritten) + $(counted extra) + $(counted lifeboat)))
-    expect_equal "calls" "$(($(counted passed) + $(counted rewritten) + $(counted lifeboat)))" "$(counted calls)"
-    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$launches"
+    local tiled not_tiled fallback
+    tiled=$(counted tiled) not_tiled=$(counted not_tiled) fallback=$(counted fallback)
+    expect_equal "calls" "$((not_tiled + tiled + fallback))" "$(counted calls)"
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$((not_tiled + tiled + $(counted extra) + fallback))"
     expect_equal "failed calls" "$(counted failed)" 0
-    ! grep -qE '^convshim\[[0-9]+\]: workspace ' shimmed.err || most=$(told) # else nothing was wanted
-    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $most"
+    expect_true "largest workspace used <= reported" "$(device shimmed largest_workspace_used) <= $(counted reported)"
 }
 
 planned_by_cudnn()

@@ -2,6 +2,10 @@
 # Hostile loading: whatever a program does with its libraries, threads and processes, it gets its results.
 load helper
 
+# Summaries as text: one for each process, wherever it goes.
+readonly JSON=$SUMMARY
+SUMMARY=text
+
 # hostile MODE: everything is tiled; the program ends with status $2 (0).
 hostile()
 {
@@ -19,13 +23,14 @@ expect_counts()
 {
     expect_summaries 1
     expect_equal "calls" "$(counted calls)" "$1"
-    expect_equal "calls rewritten" "$(counted rewritten)" "$1"
+    expect_equal "calls rewritten" "$(counted tiled)" "$1"
     expect_no_violation shimmed
 }
 
 @test "a library with cuDNN loaded RTLD_LOCAL: seen and rewritten, both APIs" {
     hostile both
     expect_counts 2
+    SUMMARY=$JSON hostile both
     expect_accounts_agree
 }
 
@@ -64,7 +69,22 @@ expect_counts()
 @test "the first call comes from eight threads at once: one instance" {
     hostile threads
     expect_counts 8
+    SUMMARY=$JSON hostile threads
     expect_accounts_agree
+}
+
+@test "the first call beside a library's constructor that forks and calls: nobody waits for ever" {
+    HANGS=120 SIMDEV_PLANNING=rule SIMDEV_CUDNN_DIR='' shimmed "$CLIENTS/load_race" "$CLIENTS/libload_race_plugin.so"
+    expect_status 0
+    expect_line shimmed.out '^both were served$'
+}
+
+@test "a device that is reset between models: every time its share of own scratch is there again" {
+    CONVSHIM_CONFIG="$EVERYTHING;backing=own;arena=100KiB" shimmed "$CLIENTS/reset" 6
+    expect_status 0
+    expect_equal "right rounds" "$(grep -c 'right$' shimmed.out)" 6
+    expect_equal "rewritten calls" "$(counted rewritten)" 6
+    expect_line shimmed.err 'own scratch +52\.[58] KiB held at most'
 }
 
 @test "fork before the first call: parent and child report their own" {

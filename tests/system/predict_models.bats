@@ -74,6 +74,9 @@ same_bytes()
     CONVSHIM_CONFIG="threshold=16MiB" planned shimmed t4 --direction data
     predicted t4 tiled_workspace_bytes --dir dgrad --threshold 16MiB
     same_bytes shimmed
+    CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB" planned shimmed h200
+    predicted h200 tiled_workspace_bytes --workspace 16MiB --threshold 256MiB
+    same_bytes shimmed
 }
 
 @test "the same lines every time, with any number of threads" {

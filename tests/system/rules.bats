@@ -33,19 +33,19 @@ convolutions()
 # followed RULE: the calls that the summary says followed it.
 followed()
 {
-    sed -nE "s/^convshim\[[0-9]+\]: followed rules +(.*, )?([0-9]+) $1(,.*)?$/\2/p" shimmed.err | grep . ||
-        fail "the summary does not tell of rule $1"
+    summary "{r['name']: r['calls'] for r in s['rules']}['$1']"
 }
 
-# complaints: what was said before the summary, log lines about convolutions aside.
+# complaints: what was said of the options; a line about a convolution begins with its shape.
 complaints()
 {
-    sed -n '/^convshim\[[0-9]*\]: convshim [0-9.]*, /q; s/^convshim\[[0-9]*\]: //; / [KMGT]*i*B wanted, /d; p' shimmed.err
+    sed -nE 's/^convshim\[[0-9]+\]: //; /^[0-9]+x[0-9x]+ -> /d; p' shimmed.err
 }
 
 @test "without rules no line of them" {
     convolutions --api both
     ! grep -q 'rule' shimmed.err || fail "it speaks of rules"
+    expect_equal "rules" "$(summary 's["rules"]')" "[]"
 }
 
 @test "a rule skips what it matches, the rest is rewritten as before" {
@@ -53,7 +53,7 @@ complaints()
     export CONVSHIM_CONFIG=$EVERYTHING
     convolutions --api graph
     local all seen=0
-    all=$(counted rewritten)
+    all=$(counted tiled)
     expect_true "rewritten calls" "$all > 10"
     for dtype in f32 f16 bf16; do
         rules <<<"[rule not-these]
@@ -61,12 +61,12 @@ dtype = $dtype
 skip = yes"
         convolutions --api graph
         expect_true "calls that followed the rule" "$(followed not-these) > 0"
-        expect_equal "calls left alone" "$(passed_because 'left alone by a rule')" "$(followed not-these)"
-        expect_true "calls rewritten" "$(counted rewritten) < $all"
-        seen=$((seen + all - $(counted rewritten)))
-        expect_equal "log lines that name the rule" \
-            "$(grep -c "$dtype .*left alone by a rule, rule not-these\$" shimmed.err)" \
-            "$(grep -c ', rule not-these$' shimmed.err)"
+        expect_equal "calls left alone" "$(not_tiled_because RULE)" "$(followed not-these)"
+        expect_true "calls rewritten" "$(counted tiled) < $all"
+        seen=$((seen + all - $(counted tiled)))
+        expect_equal "what the rule was followed for" \
+            "$(summary '{(p["problem"]["dtype"], p["reason"]) for p in s["sites"] if p["rule"]}')" "{('$dtype', 'RULE')}"
+        expect_true "log lines that name the rule" "$(grep -c ', rule not-these$' shimmed.err) > 0"
     done
     expect_equal "calls that one of the rules kept from being rewritten" "$seen" "$all"
 }
@@ -82,23 +82,49 @@ workspace = 1TiB"
     convolutions --api graph --direction forward
     expect_true "calls that followed the rule" "$(followed tight) > 0"
     expect_equal "calls that followed the other" "$(followed loose)" 0
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
-    expect_true "largest told" "$(told) < 1024 * 1024"
+    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "largest told" "$(counted reported) < 1024 * 1024"
     convolutions --api graph --direction data
-    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "rewritten calls" "$(counted tiled)" 0
     expect_true "calls that followed the rule" "$(followed loose) > 0"
+}
+
+# by_required FILE LEAST MOST: how many sites of a summary require more than LEAST and no more than MOST, and how many of
+# those were tiled.
+by_required()
+{
+    python3 -c 'import json, sys
+least, most = int(sys.argv[2]), int(sys.argv[3])
+sites = [site for site in json.load(open(sys.argv[1]))["sites"] if least < site.get("required", site.get("wanted")) <= most]
+print(len(sites), sum(site["tiled"] > 0 for site in sites))' "$@"
+}
+
+@test "threshold above workspace: what requires no more is left alone, of options and of rules" {
+    local api some tiled
+    for api in graph legacy; do
+        for options in "workspace=8KiB;threshold=40KiB" "rule.a.workspace=8KiB;rule.a.threshold=40KiB"; do
+            CONVSHIM_SUMMARY=json:$api.json CONVSHIM_CONFIG=$options \
+                shimmed "$APPS/conv_random" --count 60 --seed 45 --dtype all --data integers --api "$api"
+            expect_status 0
+            read -r some tiled < <(by_required $api.json 8192 40960)
+            expect_true "convolutions between the two" "$some > 2"
+            expect_equal "of them tiled" "$tiled" 0
+            read -r some tiled < <(by_required $api.json 40960 99999999999)
+            expect_true "tiled convolutions above both" "$tiled > 0"
+        done
+    done
 }
 
 @test "a rule below the options' threshold is not overlooked by the legacy API" {
     rules <<<"[rule tight]
 workspace = 8KiB"
     convolutions --api legacy
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "rewritten calls" "$(counted tiled) > 0"
     expect_true "calls that followed the rule" "$(followed tight) > 0"
     echo 'program = another' >>file.ini
-    shimmed "$APPS/conv_random" --count 25 --seed 45 --dtype all --data integers --api legacy
+    CONVSHIM_SUMMARY=text shimmed "$APPS/conv_random" --count 25 --seed 45 --dtype all --data integers --api legacy
     expect_status 0
-    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "rewritten calls" "$(counted tiled)" 0
 }
 
 @test "a rule names policy, tiles and lanes" {
@@ -110,8 +136,9 @@ threshold = 0
 [rule never]
 skip = yes"
     convolutions --api graph
-    expect_true "rewritten calls" "$(counted rewritten) > 10"
-    expect_true "log lines of three tiles on three lanes" "$(grep -cE ' x 3 on 3, rule three$' shimmed.err) > 0"
+    expect_true "rewritten calls" "$(counted tiled) > 10"
+    expect_true "three tiles on three lanes" "$(summary 'sum(p["rule"] == "three" and p["decision"] is not None and
+        (p["decision"]["tiles"], p["decision"]["lanes"]) == (3, 3) for p in s["sites"])') > 0"
     expect_equal "calls that followed the second rule" "$(followed never)" 0
 }
 
@@ -124,9 +151,9 @@ skip = yes
 program = conv_r*m
 skip = yes"
     convolutions --api graph
-    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "rewritten calls" "$(counted tiled)" 0
     expect_true "calls that followed the rule" "$(followed here) > 0"
-    ! grep -q elsewhere shimmed.err || fail "the summary tells of a rule for another program"
+    expect_equal "rules" "$(summary '[r["name"] for r in s["rules"]]')" "['here']"
 }
 
 @test "the first rule that matches is the only one; the environment's come before the file's" {
@@ -136,10 +163,10 @@ skip = yes
 policy = fixed"
     export CONVSHIM_CONFIG=$EVERYTHING
     convolutions --api graph
-    expect_equal "rewritten calls" "$(counted rewritten)" 0
+    expect_equal "rewritten calls" "$(counted tiled)" 0
     expect_equal "calls that followed the second rule" "$(followed second)" 0
     CONVSHIM_CONFIG="$EVERYTHING;rule.own.dtype=f32,f16,bf16;rule.own.skip=no" convolutions --api graph
-    expect_true "rewritten calls" "$(counted rewritten) > 10"
+    expect_true "rewritten calls" "$(counted tiled) > 10"
     expect_equal "calls that followed the file's rule" "$(followed first)" 0
 }
 
@@ -177,7 +204,7 @@ skip = yes"
         [[ $said == "$file:"$line ]] || fail "it said: $said"
     done <complaints.out
     expect_equal "complaints" "$(wc -l <complaints.out)" 6
-    expect_true "rewritten calls" "$(counted rewritten) > 10"
+    expect_true "rewritten calls" "$(counted tiled) > 10"
     expect_true "calls that followed the rule left" "$(followed twice) > 10"
 }
 
@@ -198,14 +225,14 @@ nonsense()
     [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
     CONVSHIM_CONFIG="policy=$1;$2" both_equal "$APPS/conv_random" --count 12 --seed 46 --dtype all --data integers \
         --api both
-    expect_line shimmed.err "policy $1, CONVSHIM_CONFIG\$"
+    expect_equal "policy" "$(summary '(s["config"]["options"]["policy"], s["config"]["source"])')" "('$1', 'CONVSHIM_CONFIG')"
 }
 
 @test "policies that want nothing: every call as it was" {
     local policy
     for policy in nan veto infinite; do
         nonsense $policy "workspace=16KiB"
-        expect_equal "rewritten calls under $policy" "$(counted rewritten)" 0
+        expect_equal "rewritten calls under $policy" "$(counted tiled)" 0
     done
 }
 
@@ -213,16 +240,16 @@ nonsense()
     local policy
     for policy in minus below beyond fickle; do
         nonsense $policy "workspace=16KiB;threshold=0"
-        expect_true "rewritten calls under $policy" "$(counted rewritten) > 0"
+        expect_true "rewritten calls under $policy" "$(counted tiled) > 0"
     done
 }
 
 @test "a slow policy: right results" {
     expect_cpu 60 nonsense slow "workspace=16KiB"
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "rewritten calls" "$(counted tiled) > 0"
 }
 
 @test "the example policy of tests/policies" {
     nonsense example "workspace=16KiB"
-    expect_true "rewritten calls" "$(counted rewritten) > 0"
+    expect_true "rewritten calls" "$(counted tiled) > 0"
 }

@@ -20,11 +20,14 @@ set_to()
 }
 
 @test "a program runs with the library and the option: the summary shows both" {
-    on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run --workspace 96KiB -- \
+    on_device text env LD_PRELOAD="$SAN_RT" "$COMMAND" run --workspace 96KiB -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_equal "calls" "$(counted_in_text calls text.err)" 1
+    CONVSHIM_SUMMARY=json:shimmed.%p.summary on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run --workspace 96KiB -- \
         "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
-    expect_line shimmed.err '\(limit 96 KiB\)$'
-    expect_line shimmed.err 'policy fit, CONVSHIM_CONFIG$'
+    expect_equal "limit" "$(summary 's["config"]["options"]["workspace"]')" 96KiB
+    expect_equal "source" "$(summary 's["config"]["source"]')" CONVSHIM_CONFIG
     expect_no_violation shimmed
 }
 
@@ -91,19 +94,23 @@ set_to()
     [ ! -e ran ] || fail "the program ran all the same"
 }
 
+# in_force OPTION...: of run; limit, policy and source, as the program had them, go to options.out.
+in_force()
+{
+    CONVSHIM_SUMMARY=json:shimmed.%p.summary on_device shimmed env LD_PRELOAD="$SAN_RT" "$COMMAND" run "$@" -- \
+        "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    summary '"%s %s %s" % (s["config"]["options"]["workspace"], s["config"]["options"]["policy"], s["config"]["source"])' >options.out
+}
+
 @test "a preset is in force, options given beside it win, an ini file of one's own is taken by its path" {
-    on_device small env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset small -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
-    expect_status 0
-    expect_line small.err '\(limit 16 MiB\)$'
-    expect_line small.err 'policy fit, .*/conf/presets/small\.ini$'
-    on_device both env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset look --workspace 1MiB -- "$CLIENTS/hostile" local \
-        "$CLIENTS/libwork.so"
-    expect_status 0
-    expect_line both.err '\(limit 1 MiB\)$'
-    expect_line both.err 'policy off, '
+    in_force --preset small
+    expect_line options.out '^16MiB fit .*/conf/presets/small\.ini'
+    in_force --preset look --workspace 1MiB
+    expect_line options.out '^1MiB off .*/conf/presets/look\.ini and CONVSHIM_CONFIG$'
     echo 'workspace = 3MiB' >mine.ini
-    on_device own env LD_PRELOAD="$SAN_RT" "$COMMAND" run --preset mine.ini -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
-    expect_line own.err '\(limit 3 MiB\)$'
+    in_force --preset mine.ini
+    expect_line options.out '^3MiB fit .*/mine\.ini'
 }
 
 @test "CONVSHIM_LOG would win over --log: it is removed, and only then" {

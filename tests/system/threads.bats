@@ -10,7 +10,7 @@ threads()
     expect_no_violation shimmed
     expect_accounts_agree
     expect_equal "calls" "$(counted calls)" "$(few 400)"
-    expect_true "rewritten calls" "$(counted rewritten) >= $(few "$4")"
+    expect_true "rewritten calls" "$(counted tiled) >= $(few "$4")"
 }
 
 @test "eight threads, both APIs, everything in tiles: every result right" {

@@ -17,6 +17,7 @@
 #ifndef FAKE_DEVICE_H
 #define FAKE_DEVICE_H
 
+#include "base/lock.h"
 #include "check.h"
 #include "convshim/gpu.h"
 #include <pthread.h>
@@ -72,6 +73,7 @@ struct device_capture {
 
 static struct fake_device {
     uint64_t current;     /* context */
+    uint64_t gone;        /* contexts up to this number are */
     int fail_at, calls;   /* of the functions that can fail */
     int skip_wait, waits; /* a wait that is left out counts */
     int creations, destructions, allocations, frees, queries;
@@ -95,9 +97,18 @@ static struct fake_device {
     struct device_capture capture[DEVICE_CAPTURES]; /* by id */
 } fake_device = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static inline void device_misuse(const char *what)
+{
+    if (fake_device.misuses++ == 0)
+        printf("# fake device: %s\n", what);
+}
+
+/* A real device has locks of its own, which whoever holds them may wait for us with. */
 static inline void device_lock(void)
 {
     pthread_mutex_lock(&fake_device.lock);
+    if (cs_locks_held != 0)
+        device_misuse("the device is asked while a lock is held");
 }
 
 static inline void device_unlock(void)
@@ -115,12 +126,6 @@ static inline int device_index(const void *handle)
 static inline void *device_handle(int index)
 {
     return (void *)(uintptr_t)(index + 1);
-}
-
-static inline void device_misuse(const char *what)
-{
-    if (fake_device.misuses++ == 0)
-        printf("# fake device: %s\n", what);
 }
 
 static inline bool device_fails_locked(void)
@@ -275,6 +280,23 @@ static inline uint64_t device_context(void *ctx)
 {
     (void)ctx;
     return fake_device.current;
+}
+
+static inline void *device_context_handle(void *ctx)
+{
+    (void)ctx;
+    return (void *)(uintptr_t)fake_device.current;
+}
+
+static inline bool device_lives(void *ctx, void *handle, uint64_t context)
+{
+    (void)ctx;
+    device_lock();
+    bool lives = context > fake_device.gone;
+    if ((uintptr_t)handle != context)
+        device_misuse("a context by another one's handle");
+    device_unlock();
+    return lives;
 }
 
 static inline uint64_t device_stream_id(void *ctx, void *stream)
@@ -489,6 +511,8 @@ static inline int device_keep(void *ctx, void *graph, void (*gone)(void *arg), v
 }
 
 static const struct cs_device fake_device_functions = {.context = device_context,
+                                                       .handle = device_context_handle,
+                                                       .lives = device_lives,
                                                        .stream_id = device_stream_id,
                                                        .capture = device_get_capture,
                                                        .stream_create = device_stream_create,

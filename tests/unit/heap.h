@@ -1,12 +1,20 @@
-/* How often the heap was asked for memory, by any thread; for tests of what must not ask. To be
- * included by one file of a program. */
+/* How often the heap was asked for memory, by any thread, and how often by one that held a lock of
+ * the library; for tests of what must not ask. To be included by one file of a program. */
 #ifndef HEAP_H
 #define HEAP_H
 
+#include "base/lock.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static atomic_llong heap_requests;
+static atomic_llong heap_requests, heap_requests_locked;
+
+static void heap_count(void)
+{
+    atomic_fetch_add(&heap_requests, 1);
+    if (cs_locks_held != 0)
+        atomic_fetch_add(&heap_requests_locked, 1);
+}
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /* Of the sanitizers' runtime, whose own header is not everywhere. */
@@ -17,12 +25,13 @@ static void heap_asked(const volatile void *memory, size_t bytes)
 {
     (void)memory;
     (void)bytes;
-    atomic_fetch_add(&heap_requests, 1);
+    heap_count();
 }
 
 static void heap_freed(const volatile void *memory)
 {
-    (void)memory;
+    if (memory && cs_locks_held != 0)
+        atomic_fetch_add(&heap_requests_locked, 1);
 }
 
 static void heap_watch(void)
@@ -33,23 +42,31 @@ static void heap_watch(void)
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
+void __libc_free(void *memory);
 
 void *malloc(size_t bytes)
 {
-    atomic_fetch_add(&heap_requests, 1);
+    heap_count();
     return __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
-    atomic_fetch_add(&heap_requests, 1);
+    heap_count();
     return __libc_calloc(count, bytes);
 }
 
 void *realloc(void *memory, size_t bytes)
 {
-    atomic_fetch_add(&heap_requests, 1);
+    heap_count();
     return __libc_realloc(memory, bytes);
+}
+
+void free(void *memory)
+{
+    if (memory && cs_locks_held != 0)
+        atomic_fetch_add(&heap_requests_locked, 1);
+    __libc_free(memory);
 }
 
 static void heap_watch(void) {}

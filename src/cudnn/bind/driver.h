@@ -4,6 +4,7 @@
 #ifndef CS_CUDNN_BIND_DRIVER_H
 #define CS_CUDNN_BIND_DRIVER_H
 
+#include "base/lock.h"
 #include <cuda.h>
 
 struct cs_driver {
@@ -18,6 +19,7 @@ const struct cs_driver *cs_driver(void);
 
 /* Calls a function; an empty slot answers as a driver too old for it. */
 #define CS_CU(name, ...)                                                                           \
-    (cs_driver()->name ? cs_driver()->name(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED)
+    (cs_locks_free(#name),                                                                         \
+     cs_driver()->name ? cs_driver()->name(__VA_ARGS__) : CUDA_ERROR_NOT_SUPPORTED)
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef CS_CUDNN_BIND_REAL_H
 #define CS_CUDNN_BIND_REAL_H
 
+#include "base/lock.h"
+
 /* cuDNN 9 marks the legacy API, which is what we serve, as deprecated. */
 #ifndef NV_CUDNN_DISABLE_DEPRECATION_WARNINGS
 #define CS_CUDNN_QUIET _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
@@ -24,6 +26,7 @@ __attribute__((pure)) const struct cs_real *cs_real(void);
 /* Calls a real function that returns a status; an empty slot answers as cuDNN does for what it does
  * not have. */
 #define CS_REAL(name, ...)                                                                         \
-    (cs_real()->name ? cs_real()->name(__VA_ARGS__) : CUDNN_STATUS_NOT_SUPPORTED)
+    (cs_locks_free(#name),                                                                         \
+     cs_real()->name ? cs_real()->name(__VA_ARGS__) : CUDNN_STATUS_NOT_SUPPORTED)
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef CS_CUDNN_BIND_RUNTIME_H
 #define CS_CUDNN_BIND_RUNTIME_H
 
+#include "base/lock.h"
 #include <cuda_runtime_api.h>
 
 struct cs_runtime {
@@ -17,6 +18,7 @@ const struct cs_runtime *cs_runtime(void);
 
 /* Calls a function that returns an error; an empty slot answers as a runtime too old for it. */
 #define CS_CUDA(name, ...)                                                                         \
-    (cs_runtime()->name ? cs_runtime()->name(__VA_ARGS__) : cudaErrorCallRequiresNewerDriver)
+    (cs_locks_free(#name),                                                                         \
+     cs_runtime()->name ? cs_runtime()->name(__VA_ARGS__) : cudaErrorCallRequiresNewerDriver)
 
 #endif

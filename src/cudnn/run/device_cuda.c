@@ -36,6 +36,26 @@ static uint64_t context(void *ctx)
     return CS_CU(cuCtxGetId, current, &id) == CUDA_SUCCESS ? number_of(id) : 0;
 }
 
+static void *handle(void *ctx)
+{
+    CUcontext current = NULL;
+    (void)ctx;
+    (void)CS_CU(cuCtxGetCurrent, &current);
+    return current;
+}
+
+/* The handle of a primary context comes back with another number after a reset. What else the
+ * driver may answer, a kernel's fault for one, says nothing of the context's end. */
+static bool lives(void *ctx, void *opaque, uint64_t context)
+{
+    unsigned long long id = UINT64_MAX;
+    (void)ctx;
+    CUresult result = CS_CU(cuCtxGetId, opaque, &id);
+    if (result == CUDA_SUCCESS)
+        return number_of(id) == context;
+    return result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 static uint64_t stream_id(void *ctx, void *stream)
 {
     unsigned long long id;
@@ -187,6 +207,8 @@ static int keep(void *ctx, void *graph, void (*gone)(void *arg), void *arg)
 
 const struct cs_device cs_device_cuda = {
     .context = context,
+    .handle = handle,
+    .lives = lives,
     .stream_id = stream_id,
     .capture = capture,
     .stream_create = stream_create,

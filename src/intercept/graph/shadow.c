@@ -1,8 +1,8 @@
 /* A hash table from backend descriptors to what applications set on them. */
 #include "intercept/graph/shadow.h"
 
+#include "base/lock.h"
 #include "cudnn/plan/operation.h"
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@ enum {
 };
 
 struct shard {
-    pthread_mutex_t lock;
+    struct cs_lock lock;
     struct cs_shadow *bucket[BUCKETS];
 };
 
-static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = CS_LOCK_INITIALIZER(SHADOW)}};
 
 static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
 {
@@ -117,34 +117,34 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         shadow->type = type;
         defaults(shadow);
     }
-    pthread_mutex_lock(&shard->lock);
+    cs_lock(&shard->lock);
     struct cs_shadow *stale = unlink_locked(shard, descriptor);
     if (shadow) {
         struct cs_shadow **bucket = bucket_of(shard, descriptor);
         shadow->next = *bucket;
         *bucket = shadow;
     }
-    pthread_mutex_unlock(&shard->lock);
+    cs_unlock(&shard->lock);
     destroy(stale);
 }
 
 struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
 {
     struct shard *shard = shard_of(descriptor);
-    pthread_mutex_lock(&shard->lock);
+    cs_lock(&shard->lock);
     struct cs_shadow *shadow = *bucket_of(shard, descriptor);
     while (shadow && shadow->descriptor != descriptor)
         shadow = shadow->next;
-    pthread_mutex_unlock(&shard->lock);
+    cs_unlock(&shard->lock);
     return shadow;
 }
 
 void cs_shadow_remove(cudnnBackendDescriptor_t descriptor)
 {
     struct shard *shard = shard_of(descriptor);
-    pthread_mutex_lock(&shard->lock);
+    cs_lock(&shard->lock);
     struct cs_shadow *shadow = unlink_locked(shard, descriptor);
-    pthread_mutex_unlock(&shard->lock);
+    cs_unlock(&shard->lock);
     destroy(shadow);
 }
 
@@ -159,8 +159,8 @@ void cs_shadow_fork(bool before)
 {
     for (int i = 0; i < SHARDS; i++) {
         if (before)
-            pthread_mutex_lock(&shards[i].lock);
+            cs_lock_next(&shards[i].lock);
         else
-            pthread_mutex_unlock(&shards[i].lock);
+            cs_unlock(&shards[i].lock);
     }
 }

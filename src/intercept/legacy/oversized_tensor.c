@@ -3,8 +3,8 @@
 #include "intercept/legacy/oversized_tensor.h"
 
 #include "base/checked.h"
+#include "base/lock.h"
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ struct note {
     struct cs_oversized_tensor large;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(OVERSIZED);
 static struct note *notes;
 static atomic_int count;
 
@@ -40,9 +40,9 @@ void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *found = unlink_locked(descriptor);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(found);
 }
 
@@ -52,7 +52,7 @@ static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_te
     if (!note)
         return false;
     *note = (struct note){.descriptor = descriptor, .large = *large};
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct note *stale = unlink_locked(descriptor);
     bool fits = atomic_load_explicit(&count, memory_order_relaxed) < MAX_NOTES;
     if (fits) {
@@ -60,7 +60,7 @@ static bool add(cudnnTensorDescriptor_t descriptor, const struct cs_oversized_te
         notes = note;
         atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     free(stale);
     if (!fits)
         free(note);
@@ -71,13 +71,13 @@ bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor, struct cs_over
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return false;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     const struct note *note = notes;
     while (note && note->descriptor != descriptor)
         note = note->next;
     if (note)
         *large = note->large;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return note;
 }
 
@@ -221,7 +221,7 @@ int cs_oversized_tensor_output(const struct cs_oversized_tensor *x,
 void cs_oversized_tensor_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }

@@ -2,6 +2,7 @@
  * object. */
 #include "intercept/legacy/plan_cache.h"
 
+#include "base/lock.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
 #include "decide/memo.h"
@@ -9,7 +10,6 @@
 #include "intercept/legacy/describe_legacy.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/query_filter.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct entry {
     struct cs_verdict verdict;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct entry *buckets[BUCKETS];
 
 static void destroy(struct entry *entry)
@@ -81,41 +81,41 @@ static void destroy_all(struct entry *entry)
 
 static struct entry *find(const struct cs_key *key)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct entry *entry = buckets[key->hash % BUCKETS];
     while (entry && !cs_key_equal(&entry->key, key))
         entry = entry->next;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     return entry;
 }
 
 static void insert(struct entry *entry)
 {
     struct entry *stale = NULL;
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     if (count_locked(entry->handle) >= MAX_PER_HANDLE)
         stale = detach_locked(entry->handle);
     struct entry **bucket = &buckets[entry->key.hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(stale);
 }
 
 void cs_legacy_forget(cudnnHandle_t handle)
 {
-    pthread_mutex_lock(&lock);
+    cs_lock(&lock);
     struct entry *detached = detach_locked(handle);
-    pthread_mutex_unlock(&lock);
+    cs_unlock(&lock);
     destroy_all(detached);
 }
 
 void cs_legacy_fork(bool before)
 {
     if (before)
-        pthread_mutex_lock(&lock);
+        cs_lock(&lock);
     else
-        pthread_mutex_unlock(&lock);
+        cs_unlock(&lock);
 }
 
 static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,

@@ -8,22 +8,22 @@ import signal
 import subprocess
 import time
 
-from . import convshim_text
+from . import summaries
 
 
 class Outcome:
-    """Status is None if the child was stopped at its time limit. Records are the JSON lines of its stdout; `log` is what
-    convshim wrote."""
+    """Status is None if the child was stopped at its time limit. Records are the JSON lines of its stdout; `summaries`
+    are convshim's, one a process, `summary` their total."""
 
-    def __init__(self, name, command, status, seconds, stdout, stderr, summary, log=""):
+    def __init__(self, name, command, status, seconds, stdout, stderr, reports=()):
         self.name = name
         self.command = command
         self.status = status
         self.seconds = seconds
         self.stdout = stdout
         self.stderr = stderr
-        self.summary = summary
-        self.log = log
+        self.summaries = list(reports)
+        self.summary = summaries.total(self.summaries)
         self.records = json_lines(stdout)
 
     @property
@@ -63,7 +63,7 @@ class Runner:
         return {
             "LD_PRELOAD": self.library,
             "CONVSHIM_CONFIG": f"workspace={workspace}",
-            "CONVSHIM_SUMMARY": "text",
+            "CONVSHIM_SUMMARY": "json:" + os.path.join(self.folder, f"{name}.summary.%p"),
             "CONVSHIM_LOG_FILE": os.path.join(self.folder, f"{name}.convshim.%p"),
         }
 
@@ -71,7 +71,7 @@ class Runner:
         settings = dict(settings or {})
         if workspace is not None:
             settings = {**self.preload(name, workspace), **settings}
-        for old in self._summary_files(name):
+        for old in self._files(name, "convshim") + self._files(name, "summary"):
             os.unlink(old)
         start = time.monotonic()
         status, stdout, stderr = _run(argv, _environment(settings), limit)
@@ -79,21 +79,11 @@ class Runner:
         for ending, text in (("out", stdout), ("err", stderr)):
             with open(os.path.join(self.folder, f"{name}.{ending}"), "w", encoding="utf-8") as file:
                 file.write(text)
-        log = self._log(name)
-        summary = convshim_text.total(convshim_text.parse(log))
-        return Outcome(
-            name, command_line(argv, settings), status, seconds, stdout, stderr, summary, log
-        )
+        reports = summaries.read(self._files(name, "summary"))
+        return Outcome(name, command_line(argv, settings), status, seconds, stdout, stderr, reports)
 
-    def _summary_files(self, name):
-        return sorted(glob.glob(os.path.join(glob.escape(self.folder), glob.escape(name) + ".convshim.*")))
-
-    def _log(self, name):
-        text = ""
-        for path in self._summary_files(name):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text += file.read()
-        return text
+    def _files(self, name, what):
+        return sorted(glob.glob(os.path.join(glob.escape(self.folder), glob.escape(name) + f".{what}.*")))
 
 
 def _environment(settings):

@@ -47,7 +47,7 @@ def _sanitizer(suite):
         if outcome is None:
             continue
         errors = sanitizer_errors(outcome.stdout + outcome.stderr)
-        rewritten = outcome.summary["rewritten"] if outcome.summary else None
+        rewritten = outcome.summary["tiled"] if outcome.summary else None
         rows.append([check, errors, rewritten, outcome.status])
         if errors == 0 and not rewritten:
             suite.report.fail(name, "no call was rewritten under the sanitizer: nothing was checked")

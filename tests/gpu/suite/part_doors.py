@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 
-from . import convshim_text, machine
+from . import machine, summaries
 from .part_programs import pair_programs, same_text
 from .report import mib
 
@@ -45,7 +45,7 @@ def _c_client(suite, name, program, expect):
             os.unlink(path)
     (before, bits_before), (after, bits_after) = records
     suite.report.table(
-        f"{name} (workspace {workspace}; convshim: {convshim_text.in_words(summary)})",
+        f"{name} (workspace {workspace}; convshim: {summaries.in_words(summary)})",
         (
             "largest workspace MiB",
             "with",
@@ -122,7 +122,7 @@ def _report(suite, title, plain, tiled):
         {"name": title, "bit_equal": pair["bit_equal"], "summary": tiled.summary} for pair in pairs
     )
     suite.report.table(
-        f"{title} (workspace {WORKSPACE}; convshim: {convshim_text.in_words(tiled.summary)})",
+        f"{title} (workspace {WORKSPACE}; convshim: {summaries.in_words(tiled.summary)})",
         ("case", "allocated MiB", "with", "ms", "with", "results"),
         [
             [

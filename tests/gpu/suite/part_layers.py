@@ -3,7 +3,7 @@
 import csv
 import os
 
-from . import compare, convshim_text, machine, prediction
+from . import compare, machine, prediction, summaries
 from .report import mib
 
 CAPS = (64, 16, 256)
@@ -107,12 +107,11 @@ class Layers:
         )
         settings = {"CUDNN_CONV_WSCAP_DBG": str(wscap)} if wscap else {}
         if workspace:
-            settings["CONVSHIM_LOG"] = "info"  # which tells the tilings
             if self.options:
                 settings["CONVSHIM_CONFIG"] = f"workspace={workspace};{self.options}"
         outcome = self.suite.measure_c(name, program, self.expect, settings=settings, workspace=workspace)
         self.summaries[key] = outcome.summary if outcome else None
-        self.sites[key] = prediction.sites(outcome.log) if outcome else {}
+        self.sites[key] = prediction.sites(outcome.summaries) if outcome else {}
         return [] if outcome is None else [row for row in outcome.records if "layer" in row]
 
 
@@ -273,7 +272,7 @@ def report_variant(report, entry):
     report.table(
         f"{', '.join(entry['variant'])}: untiled, tiled at {entry['cap']} MiB"
         + (", CUDNN_CONV_WSCAP_DBG at the same" if entry["capped"] else "")
-        + f" (convshim: {convshim_text.in_words(entry['summary'])})",
+        + f" (convshim: {summaries.in_words(entry['summary'])})",
         (
             "layer",
             "in+filter+out MiB",

@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections import namedtuple
 
-from . import compare, convshim_text, machine
+from . import compare, machine, summaries
 from .report import mib
 
 WORKSPACE = "64MiB"
@@ -206,7 +206,7 @@ def report_pairs(report, name, pairs, summary):
             ]
         )
     report.table(
-        f"{name} (workspace {WORKSPACE}; convshim: {convshim_text.in_words(summary)})",
+        f"{name} (workspace {WORKSPACE}; convshim: {summaries.in_words(summary)})",
         (
             "case",
             "allocated MiB",

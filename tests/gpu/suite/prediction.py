@@ -24,12 +24,6 @@ PROFILE = (
 )
 UNTILED = {"axis": "-", "tiles": 1, "lanes": 1}
 
-_SITE = re.compile(
-    r"convshim\[\d+\]: (\d+)x(\d+)x([\dx]+) -> (\d+) k([\dx]+) s([\dx]+) p([\dx:]+)(?: g(\d+))? (f32|f16|bf16) (\w+), "
-    r"engine -?\d+: .* wanted, .* told, ([NDHWKC]) x (\d+)(?: on (\d+))?$"
-)
-
-
 class Predictor:
     """Asks the model about points on a card, as often as wanted: a context manager around one child."""
 
@@ -99,37 +93,29 @@ def spearman(a, b):
     return over / under if under > 0 else None
 
 
-def _extents(text, fill, spatial):
-    numbers = [int(word) for word in text.split("x")]
-    numbers = numbers * spatial if len(numbers) == 1 else numbers
-    return [fill] * (3 - len(numbers)) + numbers
+def sites(summaries):
+    """{(shape, dtype, layout): {axis, tiles, lanes}} of the convolutions that convshim's summaries say are cut along one axis.
 
-
-def sites(text):
-    """{(shape, dtype, layout): (axis, tiles, lanes)} of the calls that a log at level info says are cut along one axis.
-
-    Symmetric padding and no dilation, as in our lists; what is cut along two axes is left out.
+    Forward, alone, symmetric padding and no dilation, as in our lists; what is cut along two axes or by a rule, and tiles
+    that are copied, are left out.
     """
     found = {}
-    for line in text.splitlines():
-        match = _SITE.match(line)
-        if not match or ":" in match[7]:
+    for site in (site for summary in summaries for site in summary["sites"]):
+        problem, tiling = site["problem"], site["decision"]
+        before, after = problem["padding"]
+        if tiling is None or len(tiling["axis"]) != 1 or tiling["staged"] or site["rule"]:
             continue
-        n, c, image, k, kernel, stride, padding, groups, dtype, layout, axis, tiles, lanes = match.groups()
-        spatial = len(image.split("x"))
-        shape = [int(n), int(c)] + _extents(image, 1, spatial) + [int(k)]
-        shape += _extents(kernel, 1, spatial) + _extents(stride, 1, spatial) + _extents(padding, 0, spatial)
-        layout = {"ncdhw": "nchw", "ndhwc": "nhwc"}.get(layout, layout)
-        found[(*shape, int(groups or 1), dtype, layout)] = {
-            "axis": axis,
-            "tiles": int(tiles),
-            "lanes": int(lanes or 1),
-        }
+        if problem["direction"] != "forward" or before != after or max(problem["dilation"]) > 1 or problem["steps"]:
+            continue
+        kernel = problem["w"]["dims"]
+        shape = problem["x"]["dims"] + kernel[:1] + kernel[2:] + problem["stride"] + before + [problem["groups"]]
+        layout = {"ncdhw": "nchw", "ndhwc": "nhwc"}.get(problem["layout"], problem["layout"])
+        found[(*shape, problem["dtype"], layout)] = {name: tiling[name] for name in ("axis", "tiles", "lanes")}
     return found
 
 
 def points_of(entry):
-    """The measured points of a variant of part B: each layer untiled, and tiled where the log tells the tiling."""
+    """The measured points of a variant of part B: each layer untiled, and tiled where a summary has the tiling."""
     points = []
     for pair in entry["pairs"]:
         shape = entry["shapes"].get((pair["model"], pair["layer"]))

@@ -209,6 +209,8 @@ static void bounds_are_those_that_are_told(void)
     "log_file, "                                                                                   \
     "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
 
+#define SECTIONS "[interleave], [budget], [rule NAME]"
+
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
     static const struct {
@@ -255,14 +257,17 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"interleave.timout=5",
          "interleave.timout: no such option, ignored; did you mean interleave.timeout?"},
         {"general.tiles=5", "general.tiles: no such option, ignored; did you mean tiles?"},
-        {"[general]", "[general]: no such section, its options are ignored; allowed: " NAMES},
-        {"[]", "[]: no such section, its options are ignored; allowed: " NAMES},
+        {"[general]", "[general]: no such section, its options are ignored; allowed: " SECTIONS},
+        {"[]", "[]: no such section, its options are ignored; allowed: " SECTIONS},
         {"[Interleaf]",
          "[Interleaf]: no such section, its options are ignored; did you mean [interleave]?"},
         {"[interleave",
          "[interleave: no such section, its options are ignored; did you mean [interleave]?"},
         {"[interleave.budget]",
-         "[interleave.budget]: no such section, its options are ignored; allowed: " NAMES},
+         "[interleave.budget]: no such section, its options are ignored; allowed: " SECTIONS},
+        {"[Rule X]", "[Rule X]: no such section, it is ignored; did you mean [rule X]?"},
+        {"[rules e]", "[rules e]: no such section, it is ignored; did you mean [rule e]?"},
+        {"[Rule]", "[Rule]: no such section, it is ignored; did you mean [rule NAME]?"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[256], want[640];
@@ -336,6 +341,25 @@ static void long_names_of_sections(void)
               strstr(note(1), "no such option"));
         CHECK_INT(config.interleave_timeout, 7);
     }
+}
+
+/* MangoHud's users write so. */
+static void commas_between_options(void)
+{
+    load_items("workspace=1MiB,policy=off");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "CONVSHIM_CONFIG:1: workspace: \"1MiB,policy=off\" is not allowed, ignored; "
+                       "allowed: 1KiB to 1TiB; options are separated by ;");
+    load_text("tiles = 3, lanes = 2\n");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0), "FILE/test.ini:1: tiles: \"3, lanes = 2\" is not allowed, ignored; allowed: "
+                       "1 to 1024; one option a line");
+    load_items("rule.a.h=1,rule.a.skip=yes");
+    CHECK_INT(note_count, 1);
+    CHECK(strstr(note(0), "; options are separated by ;") != NULL);
+    load_items("tiles=3,4");
+    CHECK_INT(note_count, 1);
+    CHECK(strstr(note(0), "separated") == NULL);
 }
 
 static void an_earlier_valid_value_stays(void)
@@ -620,6 +644,7 @@ int main(void)
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
     TEST(sections);
     TEST(long_names_of_sections);
+    TEST(commas_between_options);
     TEST(an_earlier_valid_value_stays);
     TEST(the_last_of_two_values_counts);
     TEST(options_of_a_section_are_left_alone);

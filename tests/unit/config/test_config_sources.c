@@ -167,6 +167,73 @@ static void the_environment_goes_over_the_file(void)
     CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
 }
 
+/* Every option has one, named after it. */
+static void a_variable_for_every_option(void)
+{
+    static const struct {
+        const char *option, *variable;
+    } rows[] = {{"workspace", "CONVSHIM_WORKSPACE"},
+                {"min_saving", "CONVSHIM_MIN_SAVING"},
+                {"log_file", "CONVSHIM_LOG_FILE"},
+                {"interleave.budget", "CONVSHIM_INTERLEAVE_BUDGET"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CHECK_STR(cs_config_variable(rows[i].option), rows[i].variable);
+    CHECK(cs_config_variable("nothing") == NULL);
+    load_text("workspace = 1M\n");
+    setenv("CONVSHIM_CONFIG", "workspace=2M;interleave.timeout=5", 1);
+    setenv("CONVSHIM_WORKSPACE", "3M", 1);
+    setenv("CONVSHIM_INTERLEAVE_TIMEOUT", "7", 1);
+    setenv("CONVSHIM_TILES", "many", 1);
+    load();
+    CHECK_INT(config.workspace, 3 << 20);
+    CHECK_INT(config.interleave_timeout, 7);
+    CHECK_STR(config.origin[CS_OPTION_workspace].variable, "CONVSHIM_WORKSPACE");
+    CHECK_INT(note_count, 1);
+    CHECK_STR(note(0),
+              "CONVSHIM_TILES: tiles: \"many\" is not allowed, ignored; allowed: 1 to 1024");
+    for (int i = 0; i < CS_OPTIONS; i++)
+        unsetenv(cs_config_variable(cs_options[i].name));
+}
+
+/* What looks like ours and is not would have no effect without a word. */
+static void unknown_variables(void)
+{
+    static const struct {
+        const char *name, *advice; /* NULL: it is known */
+    } rows[] = {{"CONVSHIM_WORKSPCE", "did you mean CONVSHIM_WORKSPACE?"},
+                {"CONVSHIM_CONFIG_FILE", "did you mean CONVSHIM_CONFIGFILE?"},
+                {"CONVSHIM_TIMEOUT_INTERLEAVE", "allowed: CONVSHIM_ and the name of an option"},
+                {"CONVSHIM_workspace", "did you mean CONVSHIM_WORKSPACE?"},
+                {"CONVSHIM_", "allowed: CONVSHIM_ and the name of an option"},
+                {"CONVSHIM_TEST_LOAD", NULL},
+                {"CONVSHIM_TEST_ANYTHING", NULL},
+                {"CONVSHIM_BUILD", NULL},
+                {"CONVSHIMS", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char want[256];
+        load_text("tiles = 2\n");
+        setenv(rows[i].name, "1", 1);
+        load();
+        CHECK_INT(note_count, rows[i].advice != NULL);
+        snprintf(want, sizeof want, "environment: %s: no such variable, ignored; %s", rows[i].name,
+                 rows[i].advice ? rows[i].advice : "");
+        if (rows[i].advice)
+            CHECK_STR(note(0), want);
+        CHECK_INT(config.tiles, 2);
+        setenv(rows[i].name, "", 1);
+        load();
+        CHECK_INT(note_count, 0);
+        unsetenv(rows[i].name);
+    }
+    char name[600] = "CONVSHIM_";
+    memset(name + strlen(name), 'X', 500);
+    setenv(name, "1", 1);
+    load();
+    CHECK_INT(note_count, 1);
+    CHECK(strstr(note(0), "environment: CONVSHIM_XXX") == note(0));
+    unsetenv(name);
+}
+
 static void check_origin(int option, const char *variable, int line)
 {
     const struct cs_origin *origin = &config.origin[option];
@@ -329,6 +396,8 @@ int main(void)
     TEST(the_first_file_found_is_read);
     TEST(an_unreadable_file_ends_the_search);
     TEST(the_environment_goes_over_the_file);
+    TEST(a_variable_for_every_option);
+    TEST(unknown_variables);
     TEST(every_value_knows_its_origin);
     TEST(a_file_alone);
     TEST(a_budget_means_scratch_of_our_own);

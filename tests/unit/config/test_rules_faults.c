@@ -55,7 +55,8 @@ static void a_fault_drops_its_rule_whole(void)
                  "[rule last]\nlanes = 1\n",
                  faults[i].line);
         load_text(text);
-        CHECK_INT(note_count, 1);
+        CHECK_INT(note_count, 2);
+        CHECK(strstr(note(1), "FILE/test.ini:6: rule bad: lanes: \"0\" is not allowed") == note(1));
         CHECK_INT(config.rules.count, 2);
         CHECK_STR(config.rules.rule[0].name, "first");
         CHECK_STR(config.rules.rule[1].name, "last");
@@ -63,6 +64,20 @@ static void a_fault_drops_its_rule_whole(void)
         bool said = strncmp(note(0), want, strlen(want)) == 0;
         CHECK(said || !printf("# %s\n", note(0)));
     }
+}
+
+/* Each of several faults has its line; what is right in between is no fault. */
+static void every_fault_of_a_rule_is_named(void)
+{
+    load_text("[rule a]\nh = 10..2\nkernel = 3x\nn = 1\ncolour = red\nskip = yes\nn = 2\n"
+              "[rule b]\nskip = yes\n");
+    CHECK_INT(note_count, 4);
+    CHECK(strstr(note(0), "FILE/test.ini:2: rule a: h: \"10..2\" is not allowed") == note(0));
+    CHECK(strstr(note(1), "FILE/test.ini:3: rule a: kernel: \"3x\" is not allowed") == note(1));
+    CHECK(strstr(note(2), "FILE/test.ini:5: rule a: colour: no such key") == note(2));
+    CHECK(strstr(note(3), "FILE/test.ini:7: rule a: n: set again") == note(3));
+    CHECK_INT(config.rules.count, 1);
+    CHECK_STR(config.rules.rule[0].name, "b");
 }
 
 /* What is no line of an option must not be left out of a rule in silence. */
@@ -180,6 +195,7 @@ int main(void)
     if (!make_folder())
         return 1;
     TEST(a_fault_drops_its_rule_whole);
+    TEST(every_fault_of_a_rule_is_named);
     TEST(lines_that_cannot_be_read);
     TEST(a_rule_that_is_cut_off);
     TEST(rules_that_cannot_begin);

@@ -19,8 +19,9 @@ static void small_asks_nothing(void)
         {64 * MIB, -1, 64 * MIB + 1, false},
         {64 * MIB, 8 * MIB, 8 * MIB, true},
         {64 * MIB, 8 * MIB, 8 * MIB + 1, false},
-        {64 * MIB, 99 * MIB, 64 * MIB + 1, false},
-        {64 * MIB, 99 * MIB, 64 * MIB, true},
+        {64 * MIB, 99 * MIB, 64 * MIB + 1, true},
+        {64 * MIB, 99 * MIB, 99 * MIB, true},
+        {64 * MIB, 99 * MIB, 99 * MIB + 1, false},
         {64 * MIB, 0, 0, true},
         {0, -1, 1, false},
     };

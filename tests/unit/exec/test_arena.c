@@ -539,6 +539,64 @@ static void patience_has_an_end(void)
     check_sound();
 }
 
+static void *wait_for_scratch(void *arena)
+{
+    struct cs_lease lease;
+    cs_arena_take(arena, device, device_new_stream(), &no_capture, 2 * MIB, true, &lease);
+    return NULL;
+}
+
+/* A thread that is cancelled while it waits waits to the end, and leaves the lock free. */
+static void a_waiter_is_cancelled(void)
+{
+    struct cs_arena *arena = new_arena(2 * MIB);
+    struct cs_lease lease;
+    pthread_t thread;
+    void *stream = device_new_stream();
+    CHECK(cs_arena_take(arena, device, stream, &no_capture, 2 * MIB, true, &lease));
+    CHECK_INT(pthread_create(&thread, NULL, wait_for_scratch, arena), 0);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    CHECK_INT(pthread_mutex_trylock(&arena->lock.mutex), 0);
+    pthread_mutex_unlock(&arena->lock.mutex);
+    cs_arena_give(arena, device, stream, false, &lease);
+    check_sound();
+}
+
+/* What a context had counts no longer against the limit as soon as it is gone. */
+static void a_context_that_is_gone_gives_its_share_back(void)
+{
+    struct cs_arena *arena = new_arena(2 * MIB);
+    for (uint64_t context = 1; context <= 8; context++) {
+        fake_device.current = context;
+        CHECK(call(arena, device_new_stream(), 2 * MIB, true));
+        CHECK_INT(cs_arena_facts(arena).held, 2 * MIB);
+        fake_device.gone = context;
+    }
+    CHECK_INT(fake_device.frees, 0);
+    CHECK_INT(cs_arena_facts(arena).peak, 2 * MIB);
+    CHECK_INT(cs_arena_facts(arena).refused, 0);
+    CHECK(ledger_agrees(arena));
+    check_sound();
+}
+
+/* A context that goes while another one's pool is full makes room for it. */
+static void room_is_looked_for_among_those_that_are_gone(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    struct cs_lease lease;
+    CHECK(call(arena, device_new_stream(), 2 * MIB, true));
+    fake_device.current = 2;
+    void *stream = device_new_stream();
+    CHECK(cs_arena_take(arena, device, stream, &no_capture, 2 * MIB, true, &lease));
+    CHECK(!call(arena, device_new_stream(), 2 * MIB, true));
+    fake_device.gone = 1;
+    CHECK(call(arena, device_new_stream(), 2 * MIB, true));
+    cs_arena_give(arena, device, stream, false, &lease);
+    CHECK(ledger_agrees(arena));
+    check_sound();
+}
+
 /* A child has none of its parent's memory. */
 static void a_fork_forgets(void)
 {
@@ -583,8 +641,13 @@ int main(void)
     TEST(many_small_blocks);
     TEST(contexts_come_and_go);
     TEST(patience_has_an_end);
+    TEST(a_waiter_is_cancelled);
+    TEST(a_context_that_is_gone_gives_its_share_back);
+    TEST(room_is_looked_for_among_those_that_are_gone);
     TEST(a_fork_forgets);
     (void)new_arena(0);
     device_reset();
+    CHECK_INT(heap_requests_locked, 0);
+    CHECK_INT(cs_lock_faults(), 0);
     return REPORT();
 }

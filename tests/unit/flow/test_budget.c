@@ -120,6 +120,23 @@ static void an_offer_of_what_cannot_be_cut(void)
     CHECK_INT(offer[0].bytes, request.required);
 }
 
+/* A threshold that the user names leaves a call alone whatever its share: it has nothing else to
+ * offer. One byte below, it has more. */
+static void an_offer_of_what_the_threshold_leaves_alone(void)
+{
+    struct cs_offer offer[CS_MAX_OFFERS];
+    const struct cs_vendor vendor = vendor_of(&fake);
+    fake = (struct fake){.fixed = 4096, .per_byte = 1};
+    struct cs_request request = {.problem = same(1, 8, 1, 200, 200, 8)};
+    request.required = formula(&fake, &request.problem);
+    struct cs_limits named = {.workspace = request.required / 4, .threshold = request.required};
+    CHECK_INT(cs_offers(&request.problem, request.required, policy(), &named, &vendor, offer), 1);
+    CHECK_INT(offer[0].bytes, request.required);
+    CHECK_INT(offer[0].cost, 0);
+    named.threshold--;
+    CHECK(cs_offers(&request.problem, request.required, policy(), &named, &vendor, offer) > 1);
+}
+
 /* --- shares --------------------------------------------------------------------------------- */
 
 static struct cs_request request_of[SITES];
@@ -467,6 +484,7 @@ int main(void)
     cs_log_open(CS_LOG_WARN, log_path);
     TEST(offers_are_true);
     TEST(an_offer_of_what_cannot_be_cut);
+    TEST(an_offer_of_what_the_threshold_leaves_alone);
     TEST(runs);
     TEST(too_small);
     TEST(a_new_site);

@@ -80,6 +80,11 @@ static void a_rule_names_a_policy(void)
 static void the_least_threshold_of_all_rules_counts(void)
 {
     struct cs *cs = new_instance("fit");
+    cs->limits.threshold = LIMIT / 2;
+    CHECK(cs_flow_small(cs, LIMIT / 2) && !cs_flow_small(cs, LIMIT / 2 + 1));
+    cs->limits.threshold = LIMIT * 2;
+    CHECK(cs_flow_small(cs, LIMIT * 2) && !cs_flow_small(cs, LIMIT * 2 + 1));
+    cs->limits.threshold = -1;
     CHECK(cs_flow_small(cs, LIMIT) && !cs_flow_small(cs, LIMIT + 1));
     add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_lanes, .lanes = 1});
     add_rule(cs, (struct cs_rule){.given = 1 << CS_RULE_workspace, .workspace = LIMIT * 2});

@@ -1,0 +1,97 @@
+/* Mutexes that know their place in the order of locks.def, and conditions for them. */
+#include "base/lock.h"
+
+#include "base/log.h"
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum {
+    SECOND = 1000000000
+};
+
+__thread unsigned cs_locks_held;
+
+static atomic_int faults;
+
+static const char *const guards[CS_RANKS] = {
+#define CS_LOCK(id, guards, where) #id,
+#include "base/locks.def"
+#undef CS_LOCK
+};
+
+/* The rank taken last: the highest. */
+static const char *held_name(void)
+{
+    return cs_locks_held ? guards[31 - __builtin_clz(cs_locks_held)] : "none";
+}
+
+void cs_lock_fault(const char *what)
+{
+    static struct cs_log_cap cap;
+    atomic_fetch_add(&faults, 1);
+#ifdef CS_DEBUG
+    cs_log_capped(&cap, CS_LOG_ERROR, "lock order broken: %s while %s is held", what, held_name());
+#else
+    (void)cap;
+    (void)what;
+    (void)held_name;
+#endif
+}
+
+int cs_lock_faults(void)
+{
+    return atomic_load(&faults);
+}
+
+void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank)
+{
+    pthread_mutex_init(&lock->mutex, NULL);
+    lock->rank = rank;
+}
+
+void cs_lock(struct cs_lock *lock)
+{
+    if (cs_locks_held >> lock->rank)
+        cs_lock_fault(guards[lock->rank]);
+    pthread_mutex_lock(&lock->mutex);
+    cs_locks_held |= 1U << lock->rank;
+}
+
+void cs_lock_next(struct cs_lock *lock)
+{
+    if (cs_locks_held >> lock->rank >> 1)
+        cs_lock_fault(guards[lock->rank]);
+    pthread_mutex_lock(&lock->mutex);
+    cs_locks_held |= 1U << lock->rank;
+}
+
+void cs_unlock(struct cs_lock *lock)
+{
+    cs_locks_held &= ~(1U << lock->rank);
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+void cs_condition_init(struct cs_condition *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&condition->condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void cs_condition_tell(struct cs_condition *condition)
+{
+    pthread_cond_broadcast(&condition->condition);
+}
+
+bool cs_condition_wait(struct cs_condition *condition, struct cs_lock *lock, long long nanoseconds)
+{
+    struct timespec until = {.tv_sec = nanoseconds / SECOND, .tv_nsec = nanoseconds % SECOND};
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int status = pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);
+    pthread_setcancelstate(cancel, NULL);
+    return status != ETIMEDOUT;
+}

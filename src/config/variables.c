@@ -1,0 +1,111 @@
+/* Names of environment variables, from options and back. A variable that is misspelt would have no
+ * effect without a word, so every unknown one that begins like ours is named. */
+#include "config/variables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static const char prefix[] = "CONVSHIM_";
+
+enum {
+    PREFIX = sizeof prefix - 1,
+    NAME = PREFIX + CS_CONFIG_NAME
+};
+
+/* Variables that stand for no option: the library's own and what tests and scripts say to each
+ * other. One that ends with _ stands for all that begin so. */
+static const char *const others[] = {"CONFIG", "CONFIGFILE", "BUILD",         "SAN_RT",
+                                     "STRICT", "TEST_",      "UPDATE_GOLDEN", NULL};
+
+enum {
+    SUGGESTED = 2 /* of the others, those that users set */
+};
+
+const char *cs_variable_of(int option)
+{
+    static char names[CS_OPTIONS][NAME];
+    char *name = names[option];
+    const char *from = cs_options[option].name;
+    if (*name)
+        return name;
+    char *to = memcpy(name, prefix, PREFIX);
+    for (to += PREFIX; *from; from++)
+        *to++ = (char)(*from == '.'                   ? '_'
+                       : *from >= 'a' && *from <= 'z' ? *from - 'a' + 'A'
+                                                      : *from);
+    return name;
+}
+
+const char *cs_variable(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static bool is_other(const char *name)
+{
+    for (int i = 0; others[i]; i++) {
+        size_t length = strlen(others[i]);
+        bool begins = others[i][length - 1] == '_';
+        if (begins ? strncmp(name, others[i], length) == 0 : strcmp(name, others[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* All without the prefix, which says nothing. */
+static bool is_known(const char *name)
+{
+    for (int i = 0; i < CS_OPTIONS; i++)
+        if (strcmp(name, cs_variable_of(i) + PREFIX) == 0)
+            return true;
+    return is_other(name);
+}
+
+static const char *nearest(const char *name)
+{
+    size_t best = cs_name_too_far(strlen(name));
+    const char *found = NULL;
+    if (strlen(name) >= CS_CONFIG_NAME)
+        return NULL;
+    for (int i = 0; i < CS_OPTIONS + SUGGESTED; i++) {
+        const char *known = i < CS_OPTIONS ? cs_variable_of(i) + PREFIX : others[i - CS_OPTIONS];
+        size_t distance = cs_name_distance(name, known);
+        if (distance < best) {
+            best = distance;
+            found = known;
+        }
+    }
+    return found;
+}
+
+static void note_unknown(struct cs_load *load, const char *name)
+{
+    char shown[CS_SHOWN_BYTES];
+    const char *meant = nearest(name + PREFIX);
+    cs_load_show(shown, name);
+    if (meant)
+        cs_load_note(load, "%s: no such variable, ignored; did you mean %s%s?", shown, prefix,
+                     meant);
+    else
+        cs_load_note(load, "%s: no such variable, ignored; allowed: %s and the name of an option",
+                     shown, prefix);
+}
+
+void cs_variables_unknown(struct cs_load *load)
+{
+    char name[2 * NAME];
+    cs_load_begin(load, "environment");
+    for (char **item = environ; item && *item && !getauxval(AT_SECURE); item++) {
+        int length = (int)strcspn(*item, "=");
+        bool ours = strncmp(*item, prefix, PREFIX) == 0,
+             set = (*item)[length] && (*item)[length + 1];
+        /* Cut short, a long name is none of ours either. */
+        snprintf(name, sizeof name, "%.*s", length, *item);
+        if (ours && set && !is_known(name + PREFIX))
+            note_unknown(load, name);
+    }
+}
