@@ -41,9 +41,9 @@ policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
 pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
 vendor   := $(wildcard src/cudnn/bind/*.c src/cudnn/plan/*.c src/cudnn/run/*.c src/flow/*.c src/intercept/*.c src/intercept/*/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
-doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))) src/intercept/entry/entry_parts
 testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
-libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
+libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o)
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/standalone).
 cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
@@ -95,9 +95,8 @@ $(B)/gen/report_%.h: src/cli/report/report.% Makefile
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/intercept/entry/entries.def Makefile
-	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
-	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; InitializeInjectionNvtx2; local: *; };'; } > $@
+$(B)/gen/convshim.map: src/intercept/entry/entries.def scripts/gen-map
+	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
 conf: conf/convshim.ini
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
@@ -143,7 +142,7 @@ $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/src/%.o: src/%.S $(B)/flags
-	$(call say,AS)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,AS)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) -Isrc -MMD -MP -c -o $@ $<
 $(B)/obj/policies/%.o: policies/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
@@ -162,7 +161,16 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
-$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
+# What cuDNN's headers declare and nothing here does.
+$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
+	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
+$(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
+# Of the libraries whose names scripts/gen-standins reads from installed ones; compiled here so that they are checked.
+simother := $(call objects,$(wildcard src/simdev/libraries/*.c))
+$(simother): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries
+all: $(simother)
+
+$(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
@@ -209,6 +217,7 @@ CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
 SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+include tests/support/clients/versions/rules.mk
 
 # Bound as the compiler's default is, at the first call, and at load.
 $(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy

@@ -217,16 +217,16 @@ no_nvidia_needed()
     readelf -dW "$library" | grep -E '\(NEEDED\).*\[lib(cu|nv)' || true
 }
 
-# An export too many takes over a function of the program; one too few is a call that is never seen.
+# An export too many takes over a function of the program; one too few is a call that is never seen; one without cuDNN 9's
+# version takes calls of another cuDNN in the same process. Only what stands for libc's own function has no version.
 exports_are_entries()
 {
     need_library || return 0
-    printf '#define CS_FIRST(name, ...) name\n#define CS_ENTRY(...) CS_EXPORTED CS_FIRST(__VA_ARGS__, )\n#include "src/intercept/entry/entries.def"\n' |
-        gcc -E -P -x c -I. - | awk '{ for (i = 1; i < NF; i++) if ($i == "CS_EXPORTED") print $(i + 1) }' >"$work/wanted"
-    compgen -G 'src/intercept/loader/dlsym*' >/dev/null && printf 'dlsym\ndlvsym\n' >>"$work/wanted"
-    [ ! -e src/intercept/nvtx.c ] || echo InitializeInjectionNvtx2 >>"$work/wanted"
-    [ -s "$work/wanted" ] || echo "src/intercept/entry/entries.def lists nothing"
-    nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exported"
+    printf '#define CS_ENTRY(name, part) CS_EXPORTED name@@libcudnn.so.9 CS_EXPORTED name@libcudnn_##part.so.9\n#include "src/intercept/entry/entries.def"\n' |
+        gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >"$work/wanted" ||
+        echo "src/intercept/entry/entries.def lists nothing"
+    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n' >>"$work/wanted"
+    nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
 }

@@ -109,6 +109,14 @@ cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
  * allow: succeed). In compute mode always true. */
 bool simdev_missing(const char *function);
 
+/* A function answered a size that only the real library knows, and that is therefore estimated:
+ * counted by name, for the report. */
+void simdev_estimated(const char *function);
+
+/* Counts one run of a convolution's execution plan, under a text that is the same for the same plan
+ * in every process: the report tells by it which engines a program ended up with. */
+void simdev_note_plan(const char *plan);
+
 /* --- the race check, SIMDEV_RACES=1 --- */
 
 /* True on a thread that runs work which is being checked. */

@@ -142,8 +142,9 @@ with_library()
 @test "RTLD_DEFAULT and RTLD_NEXT: our entries, as a preloaded library's, and nothing else" {
     looked_up pseudo none
     expect_equal "entries" "$(grep -c '^dlsym .*: libconvshim\.so; no error' shimmed.out)" 6
+    expect_equal "entries by version" "$(grep -c '^dlvsym .* libcudnn\.so\.9: libconvshim\.so; no error' shimmed.out)" 2
     grep -v ': libconvshim\.so; no error' shimmed.out >rest.out
-    grep -vE '^dlsym cudnn(ConvolutionForward|BackendExecute|Destroy):' plain.out | diff - rest.out >difference.out ||
+    grep -vE '^dlsym cudnn(ConvolutionForward|BackendExecute|Destroy):|^dlvsym cudnnConvolutionForward libcudnn.so.9' plain.out | diff - rest.out >difference.out ||
         fail "lookups differ"
 }
 

@@ -171,23 +171,6 @@ interposed()
     expect_line shimmed.err 'hostile: the convolution was refused'
 }
 
-# renamed FILE TO: a copy that names cuDNN otherwise.
-renamed()
-{
-    sed 's/libcudnn\.so\.9/libcudnn.so.7/g' "$1" >"$2"
-}
-
-@test "a cuDNN under another file name" {
-    mkdir device
-    cp "$BUILD"/simdev/lib*.so.* device/
-    renamed "$BUILD/simdev/libcudnn.so.9" device/libcudnn.so.7
-    renamed "$CLIENTS/libwork.so" libwork7.so
-    export SIMDEV_DIR=$BATS_TEST_TMPDIR/device
-    shimmed "$CLIENTS/hostile" local "$BATS_TEST_TMPDIR/libwork7.so"
-    expect_status 0
-    expect_equal "calls" "$(counted calls)" 1
-}
-
 @test "a cuDNN without CUDA graphs: not supported, no crash" {
     device_with partial
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" populate

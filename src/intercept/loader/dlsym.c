@@ -109,7 +109,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     if (!found || !dladdr(found, &owner) || !cs_vendor_file(owner.dli_fname) || ours(&owner))
         return NULL;
     if (!cs_vendor_entry_calls(name, found)) {
-        say_once(owner.dli_fname);
+        if (cs_vendor_bound())
+            say_once(owner.dli_fname);
         return NULL;
     }
     note_answered(caller);

@@ -11,9 +11,8 @@
  * library's, if there is one behind us. A name that is no entry's costs a comparison: no lock, no
  * memory, no other call but the first time. Thread-safe.
  *
- * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; but not
- * dlvsym's, which requires a version that we do not have: such a caller stays on the real
- * functions.
+ * RTLD_DEFAULT finds our entries without help, since a preloaded library comes first; so does
+ * dlvsym's, if it asks for cuDNN 9's version.
  */
 #ifndef CS_INTERCEPT_LOADER_DLSYM_H
 #define CS_INTERCEPT_LOADER_DLSYM_H
@@ -50,9 +49,13 @@ struct cs_dlsym_libc cs_dlsym_libc(void);
 /* Our function of that name; NULL for every other name. */
 void *cs_vendor_entry(const char *name);
 
-/* True if `address` is the function that the entry of that name calls. Binds the real functions, if
- * that has not happened yet. */
+/* True if `address` is the function that the entry of that name calls, or the same function of the
+ * same cuDNN's part. Binds the real functions, if that has not happened yet; never another major
+ * version's. */
 bool cs_vendor_entry_calls(const char *name, const void *address);
+
+/* True once real functions are bound. */
+bool cs_vendor_bound(void);
 
 /* True if the file of that path belongs to the vendor's library, whatever its version. */
 bool cs_vendor_file(const char *path);

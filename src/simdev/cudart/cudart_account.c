@@ -140,3 +140,13 @@ bool simdev_missing(const char *function)
     }
     return fails;
 }
+
+void simdev_estimated(const char *function)
+{
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
+}
+
+void simdev_note_plan(const char *plan)
+{
+    simdev_tally_add(simdev_tally(SIMDEV_TALLY_PLAN, plan));
+}

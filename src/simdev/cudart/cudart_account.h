@@ -8,6 +8,8 @@ enum simdev_tally_kind {
     SIMDEV_TALLY_KERNEL,  /* kernels of the program, not executed */
     SIMDEV_TALLY_CALL,    /* calls of libraries, not executed */
     SIMDEV_TALLY_MISSING, /* functions that are not simulated */
+    SIMDEV_TALLY_GUESSED, /* functions that answered a size that only the library knows */
+    SIMDEV_TALLY_PLAN,    /* convolutions' execution plans, by what they are */
     SIMDEV_TALLY_KINDS
 };
 

@@ -56,7 +56,8 @@ static void add_kind(cJSON *parent, const char *key, enum simdev_tally_kind kind
     cJSON_AddNumberToObject(object, "total", (double)rows.total);
     cJSON_AddNumberToObject(object, "names", (double)rows.rows);
     cJSON *most = cJSON_AddObjectToObject(object, "most");
-    for (size_t i = 0; i < rows.rows && i < MOST_NAMES; i++)
+    for (size_t i = 0; i < rows.rows && i < (kind == SIMDEV_TALLY_PLAN ? rows.rows : MOST_NAMES);
+         i++)
         cJSON_AddNumberToObject(most, rows.row[i].name, (double)rows.row[i].count);
     free(rows.row);
 }
@@ -69,6 +70,8 @@ void simdev_account_report(cJSON *report)
     add_kind(left_out, "kernels", SIMDEV_TALLY_KERNEL);
     add_kind(left_out, "calls", SIMDEV_TALLY_CALL);
     add_kind(report, "missing", SIMDEV_TALLY_MISSING);
+    add_kind(report, "estimated", SIMDEV_TALLY_GUESSED);
+    add_kind(report, "plans", SIMDEV_TALLY_PLAN);
     cJSON *reads = cJSON_AddObjectToObject(report, "reads_of_nothing_written");
     cJSON_AddNumberToObject(reads, "reads", (double)unwritten.reads);
     cJSON_AddNumberToObject(reads, "bytes", (double)unwritten.bytes);

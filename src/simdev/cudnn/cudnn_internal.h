@@ -145,6 +145,7 @@ struct simdev_program {
     atomic_int references;
     pthread_mutex_t lock; /* guards the making of kernels */
     size_t workspace;
+    char label[24];    /* the same for the same plan in every process */
     char refusal[160]; /* why it cannot be computed; empty if it can */
     int tensors, nodes;
     struct simdev_tensor *tensor;
@@ -284,6 +285,59 @@ struct simdev_legacy_plan {
 /* The plan of the problem, made once and kept for the life of the process. Thread-safe; NULL for
  * want of memory. */
 const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem);
+
+/* ---- functions beside convolutions ---- */
+
+struct cudnnPoolingStruct {
+    cudnnPoolingMode_t mode;
+    cudnnNanPropagation_t nan;
+    int spatial;
+    int window[SIMDEV_MAX_SPATIAL], pad[SIMDEV_MAX_SPATIAL], stride[SIMDEV_MAX_SPATIAL];
+};
+
+struct cudnnLRNStruct {
+    unsigned n;
+    double alpha, beta, k;
+};
+
+struct cudnnDropoutStruct {
+    float dropout;
+    void *states;
+    unsigned long long seed;
+};
+
+struct cudnnRNNStruct {
+    cudnnRNNMode_t cell;
+    cudnnRNNBiasMode_t bias;
+    cudnnDataType_t type;
+    int directions;
+    bool skips_input;
+    int input, hidden, projected, layers;
+};
+
+struct cudnnRNNDataStruct {
+    cudnnDataType_t type;
+    int length, batch, vector;
+};
+
+struct cudnnCTCLossStruct {
+    int longest_label;
+};
+
+struct cudnnSpatialTransformerStruct {
+    char unused; /* nothing that it holds is asked for */
+};
+
+struct cudnnTensorTransformStruct {
+    int rank;
+    cudnnTensorFormat_t format;
+    bool folds;
+    int before[SIMDEV_MAX_RANK], after[SIMDEV_MAX_RANK], fold[SIMDEV_MAX_RANK];
+};
+
+/* In account mode: queues a call that is counted under its name. In compute mode it is refused, as
+ * not simulated. */
+cudnnStatus_t simdev_account(cudnnHandle_t handle, const char *function);
 
 /* Notes the text for cudnnGetLastErrorString of this thread; returns the status. */
 cudnnStatus_t simdev_fail(cudnnStatus_t status, const char *format, ...)

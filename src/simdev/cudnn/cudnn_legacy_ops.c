@@ -55,13 +55,15 @@ static void work(void *arg)
 {
     const struct pointwise_run *run = arg;
     const char *when = "at run time";
-    if (check_live(run, when) && (!run->is_unchecked || check_inputs(run, when))) {
+    const bool live = check_live(run, when) && (!run->is_unchecked || check_inputs(run, when));
+    if (live) {
         simdev_view_touch(&run->x, false);
         if (run->has_b)
             simdev_view_touch(&run->b, false);
         simdev_view_touch(&run->y, true);
-        simdev_pointwise_run(&run->op, &run->x, run->has_b ? &run->b : NULL, &run->y);
     }
+    if (live && !simdev_account_mode())
+        simdev_pointwise_run(&run->op, &run->x, run->has_b ? &run->b : NULL, &run->y);
     simdev_count(SIMDEV_OTHER_LAUNCHES);
 }
 
@@ -245,7 +247,8 @@ static void fill(void *arg)
     const struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
     if (check_view("cudnnSetTensor", "at run time", &run->y)) {
         simdev_view_touch(&run->y, true);
-        simdev_pointwise_run(&op, &value, NULL, &run->y);
+        if (!simdev_account_mode())
+            simdev_pointwise_run(&op, &value, NULL, &run->y);
     }
     simdev_count(SIMDEV_OTHER_LAUNCHES);
 }

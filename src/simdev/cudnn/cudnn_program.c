@@ -290,6 +290,15 @@ static bool parse_graph(struct simdev_program *program, const cJSON *graph)
     return true;
 }
 
+/* A hash of the plan's description. */
+static void label(struct simdev_program *program, const char *json)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *json; json++)
+        hash = (hash ^ (unsigned char)*json) * 0x100000001b3;
+    snprintf(program->label, sizeof program->label, "%016llx", (unsigned long long)hash);
+}
+
 struct simdev_program *simdev_program_parse(const char *json, size_t workspace)
 {
     struct simdev_program *program = calloc(1, sizeof *program);
@@ -298,6 +307,7 @@ struct simdev_program *simdev_program_parse(const char *json, size_t workspace)
     atomic_init(&program->references, 1);
     pthread_mutex_init(&program->lock, NULL);
     program->workspace = workspace;
+    label(program, json);
     cJSON *root = cJSON_Parse(json);
     const bool ok = parse_graph(program, cJSON_GetObjectItemCaseSensitive(root, "operationGraph"));
     cJSON_Delete(root);

@@ -314,7 +314,9 @@ static void count_launches(const struct simdev_program *program)
         convolves = true;
         simdev_count(SIMDEV_CONV_LAUNCHES);
     }
-    if (!convolves)
+    if (convolves)
+        simdev_note_plan(program->label);
+    else
         simdev_count(SIMDEV_OTHER_LAUNCHES);
     simdev_note_workspace(program->workspace);
 }

@@ -1,0 +1,131 @@
+/* Batch normalisation of the legacy API: sizes, and calls that are counted.
+ *
+ * The sizes of workspace and reserve space only a cuDNN with a device tells. For NCHW cuDNN has
+ * answered 0 for both; for NHWC it keeps partial sums of the channels, and of a fused activation a
+ * bit for each element. What is answered here is an estimate and counted as one. */
+#include "cudnn_internal.h"
+
+/* Most parameters are data that is not looked at in account mode. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum {
+    PARTIAL_SUMS = 64 /* of each channel, where blocks of a kernel meet */
+};
+
+static bool is_channels_last(cudnnTensorDescriptor_t tensor)
+{
+    return tensor->rank > 2 && tensor->stride[1] == 1 && tensor->dim[1] > 1;
+}
+
+static cudnnStatus_t workspace(const char *function, cudnnTensorDescriptor_t x, size_t *bytes)
+{
+    if (!x || !bytes)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *bytes = is_channels_last(x) ? (size_t)x->dim[1] * 2 * sizeof(float) * PARTIAL_SUMS : 0;
+    simdev_estimated(function);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+    const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t z,
+    const cudnnTensorDescriptor_t y, const cudnnTensorDescriptor_t parameters,
+    const cudnnActivationDescriptor_t activation, size_t *bytes)
+{
+    return workspace(__func__, x, bytes);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+    const cudnnTensorDescriptor_t x, const cudnnTensorDescriptor_t y,
+    const cudnnTensorDescriptor_t dy, const cudnnTensorDescriptor_t dz,
+    const cudnnTensorDescriptor_t dx, const cudnnTensorDescriptor_t parameters,
+    const cudnnActivationDescriptor_t activation, size_t *bytes)
+{
+    return workspace(__func__, x, bytes);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+    const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t x, size_t *bytes)
+{
+    if (!x || !bytes)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const struct simdev_view view = simdev_tensor_view(x, NULL);
+    const size_t elements = (size_t)simdev_view_elements(&view);
+    *bytes = ops == CUDNN_BATCHNORM_OPS_BN ? 0 : (elements + 7) / 8;
+    simdev_estimated(__func__);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
+                                                          const cudnnTensorDescriptor_t x,
+                                                          cudnnBatchNormMode_t mode)
+{
+    int dim[SIMDEV_MAX_RANK];
+    if (!derived || !x)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (x->rank < 4 || x->rank > 5)
+        return CUDNN_STATUS_BAD_PARAM;
+    for (int i = 0; i < x->rank; i++)
+        dim[i] = i == 1 || (i > 1 && mode == CUDNN_BATCHNORM_PER_ACTIVATION) ? x->dim[i] : 1;
+    const cudnnDataType_t type =
+        x->type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+    return cudnnSetTensorNdDescriptorEx(derived, CUDNN_TENSOR_NCHW, type, x->rank, dim);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardInference(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
+    const cudnnTensorDescriptor_t x_desc, const void *x, const cudnnTensorDescriptor_t y_desc,
+    void *y, const cudnnTensorDescriptor_t parameters, const void *scale, const void *bias,
+    const void *mean, const void *variance, double epsilon)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTraining(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
+    const cudnnTensorDescriptor_t x_desc, const void *x, const cudnnTensorDescriptor_t y_desc,
+    void *y, const cudnnTensorDescriptor_t parameters, const void *scale, const void *bias,
+    double factor, void *running_mean, void *running_variance, double epsilon, void *saved_mean,
+    void *saved_variance)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops, const void *alpha,
+    const void *beta, const cudnnTensorDescriptor_t x_desc, const void *x,
+    const cudnnTensorDescriptor_t z_desc, const void *z, const cudnnTensorDescriptor_t y_desc,
+    void *y, const cudnnTensorDescriptor_t parameters, const void *scale, const void *bias,
+    double factor, void *running_mean, void *running_variance, double epsilon, void *saved_mean,
+    void *saved_variance, cudnnActivationDescriptor_t activation, void *workspace_memory,
+    size_t workspace_bytes, void *reserve, size_t reserve_bytes)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackward(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha_data, const void *beta_data,
+    const void *alpha_parameters, const void *beta_parameters, const cudnnTensorDescriptor_t x_desc,
+    const void *x, const cudnnTensorDescriptor_t dy_desc, const void *dy,
+    const cudnnTensorDescriptor_t dx_desc, void *dx, const cudnnTensorDescriptor_t parameters,
+    const void *scale, void *scale_gradient, void *bias_gradient, double epsilon,
+    const void *saved_mean, const void *saved_variance)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackwardEx(
+    cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+    const void *alpha_data, const void *beta_data, const void *alpha_parameters,
+    const void *beta_parameters, const cudnnTensorDescriptor_t x_desc, const void *x,
+    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
+    const void *dy, const cudnnTensorDescriptor_t dz_desc, void *dz,
+    const cudnnTensorDescriptor_t dx_desc, void *dx, const cudnnTensorDescriptor_t parameters,
+    const void *scale, const void *bias, void *scale_gradient, void *bias_gradient, double epsilon,
+    const void *saved_mean, const void *saved_variance, cudnnActivationDescriptor_t activation,
+    void *workspace_memory, size_t workspace_bytes, void *reserve, size_t reserve_bytes)
+{
+    return simdev_account(handle, __func__);
+}

@@ -1,0 +1,133 @@
+/* Pooling of the legacy API: descriptors, the extents of results, and calls. */
+#include <string.h>
+
+#include "cudnn_internal.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static void copy(int count, const int *from, int *to)
+{
+    if (to)
+        memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t pooling,
+                                                        const cudnnPoolingMode_t mode,
+                                                        const cudnnNanPropagation_t nan,
+                                                        int spatial, const int window[],
+                                                        const int pad[], const int stride[])
+{
+    if (!pooling || !window || !pad || !stride)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (spatial < 1 || spatial > SIMDEV_MAX_SPATIAL)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    for (int i = 0; i < spatial; i++)
+        if (window[i] < 1 || pad[i] < 0 || stride[i] < 1)
+            return CUDNN_STATUS_BAD_PARAM;
+    pooling->mode = mode;
+    pooling->nan = nan;
+    pooling->spatial = spatial;
+    copy(spatial, window, pooling->window);
+    copy(spatial, pad, pooling->pad);
+    copy(spatial, stride, pooling->stride);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t pooling,
+                                                        cudnnPoolingMode_t mode,
+                                                        cudnnNanPropagation_t nan, int window_h,
+                                                        int window_w, int pad_h, int pad_w,
+                                                        int stride_h, int stride_w)
+{
+    const int window[] = {window_h, window_w}, pad[] = {pad_h, pad_w};
+    const int stride[] = {stride_h, stride_w};
+    return cudnnSetPoolingNdDescriptor(pooling, mode, nan, 2, window, pad, stride);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetPoolingNdDescriptor(const cudnnPoolingDescriptor_t pooling,
+                                                        int requested, cudnnPoolingMode_t *mode,
+                                                        cudnnNanPropagation_t *nan, int *spatial,
+                                                        int window[], int pad[], int stride[])
+{
+    if (!pooling)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    const int count = requested < pooling->spatial ? requested : pooling->spatial;
+    if (mode)
+        *mode = pooling->mode;
+    if (nan)
+        *nan = pooling->nan;
+    if (spatial)
+        *spatial = pooling->spatial;
+    copy(count, pooling->window, window);
+    copy(count, pooling->pad, pad);
+    copy(count, pooling->stride, stride);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetPooling2dDescriptor(const cudnnPoolingDescriptor_t pooling,
+                                                        cudnnPoolingMode_t *mode,
+                                                        cudnnNanPropagation_t *nan, int *window_h,
+                                                        int *window_w, int *pad_h, int *pad_w,
+                                                        int *stride_h, int *stride_w)
+{
+    if (!pooling)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (pooling->spatial != 2)
+        return CUDNN_STATUS_BAD_PARAM;
+    copy(1, &pooling->window[0], window_h);
+    copy(1, &pooling->window[1], window_w);
+    copy(1, &pooling->pad[0], pad_h);
+    copy(1, &pooling->pad[1], pad_w);
+    copy(1, &pooling->stride[0], stride_h);
+    copy(1, &pooling->stride[1], stride_w);
+    return cudnnGetPoolingNdDescriptor(pooling, 0, mode, nan, NULL, NULL, NULL, NULL);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(
+    const cudnnPoolingDescriptor_t pooling, const cudnnTensorDescriptor_t x, int rank, int dim[])
+{
+    if (!pooling || !x || !dim)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (x->rank != rank || pooling->spatial != rank - 2)
+        return CUDNN_STATUS_BAD_PARAM;
+    dim[0] = x->dim[0];
+    dim[1] = x->dim[1];
+    for (int i = 0; i < pooling->spatial; i++) {
+        const int64_t room = (int64_t)x->dim[2 + i] + 2 * (int64_t)pooling->pad[i];
+        if (room < pooling->window[i])
+            return CUDNN_STATUS_BAD_PARAM;
+        dim[2 + i] = (int)((room - pooling->window[i]) / pooling->stride[i]) + 1;
+    }
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t
+cudnnGetPooling2dForwardOutputDim(const cudnnPoolingDescriptor_t pooling,
+                                  const cudnnTensorDescriptor_t x, int *n, int *c, int *h, int *w)
+{
+    int dim[4];
+    int *const out[4] = {n, c, h, w};
+    const cudnnStatus_t status = cudnnGetPoolingNdForwardOutputDim(pooling, x, 4, dim);
+    for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < 4; i++)
+        copy(1, &dim[i], out[i]);
+    return status;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle,
+                                                const cudnnPoolingDescriptor_t pooling,
+                                                const void *alpha,
+                                                const cudnnTensorDescriptor_t x_desc, const void *x,
+                                                const void *beta,
+                                                const cudnnTensorDescriptor_t y_desc, void *y)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnPoolingBackward(
+    cudnnHandle_t handle, const cudnnPoolingDescriptor_t pooling, const void *alpha,
+    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
+    const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
+    const cudnnTensorDescriptor_t dx_desc, void *dx)
+{
+    return simdev_account(handle, __func__);
+}

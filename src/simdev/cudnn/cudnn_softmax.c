@@ -1,0 +1,82 @@
+/* Softmax, the gradients of activations and of biases, and local response normalisation. */
+#include "cudnn_internal.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algo,
+                                                cudnnSoftmaxMode_t mode, const void *alpha,
+                                                const cudnnTensorDescriptor_t x_desc, const void *x,
+                                                const void *beta,
+                                                const cudnnTensorDescriptor_t y_desc, void *y)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxBackward(
+    cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algo, cudnnSoftmaxMode_t mode, const void *alpha,
+    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
+    const void *dy, const void *beta, const cudnnTensorDescriptor_t dx_desc, void *dx)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnActivationBackward(
+    cudnnHandle_t handle, cudnnActivationDescriptor_t activation, const void *alpha,
+    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
+    const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
+    const cudnnTensorDescriptor_t dx_desc, void *dx)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alpha,
+                                                         const cudnnTensorDescriptor_t dy_desc,
+                                                         const void *dy, const void *beta,
+                                                         const cudnnTensorDescriptor_t db_desc,
+                                                         void *db)
+{
+    return simdev_account(handle, __func__);
+}
+
+/* ---- local response normalisation ---- */
+
+SIMDEV_EXPORT cudnnStatus_t cudnnSetLRNDescriptor(cudnnLRNDescriptor_t lrn, unsigned n,
+                                                  double alpha, double beta, double k)
+{
+    if (!lrn)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (n < CUDNN_LRN_MIN_N || n > CUDNN_LRN_MAX_N || k < CUDNN_LRN_MIN_K ||
+        beta < CUDNN_LRN_MIN_BETA)
+        return CUDNN_STATUS_BAD_PARAM;
+    *lrn = (struct cudnnLRNStruct){n, alpha, beta, k};
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnGetLRNDescriptor(cudnnLRNDescriptor_t lrn, unsigned *n,
+                                                  double *alpha, double *beta, double *k)
+{
+    if (!lrn || !n || !alpha || !beta || !k)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    *n = lrn->n;
+    *alpha = lrn->alpha;
+    *beta = lrn->beta;
+    *k = lrn->k;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+SIMDEV_EXPORT cudnnStatus_t
+cudnnLRNCrossChannelForward(cudnnHandle_t handle, cudnnLRNDescriptor_t lrn, cudnnLRNMode_t mode,
+                            const void *alpha, const cudnnTensorDescriptor_t x_desc, const void *x,
+                            const void *beta, const cudnnTensorDescriptor_t y_desc, void *y)
+{
+    return simdev_account(handle, __func__);
+}
+
+SIMDEV_EXPORT cudnnStatus_t cudnnLRNCrossChannelBackward(
+    cudnnHandle_t handle, cudnnLRNDescriptor_t lrn, cudnnLRNMode_t mode, const void *alpha,
+    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
+    const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
+    const cudnnTensorDescriptor_t dx_desc, void *dx)
+{
+    return simdev_account(handle, __func__);
+}

@@ -1,0 +1,128 @@
+/* What a stand-in's functions do, by their kind. */
+#include "standin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "simdev.h"
+
+static const uint64_t handle_mark = 0x73696d6465763a68; /* no pointer, no small number */
+
+enum {
+    ESTIMATED_BYTES = 1 << 20,   /* of a workspace whose real size only the library knows */
+    ESTIMATED_ELEMENTS = 1 << 16 /* the same where elements are asked for */
+};
+
+struct standin_handle *standin_create(void)
+{
+    struct standin_handle *made = calloc(1, sizeof *made);
+    if (made)
+        made->mark = handle_mark;
+    return made;
+}
+
+struct standin_handle *standin_handle(const void *pointer)
+{
+    struct standin_handle *handle = (struct standin_handle *)(uintptr_t)pointer;
+    return handle && handle->mark == handle_mark ? handle : NULL;
+}
+
+bool standin_work(const char *name, cudaStream_t stream)
+{
+    return simdev_account_mode() && simdev_account_call(stream, name, NULL) == cudaSuccess;
+}
+
+static void zero(const struct standin_function *function, const uintptr_t *argument, bool host_only)
+{
+    for (int i = 0; i < STANDIN_RESULTS && function->result[i].bytes > 0; i++) {
+        void *at = (void *)argument[function->result[i].argument];
+        if (at && (!host_only || !simdev_range_alive(at, 0)))
+            memset(at, 0, (size_t)function->result[i].bytes);
+    }
+}
+
+static bool create(const struct standin_function *function, const uintptr_t *argument)
+{
+    void **at = (void **)argument[function->result[0].argument];
+    struct standin_handle *made = at ? standin_create() : NULL;
+    if (made)
+        *at = made;
+    return made != NULL;
+}
+
+static bool destroy(const uintptr_t *argument)
+{
+    struct standin_handle *handle = standin_handle((void *)argument[0]);
+    if (handle)
+        handle->mark = 0;
+    free(handle);
+    return true;
+}
+
+static bool set_stream(const uintptr_t *argument)
+{
+    struct standin_handle *handle = standin_handle((void *)argument[0]);
+    if (handle)
+        handle->stream = (cudaStream_t)argument[1];
+    return handle != NULL;
+}
+
+static bool work(const struct standin_function *function, const uintptr_t *argument)
+{
+    const struct standin_handle *handle = standin_handle((void *)argument[0]);
+    if (!standin_work(function->name, handle ? handle->stream : NULL))
+        return false;
+    zero(function, argument, true);
+    return true;
+}
+
+static bool estimate(const struct standin_function *function, const uintptr_t *argument)
+{
+    for (int i = 0; i < STANDIN_RESULTS && function->result[i].bytes > 0; i++) {
+        void *at = (void *)argument[function->result[i].argument];
+        const int elements = ESTIMATED_ELEMENTS;
+        const size_t bytes = ESTIMATED_BYTES;
+        if (at && function->result[i].bytes == (int)sizeof elements)
+            memcpy(at, &elements, sizeof elements);
+        else if (at)
+            memcpy(at, &bytes, sizeof bytes);
+    }
+    simdev_estimated(function->name);
+    return true;
+}
+
+uintptr_t standin_call(const struct standin_function *function, const uintptr_t *argument)
+{
+    bool good = true;
+    switch (function->kind) {
+    case STANDIN_CREATE:
+        good = create(function, argument);
+        break;
+    case STANDIN_DESTROY:
+        good = destroy(argument);
+        break;
+    case STANDIN_STREAM:
+        good = set_stream(argument);
+        break;
+    case STANDIN_WORK:
+        good = work(function, argument);
+        break;
+    case STANDIN_ZERO:
+        zero(function, argument, false);
+        break;
+    case STANDIN_SIZE:
+        good = estimate(function, argument);
+        break;
+    case STANDIN_TEXT:
+        return (uintptr_t) "an error of a stand-in of the simulated device";
+    case STANDIN_FAIL:
+        good = false;
+        break;
+    case STANDIN_MISSING:
+        good = !simdev_missing(function->name);
+        break;
+    case STANDIN_HOST:
+        break;
+    }
+    return good ? 0 : (uintptr_t)function->error;
+}

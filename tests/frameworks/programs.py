@@ -1,0 +1,293 @@
+"""What scripts/frameworks runs: models of public packages with random weights.
+
+Each entry makes a model and says what one call of it does. Nothing is downloaded and nothing of the packages is changed.
+"""
+import inspect
+import re
+
+import torch
+
+PROGRAMS = {}
+
+
+class Program:
+    def __init__(self, make, group, text):
+        self.make, self.group, self.text = make, group, text
+
+
+def program(group, text):
+    """Registers a function that returns (model, call) by its name."""
+    def register(make):
+        PROGRAMS[make.__name__] = Program(make, group, text)
+        return make
+    return register
+
+
+def load(name):
+    """Imports what a program imports, so that children find it there."""
+    text = inspect.getsource(PROGRAMS[name].make) + inspect.getsource(sd_vae)
+    for statement in re.findall(r"^ +((?:from \S+ )?import .+)$", text, re.M):
+        exec(statement, {})  # a line of this file
+
+
+def on_device(make, dtype=torch.float32):
+    """A model whose weights are what fresh memory holds, brought to the device tensor by tensor as .to() would."""
+    try:
+        with torch.device("meta"):
+            model = make()
+        model = model.to(dtype).to_empty(device="cuda")
+    except (RuntimeError, NotImplementedError):  # its constructor wants values
+        model = make().to(dtype).to("cuda")
+    return model.eval()
+
+
+def data(*shape, dtype=torch.float32):
+    return torch.empty(*shape, dtype=dtype, device="cuda")
+
+
+# --- image and video VAEs ---------------------------------------------------------------------------------------------
+
+def sd_vae(latent_channels=4):
+    from diffusers import AutoencoderKL
+    return AutoencoderKL(in_channels=3, out_channels=3, block_out_channels=(128, 256, 512, 512),
+                         down_block_types=("DownEncoderBlock2D",) * 4, up_block_types=("UpDecoderBlock2D",) * 4,
+                         layers_per_block=2, latent_channels=latent_channels)
+
+
+def sd_decode(px, dtype, batch=1, latent_channels=4):
+    vae = on_device(lambda: sd_vae(latent_channels), dtype)
+    latent = data(batch, latent_channels, px // 8, px // 8, dtype=dtype)
+    return vae, lambda: vae.decode(latent).sample
+
+
+def sd_encode(px, dtype):
+    vae = on_device(sd_vae, dtype)
+    image = data(1, 3, px, px, dtype=dtype)
+    return vae, lambda: vae.encode(image).latent_dist.mode()
+
+
+@program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float16")
+def sd_decode_f16():
+    return sd_decode(1024, torch.float16)
+
+
+@program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float32")
+def sd_decode_f32():
+    return sd_decode(1024, torch.float32)
+
+
+@program("image VAE", "diffusers AutoencoderKL (SD 1.5), encode 1024 px, float16")
+def sd_encode_f16():
+    return sd_encode(1024, torch.float16)
+
+
+@program("image VAE", "diffusers AutoencoderKL (SD 1.5), encode 1024 px, float32")
+def sd_encode_f32():
+    return sd_encode(1024, torch.float32)
+
+
+@program("image VAE", "diffusers AutoencoderKL, 16 latent channels (as Flux), decode 2048 px, bfloat16")
+def flux_decode_bf16():
+    return sd_decode(2048, torch.bfloat16, latent_channels=16)
+
+
+@program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float16, channels_last")
+def sd_decode_f16_channels_last():
+    vae, _ = sd_decode(1024, torch.float16)
+    vae = vae.to(memory_format=torch.channels_last)
+    latent = data(1, 4, 128, 128, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+@program("image VAE", "diffusers AutoencoderTiny, decode 1024 px, float16")
+def tiny_decode_f16():
+    from diffusers import AutoencoderTiny
+    vae = on_device(AutoencoderTiny, torch.float16)
+    latent = data(1, 4, 128, 128, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLWan, decode 17 frames 480x832, float16")
+def wan_decode_f16():
+    from diffusers import AutoencoderKLWan
+    vae = on_device(AutoencoderKLWan, torch.float16)
+    latent = data(1, 16, 5, 60, 104, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLWan, encode 17 frames 480x832, float16")
+def wan_encode_f16():
+    from diffusers import AutoencoderKLWan
+    vae = on_device(AutoencoderKLWan, torch.float16)
+    video = data(1, 3, 17, 480, 832, dtype=torch.float16)
+    return vae, lambda: vae.encode(video).latent_dist.mode()
+
+
+@program("video VAE", "diffusers AutoencoderKLCogVideoX, decode 9 frames 480x720, float16")
+def cogvideo_decode_f16():
+    from diffusers import AutoencoderKLCogVideoX
+    vae = on_device(AutoencoderKLCogVideoX, torch.float16)
+    latent = data(1, 16, 3, 60, 90, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLHunyuanVideo, decode 17 frames 256x256, float16")
+def hunyuan_decode_f16():
+    from diffusers import AutoencoderKLHunyuanVideo
+    vae = on_device(AutoencoderKLHunyuanVideo, torch.float16)
+    latent = data(1, 16, 5, 32, 32, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+# --- diffusion networks and upscalers ---------------------------------------------------------------------------------
+
+@program("U-Net", "diffusers UNet2DConditionModel (SD 1.5), 768 px, batch 2, float16")
+def sd_unet_f16():
+    from diffusers import UNet2DConditionModel
+    unet = on_device(lambda: UNet2DConditionModel(cross_attention_dim=768, sample_size=64), torch.float16)
+    sample, text = data(2, 4, 96, 96, dtype=torch.float16), data(2, 77, 768, dtype=torch.float16)
+    return unet, lambda: unet(sample, 10, encoder_hidden_states=text).sample
+
+
+@program("upscaler", "diffusers UNet2DConditionModel and AutoencoderKL of the SD x4 upscaler, VAE decode 512 -> 2048 px, float16")
+def x4_upscaler_decode_f16():
+    from diffusers import AutoencoderKL
+    vae = on_device(lambda: AutoencoderKL(block_out_channels=(128, 256, 512), down_block_types=("DownEncoderBlock2D",) * 3,
+                                          up_block_types=("UpDecoderBlock2D",) * 3, layers_per_block=2), torch.float16)
+    latent = data(1, 4, 512, 512, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+@program("upscaler", "transformers Swin2SR x2, 256 -> 512 px, float32")
+def swin2sr_f32():
+    from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
+    model = on_device(lambda: Swin2SRForImageSuperResolution(Swin2SRConfig(upscale=2)))
+    image = data(1, 3, 256, 256)
+    return model, lambda: model(image).reconstruction
+
+
+# --- segmentation and detection ---------------------------------------------------------------------------------------
+
+@program("segmentation", "segmentation-models-pytorch Unet (resnet34), 4 x 1024 px, float16")
+def smp_unet_f16():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.Unet("resnet34", encoder_weights=None, classes=4), torch.float16)
+    image = data(4, 3, 1024, 1024, dtype=torch.float16)
+    return model, lambda: model(image)
+
+
+@program("segmentation", "torchvision deeplabv3_resnet50, 4 x 1024 px, float32")
+def deeplab_f32():
+    from torchvision.models.segmentation import deeplabv3_resnet50
+    model = on_device(lambda: deeplabv3_resnet50(weights=None, weights_backbone=None))
+    image = data(4, 3, 1024, 1024)
+    return model, lambda: model(image)["out"]
+
+
+@program("segmentation 3-D", "monai SegResNet, 160x160x160, float16")
+def segresnet_f16():
+    from monai.networks.nets import SegResNet
+    model = on_device(lambda: SegResNet(spatial_dims=3, init_filters=32, in_channels=4, out_channels=3), torch.float16)
+    volume = data(1, 4, 160, 160, 160, dtype=torch.float16)
+    return model, lambda: model(volume)
+
+
+@program("segmentation 3-D", "monai BasicUNet, 128x128x128, float32")
+def basicunet_f32():
+    from monai.networks.nets import BasicUNet
+    model = on_device(lambda: BasicUNet(spatial_dims=3, in_channels=1, out_channels=2))
+    volume = data(1, 1, 128, 128, 128)
+    return model, lambda: model(volume)
+
+
+@program("detection", "torchvision retinanet_resnet50_fpn, 2 x 800x1216 px, float32")
+def retinanet_f32():
+    from torchvision.models.detection import retinanet_resnet50_fpn
+    model = on_device(lambda: retinanet_resnet50_fpn(weights=None, weights_backbone=None))
+    image = data(2, 3, 800, 1216)
+    return model, lambda: model.head(list(model.backbone(image).values()))
+
+
+# --- audio ------------------------------------------------------------------------------------------------------------
+
+@program("audio decoder", "transformers EncodecModel decoder, 30 s at 24 kHz, float32")
+def encodec_decode_f32():
+    from transformers import EncodecConfig, EncodecModel
+    model = on_device(lambda: EncodecModel(EncodecConfig()))
+    latent = data(1, 128, 2250)
+    return model, lambda: model.decoder(latent)
+
+
+@program("audio decoder", "diffusers AutoencoderOobleck (Stable Audio), decode 24 s, float16")
+def oobleck_decode_f16():
+    from diffusers import AutoencoderOobleck
+    vae = on_device(AutoencoderOobleck, torch.float16)
+    latent = data(1, 64, 512, dtype=torch.float16)
+    return vae, lambda: vae.decode(latent).sample
+
+
+# --- backbones and training -------------------------------------------------------------------------------------------
+
+@program("backbone", "torchvision resnet50, batch 256 of 224 px, float16")
+def resnet50_f16():
+    from torchvision.models import resnet50
+    model = on_device(resnet50, torch.float16)
+    image = data(256, 3, 224, 224, dtype=torch.float16)
+    return model, lambda: model(image)
+
+
+@program("backbone", "torchvision vgg16, batch 64 of 224 px, float32")
+def vgg16_f32():
+    from torchvision.models import vgg16
+    model = on_device(vgg16)
+    image = data(64, 3, 224, 224)
+    return model, lambda: model(image)
+
+
+@program("backbone", "timm convnext_base, batch 64 of 224 px, float16")
+def convnext_f16():
+    import timm
+    model = on_device(lambda: timm.create_model("convnext_base"), torch.float16)
+    image = data(64, 3, 224, 224, dtype=torch.float16)
+    return model, lambda: model(image)
+
+
+def training(model, batch, amp):
+    """A step of SGD; with amp under autocast to float16 and with a gradient scaler."""
+    model.train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    scaler = torch.amp.GradScaler("cuda", enabled=amp)
+
+    def step():
+        with torch.enable_grad():
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", enabled=amp):
+                loss = model(batch).float().square().mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+    return model, step
+
+
+@program("training", "torchvision resnet50, batch 64 of 224 px, float32")
+def resnet50_train_f32():
+    from torchvision.models import resnet50
+    return training(on_device(resnet50), data(64, 3, 224, 224), False)
+
+
+@program("training", "torchvision resnet50, batch 64 of 224 px, automatic mixed precision")
+def resnet50_train_amp():
+    from torchvision.models import resnet50
+    return training(on_device(resnet50), data(64, 3, 224, 224), True)
+
+
+@program("training", "segmentation-models-pytorch Unet (resnet34), 8 x 512 px, automatic mixed precision")
+def smp_unet_train_amp():
+    import segmentation_models_pytorch as smp
+    return training(on_device(lambda: smp.Unet("resnet34", encoder_weights=None)), data(8, 3, 512, 512), True)
+
+
+@program("training", "monai BasicUNet, 96x96x96, batch 2, automatic mixed precision")
+def basicunet_train_amp():
+    from monai.networks.nets import BasicUNet
+    return training(on_device(lambda: BasicUNet(spatial_dims=3, in_channels=1, out_channels=2)), data(2, 1, 96, 96, 96), True)
