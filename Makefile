@@ -58,6 +58,9 @@ simcudnn := $(wildcard src/simdev/cudnn/*.c)
 simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
+# One more where there is a compiler for it. Sanitizers are not for what it compiles.
+NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,$(appmain)),$(wildcard tests/support/programs/*.c)))
@@ -176,6 +179,10 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+$(B)/simdev/selftest_account: $(B)/obj/tests/simdev/selftest_account.o $(B)/obj/tests/simdev/fat_image.o $(simdev)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(@D) -lcudart -lcjson
+$(B)/simdev/selftest_nvcc: tests/simdev/selftest_nvcc.cu $(simdev)
+	$(call say,NVCC)$(NVCC) -cudart shared -gencode arch=compute_90,code=sm_90 -o $@ $<
 $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm
 

@@ -74,6 +74,8 @@ enum simdev_counter {
     SIMDEV_GRAPH_LAUNCHES, /* executable graphs queued; what they do counts besides */
     SIMDEV_WAITS,          /* calls of the runtime that made the host wait for the device */
     SIMDEV_DRIVER_WAITS,   /* the same of the driver's API */
+    SIMDEV_KERNEL_LAUNCHES, /* the program's own kernels, in account mode: not executed */
+    SIMDEV_LIBRARY_CALLS,   /* simdev_account_call: not executed */
     SIMDEV_COUNTERS
 };
 void simdev_count(enum simdev_counter counter);

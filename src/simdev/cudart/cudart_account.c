@@ -106,7 +106,11 @@ void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, voi
 
 static void run_counted(void *arg)
 {
-    simdev_tally_add(arg);
+    struct simdev_tally *tally = arg;
+    simdev_tally_add(tally);
+    if (tally)
+        simdev_count(tally->kind == SIMDEV_TALLY_KERNEL ? SIMDEV_KERNEL_LAUNCHES
+                                                        : SIMDEV_LIBRARY_CALLS);
 }
 
 struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost)

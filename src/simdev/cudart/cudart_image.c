@@ -245,7 +245,8 @@ static const Elf64_Shdr *section_of(const struct simdev_image *image, const char
 enum {
     INFO_MAX_THREADS = 0x05,
     INFO_PARAMETER_BYTES = 0x19,
-    INFO_WITH_SIZE = 4
+    INFO_WITH_SIZE = 4,
+    RESERVED_SHARED = 1024 /* in a kernel's size where the image says that some is reserved */
 };
 
 static void read_info(const unsigned char *info, size_t bytes, struct simdev_image_kernel *kernel)
@@ -276,8 +277,9 @@ bool simdev_image_kernel(const struct simdev_image *image, const char *name,
         return false;
     kernel->registers = (int)(text->sh_info >> 24);
     const Elf64_Shdr *shared = section_of(image, ".nv.shared.", name);
-    if (shared)
-        kernel->static_shared = (int)shared->sh_size;
+    const bool reserves = section_of(image, ".nv.shared.", "reserved.0") != NULL;
+    if (shared && (!reserves || shared->sh_size >= RESERVED_SHARED))
+        kernel->static_shared = (int)shared->sh_size - (reserves ? RESERVED_SHARED : 0);
     const Elf64_Shdr *local = section_of(image, ".nv.local.", name);
     if (local)
         kernel->local = (int)local->sh_size;

@@ -130,7 +130,7 @@ static void empty(struct simdev_module *module)
 /* The image for the device, NULL if there is none that can be read. Caller holds the lock. */
 static const struct simdev_image *image_of(struct simdev_module *module)
 {
-    if (!module->was_read && module->fat) {
+    if (!module->was_read && module->fat && simdev_usable() == cudaSuccess) {
         module->was_read = true;
         module->has_image = simdev_image_find(module->fat, simdev_device_arch(), &module->image);
     }
@@ -332,12 +332,6 @@ void __cudaUnregisterFatBinary(void **handle)
     empty(module);
     pthread_mutex_unlock(&lock);
     simdev_variable_forget(module);
-}
-
-char __cudaInitModule(void **handle)
-{
-    (void)handle;
-    return 1;
 }
 
 void __cudaRegisterFunction(void **handle, const char *stub, char *device_stub, const char *name,
