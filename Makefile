@@ -57,6 +57,8 @@ simcudart := $(wildcard src/simdev/cudart/*.c)
 simcudnn := $(wildcard src/simdev/cudnn/*.c)
 simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
+# The same for programs of CUDA 12, in a folder of their own.
+simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1)
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
 # One more where there is a compiler for it. Sanitizers are not for what it compiles.
 NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -67,7 +69,7 @@ appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,
 
 # --- main targets -----------------------------------------------------------------------------------------------------
 .PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
-all: lib cli $(simdev) $(apps)
+all: lib cli $(simdev) $(simdev12) $(apps)
 lib: $(B)/libconvshim.so
 cli: $(B)/convshim man
 man: $(man)
@@ -179,6 +181,24 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+# With CUDA 12's names for what CUDA 13 has otherwise. What is in libcudnn asks for none of that.
+objects12 = $(patsubst %.c,$(B)/obj/cuda12/%.o,$(1))
+$(B)/obj/cuda12/%.o: %.c src/simdev/cuda12/names.h $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(SIMFLAGS) -include src/simdev/cuda12/names.h -MMD -MP -c -o $@ $<
+$(B)/gen/cudart12.map: src/simdev/cudart/cudart.map
+	$(call say,GEN)mkdir -p $(@D); sed 's/^libcudart.so.13/libcudart.so.12/; s/^global:/global:\n    simdev_13_*;/' $< > $@
+$(B)/simdev/cuda12/libcudart.so.12: $(call objects12,$(simcudart) src/simdev/cuda12/cudart_cuda12.c) $(B)/gen/cudart12.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
+	-Wl,--version-script=$(B)/gen/cudart12.map -o $@ $(filter %.o,$^) -lcjson
+	$(Q)ln -sf $(@F) $(@D)/libcudart.so
+$(B)/simdev/cuda12/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
+	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+$(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+
+$(B)/simdev/selftest_cuda12: $(B)/obj/tests/simdev/selftest_cuda12.o $(simdev12)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(B)/simdev/cuda12 -lcudart -lcjson -ldl
 $(B)/simdev/selftest_account: $(B)/obj/tests/simdev/selftest_account.o $(B)/obj/tests/simdev/fat_image.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(@D) -lcudart -lcjson
 $(B)/simdev/selftest_nvcc: tests/simdev/selftest_nvcc.cu $(simdev)
@@ -363,7 +383,7 @@ tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
 suites    = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
-            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') \
             random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' \
             caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
             caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef SIMDEV_RUNTIME_VERSION
+#define SIMDEV_RUNTIME_VERSION CUDART_VERSION
+#endif
+
 static const char builtin_profile[] =
     "{\"source\":\"NVIDIA H200 data sheet (2024), SXM; Hopper architecture whitepaper; not read "
     "back from a card\",\"memoryBusWidth\":6144,\"cudaDeviceId\":0,\"deviceVer\":900,"
@@ -494,7 +498,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 {
     if (!version)
         return simdev_leave(cudaErrorInvalidValue);
-    *version = CUDART_VERSION;
+    *version = SIMDEV_RUNTIME_VERSION;
     return cudaSuccess;
 }
 
@@ -518,4 +522,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
             *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     }
     return simdev_leave(error);
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *result)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, SIMDEV_RUNTIME_VERSION, flags,
+                                            result);
 }

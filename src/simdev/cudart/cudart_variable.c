@@ -46,8 +46,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 }
 
 /* The program reads the address without a call: it is there from the start. What it begins with
- * comes with __cudaInitModule, which nvcc's code calls before the host's first look: the device need
- * not be there before. */
+ * comes with __cudaInitModule, which nvcc's code calls before the host's first look: the device
+ * need not be there before. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
                               int external, size_t bytes, int constant, int global)
 {
