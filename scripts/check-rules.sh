@@ -130,6 +130,18 @@ no_dlsym()
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
 
+# A thread whose stack has 256 KiB left runs what the library does on it (src/base/stack.h), and cuDNN needs most of that.
+# lay_out is for buffers that live at different times, which no plan has.
+no_large_frame()
+{
+    local usage
+    mapfile -t usage < <(sed -n 's/\.o$/.su/p' "$work/objects" | grep -vE '/obj/src/(cli|cudnn/standalone)/' | xargs -r ls 2>/dev/null)
+    [ "${#usage[@]}" -gt 0 ] || { echo "no stack usage in $build/obj: build first"; return 0; }
+    need_library || return 0
+    nm -D --undefined-only "$library" | grep -E '__[at]san_init' >/dev/null && return 0
+    awk -F '\t' '$2 > 40960 && $1 !~ /src\/plan\/layout\.c:.*:lay_out$/ { print $1 " takes " $2 " bytes" }' "${usage[@]}"
+}
+
 # What is locked past src/base/lock.c is missing from the order that debug builds check.
 no_other_locks()
 {
@@ -249,6 +261,7 @@ check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
 check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
+check 'no frame takes more than 40 KiB of a stack' no_large_frame
 check 'locks are those of src/base/lock.h' no_other_locks
 check 'ARCHITECTURE.md has the locks in their order' locks_are_documented
 check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside

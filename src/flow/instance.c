@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/stack.h"
 #include "config/program.h"
 #include "flow/exit_report.h"
 #include "flow/limits.h"
@@ -76,10 +77,17 @@ int64_t cs_instance_now_ms(void)
     return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
 }
 
-static void summary_at_exit(void)
+static int write_summary(void *unused)
 {
+    (void)unused;
     cs_exit_report_write(instance);
     cs_trace_flush(&instance->trace);
+    return 0;
+}
+
+static void summary_at_exit(void)
+{
+    (void)(cs_stack_ample() ? write_summary(NULL) : cs_stack_run(write_summary, NULL));
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
@@ -224,22 +232,27 @@ static bool elected(void)
 static enum state start(void)
 {
     struct candidate mine;
-    bool required = prepare(&mine);
+    bool usable = prepare(&mine);
     if (elected()) {
-        if (required) {
+        if (usable) {
             provide(mine.cs);
             instance = mine.cs;
             mine.cs = NULL;
         } else if (mine.cs) {
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);
         }
-        atomic_store_explicit(&state, required ? READY : OFF, memory_order_release);
+        atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
         tell_notes(&mine);
-        if (required)
+        if (usable)
             atexit(summary_at_exit);
     }
     discard(&mine);
     return atomic_load_explicit(&state, memory_order_acquire);
+}
+
+bool cs_instance_off(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) == OFF;
 }
 
 struct cs *cs_instance(void)

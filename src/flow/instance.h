@@ -50,6 +50,9 @@ static inline bool cs_describes_all(const struct cs *cs)
  * load after the first time. */
 struct cs *cs_instance(void);
 
+/* True if it is known already that there is none. */
+bool cs_instance_off(void);
+
 /* Fills `text` with the vendor library's name and version, "" if it is not loaded. The vendor's
  * part implements it. */
 void cs_vendor_version(char *text, size_t size);

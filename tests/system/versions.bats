@@ -23,6 +23,7 @@ work()
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" "$((calls + $(counted extra)))"
 }
 
+# bats test_tags=quick
 @test "a user of cuDNN 8 first, then one of cuDNN 9: each keeps its own" {
     work works 1 "$VERSIONS/libwork_old.so" "$CLIENTS/libwork.so"
     expect_equal "complaints" "$(grep -c 'not supported' shimmed.err)" 0

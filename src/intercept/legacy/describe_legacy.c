@@ -110,6 +110,16 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
     return cs_attribute_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
+/* The extents say how many groups there are. Where the descriptor says something else cuDNN
+ * refuses. */
+static enum cs_reason check_groups(cudnnConvolutionDescriptor_t descriptor, int64_t groups)
+{
+    int count;
+    if (CS_REAL(cudnnGetConvolutionGroupCount, descriptor, &count) != CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    return count == groups ? CS_REASON_NONE : CS_REASON_ARGUMENTS;
+}
+
 static int64_t alignment_of(const void *address)
 {
     uintptr_t bits = (uintptr_t)address;
@@ -260,5 +270,7 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_p
     enum cs_reason reason = describe_operands(call, problem, addresses);
     if (reason == CS_REASON_NONE && call->fused)
         reason = describe_fusion(call, &(struct chain){problem, addresses, CS_Y});
-    return reason == CS_REASON_NONE ? cs_describe_finish(problem) : reason;
+    if (reason == CS_REASON_NONE)
+        reason = cs_describe_finish(problem);
+    return reason == CS_REASON_NONE ? check_groups(call->conv, problem->groups) : reason;
 }

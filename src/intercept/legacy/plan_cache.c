@@ -374,9 +374,19 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
+/* Without its scales cuDNN refuses a run. */
+static bool has_scales(const struct cs_legacy_call *call)
+{
+    return call->alpha && (call->fused ? call->alpha2 : call->beta);
+}
+
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
+    if (!has_scales(call)) {
+        cs_flow_pass(cs, NULL, CS_REASON_ARGUMENTS);
+        return false;
+    }
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct entry *entry = found.entry;

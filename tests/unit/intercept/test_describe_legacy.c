@@ -130,6 +130,17 @@ static void what_cannot_be_planned_is_refused(void)
     CHECK_INT(describe(&call), CS_REASON_UNSEEN);
 }
 
+/* Whose own error it is gets cuDNN's answer. */
+static void groups_that_contradict_the_extents_are_refused(void)
+{
+    struct cs_legacy_call call = sound(CS_FORWARD);
+    conv.groups = 2;
+    CHECK_INT(describe(&call), CS_REASON_ARGUMENTS);
+    x = packed(2, 8, 8, 8);
+    CHECK_INT(describe(&call), CS_REASON_NONE);
+    CHECK_INT(problem.groups, 2);
+}
+
 static void channels_last_filters_are_packed_so(void)
 {
     struct cs_legacy_call call = sound(CS_FORWARD);
@@ -231,6 +242,7 @@ int main(void)
     TEST(z_is_not_read_where_its_scale_is_zero);
     TEST(only_what_is_known_is_fused);
     TEST(what_cannot_be_planned_is_refused);
+    TEST(groups_that_contradict_the_extents_are_refused);
     TEST(channels_last_filters_are_packed_so);
     TEST(fma_math_forbids_tensor_cores);
     TEST(only_loose_algorithms_may_be_nondeterministic);
