@@ -442,6 +442,32 @@ static void test_driver_module(void)
           "each version of CUDA finds its own");
 }
 
+static void test_driver_graph(void)
+{
+    DRIVER(cuGraphCreate);
+    DRIVER(cuGraphAddKernelNode);
+    DRIVER(cuGraphInstantiateWithFlags);
+    DRIVER(cuGraphLaunch);
+    DRIVER(cuGraphDestroy);
+    DRIVER(cuGraphExecDestroy);
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1};
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.func = (CUfunction)(void *)&plain_stub;
+    const uint64_t before = launched();
+    check(p_cuGraphCreate(&graph, 0) == CUDA_SUCCESS &&
+              p_cuGraphAddKernelNode(&node, graph, NULL, 0, &params) == CUDA_SUCCESS &&
+              p_cuGraphAddKernelNode(&node, graph, &node, 1, &params) == CUDA_SUCCESS &&
+              p_cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS,
+          "a graph of kernels through the driver");
+    check(p_cuGraphLaunch(exec, NULL) == CUDA_SUCCESS && launched() == before + 2,
+          "and its launch");
+    check(p_cuGraphExecDestroy(exec) == CUDA_SUCCESS && p_cuGraphDestroy(graph) == CUDA_SUCCESS,
+          "and its end");
+}
+
 static void test_virtual_memory(void)
 {
     DRIVER(cuMemAddressReserve);
@@ -588,6 +614,7 @@ int main(int count, char **arguments)
     test_order();
     test_library();
     test_driver_module();
+    test_driver_graph();
     test_virtual_memory();
     test_report();
     __cudaUnregisterFatBinary(handle);
