@@ -52,7 +52,7 @@ pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/standalone).
 cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
 alone    := $(wildcard src/cudnn/standalone/*.c)
-cliplan  := $(wildcard src/cudnn/plan/*.c) src/flow/limits.c
+cliplan  := $(wildcard src/cudnn/plan/*.c)
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 simcudart := $(wildcard src/simdev/cudart/*.c)

@@ -5,9 +5,9 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/stack.h"
+#include "config/limits.h"
 #include "config/program.h"
 #include "flow/exit_report.h"
-#include "flow/limits.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
 #include <pthread.h>
@@ -96,7 +96,7 @@ static void before_fork(void)
     forking = atomic_load(&state) == READY;
     if (!forking)
         return;
-    cs_vendor_fork(true);
+    instance->host->fork(true);
     cs_lock(&instance->memo.lock);
     cs_lock(&instance->budget.lock);
     cs_lock(&instance->store.lock);
@@ -118,7 +118,7 @@ static void after_fork(bool child)
     cs_unlock(&instance->store.lock);
     cs_unlock(&instance->budget.lock);
     cs_unlock(&instance->memo.lock);
-    cs_vendor_fork(false);
+    instance->host->fork(false);
 }
 
 static void after_fork_in_parent(void)
@@ -176,7 +176,7 @@ static void provide(struct cs *cs)
     cs_store_place(place);
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
-    cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
+    cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
@@ -192,7 +192,7 @@ static void register_fork(void)
 }
 
 /* False if there is nothing to do for us in this process. */
-static bool prepare(struct candidate *mine)
+static bool prepare(const struct cs_host *host, struct candidate *mine)
 {
     *mine = (struct candidate){.cs = NULL};
     if (cs_config_disabled())
@@ -202,9 +202,10 @@ static bool prepare(struct candidate *mine)
     mine->cs = calloc(1, sizeof *mine->cs);
     if (!mine->cs)
         return false;
+    mine->cs->host = host;
     configure(mine);
-    if (!cs_vendor_supported())
-        cs_vendor_version(mine->vendor, sizeof mine->vendor);
+    if (!host->supported())
+        host->version(mine->vendor, sizeof mine->vendor);
     return mine->cs->policy && !mine->vendor[0];
 }
 
@@ -229,10 +230,10 @@ static bool elected(void)
     return false;
 }
 
-static enum state start(void)
+static enum state start(const struct cs_host *host)
 {
     struct candidate mine;
-    bool usable = prepare(&mine);
+    bool usable = prepare(host, &mine);
     if (elected()) {
         if (usable) {
             provide(mine.cs);
@@ -255,10 +256,10 @@ bool cs_instance_off(void)
     return atomic_load_explicit(&state, memory_order_relaxed) == OFF;
 }
 
-struct cs *cs_instance(void)
+struct cs *cs_instance(const struct cs_host *host)
 {
     enum state now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == UNKNOWN)
-        now = start();
+        now = start(host);
     return now == READY ? instance : NULL;
 }

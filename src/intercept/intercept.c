@@ -4,6 +4,7 @@
 #include "base/nest.h"
 #include "base/stack.h"
 #include "flow/instance.h"
+#include "intercept/cudnn_host.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
@@ -20,7 +21,7 @@ static int traced(struct cs *cs, struct cs_entry_call *call)
 static int intercept(void *opaque)
 {
     struct cs_entry_call *call = opaque;
-    struct cs *cs = cs_instance();
+    struct cs *cs = cs_instance(&cs_host);
     if (!cs)
         return call->replay(call);
     int cancel;

@@ -12,7 +12,7 @@
 
 enum cs_cli_status {
     CS_CLI_OK,
-    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is nobody's typing */
+    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is not a usage error */
     CS_CLI_USAGE /* options or input that cannot be understood */
 };
 

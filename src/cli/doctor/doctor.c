@@ -140,7 +140,7 @@ static void forget(struct cs_doctor *doctor)
 static int answer(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {
-        [CS_FINE] = CS_CLI_OK, [CS_ATTRIBUTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
+        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
     for (int i = 0; i < CS_CHECKS; i++)
         checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)

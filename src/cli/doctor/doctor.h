@@ -10,7 +10,7 @@
 
 enum cs_severity {
     CS_FINE,      /* as it should be */
-    CS_ATTRIBUTE, /* worth knowing, nothing to mend */
+    CS_NOTE, /* worth knowing, nothing to fix */
     CS_WARNING,   /* works less well than it could, or may */
     CS_FATAL      /* will not work */
 };

@@ -2,13 +2,13 @@
  * that calls dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
+#include "base/path.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/runtime.h"
-#include "intercept/loader/dlsym.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +49,9 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
-static const char *file_of(const char *path)
+bool cs_real_has_file(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-bool cs_vendor_file(const char *path)
-{
-    return strncmp(file_of(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
+    return strncmp(cs_path_file(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
 
 /* The files of all that is loaded. Collected first: the loader's list must not be held while the
@@ -79,7 +73,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 /* A dispatcher of another name: an older version's, or renamed by who packed it. */
 static bool renamed(const char *path)
 {
-    return cs_vendor_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
+    return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
 
 /* A library that has cuDNN in itself and exports it: its own calls reach us. */
@@ -136,8 +130,8 @@ static enum origin find_ours(struct places *places)
 
 static bool ours(const void *address)
 {
-    Dl_info there, here;
-    return dladdr(address, &there) && dladdr(&empty, &here) && there.dli_fbase == here.dli_fbase;
+    Dl_info there;
+    return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
 }
 
 static void *find(const struct places *places, const char *name)
@@ -272,31 +266,7 @@ const struct cs_driver *cs_driver(void)
     return table_of(&bound, bind_driver, sizeof none, &none);
 }
 
-static const struct entry {
-    const char *name;
-    void *function;
-    size_t slot; /* where the table has the real one */
-} entries[] = {
-#define CS_ENTRY(name, part) {#name, (void *)name, offsetof(struct cs_real, name)},
-#include "intercept/entry/entries.def"
-#undef CS_ENTRY
-};
-
-static const struct entry *entry_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (strcmp(name, entries[i].name) == 0)
-            return &entries[i];
-    return NULL;
-}
-
-void *cs_vendor_entry(const char *name)
-{
-    const struct entry *entry = entry_of(name);
-    return entry ? entry->function : NULL;
-}
-
-bool cs_vendor_bound(void)
+bool cs_real_bound(void)
 {
     return atomic_load_explicit(&bound_real, memory_order_acquire);
 }
@@ -314,12 +284,9 @@ static bool of_this_cudnn(const char *name, const void *address)
     return found;
 }
 
-bool cs_vendor_entry_calls(const char *name, const void *address)
+bool cs_real_calls(const char *name, size_t slot, const void *address)
 {
-    const struct entry *entry = entry_of(name);
-    if (!entry || !address)
-        return false;
     const struct bound *table = table_of(&bound_real, bind_served, sizeof empty, &empty);
-    return *(void *const *)((const char *)&table->real + entry->slot) == address ||
+    return *(void *const *)((const char *)&table->real + slot) == address ||
            (table->origin != ELSEWHERE && of_this_cudnn(name, address));
 }
