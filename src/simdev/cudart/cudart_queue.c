@@ -119,15 +119,18 @@ static bool is_blocking(const struct CUstream_st *stream)
 
 /* In a context the legacy default stream waits for every blocking stream, and each of those for it.
  */
+static bool waits_for(const struct CUstream_st *stream, const struct CUstream_st *other)
+{
+    const bool ordered =
+        stream->is_legacy ? is_blocking(other) : is_blocking(stream) && other->is_legacy;
+    return ordered && other->owner.context == stream->owner.context;
+}
+
 static bool add_implicit_deps(struct simdev_op *op, const struct CUstream_st *stream)
 {
-    if (!stream->is_legacy && !is_blocking(stream))
-        return true;
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered = stream->is_legacy ? is_blocking(s) : s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context && !add_dep(op, s->tail))
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s) && !add_dep(op, s->tail))
             return false;
-    }
     return true;
 }
 
@@ -145,12 +148,9 @@ static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
     simdev_clock_join(op->clock, stream->clock);
     if (op->task.after)
         simdev_clock_join(op->clock, op->task.after->clock);
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered =
-            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context)
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s))
             simdev_clock_join(op->clock, s->clock);
-    }
     op->clock->at[stream->chain]++;
     *stream->clock = *op->clock;
 }
@@ -378,12 +378,9 @@ static void set_time(struct simdev_op *op, struct CUstream_st *stream)
         return;
     if (op->task.after && op->task.after->done_ns > start)
         start = op->task.after->done_ns;
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered =
-            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context && s->time > start)
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s) && s->time > start)
             start = s->time;
-    }
     op->done_ns = start + simdev_time_of(&op->task);
     stream->time = op->done_ns;
 }
