@@ -255,6 +255,10 @@ static void report_to_caller(struct cs_doctor *doctor, const char *name, const c
                       title, client->cudnn);
 }
 
+/* A command that is no framework's Python has no build for CUDA to be installed. */
+static const char other_command[] =
+    "Look at the program that uses cuDNN: convshim doctor -- COMMAND.";
+
 void cs_check_framework(struct cs_doctor *doctor)
 {
     if (doctor->packages.text)
@@ -278,9 +282,14 @@ void cs_check_framework(struct cs_doctor *doctor)
                 doctor, CS_CHECK_framework, CS_NOTE, name,
                 "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
                 "later");
+        if (!reported && !doctor->packages.text)
+            cs_doctor_advise(doctor, other_command);
     }
-    if (doctor->subjects == 0)
+    if (doctor->subjects == 0) {
         cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "none was found");
+        if (doctor->command && !*doctor->python)
+            cs_doctor_advise(doctor, other_command);
+    }
 }
 
 void cs_check_inside(struct cs_doctor *doctor)

@@ -77,26 +77,21 @@ static void release(struct simdev_op *op)
         free_op(op);
 }
 
-/* Drops the dependencies that are done; true if none is left. */
-static bool ready(struct simdev_op *op)
+/* Drops the dependencies, all or up to one that is not done. */
+static void drop_deps(struct simdev_op *op, bool all)
 {
-    while (op->deps && op->deps->on->done) {
+    while (op->deps && (all || op->deps->on->done)) {
         struct dep *dep = op->deps;
         op->deps = dep->next;
         release(dep->on);
         free(dep);
     }
-    return !op->deps;
 }
 
-static void drop_deps(struct simdev_op *op)
+static bool ready(struct simdev_op *op)
 {
-    while (op->deps) {
-        struct dep *dep = op->deps;
-        op->deps = dep->next;
-        release(dep->on);
-        free(dep);
-    }
+    drop_deps(op, false);
+    return !op->deps;
 }
 
 static bool add_dep(struct simdev_op *op, struct simdev_op *on)
@@ -219,10 +214,9 @@ static void complete_head(struct CUstream_st *stream)
     if (chosen == stream)
         chosen = NULL;
     choose();
-    for (struct CUstream_st *s = streams; s; s = s->next) {
+    for (struct CUstream_st *s = streams; s; s = s->next)
         if (s->blocked)
             pthread_cond_signal(&s->wake);
-    }
     if (stream->has_worker)
         pthread_cond_signal(&stream->wake);
     if (host_waiters > 0)
@@ -376,8 +370,8 @@ static void set_time(struct simdev_op *op, struct CUstream_st *stream)
     uint64_t start = stream->time;
     if (!simdev_time_modelled())
         return;
-    if (op->task.after && op->task.after->done_ns > start)
-        start = op->task.after->done_ns;
+    if (op->task.after)
+        start = op->task.after->done_ns > start ? op->task.after->done_ns : start;
     for (const struct CUstream_st *s = streams; s; s = s->next)
         if (waits_for(stream, s) && s->time > start)
             start = s->time;
@@ -416,8 +410,7 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool
     return cudaSuccess;
 }
 
-/* Runs the stream's only piece of work, and what another thread has queued behind it meanwhile is
- * its worker's. */
+/* Runs the stream's only piece of work; what is queued behind it meanwhile is its worker's. */
 static void run_at_once(struct CUstream_st *stream)
 {
     on_worker = true;
@@ -457,7 +450,7 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
         if (out)
             *out = op;
     } else {
-        drop_deps(op);
+        drop_deps(op, true);
         free_op(op);
     }
     if (at_once)
@@ -540,7 +533,7 @@ static void wait_for_progress(void)
     host_waiters--;
 }
 
-/* Whether it has to wait depends on how fast the device is; that it would does not. */
+/* That it waits does not depend on how fast the device is. */
 static void count_wait(void)
 {
     simdev_count(simdev_driver_call() ? SIMDEV_DRIVER_WAITS : SIMDEV_WAITS);
@@ -598,12 +591,10 @@ void simdev_queue_wait_all(uint64_t context)
 
 static bool device_active(uint64_t sequence)
 {
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        if (!s->head || s->head->sequence > sequence)
-            continue;
-        if (s->running ? !s->head->task.host_function : ready(s->head))
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (s->head && s->head->sequence <= sequence &&
+            (s->running ? !s->head->task.host_function : ready(s->head)))
             return true;
-    }
     return false;
 }
 
