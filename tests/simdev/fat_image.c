@@ -51,7 +51,10 @@ static void add_kernels(struct image *image)
 {
     static const unsigned char code[128];
     static const unsigned char bounds[] = {4, 5, 12, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
-    static const unsigned char parameters[] = {3, 0x19, 16, 0};
+    /* An address, and a structure of 16 bytes with one in its second half. */
+    static const unsigned char parameters[] = {3, 0x19, 24, 0, 4, 0x17, 12,   0, 0, 0,    0,    0,
+                                               0, 0,    0,  0, 0, 0,    0x20, 0, 4, 0x17, 12,   0,
+                                               0, 0,    0,  0, 1, 0,    8,    0, 0, 0,    0x40, 0};
     const unsigned registers = (unsigned)FAT_REGISTERS << 24;
     add_section(image, ".text.plain", SHT_PROGBITS, code, sizeof(code))->sh_info = registers;
     add_section(image, ".nv.info.plain", SHT_LOPROC, parameters, sizeof(parameters));

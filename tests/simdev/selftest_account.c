@@ -251,6 +251,42 @@ static void test_bytes(void)
     cudaFree(a);
 }
 
+/* What a kernel was given it may have written. */
+static void test_given(void)
+{
+    static const struct dim3 one = {1, 1, 1};
+    int host[4] = {1, 2, 3, 4}, back[4] = {9, 9, 9, 9};
+    int *given = device_alloc(64), *within = device_alloc(64), *apart = device_alloc(64);
+    struct {
+        uint64_t number;
+        int *address;
+    } pair = {7, within};
+    void *arguments[] = {&given, &pair};
+    cudaMemcpy(given, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(within, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(apart, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaLaunchKernel(&plain_stub, one, one, arguments, 0, NULL);
+    cudaMemcpy(back, given, sizeof(back), cudaMemcpyDeviceToHost);
+    check(back[0] == 1 && back[3] == 4, "an input is there when it is asked for as it was written");
+    cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 0, "what a kernel may have written over a part of it is not what lay there");
+    cudaMemcpy(back, given + 1, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 2, "the rest of it is");
+    cudaMemcpy(back, within, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 0, "addresses inside of structures are seen");
+    cudaMemcpy(back, apart, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 1, "memory that no kernel was given keeps what it has");
+    cudaMemcpy(given, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 1, "and so does what was written since");
+    simdev_account_written(apart, sizeof(int));
+    cudaMemcpy(back, apart, sizeof(back), cudaMemcpyDeviceToHost);
+    check(back[0] == 0 && back[1] == 2, "what a library says that it wrote is gone");
+    cudaFree(given);
+    cudaFree(within);
+    cudaFree(apart);
+}
+
 static void test_managed(void)
 {
     int *shared = NULL, back = 0;
@@ -608,6 +644,7 @@ int main(int count, char **arguments)
     test_variable();
     test_large();
     test_bytes();
+    test_given();
     test_managed();
     test_pools();
     test_time();

@@ -99,7 +99,8 @@ static void test_forms(void)
     cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
     check(runtime("cudaEventElapsedTime_v2") && runtime("cudaStreamGetCaptureInfo_v3") &&
-              runtime("cudaGraphAddNode_v2") && runtime("cudaMemAdvise_v2") && !runtime("simdev_12_edges"),
+              runtime("cudaGraphAddNode_v2") && runtime("cudaMemAdvise_v2") &&
+              !runtime("simdev_12_edges"),
           "newer forms go by their numbers");
 }
 
