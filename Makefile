@@ -63,7 +63,7 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,$(appmain)),$(wildcard tests/support/programs/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: frameworks all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
 all: lib cli $(simdev) $(apps)
 lib: $(B)/libconvshim.so
 cli: $(B)/convshim man
@@ -387,6 +387,11 @@ tsan:
 
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
+
+# Unmodified wheels on the simulated device: installs gigabytes, takes long, needs no GPU. FRAMEWORK=torch-2.9 for another.
+FRAMEWORK ?= torch-2.15
+frameworks: lib $(simdev)
+	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
 
 lint: $(CONFIG)
 	$(Q)scripts/lint $(VENDOR)
