@@ -1,10 +1,14 @@
-# convshim: make, make demo, make test, make test-all, make bench, make lint.
+# convshim: `make help` names the targets.
 # SAN=address,undefined or SAN=thread builds everything into a folder of its own; V=1 shows commands.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
+# In parallel, unless something else is said, or of several goals the first may be to come first.
+ifeq ($(MAKELEVEL)$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 # --- settings ---------------------------------------------------------------------------------------------------------
 CC      ?= gcc
@@ -33,7 +37,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition
+LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage
 LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now,-z,relro
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------
@@ -41,39 +45,45 @@ policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
 pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
 vendor   := $(wildcard src/cudnn/bind/*.c src/cudnn/plan/*.c src/cudnn/run/*.c src/flow/*.c src/intercept/*.c src/intercept/*/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
-doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))) src/intercept/entry/entry_parts
 testpolicies := $(sort $(basename $(notdir $(wildcard tests/policies/*.c))))
-libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o
+libobj   := $(call objects,$(pure) $(vendor)) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o)
 pureobj  := $(call objects,$(pure)) $(B)/obj/gen/policies.o
 # The command plans with the library's own code, over a cuDNN that it opens itself (src/cudnn/standalone).
 cli      := $(wildcard src/cli/*.c src/cli/*/*.c)
 alone    := $(wildcard src/cudnn/standalone/*.c)
-cliplan  := $(wildcard src/cudnn/plan/*.c) src/flow/limits.c
+cliplan  := $(wildcard src/cudnn/plan/*.c)
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
-unitsrc  := $(wildcard tests/unit/*/test_*.c)
-unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
 simcudart := $(wildcard src/simdev/cudart/*.c)
 simcudnn := $(wildcard src/simdev/cudnn/*.c)
 simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
-selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,$(appmain)),$(wildcard tests/support/programs/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: frameworks all lib cli man test test-all tsan demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
+#: all          library, command, simulated device and test programs (the default)
 all: lib cli $(simdev) $(apps)
+#: lib          build/libconvshim.so
 lib: $(B)/libconvshim.so
+#: cli          build/convshim and its manual pages
 cli: $(B)/convshim man
+#: man          the manual pages
 man: $(man)
 
+#: help         this list
 help:
-	@sed -n '1,2s/^# //p' Makefile
+	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
-$(CONFIG): scripts/bootstrap
-	$(Q)scripts/bootstrap && touch $@
+# The long tests need more: NVIDIA's cudnn-frontend, a C++ compiler, Chromium.
+long     := $(filter test-full test-all,$(MAKECMDGOALS))
+$(CONFIG): scripts/bootstrap $(if $(long),build/bootstrap.full)
+	$(Q)$(if $(long),:,scripts/bootstrap quick) && touch $@
+build/bootstrap.full: scripts/bootstrap
+	$(Q)scripts/bootstrap full && touch $@
 
 # Rebuild when the flags change.
 $(B)/flags: FORCE
@@ -95,13 +105,15 @@ $(B)/gen/report_%.h: src/cli/report/report.% Makefile
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/intercept/entry/entries.def Makefile
-	$(call say,GEN)mkdir -p $(@D); { echo '{ global:'; \
-	$(CC) -E -P -x c '-DCS_ENTRY(name)=name;' $<; echo 'dlsym; dlvsym; InitializeInjectionNvtx2; local: *; };'; } > $@
+$(B)/gen/convshim.map: src/intercept/entry/entries.def scripts/gen-map
+	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
-conf: conf/convshim.ini
+#: conf         what is made from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
+conf: conf/convshim.ini docs/options.md
 conf/convshim.ini: $(addprefix include/convshim/,options.def rules.def) policies $(wildcard policies/*.c) scripts/gen-conf scripts/gen-conf.c
 	$(call say,GEN)scripts/gen-conf > $@
+docs/options.md: conf/convshim.ini scripts/gen-options
+	$(call say,GEN)scripts/gen-options > $@
 
 # --- library ----------------------------------------------------------------------------------------------------------
 $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
@@ -143,7 +155,7 @@ $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
 $(B)/obj/src/%.o: src/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/src/%.o: src/%.S $(B)/flags
-	$(call say,AS)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,AS)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) -Isrc -MMD -MP -c -o $@ $<
 $(B)/obj/policies/%.o: policies/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
@@ -177,227 +189,27 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
-$(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm
-
-# --- programs ---------------------------------------------------------------------------------------------------------
-$(call objects,$(wildcard tests/support/programs/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/programs/,compare.o values.o)
-	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
-$(B)/apps/%: $(B)/obj/tests/support/programs/%.o $(appshare) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
-
-$(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
-$(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
-$(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
-$(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
-$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o budget.o built_plans.o measure.o traced_gpu.o)
-$(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
-include tests/reliability.mk
-$(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
-cliunit := $(addprefix $(B)/unit/test_,shape layers table)
-$(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
-           $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c))
-$(cliunit) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
-$(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
-$(B)/unit/%: $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
-
-# --- clients that the bats suites load in hostile ways ----------------------------------------------------------------
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so load_race libload_race_plugin.so reset small_stack bad_arguments hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
-              libwork_looked_up.so libloader_deep.so libloader_local.so \
-              libloader_early.so libloader_other.so loader \
-              libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
-              bypass bypass_static)
-include tests/support/clients/frontend/rules.mk
-include tests/support/clients/frameworks/rules.mk
-clientbase := tests/support/clients/layer.c $(addprefix tests/support/programs/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
-clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/programs/*.h) $(B)/flags
-CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
-SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
-SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
-
-# Bound as the compiler's default is, at the first call, and at load.
-$(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
-$(B)/clients/libwork_noplt.so: BIND := -fno-plt
-$(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/support/clients/work.c $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-# Their cuDNN is their own, and its functions are exported.
-$(B)/clients/libwork_static.so: tests/support/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
-# Their cuDNN is loaded behind stubs, which other libraries come before or not.
-$(B)/clients/libwork_stubs_bound.so: BIND := -Wl,-Bsymbolic
-$(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/support/clients/,work.c stubs.c) $(clientbase) \
-              $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c %.o,$^) $(CLIENTLIBS)
-$(B)/clients/bypass_static: tests/support/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
-$(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(addprefix $(B)/clients/,reset small_stack bad_arguments): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(B)/clients/load_race: tests/support/clients/load_race.c $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $< $(CLIENTLIBS)
-$(B)/clients/libload_race_plugin.so: tests/support/clients/load_race_plugin.c $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< $(CLIENTLIBS)
-$(B)/clients/reshape: tests/support/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
-$(B)/clients/idle: tests/support/clients/idle.c $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/support/clients/%.c $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/libinterposer.so: tests/support/clients/interposer.c $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
-# libwork.so with a cuDNN that is loaded and looked up instead of linked.
-$(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
-$(B)/clients/libwork_looked_up.so: tests/support/clients/work.c $(clientbase) $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/support/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
-	-L$(B)/simdev -lcudart -lm -ldl
-# What is not called through a stub can be called before the loader is done.
-$(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/support/clients/loader_%.c $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -fno-plt -shared -Wl,-soname,$(@F) -o $@ $<
-$(B)/clients/libloader_local.so: tests/support/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(@D) -lloader_deep
-$(B)/clients/loader: tests/support/clients/loader.c $(clientdep)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/support/clients/partial.map $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/support/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
-
-# --- programs of the GPU suite ----------------------------------------------------------------------------------------
-gpumain  := gpu_facts gpu_layers gpu_ballast
-gpu      := $(addprefix $(B)/gpu/,$(gpumain))
-gpushare := $(call objects,$(filter-out $(patsubst %,tests/gpu/%.c,$(gpumain)),$(wildcard tests/gpu/*.c)))
-
-$(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
-
-# What the cost model predicts, without a card.
-gpu += $(B)/gpu/predict
-$(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
-$(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
-
-.PHONY: gpu
-gpu: lib $(simdev) $(gpu)
-
-# --- benchmarks -------------------------------------------------------------------------------------------------------
-benches := $(addprefix $(B)/bench/,bench decide repeat count)
-idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
-null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
-
-$(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(addprefix $(B)/obj/tests/bench/,repeat.o count.o): INCLUDES := $(PURE) -Itests/unit
-
-$(B)/bench/libcudnn.so.9: $(null) src/simdev/cudnn/cudnn.map
-	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
-	-o $@ $(null)
-	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
-$(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
-	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
-$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
-$(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
-	-L$(B)/simdev -lcudnn -lcudart -lm
-$(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
-
-bench: lib $(simdev) $(benches)
-	$(Q)scripts/bench --build $(B)
-
-# --- fuzzers ----------------------------------------------------------------------------------------------------------
-FUZZCC    ?= clang
-FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
-             -fno-sanitize-recover=undefined
-fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/plan/,fusion.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c shadow.c) \
-             $(addprefix src/flow/,flow.c budget.c built_plans.c measure.c traced_gpu.c)
-
-$(B)/fuzz/fuzz_describe: fuzzed := $(described)
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
-	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -o $@ $< $(fuzzed) $(pure) \
-	$(B)/gen/policies.c -l:libinih.a -lm
-
-fuzz: $(fuzzers)
-	$(Q)tests/fuzz/run.sh $(B)/fuzz $(FUZZ_SECONDS)
 
 # --- tests ------------------------------------------------------------------------------------------------------------
-# A sanitizer's runtime must come before the library when both are preloaded.
-SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \
-            $(findstring address,$(SAN)),$(shell $(CC) -print-file-name=libasan.so)))
-TESTENV   = CONVSHIM_TEST_LOAD=$(LOAD) SOAK_CALLS=$(SOAK_CALLS) CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
-ifneq ($(SAN),)
-TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1:exitcode=77 \
-            TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0
-endif
-# Random problems, every how many settings of a sweep, seeds of traffic, calls of the soak. Sanitizers cost time: LOAD
-# percent of each, in the bats suites too.
-LOAD     ?= $(if $(SAN),20,100)
-percent   = $(shell echo $$(($(1) * $(LOAD) / 100)))
-RANDOM_N ?= $(call percent,700)
-EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
-SEEDS    ?= $(call percent,240)
-SOAK_CALLS ?= $(call percent,1000000)
-# Of the backward directions: the oldest card and the newest but one, all in test-all.
-CARDS    ?= CARDS="t4 h200"
-POLICIES ?= fit
-JOBS     ?= 2
+include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk suites.mk)
 
-# Suite `tsan_threads` is one of TSan in any case.
-tsan     := $(if $(findstring address,$(SAN)),,tsan)
-hash     := \#
-suites    = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
-            $(foreach t,$(unit),$(notdir $t)='$t') \
-            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') \
-            random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' \
-            caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
-            caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
-            predicted_time='tests/sweeps/predicted_time.py $(B)' \
-            traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic' \
-            $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
-            gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
-            gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
-            $(foreach t,$(wildcard tests/system/*.bats),$(basename $(notdir $t))='bats --formatter tap $t')
-
-.PHONY: tests-built
-tests-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(clients) $(frameworks) $(gpu) $(idle)
-
-test: tests-built $(tsan)
-	$(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log -- $(suites)
-
-# The whole sweep of patch_conv, and many more random problems.
-test-all: RANDOM_N := 5000
-test-all: EVERY := 1
-test-all: SEEDS := 10000
-test-all: CARDS :=
-test-all: POLICIES := fit fast
-test-all: test
-
-# What the suite `tsan_threads` needs, whatever this build is.
-tsan:
-	$(Q)$(MAKE) --no-print-directory SAN=thread lib $(patsubst $(B)/%,build/san-thread/%,$(simdev)) build/san-thread/apps/threads
-
+#: demo         a VAE decoder without and with the library, on the simulated device
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
 
-# Unmodified wheels on the simulated device: installs gigabytes, takes long, needs no GPU. FRAMEWORK=torch-2.9 for another.
+#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME for others)
 FRAMEWORK ?= torch-2.15
 frameworks: lib $(simdev)
 	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
 
+#: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)
 	$(Q)scripts/lint $(VENDOR)
+#: fmt          format C
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
+#: install      to PREFIX (/usr/local), under DESTDIR
 install: lib cli
 	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
 	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
@@ -409,6 +221,7 @@ install: lib cli
 	install -m 644 conf/presets/*.ini $(DESTDIR)$(PREFIX)/share/convshim/presets
 	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
 
+#: clean        remove build/
 clean:
 	rm -rf build
 

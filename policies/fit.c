@@ -5,6 +5,14 @@
 #include "convshim/policy.h"
 #include <math.h>
 
+/* A tile beside another on its own lane takes so many parts of the time that it takes alone. A
+ * choice; no GPU has confirmed it. LANES_GAIN of src/flow/measure.c and LANE_TILES of
+ * src/decide/decide.c are the same figure. */
+enum {
+    BESIDE = 4,
+    ALONE = 5
+};
+
 static int64_t fit_tiles(const struct cs_limits *limits)
 {
     (void)limits;
@@ -17,7 +25,7 @@ static int64_t rounds_of(const struct cs_candidate *candidate)
     if (lanes < 2)
         return candidate->tiles;
     int64_t rounds = (candidate->tiles + lanes - 1) / lanes;
-    return (rounds * 4 + 4) / 5;
+    return (rounds * BESIDE + ALONE - 1) / ALONE;
 }
 
 /* Rounds, halo in KiB and kinds as the digits of one number below 2^53, so that no digit rounds

@@ -48,7 +48,16 @@ find src policies include -path src/simdev -prune -o \( -name '*.[ch]' -o -name 
 mapfile -t files <"$work/files"
 [ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
 find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' ! -path "$build/obj/src/simdev/*" 2>/dev/null |
-    sort >"$work/objects" || true
+    sort >"$work/all" || true
+# Left behind by a source that is gone or was moved: not linked any more.
+while read -r object; do
+    source=${object#"$build/obj/"}
+    source=${source%.o}
+    case $source in
+    gen/*) echo "$object" ;;
+    *) [ ! -e "$source.c" ] && [ ! -e "$source.S" ] || echo "$object" ;;
+    esac
+done <"$work/all" >"$work/objects"
 : >"$work/undefined"
 if [ -s "$work/objects" ]; then
     mapfile -t objects <"$work/objects"
@@ -130,6 +139,18 @@ no_dlsym()
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
 
+# A thread whose stack has 256 KiB left runs what the library does on it (src/base/stack.h), and cuDNN needs most of that.
+# lay_out is for buffers that live at different times, which no plan has.
+no_large_frame()
+{
+    local usage
+    mapfile -t usage < <(sed -n 's/\.o$/.su/p' "$work/objects" | grep -vE '/obj/src/(cli|cudnn/standalone)/' | xargs -r ls 2>/dev/null)
+    [ "${#usage[@]}" -gt 0 ] || { echo "no stack usage in $build/obj: build first"; return 0; }
+    need_library || return 0
+    nm -D --undefined-only "$library" | grep -E '__[at]san_init' >/dev/null && return 0
+    awk -F '\t' '$2 > 40960 && $1 !~ /src\/plan\/layout\.c:.*:lay_out$/ { print $1 " takes " $2 " bytes" }' "${usage[@]}"
+}
+
 # What is locked past src/base/lock.c is missing from the order that debug builds check.
 no_other_locks()
 {
@@ -196,7 +217,7 @@ planner_is_pure()
     mapfile -t pure < <(grep -E '/obj/(src/(plan|decide|base/text)|policies|gen/([^/]*/)*[^/]*polic[^/]*)(/|\.o$)' "$work/objects")
     local part
     for part in src/plan src/decide policies; do
-        printf '%s\n' "${pure[@]}" | grep -q "/obj/$part/" || echo "no object of $part in $build/obj: build first"
+        printf '%s\n' "${pure[@]}" | grep "/obj/$part/" >/dev/null || echo "no object of $part in $build/obj: build first"
     done
     [ "${#pure[@]}" -gt 0 ] || return 0
     nm --defined-only -g "${pure[@]}" | awk 'NF == 3 { print $3 }' | sort -u >"$work/pure"
@@ -209,6 +230,81 @@ planner_is_pure()
         grep -vE '^src/decide/memo\.o:cs_(lock|unlock|lock_init)$' | sed 's/:/ uses /' || true
 }
 
+# PART: PARTS whose code and headers it may use. Each names only parts that stand before it, so that there is no circle.
+parts()
+{
+    cat <<'END'
+base:
+plan:             base
+policies:
+decide:           base plan policies
+exec:             base plan
+account:          base plan
+config:           base decide
+cudnn/bind:       base
+cudnn/plan:       base cudnn/bind
+cudnn/run:        base plan exec cudnn/bind cudnn/plan
+cudnn/standalone: base cudnn/bind cudnn/plan
+flow:             base plan policies decide exec account config
+intercept:        base plan decide exec account config cudnn/bind cudnn/plan cudnn/run flow
+cli:              base plan policies decide account config cudnn/standalone
+END
+}
+
+# For awk: the part of a source or an object.
+readonly part_of='
+function part_of(path) {
+    sub(/^src\//, "", path)
+    if (path ~ /^(policies|gen)\//) return "policies"
+    if (match(path, /^cudnn\/[a-z]+/)) return substr(path, 1, RLENGTH)
+    match(path, /^[a-z]+/)
+    return substr(path, 1, RLENGTH)
+}'
+
+# SYMBOL OBJECT of what objects define for others, and of what they leave undefined. The command's own binding of cuDNN
+# stands in for the library's, dlsym is libc's for all but those who are the library.
+symbols_of_parts()
+{
+    mapfile -t objects <"$work/objects"
+    nm -A -g --defined-only "${objects[@]}" | sed "s|^$build/obj/||" | awk '{ sub(/:.*/, "", $1); print $NF, $1 }' |
+        grep -vE '^dlv?sym ' >"$work/defined"
+    awk -F: '{ print $2, $1 }' "$work/undefined" >"$work/used"
+}
+
+# A part that reaches up cannot be read, tested or replaced without what is above it.
+arrows_point_down()
+{
+    local simdev
+    [ -s "$work/objects" ] || { echo "no object in $build/obj: build first"; return 0; }
+    parts | awk '{ sub(/:$/, "", $1); for (i = 2; i <= NF; i++) if (!($i in known)) print $1 " names " $i ", which does not stand before it"; known[$1] }'
+    symbols_of_parts
+    {
+        awk 'NR == FNR { if (!($1 in at) || at[$1] ~ /cudnn\/standalone/) at[$1] = $2; next }
+             $1 in at { print $2, at[$1], "uses " $1 }' "$work/defined" "$work/used"
+        # Headers, too; lists of names (.def) are for all.
+        grep -HoE '^#include "[a-z]+/[^"]*\.h"' "${files[@]}" |
+            sed -nE 's#^([^:]*):.include "((base|plan|decide|exec|account|config|cudnn|flow|intercept|cli|simdev)/.*)"#\1 src/\2 includes \2#p'
+    } | awk "$part_of"'
+        NR == FNR { sub(/:$/, "", $1); for (i = 2; i <= NF; i++) may[$1, $i]; next }
+        { user = part_of($1); owner = part_of($2) }
+        user != owner && !((user, owner) in may) { print $1, $3, $4 ", of " owner }' <(parts) -
+    # The simulated device is a product of its own: it shares nothing with the library.
+    grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev || true
+    mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' 2>/dev/null)
+    [ "${#simdev[@]}" -gt 0 ] || echo "no object of src/simdev in $build/obj: build first"
+    undefined_of "${simdev[@]}" | sed "s|^$build/obj/||" | awk -F: '{ print $2, $1 }' |
+        awk 'NR == FNR { at[$1]; next } $1 ~ /^cs_/ && $1 in at { print $2 " uses " $1 }' "$work/defined" -
+}
+
+# Two functions of one name bind to each other by accident as soon as they meet in a program.
+names_are_unique()
+{
+    [ -s "$work/objects" ] || { echo "no object in $build/obj: build first"; return 0; }
+    symbols_of_parts
+    grep -v ' src/cudnn/standalone/' "$work/defined" | grep -E '^cs_' | grep -v ' gen/' | sort |
+        awk '$1 == last { print $1 " is defined in " where " and in " $2 } { last = $1; where = $2 }'
+}
+
 # A library that needs NVIDIA's at load time stops every program on a machine without them, and loads a second cuDNN
 # beside a framework's own.
 no_nvidia_needed()
@@ -217,16 +313,16 @@ no_nvidia_needed()
     readelf -dW "$library" | grep -E '\(NEEDED\).*\[lib(cu|nv)' || true
 }
 
-# An export too many takes over a function of the program; one too few is a call that is never seen.
+# An export too many takes over a function of the program; one too few is a call that is never seen; one without cuDNN 9's
+# version takes calls of another cuDNN in the same process. Only what stands for libc's own function has no version.
 exports_are_entries()
 {
     need_library || return 0
-    printf '#define CS_FIRST(name, ...) name\n#define CS_ENTRY(...) CS_EXPORTED CS_FIRST(__VA_ARGS__, )\n#include "src/intercept/entry/entries.def"\n' |
-        gcc -E -P -x c -I. - | awk '{ for (i = 1; i < NF; i++) if ($i == "CS_EXPORTED") print $(i + 1) }' >"$work/wanted"
-    compgen -G 'src/intercept/loader/dlsym*' >/dev/null && printf 'dlsym\ndlvsym\n' >>"$work/wanted"
-    [ ! -e src/intercept/nvtx.c ] || echo InitializeInjectionNvtx2 >>"$work/wanted"
-    [ -s "$work/wanted" ] || echo "src/intercept/entry/entries.def lists nothing"
-    nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$work/exported"
+    printf '#define CS_ENTRY(name, part) CS_EXPORTED name@@libcudnn.so.9 CS_EXPORTED name@libcudnn_##part.so.9\n#include "src/intercept/entry/entries.def"\n' |
+        gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >"$work/wanted" ||
+        echo "src/intercept/entry/entries.def lists nothing"
+    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n' >>"$work/wanted"
+    nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
 }
@@ -249,12 +345,15 @@ check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
 check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
+check 'no frame takes more than 40 KiB of a stack' no_large_frame
 check 'locks are those of src/base/lock.h' no_other_locks
 check 'ARCHITECTURE.md has the locks in their order' locks_are_documented
 check 'NVIDIA headers are seen in src/cudnn only' no_nvidia_outside
 check 'include/convshim has no NVIDIA header' no_nvidia_in_contracts
 check 'nothing is compiled by version of cuDNN or CUDA' no_version_switch
 check 'no file is longer than 700 lines' no_long_file
+check 'every part uses only the parts that it may use; there is no circle' arrows_point_down
+check 'no two exported functions share a name' names_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
 check 'libconvshim.so exports what entries.def lists, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries

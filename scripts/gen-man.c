@@ -1,8 +1,8 @@
 /* Prints the manual pages from the tables that --help, the parser of options and the checks of the
  * doctor come from: `gen-man convshim` for the command, `gen-man convshim.ini` for its files. */
+#include "base/version.h"
 #include "cli/common/cli.h"
 #include "convshim/policy.h"
-#include "flow/instance.h"
 #include "policy_names.h"
 #include <stdio.h>
 #include <string.h>

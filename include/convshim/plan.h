@@ -199,8 +199,4 @@ void cs_plan_settle(struct cs_plan *plan);
  * one is broken. */
 CS_MUST_CHECK enum cs_status cs_plan_validate(const struct cs_plan *plan, int64_t limit);
 
-/* The plan as stable text, one line a tile after a head line; like snprintf, returns the length it
- * needs. */
-int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size);
-
 #endif

@@ -2,6 +2,7 @@
  * lock is taken only to add a row. */
 #include "account/account.h"
 
+#include "base/hash.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -39,22 +40,24 @@ static void make_key(const struct cs_site_facts *facts, struct key *key)
     }
 }
 
-static uint64_t hash_of(const struct key *key)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (int i = 0; i < key->words; i++) {
-        hash = (hash ^ (uint64_t)key->word[i]) * 0x100000001b3;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
 static bool has_key(const struct cs_site_facts *facts, const struct key *key)
 {
     struct key other;
     make_key(facts, &other);
     return other.words == key->words &&
            memcmp(other.word, key->word, (size_t)key->words * sizeof key->word[0]) == 0;
+}
+
+/* FNV-1a by words, with a fold, since single bits of a word reach its upper bits alone. Summaries
+ * name problems by it: it stays what it is. */
+static uint64_t hash_of(const struct key *key)
+{
+    uint64_t hash = CS_HASH_START;
+    for (int i = 0; i < key->words; i++) {
+        hash = (hash ^ (uint64_t)key->word[i]) * CS_HASH_PRIME;
+        hash ^= hash >> 29;
+    }
+    return hash;
 }
 
 char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])

@@ -272,7 +272,7 @@ static void append_bypass(struct cs_text *text, const char *objects)
     snprintf(names, sizeof names, "%s", objects);
     clip(names, COLUMNS - LABEL);
     append(text, "%-*s%s", LABEL, "bypassed by", names);
-    append(text, "%-*s(RTLD_DEEPBIND or cuDNN linked statically: these convolutions are not seen)",
+    append(text, "%-*s(cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are not seen)",
            LABEL, "");
 }
 

@@ -1,6 +1,6 @@
 /* `convshim`: finds the command and hands over to it. */
+#include "base/version.h"
 #include "cli/common/cli.h"
-#include "flow/instance.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -5,16 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    MAX_NOTES = 16,
-    MAX_FILE = 1 << 20,
-    NOTE_BYTES = 768,
-    SOURCE_BYTES = 240 /* of a file's name in a note */
+    MAX_FILE = 1 << 20
 };
 
 /* Lines for inih. It is given each line without leading blanks, which it would take for a
@@ -34,17 +30,6 @@ struct lines {
     char block[4096];
 };
 
-const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text)
-{
-    size_t length = 0;
-    for (; text[length] && length < CS_SHOWN_BYTES - 1; length++)
-        shown[length] = (char)(text[length] < ' ' || text[length] > '~' ? '?' : text[length]);
-    shown[length] = '\0';
-    if (text[length])
-        memcpy(shown + CS_SHOWN_BYTES - 4, "...", 4);
-    return shown;
-}
-
 void cs_load_begin(struct cs_load *load, const char *source)
 {
     load->source = source;
@@ -53,41 +38,6 @@ void cs_load_begin(struct cs_load *load, const char *source)
     load->notes = 0;
     memset(load->set_at, 0, sizeof load->set_at);
     cs_rules_begin(load);
-}
-
-static int place(const struct cs_load *load, char *note, size_t size)
-{
-    /* Of a long path the end tells more. */
-    size_t length = strlen(load->source);
-    const char *dots = length > SOURCE_BYTES ? "..." : "";
-    const char *end = load->source + (length > SOURCE_BYTES ? length - SOURCE_BYTES : 0);
-    return load->line ? snprintf(note, size, "%s%s:%d: ", dots, end, load->line)
-                      : snprintf(note, size, "%s%s: ", dots, end);
-}
-
-void cs_load_note(struct cs_load *load, const char *format, ...)
-{
-    char note[NOTE_BYTES];
-    if (!load->note || load->notes > MAX_NOTES)
-        return;
-    int used = place(load, note, sizeof note);
-    if (load->notes++ == MAX_NOTES) {
-        snprintf(note + used, sizeof note - (size_t)used, "more to mend from here on, not listed");
-    } else {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(note + used, sizeof note - (size_t)used, format, arguments);
-        va_end(arguments);
-    }
-    load->note(load->ctx, note);
-}
-
-const char *cs_load_comma(const struct cs_load *load, const char *value)
-{
-    const char *comma = strchr(value, ',');
-    if (!comma || !strchr(comma, '=') || load->line == 0)
-        return "";
-    return load->file ? "; one option a line" : "; options are separated by ;";
 }
 
 static void note_unknown(struct cs_load *load, const char *name)

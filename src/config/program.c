@@ -1,6 +1,7 @@
 /* A hash of the program's name and its first argument that is not an option, from /proc. */
 #include "config/program.h"
 
+#include "base/hash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,11 +11,11 @@ enum {
     COMMAND_BYTES = 4096
 };
 
+/* A word up to its end, and that end. */
 static uint64_t add(uint64_t hash, const char *text, const char *end)
 {
-    for (; text < end && *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash * 0x100000001b3u;
+    hash = cs_hash_bytes(hash, text, strnlen(text, (size_t)(end - text)));
+    return cs_hash_bytes(hash, "", 1);
 }
 
 /* Without its folder. */
@@ -30,7 +31,7 @@ static const char *base_of(const char *text, const char *end)
 uint64_t cs_program_number_of(const char *arguments, int64_t length)
 {
     const char *text = arguments, *end = arguments + length;
-    uint64_t hash = add(0xcbf29ce484222325u, base_of(text, end), end);
+    uint64_t hash = add(CS_HASH_START, base_of(text, end), end);
     while (text < end) {
         text += strnlen(text, (size_t)(end - text)) + 1;
         if (text < end && *text != '-' && *text)

@@ -3,7 +3,7 @@
 #ifndef CS_CONFIG_RULES_H
 #define CS_CONFIG_RULES_H
 
-#include "config/ini.h"
+#include "config/diagnostics.h"
 
 /* Before a source's first rule, and after its last: then what is faulty is dropped, and the rules
  * go before those of earlier sources, in the place of those of the same names. */

@@ -1,6 +1,7 @@
 /* Writes a record as one line with a checksum, and reads it back. */
 #include "config/store_text.h"
 
+#include "base/hash.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,9 @@ enum {
 /* FNV-1a with a finish: single bits of short lines reach all bits. */
 static uint64_t checksum(const char *text, size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    uint64_t hash = cs_hash_bytes(CS_HASH_START, text, length);
     hash ^= hash >> 32;
-    hash *= 0xff51afd7ed558ccdu;
+    hash *= CS_HASH_FACTOR;
     return hash ^ hash >> 29;
 }
 

@@ -8,12 +8,12 @@ static bool is_better(double a, double b)
 
 /* The index of the best candidate that is not taken yet; -1 if there is none. `only` ones that have
  * to be among the choices. Vetoed ones come last, of equals the one listed first. */
-static int next_best(const struct cs_search *search, const double score[],
+static int next_best(const struct cs_shortlist *list, const double score[],
                      const struct cs_candidate *picked, bool only, const bool taken[])
 {
     int best = -1;
-    for (int i = 0; i < search->candidates; i++) {
-        bool kept = i == 0 || &search->candidate[i] == picked;
+    for (int i = 0; i < list->count; i++) {
+        bool kept = i == 0 || &list->candidate[i] == picked;
         if (taken[i] || (only && !kept))
             continue;
         if (best < 0 || is_better(score[i], score[best]))
@@ -22,12 +22,13 @@ static int next_best(const struct cs_search *search, const double score[],
     return best;
 }
 
-static struct cs_choice choice_of(const struct cs_search *search, int index, double score)
+static struct cs_choice choice_of(const struct cs_shortlist *list, int64_t required, int index,
+                                  double score)
 {
-    const struct cs_candidate *candidate = &search->candidate[index];
+    const struct cs_candidate *candidate = &list->candidate[index];
     const struct cs_tiling *tiling = &candidate->tiling;
     return (struct cs_choice){.score = score,
-                              .workspace = index == 0 ? search->required : candidate->workspace,
+                              .workspace = index == 0 ? required : candidate->workspace,
                               .step = {tiling->step[0], tiling->step[1]},
                               .tiles = (int16_t)candidate->tiles,
                               .axis = {(uint8_t)tiling->axis[0], (uint8_t)tiling->axis[1]},
@@ -37,25 +38,25 @@ static struct cs_choice choice_of(const struct cs_search *search, int index, dou
                               .staged = tiling->staged};
 }
 
-void cs_choice_record_add(const struct cs_search *search, const struct cs_policy *policy,
-                          const struct cs_limits *limits, const struct cs_candidate *picked,
-                          struct cs_choices *choices)
+void cs_choice_record_add(const struct cs_shortlist *list, int64_t required,
+                          const struct cs_policy *policy, const struct cs_limits *limits,
+                          const struct cs_candidate *picked, struct cs_choices *choices)
 {
     double score[CS_MAX_CANDIDATES];
     bool taken[CS_MAX_CANDIDATES] = {false};
-    int kept = picked && picked != &search->candidate[0] ? 2 : 1;
-    for (int i = 0; i < search->candidates; i++)
-        score[i] = policy->cost(&search->candidate[i], limits);
-    *choices = (struct cs_choices){.listed = search->candidates};
+    int kept = picked && picked != &list->candidate[0] ? 2 : 1;
+    for (int i = 0; i < list->count; i++)
+        score[i] = policy->cost(&list->candidate[i], limits);
+    *choices = (struct cs_choices){.listed = list->count};
     while (choices->count < CS_MAX_CHOICES) {
         bool only = CS_MAX_CHOICES - choices->count <= kept;
-        int index = next_best(search, score, picked, only, taken);
+        int index = next_best(list, score, picked, only, taken);
         if (index < 0)
             return;
         taken[index] = true;
-        kept -= index == 0 || &search->candidate[index] == picked;
+        kept -= index == 0 || &list->candidate[index] == picked;
         struct cs_choice *choice = &choices->choice[choices->count++];
-        *choice = choice_of(search, index, score[index]);
-        choice->picked = &search->candidate[index] == picked;
+        *choice = choice_of(list, required, index, score[index]);
+        choice->picked = &list->candidate[index] == picked;
     }
 }

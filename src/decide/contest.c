@@ -18,16 +18,18 @@ static bool is_new(const struct cs_candidate *candidate,
     return true;
 }
 
-int cs_contest_contenders(const struct cs_search *search, const struct cs_policy *policy,
-                          const struct cs_limits *limits, int most,
-                          const struct cs_candidate *contender[CS_MAX_CONTENDERS])
+/* The policy's best candidate of each way to cut (axes and lanes), the best ones first: at most
+ * `most`, none that the policy vetoes or finds worse than the untiled call. Returns how many. */
+static int contenders(const struct cs_shortlist *list, const struct cs_policy *policy,
+                      const struct cs_limits *limits, int most,
+                      const struct cs_candidate *contender[CS_MAX_CONTENDERS])
 {
     int count = 0;
     for (; count < most && count < CS_MAX_CONTENDERS; count++) {
         double least = INFINITY;
         contender[count] = NULL;
-        for (int i = 0; i < search->candidates; i++) {
-            const struct cs_candidate *candidate = &search->candidate[i];
+        for (int i = 0; i < list->count; i++) {
+            const struct cs_candidate *candidate = &list->candidate[i];
             double cost = policy->cost(candidate, limits);
             if (cost < least && is_new(candidate, contender, count)) {
                 contender[count] = candidate;
@@ -40,17 +42,16 @@ int cs_contest_contenders(const struct cs_search *search, const struct cs_policy
     return count;
 }
 
-const struct cs_candidate *cs_contest(const struct cs_search *search,
+const struct cs_candidate *cs_contest(const struct cs_shortlist *list,
                                       const struct cs_policy *policy,
                                       const struct cs_limits *limits,
                                       const struct cs_referee *referee,
                                       const struct cs_candidate *best)
 {
     const struct cs_candidate *contender[CS_MAX_CONTENDERS];
-    if (!referee || policy->contenders < 2 || search->vendor->compiles || !best ||
-        best->tiling.axis[0] == CS_AXIS_NONE)
+    if (!referee || policy->contenders < 2 || !best || best->tiling.axis[0] == CS_AXIS_NONE)
         return best;
-    int count = cs_contest_contenders(search, policy, limits, policy->contenders, contender);
+    int count = contenders(list, policy, limits, policy->contenders, contender);
     int chosen = count > 1 ? referee->choose(referee->ctx, contender, count) : 0;
     return count > 0 && chosen >= 0 && chosen < count ? contender[chosen] : best;
 }

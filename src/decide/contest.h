@@ -3,7 +3,7 @@
 #ifndef CS_DECIDE_CONTEST_H
 #define CS_DECIDE_CONTEST_H
 
-#include "decide/search.h"
+#include "decide/shortlist.h"
 
 /* Says which of several ways is the fastest; knows how to find out. */
 struct cs_referee {
@@ -18,15 +18,10 @@ enum {
     CS_MAX_CONTENDERS = 8
 };
 
-/* The policy's best candidate of each way to cut (axes and lanes), the best ones first: at most
- * `most`, none that the policy vetoes or finds worse than the untiled call. Returns how many. */
-int cs_contest_contenders(const struct cs_search *search, const struct cs_policy *policy,
-                          const struct cs_limits *limits, int most,
-                          const struct cs_candidate *contender[CS_MAX_CONTENDERS]);
-
-/* What the referee chooses among as many as the policy asks for; `best`, the policy's own choice,
- * where there is no referee, nothing to choose, or where every plan takes seconds to build. */
-const struct cs_candidate *cs_contest(const struct cs_search *search,
+/* What the referee chooses among the policy's best candidates of each way to cut (axes and lanes):
+ * as many as it asks for, the best ones first, none that it vetoes or finds worse than the untiled
+ * call. `best`, the policy's own choice, where there is no referee (NULL) or nothing to choose. */
+const struct cs_candidate *cs_contest(const struct cs_shortlist *list,
                                       const struct cs_policy *policy,
                                       const struct cs_limits *limits,
                                       const struct cs_referee *referee,

@@ -10,9 +10,14 @@
 
 enum {
     FALLBACK_ASKS = 2,
-    AUTO_LANES = 2,    /* where the user leaves it to us */
-    PRODUCT_ASKS = 22, /* kept for products of two cuts */
-    COMPILED_ASKS = 8, /* where every one may take seconds; fallback plans are never compiled */
+    AUTO_LANES = 2,      /* where the user leaves it to us */
+    LANE_TILES = 5,      /* what each of them may have to run, less than so many ... */
+    LANE_TILES_OF = 4,   /* ... of these parts of the tiles alone: policy fit counts a tile on two
+                            lanes as four fifths of one, so that beyond it nothing is gained */
+    LANE_HALO_PART = 16, /* of the operands, that may be read once more for it. A choice; no GPU has
+                            confirmed it */
+    PRODUCT_ASKS = 22,   /* kept for products of two cuts */
+    COMPILED_ASKS = 8,   /* where every one may take seconds; fallback plans are never compiled */
     MOST_ASKS = CS_MAX_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
                 FALLBACK_ASKS
 };
@@ -40,7 +45,8 @@ static bool within_threshold(int64_t required, int64_t tiles, const struct cs_li
 static double untiled_seconds(struct cs_search *search, int64_t required)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    if (!search->profile || cs_plan_cut(search->problem, &untiled, &search->plan) != CS_OK)
+    if (!search->question->profile ||
+        cs_plan_cut(search->question->problem, &untiled, &search->plan) != CS_OK)
         return 0;
     search->plan.shape[0].workspace = required;
     return cs_search_seconds(search);
@@ -48,7 +54,7 @@ static double untiled_seconds(struct cs_search *search, int64_t required)
 
 static void list_untiled(struct cs_search *search, int64_t required)
 {
-    search->candidate[search->candidates++] = (struct cs_candidate){
+    search->list.candidate[search->list.count++] = (struct cs_candidate){
         .tiling = {.step = {1, 1}},
         .tiles = 1,
         .shapes = 1,
@@ -58,9 +64,10 @@ static void list_untiled(struct cs_search *search, int64_t required)
     };
 }
 
-static enum cs_status list_count(struct cs_search *search, enum cs_axis axis, int64_t tiles)
+static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                                 int64_t tiles)
 {
-    int64_t extent = cs_axis_extent(search->problem, axis), bytes;
+    int64_t extent = cs_axis_extent(search->question->problem, axis), bytes;
     enum cs_probed probed;
     if (tiles > CS_MAX_TILES)
         tiles = CS_MAX_TILES;
@@ -68,79 +75,75 @@ static enum cs_status list_count(struct cs_search *search, enum cs_axis axis, in
         tiles = extent;
     struct cs_tiling tiling = {.axis = {axis},
                                .step = {tiles > 1 ? cs_ceil_div(extent, tiles) : 1, 1}};
-    return tiles > 1 ? cs_search_probe(search, &tiling, &probed, &bytes) : CS_OK;
+    return tiles > 1 ? cs_search_probe(search, mode, &tiling, &probed, &bytes) : CS_OK;
 }
 
-static enum cs_status list_axis(struct cs_search *search, enum cs_axis axis, int64_t tiles)
+static enum cs_status list_axis(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                                int64_t tiles)
 {
-    return tiles > 0 ? list_count(search, axis, tiles)
-                     : cs_search_fewest(search, axis, cs_search_most(search));
+    return tiles > 0 ? list_count(search, mode, axis, tiles)
+                     : cs_search_fewest(search, mode, axis, cs_search_most(search));
 }
 
 /* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
  * products make the smallest tiles: each only for problems that nothing before helps. */
-static enum cs_status list_tilings(struct cs_search *search, int64_t tiles)
+static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode, int64_t tiles)
 {
     static const enum cs_axis stages[][CS_DIMS] = {
         {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_C}};
     for (size_t stage = 0; stage < sizeof stages / sizeof *stages; stage++) {
         for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
-            enum cs_status status = list_axis(search, stages[stage][i], tiles);
+            enum cs_status status = list_axis(search, mode, stages[stage][i], tiles);
             if (status != CS_OK)
                 return status;
         }
-        if (search->candidates > 1)
+        if (!cs_shortlist_empty(&search->list))
             return CS_OK;
     }
-    return tiles > 0 ? CS_OK : cs_search_products(search);
+    return tiles > 0 ? CS_OK : cs_search_products(search, mode);
 }
 
 /* Slices of some engines want as much as the whole, with the application's knobs or with any. Then
  * other knobs are next to what it chose, and after them another engine, for the whole problem. */
-static enum cs_status list_elsewhere(struct cs_search *search)
+static enum cs_status list_elsewhere(struct cs_search *search, struct cs_mode *mode)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_vendor *vendor = search->vendor;
+    const struct cs_vendor *vendor = search->question->vendor;
     enum cs_probed probed;
     int64_t bytes;
     if (vendor->rigid || vendor->compiles)
         return CS_OK;
-    search->relaxation = CS_DEFAULT_KNOBS;
-    search->lanes = 1;
-    search->asks_left += CS_RELAXATION_ASKS;
-    search->asks_kept = 1;
-    enum cs_status status = list_tilings(search, 0);
-    if (status != CS_OK || search->candidates > 1)
+    *mode = (struct cs_mode){.relaxation = CS_DEFAULT_KNOBS, .lanes = 1, .staged = mode->staged};
+    search->purse.left += CS_RELAXATION_ASKS;
+    search->purse.kept = 1;
+    enum cs_status status = list_tilings(search, *mode, 0);
+    if (status != CS_OK || !cs_shortlist_empty(&search->list))
         return status;
-    search->relaxation = CS_SIMILAR_ENGINE;
-    search->asks_left = 1;
-    return cs_search_probe(search, &untiled, &probed, &bytes);
+    mode->relaxation = CS_SIMILAR_ENGINE;
+    search->purse.left = 1;
+    return cs_search_probe(search, *mode, &untiled, &probed, &bytes);
 }
 
 /* Staged tilings, with what the application chose. */
-static enum cs_status list_staged(struct cs_search *search)
+static enum cs_status list_staged(struct cs_search *search, struct cs_mode *mode)
 {
-    if (search->vendor->compiles)
+    if (search->question->vendor->compiles)
         return CS_OK;
-    search->relaxation = CS_SAME_KNOBS;
-    search->lanes = 1;
-    search->staged = true;
-    search->asks_left += CS_STAGED_ASKS;
-    search->asks_kept = 1;
-    return list_tilings(search, 0);
+    *mode = (struct cs_mode){.relaxation = CS_SAME_KNOBS, .lanes = 1, .staged = true};
+    search->purse.left += CS_STAGED_ASKS;
+    search->purse.kept = 1;
+    return list_tilings(search, *mode, 0);
 }
 
 /* Huge tensors: whatever engine the tiles choose, packed. */
-static enum cs_status list_huge(struct cs_search *search)
+static enum cs_status list_huge(struct cs_search *search, struct cs_mode *mode)
 {
-    if (search->vendor->rigid)
+    if (search->question->vendor->rigid)
         return CS_OK;
-    search->relaxation = CS_TILE_HEURISTICS;
-    search->lanes = 1;
-    search->staged = true;
-    search->asks_left = MOST_ASKS;
-    search->asks_kept = PRODUCT_ASKS;
-    return list_tilings(search, 0);
+    *mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
+    search->purse.left = MOST_ASKS;
+    search->purse.kept = PRODUCT_ASKS;
+    return list_tilings(search, *mode, 0);
 }
 
 static enum cs_reason reason_untiled(const struct cs_search *search,
@@ -149,19 +152,19 @@ static enum cs_reason reason_untiled(const struct cs_search *search,
 {
     if (best && required <= limits->workspace)
         return CS_REASON_SMALL;
-    if (search->candidates == 1 && search->asked > 0 && search->answered == 0)
+    if (cs_shortlist_empty(&search->list) && search->purse.asked > 0 && search->purse.answered == 0)
         return CS_REASON_VENDOR;
-    if (search->candidates == 1 && search->asked == 0 && search->overflowed)
+    if (cs_shortlist_empty(&search->list) && search->purse.asked == 0 && search->overflowed)
         return CS_REASON_OVERFLOW;
-    return search->candidates > 1 ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
+    return !cs_shortlist_empty(&search->list) ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int64_t *workspace_p)
 {
-    const struct cs_vendor *vendor = search->vendor;
+    const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
     int64_t workspace = 0;
-    search->asked++;
+    search->purse.asked++;
     enum cs_status status = vendor->fallback(vendor->ctx, limit, &execution_plan, &workspace);
     if (status != CS_OK)
         return status;
@@ -208,10 +211,10 @@ struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
     return leave(reason, required, 0);
 }
 
-static bool lists_lanes(const struct cs_search *search)
+static bool lists_lanes(const struct cs_shortlist *list)
 {
-    for (int i = 1; i < search->candidates; i++)
-        if (search->candidate[i].tiling.lanes > 1)
+    for (int i = 1; i < list->count; i++)
+        if (list->candidate[i].tiling.lanes > 1)
             return true;
     return false;
 }
@@ -220,33 +223,34 @@ static bool lists_lanes(const struct cs_search *search)
  * long as for a user who says nothing of lanes: what they ask for must not cost them a rewriting.
  */
 static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
-                                 const struct cs_limits *limits)
+                                 const struct cs_limits *limits, struct cs_mode *mode)
 {
-    bool compiles = search->vendor->compiles;
-    search->asks_left = CS_LANE_ASKS;
-    search->lanes = compiles ? 1 : limits->lanes;
-    for (; search->lanes > 1 && search->asks_left > 0; search->lanes /= 2) {
-        enum cs_status status = list_tilings(search, tiles);
-        if (status != CS_OK || lists_lanes(search))
+    bool compiles = search->question->vendor->compiles;
+    search->purse.left = CS_LANE_ASKS;
+    mode->lanes = compiles ? 1 : limits->lanes;
+    for (; mode->lanes > 1 && search->purse.left > 0; mode->lanes /= 2) {
+        enum cs_status status = list_tilings(search, *mode, tiles);
+        if (status != CS_OK || lists_lanes(&search->list))
             return status;
-        search->candidates = 1;
+        cs_shortlist_clear(&search->list);
     }
-    search->lanes = 1;
-    search->asks_left = compiles ? COMPILED_ASKS : MOST_ASKS;
-    search->asks_kept = compiles ? 0 : PRODUCT_ASKS;
-    return list_tilings(search, tiles);
+    mode->lanes = 1;
+    search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
+    search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
+    return list_tilings(search, *mode, tiles);
 }
 
-/* Everything that is looked for until one tiling is found. */
+/* Everything that is looked for until one tiling is found. *mode becomes that of the search which
+ * found it. */
 static enum cs_status list_all(struct cs_search *search, int64_t tiles,
-                               const struct cs_limits *limits)
+                               const struct cs_limits *limits, struct cs_mode *mode)
 {
-    enum cs_status status = list_lanes(search, tiles, limits);
-    if (status == CS_OK && search->candidates == 1 && tiles == 0)
-        status = list_elsewhere(search);
-    if (status == CS_OK && search->candidates == 1 && tiles == 0 &&
+    enum cs_status status = list_lanes(search, tiles, limits, mode);
+    if (status == CS_OK && cs_shortlist_empty(&search->list) && tiles == 0)
+        status = list_elsewhere(search, mode);
+    if (status == CS_OK && cs_shortlist_empty(&search->list) && tiles == 0 &&
         limits->staging == CS_STAGING_AUTO)
-        status = list_staged(search);
+        status = list_staged(search, mode);
     return status;
 }
 
@@ -254,51 +258,59 @@ static enum cs_status list_all(struct cs_search *search, int64_t tiles,
  * device where a tile alone does not. They are worth a look where each has not more than a quarter
  * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
  * of the operands. */
-static enum cs_status list_beside(struct cs_search *search, const struct cs_candidate *alone)
+static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
+                                  const struct cs_candidate *alone)
 {
-    int64_t most = AUTO_LANES * ((5 * alone->tiles - 1) / 4);
+    int64_t most = AUTO_LANES * ((LANE_TILES * alone->tiles - 1) / LANE_TILES_OF);
     int64_t halo = alone->halo, bytes = 0;
-    int first = search->candidates;
+    struct cs_shortlist *list = &search->list;
+    int first = list->count;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t operand;
-        if (cs_tensor_bytes(&search->problem->tensor[i], &operand) != CS_OK ||
+        if (cs_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
             !cs_add(bytes, operand, &bytes))
             return CS_OK;
     }
-    search->lanes = AUTO_LANES;
-    search->asks_left = CS_LANE_ASKS;
-    search->asks_kept = 0;
-    enum cs_status status = cs_search_fewest(search, alone->tiling.axis[0], most);
-    for (int i = search->candidates - 1; i >= first; i--)
-        if (search->candidate[i].halo - halo > bytes / 16 || search->candidate[i].tiling.lanes < 2)
-            search->candidate[i] = search->candidate[--search->candidates];
+    mode.lanes = AUTO_LANES;
+    search->purse.left = CS_LANE_ASKS;
+    search->purse.kept = 0;
+    enum cs_status status = cs_search_fewest(search, mode, alone->tiling.axis[0], most);
+    for (int i = list->count - 1; i >= first; i--)
+        if (list->candidate[i].halo - halo > bytes / LANE_HALO_PART ||
+            list->candidate[i].tiling.lanes < 2)
+            list->candidate[i] = list->candidate[--list->count];
     return status;
 }
 
-/* A policy of fixed counts may exceed what the user allows, but nothing exceeds what was required
- * or what is there. */
-static int64_t most_scratch(int64_t tiles, int64_t required, const struct cs_limits *limits)
+/* The last link of the limits' chain (cs_limits_for has those before it): what a tiling may need.
+ * Tiles of huge tensors may be given what the user allows although nothing was required. A policy
+ * of fixed counts may exceed what the user allows, but nothing else exceeds what was required or
+ * what the caller has provided. */
+static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
+                            const struct cs_limits *limits)
 {
     bool free = tiles > 0 && !limits->provided;
+    if (huge)
+        return limits->workspace;
     return free || required < limits->workspace ? required : limits->workspace;
 }
 
 /* True if the user leaves the lanes to us and a cut along one axis was chosen. */
-static bool may_gain(const struct cs_search *search, const struct cs_candidate *best, int64_t tiles,
-                     const struct cs_limits *limits)
+static bool may_gain(const struct cs_search *search, struct cs_mode mode,
+                     const struct cs_candidate *best, int64_t tiles, const struct cs_limits *limits)
 {
-    return limits->lanes == 0 && tiles == 0 && !search->vendor->compiles &&
-           search->relaxation != CS_SIMILAR_ENGINE && best->tiling.axis[0] != CS_AXIS_NONE &&
+    return limits->lanes == 0 && tiles == 0 && !search->question->vendor->compiles &&
+           mode.relaxation != CS_SIMILAR_ENGINE && best->tiling.axis[0] != CS_AXIS_NONE &&
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
 /* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds; NULL if there
  * is none. */
-static const struct cs_candidate *fewest(const struct cs_search *search)
+static const struct cs_candidate *fewest(const struct cs_shortlist *list)
 {
     const struct cs_candidate *least = NULL;
-    for (int i = 1; i < search->candidates; i++) {
-        const struct cs_candidate *tiling = &search->candidate[i];
+    for (int i = 1; i < list->count; i++) {
+        const struct cs_candidate *tiling = &list->candidate[i];
         if (!least || tiling->tiles < least->tiles ||
             (tiling->tiles == least->tiles &&
              (tiling->halo < least->halo ||
@@ -309,52 +321,55 @@ static const struct cs_candidate *fewest(const struct cs_search *search)
 }
 
 /* Packed copies beside the fewest views, where those look wasteful. */
-static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits)
+static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits,
+                                     struct cs_mode *mode)
 {
-    const struct cs_candidate *known = fewest(search);
+    const struct cs_candidate *known = fewest(&search->list);
     if (!known || limits->staging != CS_STAGING_AUTO || !cs_staged_search_may_gain(search, known))
         return CS_OK;
     const struct cs_candidate views = *known;
-    enum cs_status status = cs_staged_search_list(search, &views);
-    search->staged = fewest(search)->tiling.staged;
+    enum cs_status status = cs_staged_search_list(search, mode->relaxation, &views);
+    mode->staged = fewest(&search->list)->tiling.staged;
     return status;
 }
 
-static enum cs_status look_at_lanes(struct cs_search *search, int64_t tiles,
+static enum cs_status look_at_lanes(struct cs_search *search, struct cs_mode mode, int64_t tiles,
                                     const struct cs_limits *limits)
 {
-    const struct cs_candidate *known = fewest(search);
-    if (!known || !may_gain(search, known, tiles, limits))
+    const struct cs_candidate *known = fewest(&search->list);
+    if (!known || !may_gain(search, mode, known, tiles, limits))
         return CS_OK;
     const struct cs_candidate alone = *known;
-    return list_beside(search, &alone);
+    return list_beside(search, mode, &alone);
 }
 
 /* Beyond the fewest tiles on one lane. Every policy is shown the same, and those that predict more,
  * so that none of them predicts more time than another's choice takes. */
-static enum cs_status look_further(struct cs_search *search, const struct cs_policy *policy,
-                                   int64_t tiles, const struct cs_limits *limits)
+static enum cs_status look_further(struct cs_search *search, struct cs_mode mode,
+                                   const struct cs_policy *policy, int64_t tiles,
+                                   const struct cs_limits *limits)
 {
-    enum cs_status status = look_at_staged(search, limits);
+    enum cs_status status = look_at_staged(search, limits, &mode);
     if (status == CS_OK)
-        status = look_at_lanes(search, tiles, limits);
-    if (status == CS_OK && policy->predicts && !search->vendor->compiles)
+        status = look_at_lanes(search, mode, tiles, limits);
+    if (status == CS_OK && policy->predicts && !search->question->vendor->compiles)
         status = cs_explore(search, policy, limits);
     return status;
 }
 
 /* A policy that vetoes everything, or likes the untiled call best, is not asked again but where it
  * predicts. */
-static enum cs_status pick(struct cs_search *search, const struct cs_policy *policy, int64_t tiles,
+static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
+                           const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
 {
-    const struct cs_candidate *best = cs_explore_best(search, policy, limits);
+    const struct cs_candidate *best = cs_explore_best(&search->list, policy, limits);
     bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
-    int listed = search->candidates;
+    int listed = search->list.count;
     enum cs_status status = CS_OK;
     if (tiles == 0 && (policy->predicts || !content))
-        status = look_further(search, policy, tiles, limits);
-    *best_p = search->candidates == listed ? best : cs_explore_best(search, policy, limits);
+        status = look_further(search, mode, policy, tiles, limits);
+    *best_p = search->list.count == listed ? best : cs_explore_best(&search->list, policy, limits);
     return status;
 }
 
@@ -363,9 +378,9 @@ static struct cs_decision decision_for(struct cs_search *search, const struct cs
                                        const struct cs_limits *limits,
                                        const struct cs_candidate *best)
 {
-    int64_t required = search->required;
-    if (!best || best == &search->candidate[0])
-        return leave(reason_untiled(search, best, required, limits), required, search->asked);
+    int64_t required = search->question->required;
+    if (!best || best == &search->list.candidate[0])
+        return leave(reason_untiled(search, best, required, limits), required, search->purse.asked);
     struct cs_decision decision = {
         .reason = CS_REASON_REPORT_ONLY,
         .tiling = best->tiling,
@@ -377,9 +392,9 @@ static struct cs_decision decision_for(struct cs_search *search, const struct cs
     if (!policy->report_only) {
         decision.reason = find_fallback(search, limits, &decision);
         if (decision.reason != CS_REASON_NONE)
-            return leave(decision.reason, required, search->asked);
+            return leave(decision.reason, required, search->purse.asked);
     }
-    decision.asked = search->asked;
+    decision.asked = search->purse.asked;
     return decision;
 }
 
@@ -394,26 +409,28 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
     if (!huge && within_threshold(required, tiles, limits))
         return leave(CS_REASON_SMALL, required, 0);
 
-    struct cs_search search = {
+    const struct cs_question question = {
         .problem = problem,
         .vendor = vendor,
         .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
         .required = required,
-        .limit = huge ? limits->workspace : most_scratch(tiles, required, limits),
-        .staged = limits->staging == CS_STAGING_ALWAYS,
+        .limit = most_scratch(tiles, huge, required, limits),
         .thorough = referee && policy->contenders > 1 && !vendor->compiles,
     };
+    struct cs_search search = {.question = &question};
+    struct cs_mode mode = {.staged = limits->staging == CS_STAGING_ALWAYS};
     list_untiled(&search, huge ? INT64_MAX : required);
-    enum cs_status status = huge ? list_huge(&search) : list_all(&search, tiles, limits);
+    enum cs_status status =
+        huge ? list_huge(&search, &mode) : list_all(&search, tiles, limits, &mode);
     if (status != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, required, search.asked);
+        return leave(CS_REASON_HOST_MEMORY, required, search.purse.asked);
 
     const struct cs_candidate *best;
-    if (pick(&search, policy, tiles, limits, &best) != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, required, search.asked);
-    best = cs_contest(&search, policy, limits, referee, best);
+    if (pick(&search, mode, policy, tiles, limits, &best) != CS_OK)
+        return leave(CS_REASON_HOST_MEMORY, required, search.purse.asked);
+    best = cs_contest(&search.list, policy, limits, question.thorough ? referee : NULL, best);
     struct cs_decision decision = decision_for(&search, policy, limits, best);
-    cs_choice_record_add(&search, policy, limits, best, &decision.choices);
+    cs_choice_record_add(&search.list, required, policy, limits, best, &decision.choices);
     return decision;
 }
 

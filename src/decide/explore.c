@@ -5,6 +5,8 @@
 #include "decide/division.h"
 #include <string.h>
 
+/* Times the untiled call's predicted seconds beyond which another engine is worth its ask. A
+ * choice: a smaller excess is within what the cost model is wrong by. No GPU has confirmed it. */
 static const double MUCH_LONGER = 1.25;
 
 enum {
@@ -14,7 +16,7 @@ enum {
 
 /* What a tile needs, by the size of its operands: a line through the whole and a tile that was
  * asked. */
-struct axis_map {
+struct workspace_line {
     double size, bytes, slope;
 };
 
@@ -26,9 +28,10 @@ struct proposal {
 
 struct exploration {
     struct cs_search *search;
+    struct cs_mode mode; /* of the tilings that are proposed */
     const struct cs_policy *policy;
     const struct cs_limits *limits;
-    struct axis_map axis_map;
+    struct workspace_line line;
     int proposals;
     struct proposal proposal[PROPOSALS]; /* the cheapest first */
 };
@@ -42,23 +45,23 @@ static double shape_size(const struct cs_plan *plan, int64_t shape)
 
 /* Of a tiling that is listed the workspace of one lane is that of its largest tile. */
 static bool draw_line(struct cs_search *search, const struct cs_candidate *known,
-                      struct axis_map *axis_map)
+                      struct workspace_line *line)
 {
     struct cs_plan *plan = &search->plan;
-    double full = cs_search_size(search->problem);
+    double full = cs_search_size(search->question->problem);
     int lanes = known->tiling.lanes > 1 ? known->tiling.lanes : 1;
-    if (cs_plan_cut(search->problem, &known->tiling, plan) != CS_OK)
+    if (cs_plan_cut(search->question->problem, &known->tiling, plan) != CS_OK)
         return false;
-    axis_map->size = shape_size(plan, cs_search_largest(plan, 0));
+    line->size = shape_size(plan, cs_search_largest(plan, 0));
     int64_t each = known->workspace / lanes - plan->staged;
-    axis_map->bytes = (double)each;
-    axis_map->slope = ((double)search->required - axis_map->bytes) / (full - axis_map->size);
-    return full > axis_map->size && axis_map->slope >= 0;
+    line->bytes = (double)each;
+    line->slope = ((double)search->question->required - line->bytes) / (full - line->size);
+    return full > line->size && line->slope >= 0;
 }
 
-static int64_t predict_seconds(const struct axis_map *axis_map, double size)
+static int64_t predict_workspace(const struct workspace_line *line, double size)
 {
-    double bytes = axis_map->bytes + axis_map->slope * (size - axis_map->size);
+    double bytes = line->bytes + line->slope * (size - line->size);
     return bytes <= 0 ? 0 : bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
@@ -69,19 +72,19 @@ static bool imagine(const struct exploration *exploration, const struct cs_tilin
 {
     struct cs_search *search = exploration->search;
     struct cs_plan *plan = &search->plan;
-    if (cs_plan_cut(search->problem, tiling, plan) != CS_OK)
+    if (cs_plan_cut(search->question->problem, tiling, plan) != CS_OK)
         return false;
     for (int64_t i = 0; i < plan->shapes; i++)
-        plan->shape[i].workspace = predict_seconds(&exploration->axis_map, shape_size(plan, i));
+        plan->shape[i].workspace = predict_workspace(&exploration->line, shape_size(plan, i));
     cs_plan_settle(plan);
     *candidate = cs_search_candidate(search);
-    return plan->workspace <= search->limit;
+    return plan->workspace <= search->question->limit;
 }
 
-static bool is_listed(const struct cs_search *search, const struct cs_candidate *candidate)
+static bool is_listed(const struct cs_shortlist *list, const struct cs_candidate *candidate)
 {
-    for (int i = 0; i < search->candidates; i++)
-        if (cs_tiling_equal(&search->candidate[i].tiling, &candidate->tiling))
+    for (int i = 0; i < list->count; i++)
+        if (cs_tiling_equal(&list->candidate[i].tiling, &candidate->tiling))
             return true;
     return false;
 }
@@ -97,8 +100,8 @@ static bool is_proposed(const struct exploration *exploration, const struct cs_c
 static void propose(struct exploration *exploration, const struct cs_tiling *tiling)
 {
     struct cs_candidate candidate;
-    if (!imagine(exploration, tiling, &candidate) || is_listed(exploration->search, &candidate) ||
-        is_proposed(exploration, &candidate))
+    if (!imagine(exploration, tiling, &candidate) ||
+        is_listed(&exploration->search->list, &candidate) || is_proposed(exploration, &candidate))
         return;
     const struct proposal made = {candidate.tiling, candidate.tiles,
                                   exploration->policy->cost(&candidate, exploration->limits)};
@@ -118,28 +121,30 @@ static void propose(struct exploration *exploration, const struct cs_tiling *til
 
 static int64_t units_of(const struct cs_search *search, enum cs_axis axis)
 {
-    return cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
+    return cs_ceil_div(cs_axis_extent(search->question->problem, axis),
+                       cs_axis_unit(search->question->problem, axis));
 }
 
 /* A cut into tiles of so many units; false if that leaves 64 bits. */
-static bool cut_by(const struct cs_search *search, enum cs_axis axis, int64_t units,
+static bool cut_by(const struct exploration *exploration, enum cs_axis axis, int64_t units,
                    struct cs_tiling *tiling)
 {
     *tiling = (struct cs_tiling){.axis = {axis},
                                  .step = {1, 1},
-                                 .lanes = search->lanes,
-                                 .relaxation = search->relaxation,
-                                 .staged = search->staged};
-    return cs_mul(units, cs_axis_unit(search->problem, axis), &tiling->step[0]);
+                                 .lanes = exploration->mode.lanes,
+                                 .relaxation = exploration->mode.relaxation,
+                                 .staged = exploration->mode.staged};
+    return cs_mul(units, cs_axis_unit(exploration->search->question->problem, axis),
+                  &tiling->step[0]);
 }
 
 /* An even cut into about so many tiles; false if that is none. */
-static bool even_cut(const struct cs_search *search, enum cs_axis axis, int64_t tiles,
+static bool even_cut(const struct exploration *exploration, enum cs_axis axis, int64_t tiles,
                      struct cs_tiling *tiling)
 {
-    int64_t units = units_of(search, axis);
+    int64_t units = units_of(exploration->search, axis);
     return tiles >= 2 && tiles <= units && tiles <= CS_MAX_TILES &&
-           cut_by(search, axis, cs_ceil_div(units, tiles), tiling);
+           cut_by(exploration, axis, cs_ceil_div(units, tiles), tiling);
 }
 
 /* The fewest tiles along an axis that are predicted to come under the limit on so many lanes; 0 if
@@ -150,12 +155,11 @@ static int64_t fewest(const struct exploration *exploration, enum cs_axis axis)
     struct cs_tiling tiling;
     struct cs_candidate candidate;
     tiles = tiles < CS_MAX_TILES ? tiles : CS_MAX_TILES;
-    if (!even_cut(exploration->search, axis, tiles, &tiling) ||
-        !imagine(exploration, &tiling, &candidate))
+    if (!even_cut(exploration, axis, tiles, &tiling) || !imagine(exploration, &tiling, &candidate))
         return 0;
     while (tiles - none > 1) {
         int64_t middle = none + (tiles - none) / 2;
-        if (even_cut(exploration->search, axis, middle, &tiling) &&
+        if (even_cut(exploration, axis, middle, &tiling) &&
             imagine(exploration, &tiling, &candidate))
             tiles = middle;
         else
@@ -169,7 +173,7 @@ static void propose_even(struct exploration *exploration, enum cs_axis axis, int
     static const int quarters[] = {4, 5, 6, 8, 12, 16, 24, 4 * FINEST};
     struct cs_tiling tiling;
     for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++)
-        if (even_cut(exploration->search, axis, from * quarters[i] / 4, &tiling))
+        if (even_cut(exploration, axis, from * quarters[i] / 4, &tiling))
             propose(exploration, &tiling);
 }
 
@@ -190,7 +194,7 @@ static int list_shares(const struct exploration *exploration, enum cs_axis axis,
         if (extent < 1 || extent == last)
             continue;
         last = extent;
-        if (!cut_by(search, axis, extent * grain, &tiling) ||
+        if (!cut_by(exploration, axis, extent * grain, &tiling) ||
             !imagine(exploration, &tiling, &candidate))
             continue;
         int64_t largest = cs_search_largest(&search->plan, 0);
@@ -215,8 +219,7 @@ static bool runs_of(const struct exploration *exploration, enum cs_axis axis, in
     for (int i = 0; i < shares; i++) {
         if (count[i] == 0)
             continue;
-        if (sizes == CS_MAX_RUNS ||
-            !cut_by(exploration->search, axis, share[i].extent * grain, &next))
+        if (sizes == CS_MAX_RUNS || !cut_by(exploration, axis, share[i].extent * grain, &next))
             return false;
         memcpy(next.run, tiling->run, sizeof next.run);
         if (sizes < CS_MAX_RUNS - 1)
@@ -253,12 +256,13 @@ static void propose_axis(struct exploration *exploration, enum cs_axis axis)
     struct cs_search *search = exploration->search;
     if (units_of(search, axis) < 2)
         return;
-    for (search->lanes = 1; search->lanes <= most_lanes(exploration); search->lanes *= 2) {
+    for (exploration->mode.lanes = 1; exploration->mode.lanes <= most_lanes(exploration);
+         exploration->mode.lanes *= 2) {
         int64_t from = fewest(exploration, axis);
         if (from < 2)
             continue;
         propose_even(exploration, axis, from);
-        if (search->lanes == 1 && search->profile)
+        if (exploration->mode.lanes == 1 && search->question->profile)
             propose_division(exploration, axis, from);
     }
 }
@@ -277,16 +281,16 @@ static void propose_all(struct exploration *exploration, const struct cs_candida
         propose_axis(exploration, axis);
 }
 
-const struct cs_candidate *cs_explore_best(const struct cs_search *search,
+const struct cs_candidate *cs_explore_best(const struct cs_shortlist *list,
                                            const struct cs_policy *policy,
                                            const struct cs_limits *limits)
 {
     const struct cs_candidate *best = NULL;
     double least = 0;
-    for (int i = 0; i < search->candidates; i++) {
-        double cost = policy->cost(&search->candidate[i], limits);
+    for (int i = 0; i < list->count; i++) {
+        double cost = policy->cost(&list->candidate[i], limits);
         if (__builtin_isfinite(cost) && (!best || cost < least)) {
-            best = &search->candidate[i];
+            best = &list->candidate[i];
             least = cost;
         }
     }
@@ -299,13 +303,14 @@ static enum cs_status ask_for(struct exploration *exploration)
     for (int i = 0; i < exploration->proposals; i++) {
         const struct proposal *proposal = &exploration->proposal[i];
         const struct cs_candidate *best =
-            cs_explore_best(search, exploration->policy, exploration->limits);
+            cs_explore_best(&search->list, exploration->policy, exploration->limits);
         enum cs_probed probed;
         int64_t bytes;
         if (best && exploration->policy->cost(best, exploration->limits) <= proposal->cost)
             return CS_OK;
-        search->lanes = proposal->tiling.lanes;
-        enum cs_status status = cs_search_probe(search, &proposal->tiling, &probed, &bytes);
+        exploration->mode.lanes = proposal->tiling.lanes;
+        enum cs_status status =
+            cs_search_probe(search, exploration->mode, &proposal->tiling, &probed, &bytes);
         if (status != CS_OK)
             return status;
     }
@@ -318,30 +323,28 @@ static enum cs_status ask_for_another(struct exploration *exploration)
 {
     static const struct cs_tiling full = {.step = {1, 1}};
     struct cs_search *search = exploration->search;
-    const struct cs_candidate *untiled = &search->candidate[0],
-                              *best =
-                                  cs_explore_best(search, exploration->policy, exploration->limits);
-    enum cs_relaxation relaxation = search->relaxation;
+    const struct cs_candidate *untiled = &search->list.candidate[0],
+                              *best = cs_explore_best(&search->list, exploration->policy,
+                                                      exploration->limits);
+    struct cs_mode mode = exploration->mode;
     enum cs_probed probed;
     int64_t bytes;
-    if (search->vendor->rigid || relaxation == CS_SIMILAR_ENGINE || search->asks_left < 1 ||
-        (best && best->seconds <= MUCH_LONGER * untiled->seconds))
+    if (search->question->vendor->rigid || mode.relaxation == CS_SIMILAR_ENGINE ||
+        search->purse.left < 1 || (best && best->seconds <= MUCH_LONGER * untiled->seconds))
         return CS_OK;
-    search->relaxation = CS_SIMILAR_ENGINE;
-    search->lanes = 1;
-    enum cs_status status = cs_search_probe(search, &full, &probed, &bytes);
-    search->relaxation = relaxation;
-    return status;
+    mode.relaxation = CS_SIMILAR_ENGINE;
+    mode.lanes = 1;
+    return cs_search_probe(search, mode, &full, &probed, &bytes);
 }
 
 /* Where nothing is tiled whatever it costs, the untiled call is the best, which says nothing of
  * tiles. */
-static const struct cs_candidate *best_tiling(const struct cs_search *search)
+static const struct cs_candidate *best_tiling(const struct cs_shortlist *list)
 {
     const struct cs_candidate *best = NULL;
-    for (int i = 1; i < search->candidates; i++)
-        if (!best || search->candidate[i].tiles < best->tiles)
-            best = &search->candidate[i];
+    for (int i = 1; i < list->count; i++)
+        if (!best || list->candidate[i].tiles < best->tiles)
+            best = &list->candidate[i];
     return best && best->tiling.axis[0] != CS_AXIS_NONE ? best : NULL;
 }
 
@@ -349,18 +352,14 @@ enum cs_status cs_explore(struct cs_search *search, const struct cs_policy *poli
                           const struct cs_limits *limits)
 {
     struct exploration exploration = {.search = search, .policy = policy, .limits = limits};
-    const struct cs_candidate *known = best_tiling(search);
-    int lanes = search->lanes;
-    if (!known || !draw_line(search, known, &exploration.axis_map))
+    const struct cs_candidate *known = best_tiling(&search->list);
+    if (!known || !draw_line(search, known, &exploration.line))
         return CS_OK;
-    search->staged = known->tiling.staged;
-    search->relaxation = known->tiling.relaxation;
-    search->asks_left = CS_EXPLORE_ASKS;
-    search->asks_kept = 0;
+    exploration.mode =
+        (struct cs_mode){.relaxation = known->tiling.relaxation, .staged = known->tiling.staged};
+    search->purse.left = CS_EXPLORE_ASKS;
+    search->purse.kept = 0;
     propose_all(&exploration, known);
     enum cs_status status = ask_for(&exploration);
-    if (status == CS_OK)
-        status = ask_for_another(&exploration);
-    search->lanes = lanes;
-    return status;
+    return status == CS_OK ? ask_for_another(&exploration) : status;
 }

@@ -13,7 +13,7 @@ CS_MUST_CHECK enum cs_status cs_explore(struct cs_search *search, const struct c
                                         const struct cs_limits *limits);
 
 /* The candidate that costs least; NULL if all are vetoed. */
-const struct cs_candidate *cs_explore_best(const struct cs_search *search,
+const struct cs_candidate *cs_explore_best(const struct cs_shortlist *list,
                                            const struct cs_policy *policy,
                                            const struct cs_limits *limits);
 

@@ -1,12 +1,7 @@
 /* A fixed-size cache of decisions by key, least recently used first to go. */
 #include "decide/memo.h"
+#include "base/hash.h"
 #include <string.h>
-
-static uint64_t mix(uint64_t hash, int64_t word)
-{
-    hash = (hash ^ (uint64_t)word) * 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 32;
-}
 
 /* Four chains side by side, each in a register: the multiplications of one alone would be most of
  * what a repeated decision costs. */
@@ -16,14 +11,14 @@ static uint64_t hash_words(const int64_t *words, int count)
              d = 0x2545f4914f6cdd1du;
     int i = 0;
     for (; i + 4 <= count; i += 4) {
-        a = mix(a, words[i]);
-        b = mix(b, words[i + 1]);
-        c = mix(c, words[i + 2]);
-        d = mix(d, words[i + 3]);
+        a = cs_hash_word(a, (uint64_t)words[i]);
+        b = cs_hash_word(b, (uint64_t)words[i + 1]);
+        c = cs_hash_word(c, (uint64_t)words[i + 2]);
+        d = cs_hash_word(d, (uint64_t)words[i + 3]);
     }
     for (; i < count; i++)
-        a = mix(a, words[i]);
-    return mix(mix(mix(a, (int64_t)b), (int64_t)c), (int64_t)d);
+        a = cs_hash_word(a, (uint64_t)words[i]);
+    return cs_hash_word(cs_hash_word(cs_hash_word(a, b), c), d);
 }
 
 void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,

@@ -42,39 +42,42 @@ static void learn(struct model *model, double size, double bytes)
     model->bytes[1] = bytes;
 }
 
-static int lanes_of(const struct cs_search *search)
+static int lanes_of(struct cs_mode mode)
 {
-    return search->lanes > 1 ? search->lanes : 1;
+    return mode.lanes > 1 ? mode.lanes : 1;
 }
 
 static int64_t units_of(const struct cs_search *search, enum cs_axis axis)
 {
-    return cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
+    return cs_ceil_div(cs_axis_extent(search->question->problem, axis),
+                       cs_axis_unit(search->question->problem, axis));
 }
 
 static int64_t step_for(const struct cs_search *search, enum cs_axis axis, int64_t tiles)
 {
-    return cs_ceil_div(units_of(search, axis), tiles) * cs_axis_unit(search->problem, axis);
+    return cs_ceil_div(units_of(search, axis), tiles) *
+           cs_axis_unit(search->question->problem, axis);
 }
 
 /* True if the product is legal and its largest kind predicted to fit. */
-static bool predicted(struct cs_search *search, const struct model *model,
+static bool predicted(struct cs_search *search, struct cs_mode mode, const struct model *model,
                       const struct cs_tiling *tiling, struct proposal *proposal)
 {
     struct cs_plan *plan = &search->plan;
     struct cs_problem shape;
-    enum cs_status status = cs_plan_cut(search->problem, tiling, plan);
+    enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
     search->overflowed |= status == CS_OVERFLOW;
     if (status != CS_OK)
         return false;
     cs_plan_problem(plan, cs_search_largest(plan, 0), &shape);
     *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&shape),
-                                  (double)plan->staged * lanes_of(search)};
-    return predict_seconds(model, proposal->size) + proposal->staged <= (double)search->limit;
+                                  (double)plan->staged * lanes_of(mode)};
+    return predict_seconds(model, proposal->size) + proposal->staged <=
+           (double)search->question->limit;
 }
 
 /* The fewest inner tiles at this outer count, at most `most` in all. False if there are none. */
-static bool propose_inner(struct cs_search *search, const struct model *model,
+static bool propose_inner(struct cs_search *search, struct cs_mode mode, const struct model *model,
                           const enum cs_axis pair[CS_MAX_CUTS], int64_t outer, int64_t most,
                           struct proposal *proposal)
 {
@@ -85,13 +88,13 @@ static bool propose_inner(struct cs_search *search, const struct model *model,
     if (fits < 2)
         return false;
     tiling.step[1] = step_for(search, pair[1], fits);
-    if (!predicted(search, model, &tiling, proposal))
+    if (!predicted(search, mode, model, &tiling, proposal))
         return false;
     while (fits - none > 1) {
         struct proposal less;
         int64_t middle = none + (fits - none) / 2;
         tiling.step[1] = step_for(search, pair[1], middle);
-        if (predicted(search, model, &tiling, &less)) {
+        if (predicted(search, mode, model, &tiling, &less)) {
             fits = middle;
             *proposal = less;
         } else {
@@ -103,7 +106,7 @@ static bool propose_inner(struct cs_search *search, const struct model *model,
 
 /* The best product of a pair with an outer count that is not in `skipped`, a set of bits. Returns
  * the number of that bit, -1 if none is predicted to fit. */
-static int propose(struct cs_search *search, const struct model *model,
+static int propose(struct cs_search *search, struct cs_mode mode, const struct model *model,
                    const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
                    struct proposal *proposal)
 {
@@ -114,7 +117,7 @@ static int propose(struct cs_search *search, const struct model *model,
         struct proposal found;
         int64_t outer = INT64_C(2) << i;
         if (skipped >> i & 1 || outer > units_of(search, pair[0]) ||
-            !propose_inner(search, model, pair, outer, most, &found))
+            !propose_inner(search, mode, model, pair, outer, most, &found))
             continue;
         if (best < 0 || found.tiles < proposal->tiles ||
             (found.tiles == proposal->tiles && found.halo < proposal->halo)) {
@@ -127,8 +130,8 @@ static int propose(struct cs_search *search, const struct model *model,
 
 /* The smallest tiles that a pair can make. Returns the number of the outer count's bit, -1 if there
  * are none. */
-static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
-                  struct proposal *proposal)
+static int finest(struct cs_search *search, struct cs_mode mode,
+                  const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped, struct proposal *proposal)
 {
     const struct model free = {{0, 1}, {0, 0}};
     for (int i = OUTER_COUNTS - 1; i >= 0; i--) {
@@ -139,31 +142,32 @@ static int finest(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS]
         struct cs_tiling tiling = {
             .axis = {pair[0], pair[1]},
             .step = {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
-        if (predicted(search, &free, &tiling, proposal))
+        if (predicted(search, mode, &free, &tiling, proposal))
             return i;
     }
     return -1;
 }
 
 /* Where nothing is predicted to fit, one answer about the smallest tiles says whether to go on. */
-static enum cs_status search_pair(struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
+static enum cs_status search_pair(struct cs_search *search, struct cs_mode mode,
+                                  const enum cs_axis pair[CS_MAX_CUTS])
 {
-    struct model model = {{0, cs_search_size(search->problem)},
-                          {0, (double)search->required * lanes_of(search)}};
+    struct model model = {{0, cs_search_size(search->question->problem)},
+                          {0, (double)search->question->required * lanes_of(mode)}};
     unsigned skipped = 0;
     bool smallest = false;
-    for (int turn = 0; turn < MOST_TURNS && search->asks_left > 0; turn++) {
+    for (int turn = 0; turn < MOST_TURNS && search->purse.left > 0; turn++) {
         struct proposal proposal;
         enum cs_probed probed;
         int64_t bytes = 0;
-        int count = propose(search, &model, pair, skipped, &proposal);
-        if (count < 0 && !smallest && search->candidates == 1) {
+        int count = propose(search, mode, &model, pair, skipped, &proposal);
+        if (count < 0 && !smallest && cs_shortlist_empty(&search->list)) {
             smallest = true;
-            count = finest(search, pair, skipped, &proposal);
+            count = finest(search, mode, pair, skipped, &proposal);
         }
         if (count < 0)
             return CS_OK;
-        enum cs_status status = cs_search_probe(search, &proposal.tiling, &probed, &bytes);
+        enum cs_status status = cs_search_probe(search, mode, &proposal.tiling, &probed, &bytes);
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
@@ -174,11 +178,11 @@ static enum cs_status search_pair(struct cs_search *search, const enum cs_axis p
     return CS_OK;
 }
 
-enum cs_status cs_search_products(struct cs_search *search)
+enum cs_status cs_search_products(struct cs_search *search, struct cs_mode mode)
 {
-    search->asks_kept = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && search->candidates == 1; i++) {
-        enum cs_status status = search_pair(search, pairs[i]);
+    search->purse.kept = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && cs_shortlist_empty(&search->list); i++) {
+        enum cs_status status = search_pair(search, mode, pairs[i]);
         if (status != CS_OK)
             return status;
     }

@@ -24,14 +24,14 @@ struct bracket {
 
 static enum cs_status ask(struct cs_search *search, int64_t shape)
 {
-    const struct cs_vendor *vendor = search->vendor;
+    const struct cs_vendor *vendor = search->question->vendor;
     void *execution_plan = NULL;
     int64_t workspace = 0;
     struct cs_problem problem;
-    if (search->asks_left <= (search->candidates > 1 ? 0 : search->asks_kept))
+    if (search->purse.left <= (cs_shortlist_empty(&search->list) ? search->purse.kept : 0))
         return CS_REFUSED;
-    search->asks_left--;
-    search->asked++;
+    search->purse.left--;
+    search->purse.asked++;
     cs_plan_problem(&search->plan, shape, &problem);
     enum cs_status status = vendor->build(
         vendor->ctx, &problem, search->plan.shape[shape].relaxation, &execution_plan, &workspace);
@@ -40,7 +40,7 @@ static enum cs_status ask(struct cs_search *search, int64_t shape)
     vendor->destroy(execution_plan);
     if (workspace < 0)
         return CS_REFUSED;
-    search->answered++;
+    search->purse.answered++;
     search->plan.shape[shape].workspace = workspace;
     return CS_OK;
 }
@@ -84,8 +84,8 @@ int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped)
 int64_t cs_search_most(const struct cs_search *search)
 {
     int64_t most = INT64_MAX;
-    for (int i = 1; !search->thorough && i < search->candidates; i++) {
-        const struct cs_candidate *candidate = &search->candidate[i];
+    for (int i = 1; !search->question->thorough && i < search->list.count; i++) {
+        const struct cs_candidate *candidate = &search->list.candidate[i];
         int64_t beaten_by = candidate->halo == 0 ? candidate->tiles - 1 : candidate->tiles;
         if (beaten_by < most)
             most = beaten_by;
@@ -105,7 +105,8 @@ double cs_search_size(const struct cs_problem *problem)
 
 double cs_search_seconds(const struct cs_search *search)
 {
-    return search->profile ? cs_cost_of(&search->plan, search->profile).seconds : 0;
+    return search->question->profile ? cs_cost_of(&search->plan, search->question->profile).seconds
+                                     : 0;
 }
 
 struct cs_candidate cs_search_candidate(const struct cs_search *search)
@@ -117,7 +118,7 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
         .shapes = plan->shapes,
         .workspace = plan->workspace,
         .halo = plan->halo,
-        .required = search->required,
+        .required = search->question->required,
         .seconds = cs_search_seconds(search),
         .copied = plan->copied,
     };
@@ -125,15 +126,16 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
 
 /* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. Kinds
  * that were not asked yet count as nothing. */
-enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling *tiling,
-                               enum cs_probed *probed_p, int64_t *bytes_p)
+enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
+                               const struct cs_tiling *tiling, enum cs_probed *probed_p,
+                               int64_t *bytes_p)
 {
     struct cs_plan *plan = &search->plan;
     struct cs_tiling beside = *tiling;
-    beside.lanes = search->lanes;
-    beside.relaxation = search->relaxation;
-    beside.staged = search->staged;
-    enum cs_status status = cs_plan_cut(search->problem, &beside, plan);
+    beside.lanes = mode.lanes;
+    beside.relaxation = mode.relaxation;
+    beside.staged = mode.staged;
+    enum cs_status status = cs_plan_cut(search->question->problem, &beside, plan);
     *probed_p = CS_HOLE;
     if (status != CS_OK) {
         search->overflowed |= status == CS_OVERFLOW;
@@ -147,41 +149,43 @@ enum cs_status cs_search_probe(struct cs_search *search, const struct cs_tiling 
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
         asked |= 1u << shape;
         cs_plan_settle(plan);
-        if (i == 0 || plan->workspace > search->limit)
+        if (i == 0 || plan->workspace > search->question->limit)
             *bytes_p = plan->workspace;
-        if (plan->workspace > search->limit) {
+        if (plan->workspace > search->question->limit) {
             *probed_p = CS_OVER;
             return CS_OK;
         }
     }
-    search->candidate[search->candidates++] = cs_search_candidate(search);
+    search->list.candidate[search->list.count++] = cs_search_candidate(search);
     *probed_p = CS_FITS;
     return CS_OK;
 }
 
 /* A cut of one axis; steps are counted in the units that they are rounded to. */
-static struct cs_tiling along(const struct cs_search *search, enum cs_axis axis, int64_t step)
+static struct cs_tiling along(const struct cs_search *search, struct cs_mode mode,
+                              enum cs_axis axis, int64_t step)
 {
-    int64_t unit = cs_axis_unit(search->problem, axis);
-    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}, .staged = search->staged};
+    int64_t unit = cs_axis_unit(search->question->problem, axis);
+    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}, .staged = mode.staged};
     if (!cs_mul(step, unit, &tiling.step[0]))
         tiling.step[0] = INT64_MAX;
     return tiling;
 }
 
-static bool legal_step(struct cs_search *search, enum cs_axis axis, int64_t step)
+static bool legal_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                       int64_t step)
 {
-    struct cs_tiling tiling = along(search, axis, step);
-    return cs_plan_cut(search->problem, &tiling, &search->plan) == CS_OK;
+    struct cs_tiling tiling = along(search, mode, axis, step);
+    return cs_plan_cut(search->question->problem, &tiling, &search->plan) == CS_OK;
 }
 
 /* Small steps are illegal where they give too many tiles or kinds; found without asking. 0 if every
  * step is illegal. */
-static int64_t smallest_step(struct cs_search *search, enum cs_axis axis, int64_t extent,
-                             int64_t most)
+static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                             int64_t extent, int64_t most)
 {
     int64_t illegal = cs_ceil_div(extent, most) - 1, legal = illegal + 1;
-    while (!legal_step(search, axis, legal)) {
+    while (!legal_step(search, mode, axis, legal)) {
         illegal = legal;
         if (legal > extent / 2)
             return 0;
@@ -189,7 +193,7 @@ static int64_t smallest_step(struct cs_search *search, enum cs_axis axis, int64_
     }
     while (legal - illegal > 1) {
         int64_t middle = illegal + (legal - illegal) / 2;
-        if (legal_step(search, axis, middle))
+        if (legal_step(search, mode, axis, middle))
             legal = middle;
         else
             illegal = middle;
@@ -258,19 +262,21 @@ static void learn(struct bracket *bracket, int64_t step, enum cs_probed outcome,
     bracket->bytes[1] = (double)bytes;
 }
 
-enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int64_t most)
+enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                                int64_t most)
 {
-    int64_t extent =
-        cs_ceil_div(cs_axis_extent(search->problem, axis), cs_axis_unit(search->problem, axis));
-    int64_t limit = search->limit;
+    int64_t extent = cs_ceil_div(cs_axis_extent(search->question->problem, axis),
+                                 cs_axis_unit(search->question->problem, axis));
+    int64_t limit = search->question->limit;
     if (extent < 2 || most < 2)
         return CS_OK;
     struct bracket bracket = {
         .extent = extent,
-        .smallest = smallest_step(search, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
+        .smallest =
+            smallest_step(search, mode, axis, extent, most < CS_MAX_TILES ? most : CS_MAX_TILES),
         .over = extent,
         .step = {0, (double)extent},
-        .bytes = {0, (double)search->required * (search->lanes > 1 ? search->lanes : 1)},
+        .bytes = {0, (double)search->question->required * (mode.lanes > 1 ? mode.lanes : 1)},
     };
     if (bracket.smallest == 0)
         return CS_OK;
@@ -279,8 +285,8 @@ enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis, int
     for (int turn = 1; turn <= MOST_TURNS && step > 0; turn++) {
         enum cs_probed outcome;
         int64_t bytes = 0;
-        struct cs_tiling tiling = along(search, axis, step);
-        enum cs_status status = cs_search_probe(search, &tiling, &outcome, &bytes);
+        struct cs_tiling tiling = along(search, mode, axis, step);
+        enum cs_status status = cs_search_probe(search, mode, &tiling, &outcome, &bytes);
         if (status != CS_OK)
             return status;
         learn(&bracket, step, outcome, bytes);

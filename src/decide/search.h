@@ -3,31 +3,40 @@
 #ifndef CS_DECIDE_SEARCH_H
 #define CS_DECIDE_SEARCH_H
 
-#include "decide/decide.h"
+#include "decide/shortlist.h"
 
-enum {
-    CS_MAX_CANDIDATES = CS_MAX_ASKS + 1 /* each but the untiled one has cost an ask */
+/* What is decided about; the same for all of a decision. */
+struct cs_question {
+    const struct cs_problem *problem;
+    const struct cs_vendor *vendor;
+    const struct cs_profile *profile; /* to predict for; NULL: nothing is predicted */
+    int64_t required;                 /* bytes of the untiled plan */
+    int64_t limit;                    /* bytes that a tiling may need to be listed */
+    bool thorough;                    /* lists also what others listed beat in tiles */
+};
+
+/* Which tilings are looked for. A search along an axis is given one by value: nothing of it stays
+ * behind for the next. */
+struct cs_mode {
+    enum cs_relaxation relaxation; /* of the execution plans asked for */
+    int lanes;                     /* that the tiles run on; 0 is 1 */
+    bool staged;
+};
+
+/* Vendor plans: what may still be built, and what was. */
+struct cs_purse {
+    int64_t left;     /* that may still be built */
+    int64_t kept;     /* of these for products, as long as no tiling is listed */
+    int64_t asked;    /* built, refused ones too */
+    int64_t answered; /* those that were not refused */
 };
 
 struct cs_search {
-    const struct cs_problem *problem;
-    const struct cs_vendor *vendor;
-    int64_t required;              /* bytes of the untiled plan */
-    int64_t limit;                 /* bytes that a tiling may need to be listed */
-    int64_t asks_left;             /* vendor plans that may still be built */
-    int64_t asks_kept;             /* of these for products, as long as no tiling is listed */
-    int64_t asked;                 /* vendor plans built, refused ones too */
-    int64_t answered;              /* those that were not refused */
-    enum cs_relaxation relaxation; /* of the asks */
-    int lanes;                     /* of the tilings that are looked for; 0 is 1 */
-    bool thorough;                 /* lists also what others listed beat in tiles */
-    bool staged;                   /* the tilings that are looked for */
-    bool overflowed;               /* some cut left 64 bits */
-    /* To predict for; NULL: nothing is predicted. */
-    const struct cs_profile *profile;
-    struct cs_plan plan; /* the cut under examination */
-    int candidates;
-    struct cs_candidate candidate[CS_MAX_CANDIDATES];
+    const struct cs_question *question;
+    struct cs_purse purse;
+    struct cs_shortlist list;
+    bool overflowed;     /* some cut left 64 bits */
+    struct cs_plan plan; /* the cut under examination: every function here may leave another */
 };
 
 enum cs_probed {
@@ -39,7 +48,7 @@ enum cs_probed {
 /* Lists a tiling if it is legal, none of its kinds is refused and it needs at most the limit.
  * *bytes_p is what the kind that looks largest needs, or one that needs more than the limit, with
  * what is staged; not set at a hole. CS_OK whatever *probed_p says; CS_NOMEM. */
-CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search,
+CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
                                              const struct cs_tiling *tiling,
                                              enum cs_probed *probed_p, int64_t *bytes_p);
 
@@ -47,13 +56,13 @@ CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search,
  * the way there. Looks at no cut into more than `most` tiles. Where the vendor's workspaces do not
  * shrink with the tile, what is listed is still true but may not be the fewest. CS_OK whether
  * something was listed or not; CS_NOMEM. */
-CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, enum cs_axis axis,
-                                              int64_t most);
+CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode,
+                                              enum cs_axis axis, int64_t most);
 
 /* The same for products of two cuts: the first pair of axes that has one, with the outer counts
  * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
  * is predicted from the operands' sizes. */
-CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search);
+CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search, struct cs_mode mode);
 
 /* Bytes of a problem's operands together, of which workspaces are predicted to be a line; beyond
  * every limit where they leave 64 bits. */

@@ -4,6 +4,11 @@
  *
  * Found by dynamic programming over Pareto sets of partial choices, site by site, that drops what
  * the linear relaxation of the sites to come proves to be no better than a solution known already.
+ * A greedy choice along the sites' lower hulls is not good enough: of 1000 random programs of 20
+ * sites with 2 to 7 points each it cost over 1 % more in 399, up to 15 % (skipping what does not
+ * fit and filling up what is left: 162, up to 9 %), of 6 sites up to 43 % (35 %), and in the
+ * families of tests/unit/decide/test_split.c up to 8.9 % (0.8 %).
+ *
  * Literature: Pisinger, "A minimal algorithm for the multiple-choice knapsack problem", 1995. */
 #ifndef CS_DECIDE_SPLIT_H
 #define CS_DECIDE_SPLIT_H

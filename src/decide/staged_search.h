@@ -12,8 +12,9 @@ bool cs_staged_search_is_huge(const struct cs_problem *problem, int64_t elements
 bool cs_staged_search_may_gain(struct cs_search *search, const struct cs_candidate *views);
 
 /* Lists the staged cut along the same axis into the fewest tiles, if half as many tiles or less do.
- * Leaves search->staged set. CS_OK whether something was listed or not; CS_NOMEM. */
+ * CS_OK whether something was listed or not; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_staged_search_list(struct cs_search *search,
+                                                   enum cs_relaxation relaxation,
                                                    const struct cs_candidate *views);
 
 #endif

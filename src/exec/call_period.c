@@ -2,9 +2,12 @@
  * high. */
 #include "exec/call_period.h"
 
+#include "base/hash.h"
 #include <stdbool.h>
 #include <string.h>
 
+/* Choices, held against the sequences of tests/unit/exec/test_call_period.c; only LOOK_EVERY's
+ * reason is a measurement. */
 enum {
     LOW_PART = 5,   /* of the highest; sizes go in steps of two: a half or a quarter would be in the
                        balance */
@@ -24,7 +27,7 @@ void cs_call_period_init(struct cs_call_period *detector)
 
 static uint32_t fold(uint64_t call)
 {
-    return (uint32_t)((call * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+    return (uint32_t)(cs_hash_spread(call) >> 32);
 }
 
 /* Keeps the newer half, which is two of the longest periods. */

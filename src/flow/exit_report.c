@@ -4,9 +4,9 @@
 #include "account/summary_json.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "config/option.h"
 #include "config/option_text.h"
-#include "intercept/loader/bypass.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,8 +88,8 @@ void cs_exit_report_write(struct cs *cs)
     char vendor[64], bypass[BYPASS_BYTES] = "";
     if (cs->config.summary.form == CS_SUMMARY_OFF || cs->account.calls == 0)
         return;
-    cs_bypass_find(bypass, sizeof bypass);
-    cs_vendor_version(vendor, sizeof vendor);
+    cs->host->bypassed(bypass, sizeof bypass);
+    cs->host->version(vendor, sizeof vendor);
     struct cs_summary_head head = {.version = CS_VERSION,
                                    .vendor = vendor,
                                    .policy = cs->policy->name,

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "base/range.h"
+#include "decide/by_rules.h"
 #include "decide/memo.h"
 #include "flow/built_plans.h"
 #include "flow/measure.h"
@@ -12,23 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The limits of the options, or of a rule where there is one. */
-static struct cs_limits limits_under(const struct cs *cs, const struct cs_rule *rule)
+static struct cs_settings settings_of(const struct cs *cs)
 {
-    int64_t most =
-        cs->limits.lent && cs->exec.arena.facts.limit > 0 ? cs->exec.arena.facts.limit : INT64_MAX;
-    return rule ? cs_rule_limits(rule, &cs->limits, most) : cs->limits;
-}
-
-static struct cs_limits limits_of(const struct cs *cs, const struct cs_rule *rule,
-                                  const struct cs_request *request)
-{
-    struct cs_limits limits = limits_under(cs, rule);
-    if (request->limit > 0) {
-        limits.workspace = limits.threshold = request->limit;
-        limits.provided = true;
-    }
-    return limits;
+    bool bounded = cs->limits.lent && cs->exec.arena.facts.limit > 0;
+    return (struct cs_settings){.rules = &cs->rules,
+                                .program = cs->program,
+                                .policy = cs->policy,
+                                .limits = cs->limits,
+                                .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
 }
 
 static const struct cs_rule *rule_at(const struct cs *cs, int number)
@@ -36,40 +28,41 @@ static const struct cs_rule *rule_at(const struct cs *cs, int number)
     return number > 0 ? &cs->rules.rule[number - 1] : NULL;
 }
 
-/* The number of the rule that a request follows; 0: none. */
-static int rule_for(const struct cs *cs, const struct cs_request *request)
+/* What cs_decide_by_rules asks of a running process. */
+struct help {
+    struct cs *cs;
+    const struct cs_request *request;
+    const struct cs_vendor *vendor;
+    struct cs_measure measure;
+    struct cs_referee referee;
+};
+
+static int64_t share(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
 {
-    if (cs->rules.count == 0)
-        return 0;
-    struct cs_subject subject =
-        cs_subject_of(&request->problem, request->required, request->engine.index, cs->program);
-    return cs_rules_match(&cs->rules, &subject) + 1;
+    struct help *help = ctx;
+    return cs_budget_limit(&help->cs->budget, &help->cs->store, help->request, policy, limits,
+                           help->vendor);
 }
 
-static bool skips(const struct cs_rule *rule)
+static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
 {
-    return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
+    struct help *help = ctx;
+    help->measure = (struct cs_measure){&help->cs->store, help->request, help->vendor, limits};
+    help->referee = cs_measure_referee(&help->measure);
+    return &help->referee;
 }
 
-static struct cs_decision decide_under(struct cs *cs, const struct cs_rule *rule,
-                                       const struct cs_request *request,
-                                       const struct cs_vendor *vendor)
+static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *request,
+                                      const struct cs_vendor *vendor)
 {
-    const struct cs_policy *policy = NULL;
-    struct cs_limits limits = limits_of(cs, rule, request);
-    if (skips(rule))
-        return cs_decide_leave(CS_REASON_RULE, request->required);
-    if (rule && cs_rule_has(rule, CS_RULE_policy))
-        policy = cs_policy_find(rule->policy.text);
-    if (!policy)
-        policy = cs->policy;
-    if (policy->divides && request->limit == 0 && request->required > 0)
-        limits.workspace =
-            cs_budget_limit(&cs->budget, &cs->store, request, policy, &limits, vendor);
-    struct cs_measure measure = {&cs->store, request, vendor, &limits};
-    const struct cs_referee referee = cs_measure_referee(&measure);
-    return cs_decide_judged(&request->problem, request->required, policy, &limits, vendor,
-                            &referee);
+    struct help help = {.cs = cs, .request = request, .vendor = vendor};
+    const struct cs_settings settings = settings_of(cs);
+    const struct cs_decide_call call = {.problem = &request->problem,
+                                        .required = request->required,
+                                        .engine = request->engine.index,
+                                        .provided = request->limit};
+    return cs_decide_by_rules(&settings, &call, vendor,
+                              &(struct cs_decide_help){&help, share, referee_for});
 }
 
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
@@ -80,23 +73,11 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
                 request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    int rule = rule_for(cs, request);
-    decision = decide_under(cs, rule_at(cs, rule), request, vendor);
-    decision.rule = rule;
+    decision = decide_anew(cs, request, vendor);
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_add(&cs->memo, key, &decision);
     return decision;
-}
-
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    if (!rewrite)
-        return;
-    for (int64_t i = 0; i < rewrite->plan.shapes; i++)
-        rewrite->destroy(rewrite->execution_plan[i]);
-    rewrite->destroy(rewrite->fallback);
-    free(rewrite);
 }
 
 static enum cs_reason reason_of(enum cs_status status)
@@ -157,7 +138,7 @@ static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
     if (status == CS_OK)
         *rewrite_p = rewrite;
     else
-        cs_flow_discard(rewrite);
+        cs_rewrite_discard(rewrite);
     return status;
 }
 
@@ -196,16 +177,8 @@ static int64_t reported_of(const struct cs_request *request, const struct cs_dec
 
 bool cs_flow_small(const struct cs *cs, int64_t required)
 {
-    if (cs->limits.huge > 0)
-        return false;
-    if (required > cs_decide_ignored(&cs->limits))
-        return false;
-    for (int i = 0; i < cs->rules.count; i++) {
-        struct cs_limits limits = limits_under(cs, &cs->rules.rule[i]);
-        if (!skips(&cs->rules.rule[i]) && required > cs_decide_ignored(&limits))
-            return false;
-    }
-    return true;
+    const struct cs_settings settings = settings_of(cs);
+    return cs_decide_is_small(&settings, required);
 }
 
 int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
@@ -373,7 +346,7 @@ struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *requ
         build_fallback(rewrite, verdict.reported, &nothing) == CS_OK)
         verdict.rewrite = rewrite;
     else
-        cs_flow_discard(rewrite);
+        cs_rewrite_discard(rewrite);
     return verdict;
 }
 

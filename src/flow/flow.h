@@ -6,6 +6,7 @@
 #include "account/account.h"
 #include "convshim/vendor.h"
 #include "exec/exec.h"
+#include "exec/rewrite.h"
 #include "flow/instance.h"
 
 /* A convolution as its application requires it run. */
@@ -15,14 +16,6 @@ struct cs_request {
     int64_t required; /* workspace bytes of the application's own plan */
     int64_t limit; /* scratch bytes that the caller has provided already; 0: the configured limit */
     int64_t scope; /* separates devices: the same problem may need other bytes on each */
-};
-
-/* Everything that Execute needs, built beforehand. */
-struct cs_rewrite {
-    struct cs_plan plan; /* no tiles: every call runs on the fallback plan */
-    void *execution_plan[CS_MAX_TILE_SHAPES];
-    void *fallback;
-    void (*destroy)(void *execution_plan);
 };
 
 /* The answer to a request. */
@@ -51,9 +44,6 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
  * own engine. No rewriting only if nothing could be built. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
-
-/* Destroys what cs_flow_prepare built; NULL is allowed. */
-void cs_flow_discard(struct cs_rewrite *rewrite);
 
 /* True if a call that provided so much may run in scratch of the library's own. */
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);

@@ -4,9 +4,10 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "base/stack.h"
+#include "config/limits.h"
 #include "config/program.h"
 #include "flow/exit_report.h"
-#include "flow/limits.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
 #include <pthread.h>
@@ -76,10 +77,17 @@ int64_t cs_instance_now_ms(void)
     return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
 }
 
-static void summary_at_exit(void)
+static int write_summary(void *unused)
 {
+    (void)unused;
     cs_exit_report_write(instance);
     cs_trace_flush(&instance->trace);
+    return 0;
+}
+
+static void summary_at_exit(void)
+{
+    (void)(cs_stack_ample() ? write_summary(NULL) : cs_stack_run(write_summary, NULL));
 }
 
 /* Locks are held across the fork so that the child finds them free and what they guard whole. */
@@ -88,7 +96,7 @@ static void before_fork(void)
     forking = atomic_load(&state) == READY;
     if (!forking)
         return;
-    cs_vendor_fork(true);
+    instance->host->fork(true);
     cs_lock(&instance->memo.lock);
     cs_lock(&instance->budget.lock);
     cs_lock(&instance->store.lock);
@@ -110,7 +118,7 @@ static void after_fork(bool child)
     cs_unlock(&instance->store.lock);
     cs_unlock(&instance->budget.lock);
     cs_unlock(&instance->memo.lock);
-    cs_vendor_fork(false);
+    instance->host->fork(false);
 }
 
 static void after_fork_in_parent(void)
@@ -168,7 +176,7 @@ static void provide(struct cs *cs)
     cs_store_place(place);
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
-    cs_exec_init(&cs->exec, cs_vendor_device(), (enum cs_backing)cs->config.backing,
+    cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));
     if (cs_trace_on(&cs->trace))
         cs->exec.arena.watch = (struct cs_scratch_watch){cs_traced_scratch, &cs->trace};
@@ -184,7 +192,7 @@ static void register_fork(void)
 }
 
 /* False if there is nothing to do for us in this process. */
-static bool prepare(struct candidate *mine)
+static bool prepare(const struct cs_host *host, struct candidate *mine)
 {
     *mine = (struct candidate){.cs = NULL};
     if (cs_config_disabled())
@@ -194,9 +202,10 @@ static bool prepare(struct candidate *mine)
     mine->cs = calloc(1, sizeof *mine->cs);
     if (!mine->cs)
         return false;
+    mine->cs->host = host;
     configure(mine);
-    if (!cs_vendor_supported())
-        cs_vendor_version(mine->vendor, sizeof mine->vendor);
+    if (!host->supported())
+        host->version(mine->vendor, sizeof mine->vendor);
     return mine->cs->policy && !mine->vendor[0];
 }
 
@@ -221,31 +230,36 @@ static bool elected(void)
     return false;
 }
 
-static enum state start(void)
+static enum state start(const struct cs_host *host)
 {
     struct candidate mine;
-    bool required = prepare(&mine);
+    bool usable = prepare(host, &mine);
     if (elected()) {
-        if (required) {
+        if (usable) {
             provide(mine.cs);
             instance = mine.cs;
             mine.cs = NULL;
         } else if (mine.cs) {
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);
         }
-        atomic_store_explicit(&state, required ? READY : OFF, memory_order_release);
+        atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
         tell_notes(&mine);
-        if (required)
+        if (usable)
             atexit(summary_at_exit);
     }
     discard(&mine);
     return atomic_load_explicit(&state, memory_order_acquire);
 }
 
-struct cs *cs_instance(void)
+bool cs_instance_off(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) == OFF;
+}
+
+struct cs *cs_instance(const struct cs_host *host)
 {
     enum state now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == UNKNOWN)
-        now = start();
+        now = start(host);
     return now == READY ? instance : NULL;
 }

@@ -14,10 +14,10 @@
 #include "exec/exec.h"
 #include "exec/gate.h"
 #include "flow/budget.h"
-
-#define CS_VERSION "0.1.0"
+#include "flow/host.h"
 
 struct cs {
+    const struct cs_host *host;
     struct cs_config config;
     const char *program;            /* its file name */
     struct cs_rules rules;          /* those of the options that are for this program */
@@ -46,23 +46,11 @@ static inline bool cs_describes_all(const struct cs *cs)
     return cs->config.summary.form == CS_SUMMARY_JSON || cs_trace_on(&cs->trace);
 }
 
-/* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. Thread-safe; costs one
- * load after the first time. */
-struct cs *cs_instance(void);
+/* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. The first call's `host`
+ * is kept. Thread-safe; costs one load after the first time. */
+struct cs *cs_instance(const struct cs_host *host);
 
-/* Fills `text` with the vendor library's name and version, "" if it is not loaded. The vendor's
- * part implements it. */
-void cs_vendor_version(char *text, size_t size);
-
-/* True if the vendor library is of a version that can be planned with. The vendor's part implements
- * it. */
-bool cs_vendor_supported(void);
-
-/* The device that the vendor library runs on. The vendor's part implements it. */
-const struct cs_device *cs_vendor_device(void);
-
-/* Holds (before) or frees (after) the vendor part's locks across a fork. The vendor's part
- * implements it. */
-void cs_vendor_fork(bool before);
+/* True if it is known already that there is none. */
+bool cs_instance_off(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "flow/measure.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "decide/memo.h"
 #include "flow/flow.h"
@@ -10,7 +11,7 @@
 
 enum {
     LITTLE = 16 << 20,
-    FORMAT = 2, /* of the words below; another number forgets what was measured */
+    FORMAT = 3, /* of the words below; another number forgets what was measured */
     TILING_WORDS = 2 * CS_MAX_CUTS + 2,
     WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
 };
@@ -22,12 +23,11 @@ static const double LANES_GAIN = 0.8;
 /* What tilings mostly have alike, in one word. */
 static int64_t rest_of(const struct cs_tiling *tiling)
 {
-    const uint64_t prime = 0x100000001b3u;
     uint64_t rest = (uint64_t)tiling->relaxation;
     for (int i = 0; i < tiling->runs; i++) {
         const struct cs_run *run = &tiling->run[i];
-        rest = (rest * prime ^ (uint64_t)run->step) * prime ^ (uint64_t)run->tiles;
-        rest = rest * prime ^ (uint64_t)run->relaxation;
+        const int64_t word[] = {run->step, run->tiles, run->relaxation};
+        rest = cs_hash_words(rest, word, sizeof word / sizeof *word);
     }
     return (int64_t)rest;
 }

@@ -1,11 +1,15 @@
-/* What the flow asks of the vendor: version, whether it is supported, the device, forks. */
+/* The answers of cuDNN and of this process to what the flow asks. */
+#include "intercept/host.h"
+
+#include "cudnn/bind/real.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
+#include "intercept/loader/bypass.h"
 #include <stdio.h>
 
-void cs_vendor_version(char *text, size_t size)
+static void version_text(char *text, size_t size)
 {
     const struct cs_real *real = cs_real();
     size_t version = real->cudnnGetVersion ? real->cudnnGetVersion() : 0;
@@ -17,20 +21,21 @@ void cs_vendor_version(char *text, size_t size)
 }
 
 /* What does not tell its version lacks more than that, and then every slot says so. */
-bool cs_vendor_supported(void)
+static bool supported(void)
 {
     const struct cs_real *real = cs_real();
     return !real->cudnnGetVersion || real->cudnnGetVersion() / 10000 == CUDNN_MAJOR;
 }
 
-const struct cs_device *cs_vendor_device(void)
+static void fork_locks(bool before)
 {
-    return &cs_device_cuda;
-}
-
-void cs_vendor_fork(bool before)
-{
-    cs_legacy_fork(before);
+    cs_plan_cache_fork(before);
     cs_shadow_fork(before);
     cs_oversized_tensor_fork(before);
 }
+
+const struct cs_host cs_host = {.device = &cs_device_cuda,
+                                .version = version_text,
+                                .supported = supported,
+                                .fork = fork_locks,
+                                .bypassed = cs_bypass_find};

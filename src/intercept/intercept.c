@@ -2,7 +2,9 @@
 #include "intercept/intercept.h"
 
 #include "base/nest.h"
+#include "base/stack.h"
 #include "flow/instance.h"
+#include "intercept/host.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
@@ -16,9 +18,10 @@ static int traced(struct cs *cs, struct cs_entry_call *call)
     return status;
 }
 
-int cs_intercept(struct cs_entry_call *call)
+static int intercept(void *opaque)
 {
-    struct cs *cs = cs_nested() ? NULL : cs_instance();
+    struct cs_entry_call *call = opaque;
+    struct cs *cs = cs_instance(&cs_host);
     if (!cs)
         return call->replay(call);
     int cancel;
@@ -30,4 +33,11 @@ int cs_intercept(struct cs_entry_call *call)
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
     return status;
+}
+
+int cs_intercept(struct cs_entry_call *call)
+{
+    if (cs_nested() || cs_instance_off())
+        return call->replay(call);
+    return cs_stack_ample() ? intercept(call) : cs_stack_run(intercept, call);
 }

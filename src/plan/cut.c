@@ -2,7 +2,6 @@
  * shapes. */
 #include "base/checked.h"
 #include "plan/axis.h"
-#include "plan/layout.h"
 #include "plan/staging.h"
 #include <string.h>
 
@@ -435,23 +434,23 @@ static int64_t largest_workspace(const struct cs_plan *plan)
     return largest;
 }
 
-/* Lanes are not in step: all that they need may be alive at once. */
+/* Lanes are not in step: all that they need may be in use at once, so that it lies one after the
+ * other. What is staged is a multiple of the alignment; a workspace is padded up to it but for the
+ * last one. */
 int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[])
 {
-    struct cs_buffer buffer[2 * CS_MAX_LANES];
-    int64_t peak, largest = largest_workspace(plan);
+    int64_t end = 0, workspace = largest_workspace(plan);
+    const int64_t padding = -workspace & (CS_SCRATCH_ALIGNMENT - 1);
     for (int i = 0; i < lanes; i++) {
-        struct cs_buffer any = {.begin = 0, .end = 1, .alignment = CS_SCRATCH_ALIGNMENT};
-        any.bytes = plan->staged;
-        buffer[2 * i] = any;
-        any.bytes = largest;
-        buffer[2 * i + 1] = any;
+        struct cs_lane place = {.staged = end};
+        if (!cs_add(end, plan->staged, &place.workspace) ||
+            !cs_add(place.workspace, workspace, &end) ||
+            (i < lanes - 1 && !cs_add(end, padding, &end)))
+            return INT64_MAX;
+        if (lane)
+            lane[i] = place;
     }
-    if (cs_layout(buffer, 2 * lanes, 0, &peak) != CS_OK)
-        return INT64_MAX;
-    for (int i = 0; lane && i < lanes; i++)
-        lane[i] = (struct cs_lane){buffer[2 * i].offset, buffer[2 * i + 1].offset};
-    return peak;
+    return end;
 }
 
 void cs_plan_settle(struct cs_plan *plan)

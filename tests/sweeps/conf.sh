@@ -2,19 +2,29 @@
 # Generated files that are checked in are what the sources make of them, and what a text names exists. TAP.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-echo 1..3
+echo 1..5
 check() { # N NAME STATUS
     if [ "$3" = 0 ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2"; fi
 }
 diff -u conf/convshim.ini <(scripts/gen-conf) | sed 's/^/# /'
 cmp -s conf/convshim.ini <(scripts/gen-conf)
 check 1 "conf/convshim.ini is up to date (make conf)" $?
-missing=$(scripts/gen-conf --markdown | grep -vxFf README.md)
-printf '%s' "$missing" | sed 's/^/# /'
-[ -z "$missing" ]
-check 2 "the README's table of options is up to date (scripts/gen-conf --markdown)" $?
+diff -u docs/options.md <(scripts/gen-options) | sed 's/^/# /'
+cmp -s docs/options.md <(scripts/gen-options)
+check 2 "docs/options.md is up to date (make conf)" $?
 # shellcheck disable=SC2016 # a pattern
 named=$(grep -o '`[a-z]*/[a-zA-Z/_.]*`' policies/README.md | tr -d '`' | sed 's|/NAME\.c$||' | xargs ls -d 2>&1 >/dev/null)
 printf '%s' "$named" | sed 's/^/# /'
 [ -z "$named" ] && [ "$(wc -l <policies/README.md)" -le 30 ] && [ "$(wc -l <tests/policies/example.c)" -le 40 ]
 check 3 "policies/README.md has at most 30 lines, its example at most 40; what it names exists" $?
+links=$(for file in *.md docs/*.md docs/*/*.md tests/*.md policies/*.md; do
+    grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | sed "s|^|$(dirname "$file")/|"
+done | sort -u | xargs ls -d 2>&1 >/dev/null)
+printf '%s' "$links" | sed 's/^/# /'
+[ -z "$links" ]
+check 4 "what the documents link to exists" $?
+# Those need NVIDIA's cudnn-frontend, Chromium, a million calls.
+slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|report_page|soak)\.bats$')
+printf '%s' "$slow" | sed 's/^/# /'
+[ -z "$slow" ]
+check 5 "every bats suite has a test for the short run" $?

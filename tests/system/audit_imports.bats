@@ -50,6 +50,7 @@ declared()
         grep -oE 'CUDNN_CALL +cudnn[A-Za-z0-9_]+' | sed 's/.* //' | sort -u
 }
 
+# bats test_tags=quick
 @test "a library that links cuDNN: its imports, all known" {
     audit 0 "$CLIENTS/libwork.so"
     nm -D --undefined-only "$CLIENTS/libwork.so" | sed -nE 's/.* (cudnn[A-Za-z0-9_]+).*/\1/p' | sort >imports

@@ -43,6 +43,7 @@ required()
     summary 'total(s["sites"], "wanted")'
 }
 
+# bats test_tags=quick
 @test "the first run keeps to the total, later runs use it better and agree" {
     local first launches again
     reference

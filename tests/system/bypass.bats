@@ -78,6 +78,7 @@ expect_no_bypass()
     expect_bypassed libdeep.so
 }
 
+# bats test_tags=quick
 @test "bound through the preload, at the first call or at load: no such line" {
     copies libwork_lazy.so liba.so libb.so
     copies libwork_noplt.so libc.so

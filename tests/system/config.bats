@@ -70,6 +70,7 @@ expect_complaint()
     expect_complaint ""
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_CONFIG comes before every file, option by option" {
     printf 'workspace = 72KiB\npolicy = off\n' >named.ini
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/named.ini CONVSHIM_CONFIG="workspace=68KiB"
@@ -109,6 +110,7 @@ refused()
     done
 }
 
+# bats test_tags=quick
 @test "unknown options, policies and lines without a value: one line each" {
     refused "policy=fastest" 'CONVSHIM_CONFIG:1: policy: "fastest" is not allowed, ignored; allowed: *off*'
     refused "worksapce=1MiB" 'CONVSHIM_CONFIG:1: worksapce: no such option, ignored; did you mean workspace?'

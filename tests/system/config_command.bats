@@ -24,6 +24,7 @@ expect_option()
     expect_empty config.err
 }
 
+# bats test_tags=quick
 @test "values from the file, from CONVSHIM_CONFIG and from a variable: each with its place" {
     printf '# mine\nworkspace = 2048K\ntiles = 2\n[interleave]\nbudget = 8388608\n' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     export CONVSHIM_CONFIG='policy=off;tiles=3' CONVSHIM_LOG=debug

@@ -74,6 +74,7 @@ random()
     [ "$status" = 0 ]
 }
 
+# bats test_tags=quick
 @test "transposed convolutions, strides over the kernel, last rows in no window" {
     tiled "$EVERYTHING" --api both --direction data \
         --problem "direction=data dtype=f16 x=2x16x32x32 w=16x16x4x4 stride=2 pre=1" \
@@ -100,6 +101,7 @@ on_axis()
     expect_equal "launches beyond one a call" "$(counted extra)" 4
 }
 
+# bats test_tags=quick
 @test "as in µ-cuDNN: a filter gradient summed over parts of the batch takes beta once" {
     tiled "$EVERYTHING" --api both --problem "direction=filter x=8x1x3x3 w=1x1x3x3 beta=1" \
         --problem "direction=filter x=9x1x3x3 w=1x1x3x3 beta=-0.5 alpha=2" \
@@ -143,9 +145,9 @@ on_axis()
 
 sweep()
 {
-    tiled "policy=fixed;tiles=4;threshold=0" --sweep patch_conv --every 401 --direction "$1"
-    expect_equal "settings" "$(counted calls)" 63
-    expect_true "rewritten calls" "$(counted tiled) >= $2"
+    tiled "policy=fixed;tiles=4;threshold=0" --sweep patch_conv --every "$((401 * 100 / LOAD))" --direction "$1"
+    expect_true "settings" "$(counted calls) >= $(few 63)"
+    expect_true "tiled calls" "$(counted tiled) >= $(few "$2")"
 }
 
 @test "as in patch_conv: its sweep comes out right or untouched, forward" {
@@ -215,7 +217,7 @@ data_channels()
 @test "backward-data cut along channels and images for the filter's sake, on lanes and packed: equal to the bit" {
     export SIMDEV_PROFILE=$ROOT/conf/devices/t4.json
     local staged kib
-    for staged in never auto always; do
+    for staged in $(some never auto always); do
         for kib in 350 250; do # what cuts along C alone leave differs: 9.19 needs more than 9.28
             data_channels "workspace=${kib}KiB;lanes=3;staged=$staged"
             planned_by_cudnn plain || cannot_run "no real cuDNN"

@@ -73,6 +73,7 @@ with_library()
     LIBRARY=$1 PRELOAD=${SAN_RT:+$SAN_RT:}$1
 }
 
+# bats test_tags=quick
 @test "cuDNN linked, by the program or by a library: seen and tiled" {
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" --api both --count 5 --seed 33
     expect_status 0
@@ -139,11 +140,13 @@ with_library()
     expect_answers 2
 }
 
+# bats test_tags=quick
 @test "RTLD_DEFAULT and RTLD_NEXT: our entries, as a preloaded library's, and nothing else" {
     looked_up pseudo none
     expect_equal "entries" "$(grep -c '^dlsym .*: libconvshim\.so; no error' shimmed.out)" 6
+    expect_equal "entries by version" "$(grep -c '^dlvsym .* libcudnn\.so\.9: libconvshim\.so; no error' shimmed.out)" 2
     grep -v ': libconvshim\.so; no error' shimmed.out >rest.out
-    grep -vE '^dlsym cudnn(ConvolutionForward|BackendExecute|Destroy):' plain.out | diff - rest.out >difference.out ||
+    grep -vE '^dlsym cudnn(ConvolutionForward|BackendExecute|Destroy):|^dlvsym cudnnConvolutionForward libcudnn.so.9' plain.out | diff - rest.out >difference.out ||
         fail "lookups differ"
 }
 

@@ -85,6 +85,7 @@ expect_no_finding()
     ! grep -E "^$1 +$2 " doctor.out || fail "a finding too many"
 }
 
+# bats test_tags=quick
 @test "the library: found; missing; something else; damaged" {
     doctor 0
     expect_finding ok library "$LIBRARY: found"

@@ -30,7 +30,7 @@ failing()
 @test "plans that fail to build: every result right, whichever it is" {
     local n finalized=0
     reference
-    for n in 1 2 3 4 5 6 7 8 9 10 15 40 90; do
+    for n in $(some 1 2 3 4 5 6 7 8 9 10 15 40 90); do
         failing "cudnnBackendFinalize:$n"
         [ "$status" != 0 ] || finalized=$((finalized + 1))
     done
@@ -49,6 +49,7 @@ failing()
     expect_equal "calls passed on" "$(counted not_tiled)" 1
 }
 
+# bats test_tags=quick
 @test "a tile that fails to launch: the lifeboat brings the right result" {
     local n
     for n in 1 2 3; do
@@ -70,14 +71,14 @@ failing()
 @test "calls that fail to launch, whichever it is: no result is wrong" {
     local n
     reference
-    for n in 1 2 3 4 5 8 13 18; do
+    for n in $(some 1 2 3 4 5 8 13 18); do
         failing "cudnnBackendExecute:$n"
     done
 }
 
 @test "no device memory at the n-th allocation: as without the library" {
     local n
-    for n in 1 2 3 4 5; do
+    for n in $(some 1 2 3 4 5); do
         SIMDEV_FAIL=cudaMalloc:$n plain "$CLIENTS/plans" channels
         local alone=$status
         SIMDEV_FAIL=cudaMalloc:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
@@ -108,6 +109,17 @@ failing()
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
     expect_status 0
     expect_no_violation shimmed
+}
+
+@test "calls that cuDNN refuses for their arguments: its status, and no result" {
+    plain "$CLIENTS/bad_arguments"
+    expect_status 0
+    CONVSHIM_CONFIG="$EVERYTHING" shimmed "$CLIENTS/bad_arguments"
+    expect_status 0
+    diff plain.out shimmed.out >difference.out || fail "statuses differ"
+    expect_equal "calls refused" "$(grep -c ' [1-9][0-9]*, untouched$' shimmed.out)" 5
+    expect_equal "calls run" "$(grep -c ' 0, written$' shimmed.out)" 1
+    expect_equal "calls passed on for it" "$(not_tiled_because ARGUMENTS)" 4
 }
 
 @test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {

@@ -20,6 +20,7 @@ decode()
     expect_true "largest workspace told" "$(counted reported) <= 12582912"
 }
 
+# bats test_tags=quick
 @test "what saves less than min_saving is left alone, by name" {
     decode "policy=fast;workspace=12MiB;min_saving=1GiB"
     expect_equal "rewritten calls" "$(counted tiled)" 0

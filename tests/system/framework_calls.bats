@@ -49,6 +49,7 @@ expect_all_rewritten()
     expect_accounts_agree
 }
 
+# bats test_tags=quick
 @test "PyTorch, backend API: the first plan that works, cached without its graph" {
     framework pytorch_v8
     expect_all_rewritten
@@ -122,6 +123,7 @@ expect_all_rewritten()
     expect_limited_everywhere
 }
 
+# bats test_tags=quick
 @test "XLA: rebuilt on a new graph, in a static buffer between red zones" {
     framework xla
     expect_all_rewritten

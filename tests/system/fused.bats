@@ -31,6 +31,7 @@ ampere()
     grep -aq '0\*[0-9]*(result)' plain.bin || fail "no problem in place"
 }
 
+# bats test_tags=quick
 @test "XLA: convolution, scale, side input, bias, activation" {
     fused 2 --fused scaled --count 2 --seed 7
 }

@@ -41,7 +41,7 @@ expect_turns()
 take_turns()
 {
     local threads=$1 config=$2 free=0 free_rate=0 held=0 held_rate=0
-    for _ in 1 2 3; do
+    for _ in $(some 1 2 3); do
         decode "$threads" "interleave=off"
         expect_equal "waits" "$(summary 's["turns"]["waits"]')" 0
         free=$(larger "$free" "$peak") free_rate=$(larger "$free_rate" "$((10#$rate))")
@@ -70,6 +70,7 @@ take_turns()
     expect_true "own scratch, at most and limit" "$(summary 's["own"]["peak"]') <= 4 << 20 && $(summary 's["own"]["limit"]') == 4 << 20"
 }
 
+# bats test_tags=quick
 @test "one thread waits for nobody" {
     decode 1 "interleave=stage"
     expect_equal "waits" "$(summary 's["turns"]["waits"]')" 0

@@ -2,7 +2,7 @@
 #
 # CONVSHIM_BUILD    what was built (default: build), against the folder that bats was started in
 # CONVSHIM_SAN_RT   a sanitizer's runtime, preloaded first
-# CONVSHIM_TEST_LOAD  of how many random cases this many percent are run (default: 100, with a sanitizer 20)
+# CONVSHIM_TEST_LOAD  of random cases, fixed lists and attempts this many percent are run (default: 100, with a sanitizer 20)
 # CONVSHIM_STRICT=1 a test that cannot run here fails instead of being skipped
 #
 # `plain` and `shimmed` leave $status and, in the test's folder, NAME.out, NAME.err and NAME.json (the device's own
@@ -58,6 +58,12 @@ fail()
 few()
 {
     echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
+}
+
+# some WORD...: of a fixed list as many as are asked for, the first ones.
+some()
+{
+    printf '%s\n' "${@:1:$(few $#)}"
 }
 
 cannot_run()

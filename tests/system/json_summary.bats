@@ -74,6 +74,7 @@ decoder()
         for a, b in zip(s["order"], s["order"][1:]))') > 25"
 }
 
+# bats test_tags=quick
 @test "the summary of a decoder, graph API: totals, sites and device agree" {
     decoder graph
 }

@@ -40,6 +40,7 @@ commands()
     grep -qF -- "$(<about)" page.out || fail "what --help says of doctor is not in the page"
 }
 
+# bats test_tags=quick
 @test "every option of every --help stands in the page, and the other way round" {
     local name
     commands >names

@@ -62,6 +62,7 @@ expect_later_run()
     expect_equal "contests without a measurement" "$(times 'not measured')" 0
 }
 
+# bats test_tags=quick
 @test "the first run measures, the second knows: same results, same tiles" {
     reference
     expect_first_run

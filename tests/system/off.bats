@@ -19,6 +19,7 @@ run_plain()
     expect_status 0
 }
 
+# bats test_tags=quick
 @test "CONVSHIM=0: same calls, same memory, no word" {
     run_plain
     CONVSHIM=0 CONVSHIM_CONFIG="$EVERYTHING;workspace=nonsense" shimmed "${program[@]}" --dump shimmed.bin

@@ -18,6 +18,7 @@ large()
     expect_status 1
 }
 
+# bats test_tags=quick
 @test "whole convolutions: as two halves" {
     large
     local direction

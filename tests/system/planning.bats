@@ -77,6 +77,7 @@ expect_rewritten()
     expect_equal "calls" "$(counted calls)" "$1"
 }
 
+# bats test_tags=quick
 @test "plan and engine config tell the same, with and without an element count" {
     plain "$CLIENTS/plans" channels
     expect_status 0

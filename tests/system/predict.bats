@@ -3,6 +3,7 @@
 load helper
 load predict
 
+# bats test_tags=quick
 @test "the commands: help, version, a wrong name" {
     "$COMMAND" --help | grep -q '^  predict '
     "$COMMAND" --version | grep -qE '^convshim [0-9]+\.[0-9]+\.[0-9]+$'
@@ -21,6 +22,7 @@ load predict
     expect_true "options" "$(grep -c '^  --' help.out) > 20"
 }
 
+# bats test_tags=quick
 @test "the spike of a channels-first convolution, and what is left of it" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     expect_equal header "$(head -n 1 predict.out)" "$HEADER"

@@ -226,6 +226,7 @@ wrong()
     refused "$pattern" --csv wrong.csv
 }
 
+# bats test_tags=quick
 @test "wrong lists: file, line and what is wrong, status 2" {
     local head good='m,a,1,8,1,9,9,8,1,3,3,1,f16'
     head=model,layer,n,c,d,h,w,k,kd,kh,kw,groups,dtype

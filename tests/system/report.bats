@@ -37,6 +37,7 @@ ranks()
     done
 }
 
+# bats test_tags=quick
 @test "golden: text, JSON, CSV, Markdown, the page" {
     cp "$SUMMARY" .
     local form

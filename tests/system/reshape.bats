@@ -16,6 +16,7 @@ reshape()
     expect_equal "rewritten calls" "$(counted tiled)" "$3"
 }
 
+# bats test_tags=quick
 @test "set to another shape and back: what was asked about is rewritten without asking again" {
     reshape place 10 4
     expect_line shimmed.err ' 5 workspace within the limit$'

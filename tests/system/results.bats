@@ -29,6 +29,7 @@ integers()
     expect_true "launches beyond one a call" "$(counted extra) > 0"
 }
 
+# bats test_tags=quick
 @test "graph API, three tiles of everything: equal to the bit" {
     integers graph "$EVERYTHING" 100
 }
@@ -41,6 +42,7 @@ integers()
     integers legacy "$EVERYTHING" 20
 }
 
+# bats test_tags=quick
 @test "legacy API, fit under 16 KiB: equal to the bit" {
     integers legacy "workspace=16KiB" 5
 }

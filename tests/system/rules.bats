@@ -127,6 +127,7 @@ workspace = 8KiB"
     expect_equal "rewritten calls" "$(counted tiled)" 0
 }
 
+# bats test_tags=quick
 @test "a rule names policy, tiles and lanes" {
     rules <<<"[rule three]
 policy = fixed

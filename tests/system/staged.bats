@@ -33,6 +33,7 @@ random()
     random --api legacy
 }
 
+# bats test_tags=quick
 @test "backward-data, staged: equal to the bit" {
     random --api graph --direction data
 }

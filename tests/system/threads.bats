@@ -10,13 +10,35 @@ threads()
     expect_no_violation shimmed
     expect_accounts_agree
     expect_equal "calls" "$(counted calls)" "$(few 400)"
-    expect_true "rewritten calls" "$(counted tiled) >= $(few "$4")"
+    expect_true "tiled calls" "$(counted tiled) >= $(few "$4")"
 }
 
 @test "eight threads, both APIs, everything in tiles: every result right" {
     threads both "$EVERYTHING" 41 150
 }
 
+# bats test_tags=quick
 @test "eight threads, both APIs, fit under 16 KiB: every result right" {
     threads both "workspace=16KiB" 42 10
+}
+
+# small_stack CONFIG [API]: plans and runs in a thread with a stack of 64 KiB; cuDNN alone takes 48.
+small_stack()
+{
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers take more than a small stack"
+    SIMDEV_PLANNING=rule CONVSHIM_CONFIG="$1;workspace=60KiB" shimmed "$CLIENTS/small_stack" 64 ${2:+"$2"}
+    expect_status 0
+    expect_line shimmed.out 'right$'
+    expect_true "tiled calls" "$(counted tiled) > 0"
+    expect_no_violation shimmed
+}
+
+@test "a thread with a small stack, policy fit, both APIs" {
+    small_stack 'policy=fit'
+    small_stack 'policy=fit' legacy
+}
+
+@test "a thread with a small stack, policy fast, both APIs" {
+    small_stack 'policy=fast;min_saving=0'
+    small_stack 'policy=fast;min_saving=0' legacy
 }

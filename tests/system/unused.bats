@@ -49,6 +49,7 @@ need_strace()
     strace -qq -o /dev/null true 2>/dev/null || cannot_run "strace is not there or not permitted"
 }
 
+# bats test_tags=quick
 @test "true: no file, no word, no thread more" {
     need_strace
     expect_unnoticed_anyhow "$(type -P true)"

@@ -180,7 +180,7 @@ static inline struct answer prepare(struct cs *cs, const struct cs_request *requ
         answer.tiles = verdict.rewrite->plan.tiles;
         answer.shapes = verdict.rewrite->plan.shapes;
     }
-    cs_flow_discard(verdict.rewrite);
+    cs_rewrite_discard(verdict.rewrite);
     CHECK_INT(kernels, 0);
     return answer;
 }

@@ -114,23 +114,27 @@ static inline struct cs_legacy_call sound(enum cs_direction direction)
                                    .w = (cudnnFilterDescriptor_t)(void *)&w,
                                    .conv = (cudnnConvolutionDescriptor_t)(void *)&conv,
                                    .math = CUDNN_DEFAULT_MATH,
-                                   .alpha = &one,
-                                   .beta = &zero,
-                                   .data = {memory, memory + 64, memory + 128},
-                                   .workspace = memory + 192,
-                                   .provided = 64};
+                                   .execution.alpha = &one,
+                                   .execution.beta = &zero,
+                                   .execution.data = {memory, memory + 64, memory + 128},
+                                   .execution.workspace = memory + 192,
+                                   .execution.provided = 64};
 }
+
+static struct cs_legacy_fusion fusion;
 
 static inline struct cs_legacy_call fused(const float *alpha2)
 {
     struct cs_legacy_call call = sound(CS_FORWARD);
-    call.fused = true;
-    call.alpha2 = alpha2;
-    call.z = (cudnnTensorDescriptor_t)(void *)&z;
-    call.bias = (cudnnTensorDescriptor_t)(void *)&bias;
-    call.z_data = memory + 256;
-    call.bias_data = memory + 320;
-    call.activation = (cudnnActivationDescriptor_t)(void *)&activation;
+    fusion = (struct cs_legacy_fusion){
+        .alpha2 = alpha2,
+        .z = (cudnnTensorDescriptor_t)(void *)&z,
+        .bias = (cudnnTensorDescriptor_t)(void *)&bias,
+        .z_data = memory + 256,
+        .bias_data = memory + 320,
+        .activation = (cudnnActivationDescriptor_t)(void *)&activation,
+    };
+    call.fusion = &fusion;
     return call;
 }
 

@@ -5,9 +5,18 @@
 
 #include "convshim/problem.h"
 
+#include <stdlib.h>
+
 struct rng {
     uint64_t state;
 };
+
+/* Of random problems CONVSHIM_TEST_LOAD percent, all where nothing is said. */
+static inline int random_count(int all)
+{
+    const char *percent = getenv("CONVSHIM_TEST_LOAD");
+    return percent ? (int)((int64_t)all * atoi(percent) / 100) : all;
+}
 
 static inline uint64_t rng_next(struct rng *rng)
 {

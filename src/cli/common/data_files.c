@@ -2,6 +2,7 @@
  * name or path. */
 #include "cli/common/data_files.h"
 
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ bool cs_data_file_is_path(const struct cs_data_files *files, const char *name)
 
 void cs_data_file_name(const struct cs_data_files *files, const char *path, char *name, size_t size)
 {
-    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const char *file = cs_path_file(path);
     size_t cut = has_suffix(files, file) ? strlen(files->suffix) : 0;
     snprintf(name, size, "%.*s", (int)(strlen(file) - cut), file);
 }

@@ -1,4 +1,5 @@
 /* Checks of what calls cuDNN: the frameworks of a Python, and the command with its libraries. */
+#include "base/path.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
 #include "cli/doctor/loader.h"
@@ -15,12 +16,6 @@ static const struct framework {
 #include "cli/doctor/frameworks.def"
 #undef CS_FRAMEWORK
 };
-
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static struct cs_examined *add_subject(struct cs_doctor *doctor, const char *title,
                                        const struct cs_package *package)
@@ -67,10 +62,10 @@ static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
 static void tidy(char path[PATH_MAX])
 {
     char folder[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];
-    snprintf(folder, sizeof folder, "%.*s", (int)(file_of(path) - path), path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(cs_path_file(path) - path), path);
     if (!realpath(folder, real))
         return;
-    int length = snprintf(whole, sizeof whole, "%s/%s", real, file_of(path));
+    int length = snprintf(whole, sizeof whole, "%s/%s", real, cs_path_file(path));
     if (length < PATH_MAX)
         memcpy(path, whole, (size_t)length + 1);
 }
@@ -83,7 +78,7 @@ static void find_cudnn(const struct cs_doctor *doctor, const struct cs_elf *elf,
 {
     char complaint[256], origin[PATH_MAX];
     struct required required = {client->cudnn};
-    snprintf(origin, sizeof origin, "%.*s", (int)(file_of(client->path) - client->path),
+    snprintf(origin, sizeof origin, "%.*s", (int)(cs_path_file(client->path) - client->path),
              client->path);
     if (client->linkage == CS_LINKAGE_LINKED)
         cs_loader_list(client->path, NULL, take_cudnn, &required, complaint, sizeof complaint);
@@ -211,14 +206,15 @@ struct scan {
 static void look_at_library(void *ctx, const char *name, const char *path)
 {
     struct scan *scan = ctx;
-    if (path && strchr(path, '/') && strncmp(file_of(name), "libcudnn", strlen("libcudnn")) != 0)
+    if (path && strchr(path, '/') &&
+        strncmp(cs_path_file(name), "libcudnn", strlen("libcudnn")) != 0)
         add_client(scan->doctor, scan->subject, path);
 }
 
 static void look_at_command(struct cs_doctor *doctor)
 {
     char complaint[256];
-    struct scan scan = {doctor, add_subject(doctor, file_of(doctor->program), NULL)};
+    struct scan scan = {doctor, add_subject(doctor, cs_path_file(doctor->program), NULL)};
     if (!scan.subject)
         return;
     add_client(doctor, scan.subject, doctor->program);
@@ -237,7 +233,7 @@ static void report_to_caller(struct cs_doctor *doctor, const char *name, const c
     char title[64];
     const char *way = client->linkage == CS_LINKAGE_LINKED ? "links cuDNN: LD_PRELOAD reaches it"
                                                            : "looks cuDNN up: dlsym reaches it";
-    const char *file = file_of(client->path);
+    const char *file = cs_path_file(client->path);
     if (!*client->cudnn) {
         cs_doctor_add(doctor, CS_CHECK_framework, CS_WARNING, name,
                       "%s %s; no libcudnn is found for it", file, way);
@@ -308,7 +304,7 @@ void cs_check_inside(struct cs_doctor *doctor)
 /* How a file will be loaded stands in no file: a program that has the word may mean it. */
 void cs_check_deepbind(struct cs_doctor *doctor)
 {
-    const char *program = file_of(doctor->program);
+    const char *program = cs_path_file(doctor->program);
     size_t found = 0;
     if (strncmp(program, "julia", strlen("julia")) == 0) {
         found++;

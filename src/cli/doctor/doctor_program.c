@@ -1,5 +1,6 @@
 /* Checks of the command: the program that would run, and the Python that would import frameworks.
  */
+#include "base/path.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/doctor.h"
 #include <stdio.h>
@@ -37,19 +38,13 @@ bool cs_doctor_which(const char *name, char *path, size_t size)
     return false;
 }
 
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* By its name, or by that of the file that a link leads to. */
 static bool is_python(const char *path)
 {
     static const char name[] = "python";
     char real[PATH_MAX];
-    return strncmp(file_of(path), name, strlen(name)) == 0 ||
-           (realpath(path, real) && strncmp(file_of(real), name, strlen(name)) == 0);
+    return strncmp(cs_path_file(path), name, strlen(name)) == 0 ||
+           (realpath(path, real) && strncmp(cs_path_file(real), name, strlen(name)) == 0);
 }
 
 /* The words behind "#!", without `env` and its options; false if the file is no script. */
@@ -61,7 +56,7 @@ static bool read_interpreter(const char *path, char *name, size_t size)
     if (file)
         fclose(file);
     char *word = script ? strtok_r(line + 2, " \t\n", &rest) : NULL;
-    if (word && strcmp(file_of(word), "env") == 0)
+    if (word && strcmp(cs_path_file(word), "env") == 0)
         do
             word = strtok_r(NULL, " \t\n", &rest);
         while (word && (*word == '-' || strchr(word, '=')));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const entries[] = {
-#define CS_ENTRY(name) #name,
+#define CS_ENTRY(name, part) #name,
 #include "intercept/entry/entries.def"
 #undef CS_ENTRY
 };

@@ -1,6 +1,7 @@
 /* Asks the dynamic loader which files it would map for a program, without running the program. */
 #include "cli/doctor/loader.h"
 
+#include "base/path.h"
 #include "cli/common/environment.h"
 #include "cli/doctor/elf.h"
 #include "cli/doctor/subprocess.h"
@@ -106,7 +107,7 @@ struct required {
 static void take(void *ctx, const char *name, const char *path)
 {
     struct required *required = ctx;
-    const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+    const char *file = cs_path_file(name);
     if (!required->found && path && strcmp(file, required->name) == 0) {
         snprintf(required->path, required->size, "%s", path);
         required->found = true;

@@ -3,6 +3,7 @@
 #include "cli/predict/plan_layers.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "cli/predict/estimate.h"
 #include "decide/cost.h"
 #include <pthread.h>
@@ -78,43 +79,25 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         prediction->time_ratio = after / before;
 }
 
-/* The place of the rule that a problem follows; -1: none. */
-static int rule_for(const struct cs_predictor *predictor, const struct cs_problem *problem,
-                    const struct cs_ask_offer *offer)
+/* As the library decides, but that there is nobody to share a total with and no device to time on.
+ */
+static struct cs_decision decide_as_library(const struct cs_predictor *predictor,
+                                            const struct cs_problem *problem,
+                                            const struct cs_ask_offer *offer,
+                                            const struct cs_vendor *vendor)
 {
-    struct cs_subject subject = cs_subject_of(
-        problem, offer->workspace, predictor->estimate ? ENGINE_UNKNOWN : offer->engine.index,
-        predictor->program);
-    return predictor->rules ? cs_rules_match(predictor->rules, &subject) : -1;
-}
-
-/* As src/flow/flow.c has it. */
-static struct cs_decision decide_by_rules(const struct cs_predictor *predictor,
-                                          const struct cs_problem *problem,
-                                          const struct cs_ask_offer *offer,
-                                          const struct cs_vendor *vendor)
-{
-    const struct cs_policy *policy = predictor->policy;
-    struct cs_limits limits = predictor->limits;
-    int place = rule_for(predictor, problem, offer);
-    const struct cs_rule *rule = place >= 0 ? &predictor->rules->rule[place] : NULL;
-    if (rule && cs_rule_has(rule, CS_RULE_policy))
-        policy = cs_policy_find(rule->policy.text);
-    if (rule)
-        limits = cs_rule_limits(rule, &limits, predictor->most);
-    struct cs_decision decision =
-        rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip
-            ? cs_decide_leave(CS_REASON_RULE, offer->workspace)
-            : cs_decide(problem, offer->workspace, policy, &limits, vendor);
-    decision.rule = place + 1;
-    return decision;
+    const struct cs_decide_call call = {.problem = problem,
+                                        .required = offer->workspace,
+                                        .engine = predictor->estimate ? ENGINE_UNKNOWN
+                                                                      : offer->engine.index};
+    return cs_decide_by_rules(&predictor->settings, &call, vendor, NULL);
 }
 
 static void decide(const struct cs_predictor *predictor, const struct cs_problem *problem,
                    const struct cs_vendor *vendor, struct cs_prediction *prediction)
 {
     struct cs_decision *decision = &prediction->decision;
-    *decision = decide_by_rules(predictor, problem, &prediction->offer, vendor);
+    *decision = decide_as_library(predictor, problem, &prediction->offer, vendor);
     prediction->peak = sum_of(prediction->floor, prediction->offer.workspace);
     prediction->tiled_peak = sum_of(prediction->floor, decision->reported);
     weigh_tiles(problem, vendor, prediction);
@@ -229,9 +212,7 @@ static void place_problem(struct place *place, const struct cs_problem *problem,
     place->problem = problem;
     place->index = index;
     place->used = cs_problem_words(problem, place->words);
-    place->hash = 0xcbf29ce484222325u;
-    for (int i = 0; i < place->used; i++)
-        place->hash = (place->hash ^ (uint64_t)place->words[i]) * 0x100000001b3u;
+    place->hash = cs_hash_words(CS_HASH_START, place->words, place->used);
 }
 
 static bool same(const struct place *a, const struct place *b)

@@ -6,20 +6,16 @@
 
 #include "convshim/policy.h"
 #include "cudnn/standalone/engine_list.h"
+#include "decide/by_rules.h"
 #include "decide/decide.h"
-#include "decide/rule.h"
 
 /* What predictions depend on beside the problem. */
 struct cs_predictor {
     const char *profile; /* the device's JSON */
     enum cs_ask_mode mode;
-    const struct cs_policy *policy;
-    struct cs_limits limits;      /* where no rule says another */
-    const struct cs_rules *rules; /* NULL: none */
-    const char *program;          /* for which they are; "" for none by name */
-    int64_t most;                 /* bytes of scratch beyond which no rule goes */
-    bool estimate;                /* by the rule of thumb (cli/thumb.h) instead of cuDNN */
-    int threads;                  /* 0: as many as there are cores, 8 at most */
+    struct cs_settings settings; /* under which the library would decide */
+    bool estimate;               /* by the rule of thumb (estimate.h) instead of cuDNN */
+    int threads;                 /* 0: as many as there are cores, 8 at most */
 
     /* Called after every problem that was asked; may be NULL. From one thread at a time, not always
      * the same. */

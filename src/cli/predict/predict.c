@@ -4,8 +4,8 @@
 #include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/predict/find_cudnn.h"
+#include "config/limits.h"
 #include "cudnn/standalone/standalone.h"
-#include "flow/limits.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,11 +193,11 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
     limits.lent = false; /* scratch is memory, whoever owns it */
     return (struct cs_predictor){.profile = device->text,
                                  .mode = options->mode,
-                                 .policy = policy,
-                                 .limits = limits,
-                                 .rules = &options->rules,
-                                 .program = options->program ? options->program : "",
-                                 .most = bounded ? arena : INT64_MAX,
+                                 .settings = {.rules = &options->rules,
+                                              .program = options->program ? options->program : "",
+                                              .policy = policy,
+                                              .limits = limits,
+                                              .most = bounded ? arena : INT64_MAX},
                                  .estimate = options->estimate,
                                  .threads = options->threads,
                                  .progress = isatty(STDERR_FILENO) ? show_progress : NULL};
@@ -242,7 +242,7 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
     struct cs_predictor predictor = predictor_of(options, results->device);
     struct cs_predict_fit fit;
     char error[ERROR_BYTES];
-    warn_of(predictor.policy);
+    warn_of(predictor.settings.policy);
     for (size_t i = 0; i < results->layers->count; i++)
         problem[i] = &results->layers->layer[i].problem;
     if (!cs_predict(&predictor, problem, results->layers->count, prediction, error, sizeof error) ||

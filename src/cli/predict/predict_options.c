@@ -2,9 +2,9 @@
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
+#include "config/limits.h"
 #include "config/option.h"
 #include "convshim/policy.h"
-#include "flow/limits.h"
 #include <errno.h>
 #include <string.h>
 

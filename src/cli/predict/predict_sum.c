@@ -81,7 +81,7 @@ static bool confirm(const struct cs_predict_results *results, const struct cs_pr
     struct cs_prediction *prediction = calloc(count + 1, sizeof *prediction);
     const struct cs_problem **problem = calloc(count + 1, sizeof *problem);
     bool good = prediction && problem;
-    other.limits.workspace = fit->workspace;
+    other.settings.limits.workspace = fit->workspace;
     for (size_t i = 0; good && i < count; i++)
         problem[i] = &results->layers->layer[i].problem;
     if (!good)

@@ -2,9 +2,10 @@
  * and dlvsym. */
 #include "cudnn/bind/find_dlsym.h"
 
+#include "base/hash.h"
 #include <fcntl.h>
 #include <link.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -19,6 +20,11 @@ enum {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 /* The loader's list: weak, so that NULL tells that we are not relocated yet. */
 #pragma weak _r_debug
+
+struct found {
+    void *libc; /* libc's own; NULL if there is none */
+    void *next; /* of the first library behind ours that has one; else libc's */
+};
 
 /* The tables of one loaded library. */
 struct tables {
@@ -65,14 +71,6 @@ CS_EARLY static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-CS_EARLY static uint32_t gnu_hash(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
 CS_EARLY static bool defines(const struct tables *t, uint32_t index, const char *name)
 {
     const Elf64_Sym *symbol = &t->symbols[index];
@@ -91,7 +89,7 @@ CS_EARLY static void *symbol_in(const struct link_map *map, const struct tables 
     uint32_t buckets = t->hash[0], first = t->hash[1];
     const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
     const uint32_t *chain = bucket + buckets;
-    uint32_t hash = gnu_hash(name), index = bucket[hash % buckets];
+    uint32_t hash = cs_hash_gnu(name), index = bucket[hash % buckets];
     for (; index >= first && index != 0; index++) {
         uint32_t other = chain[index - first];
         if ((other | 1) == (hash | 1) && defines(t, index, name))
@@ -171,14 +169,19 @@ CS_EARLY static const struct link_map *early_list(void)
     return debug ? debug->r_map : NULL;
 }
 
+bool cs_find_dlsym_ours(const void *base)
+{
+    return base == __ehdr_start;
+}
+
 CS_EARLY bool cs_find_dlsym_relocated(void)
 {
     return &_r_debug;
 }
 
-CS_EARLY struct cs_dlsym_found cs_find_dlsym(const char *name)
+CS_EARLY static struct found find(const char *name)
 {
-    struct cs_dlsym_found found = {NULL, NULL};
+    struct found found = {NULL, NULL};
     bool behind = false;
     const struct link_map *map = cs_find_dlsym_relocated() ? _r_debug.r_map : early_list();
     /* What comes before libc was loaded at start-up and stays. */
@@ -195,4 +198,47 @@ CS_EARLY struct cs_dlsym_found cs_find_dlsym(const char *name)
     if (!found.next)
         found.next = found.libc;
     return found;
+}
+
+/* Every thread that fills these finds the same, so that there is nothing to lock. */
+struct functions {
+    _Atomic(void *) libc, next;
+};
+static struct functions plain, versioned_too;
+
+/* Stands in where nothing is found. */
+static void *find_nothing(void)
+{
+    return NULL;
+}
+
+/* Seldom called: what they need is not saved on the way of every lookup. */
+__attribute__((noinline)) CS_EARLY static void *fill(struct functions *f, _Atomic(void *) *which,
+                                                     const char *name)
+{
+    struct found found = find(name);
+    atomic_store_explicit(&f->libc, found.libc ? found.libc : (void *)find_nothing,
+                          memory_order_relaxed);
+    atomic_store_explicit(&f->next, found.next ? found.next : (void *)find_nothing,
+                          memory_order_relaxed);
+    return atomic_load_explicit(which, memory_order_relaxed);
+}
+
+CS_EARLY static void *known(struct functions *f, _Atomic(void *) *which, const char *name)
+{
+    void *function = atomic_load_explicit(which, memory_order_relaxed);
+    return function ? function : fill(f, which, name);
+}
+
+struct cs_dlsym_libc cs_dlsym_libc(void)
+{
+    return (struct cs_dlsym_libc){
+        (cs_dlsym_fn *)known(&plain, &plain.libc, "dlsym"),
+        (cs_dlvsym_fn *)known(&versioned_too, &versioned_too.libc, "dlvsym")};
+}
+
+CS_EARLY void *cs_dlsym_next(bool versioned)
+{
+    return versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")
+                     : known(&plain, &plain.next, "dlsym");
 }

@@ -2,28 +2,40 @@
  * that calls dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
+#include "base/path.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/runtime.h"
-#include "intercept/loader/dlsym.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VENDOR_PREFIX "libcudnn"
 
-static const struct cs_real empty;
-
 enum {
     MAX_FILES = 2048
 };
 
-/* Where the functions are looked for: one cuDNN, the dispatcher where it is loaded, else the
- * sub-libraries that a program linked alone, then whatever comes behind us. */
+/* Where cuDNN was found. */
+enum origin {
+    ELSEWHERE,  /* under another name, inside another library, or behind us */
+    PARTS,      /* some of its parts, which a program linked alone: the rest may follow */
+    DISPATCHER, /* libcudnn.so.9, which has all */
+};
+
+/* The functions of cuDNN. Never changed once others see it. */
+struct bound {
+    struct cs_real real;
+    enum origin origin;
+};
+static _Atomic(void *) bound_real;
+static const struct bound empty;
+
+/* Where functions are looked for. */
 struct places {
-    void *library[5];
+    void *library[4];
     int count;
 };
 
@@ -37,15 +49,9 @@ static bool place(struct places *places, const char *soname)
     return library;
 }
 
-static const char *file_of(const char *path)
+bool cs_real_has_file(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-bool cs_vendor_file(const char *path)
-{
-    return strncmp(file_of(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
+    return strncmp(cs_path_file(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
 
 /* The files of all that is loaded. Collected first: the loader's list must not be held while the
@@ -67,7 +73,7 @@ static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 /* A dispatcher of another name: an older version's, or renamed by who packed it. */
 static bool renamed(const char *path)
 {
-    return cs_vendor_file(path) && strchr(".-", file_of(path)[strlen(VENDOR_PREFIX)]);
+    return cs_real_has_file(path) && strchr(".-", cs_path_file(path)[strlen(VENDOR_PREFIX)]);
 }
 
 /* A library that has cuDNN in itself and exports it: its own calls reach us. */
@@ -79,44 +85,53 @@ static bool has_inside(void *library)
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
 
-static bool place_inside(struct places *places, const char *path)
+/* Functions of two major versions are never mixed. What does not tell its version is taken. */
+static bool of_our_major(void *library)
 {
-    if (!place(places, path))
+    size_t (*version)(void) = (size_t(*)(void))cs_dlsym_libc().dlsym(library, "cudnnGetVersion");
+    return !version || version() / 10000 == CUDNN_MAJOR;
+}
+
+/* Takes a file if it is cuDNN, by its name or by what is inside. */
+static bool place_other(struct places *places, const char *path, bool by_name, bool any_major)
+{
+    if ((by_name && !renamed(path)) || !place(places, path))
         return false;
-    if (has_inside(places->library[places->count - 1]))
+    void *library = places->library[places->count - 1];
+    if ((by_name || has_inside(library)) && (any_major || of_our_major(library)))
         return true;
-    dlclose(places->library[--places->count]);
+    dlclose(library);
+    places->count--;
     return false;
 }
 
-static void find_others(struct places *places)
+static bool find_others(struct places *places, bool any_major)
 {
     struct files files = {.count = 0};
     dl_iterate_phdr(add_file, &files);
-    for (int i = 0; i < files.count; i++)
-        if (renamed(files.path[i]) && place(places, files.path[i]))
-            return;
-    for (int i = 0; i < files.count; i++)
-        if (place_inside(places, files.path[i]))
-            return;
+    for (int by_name = 1; by_name >= 0; by_name--)
+        for (int i = 0; i < files.count; i++)
+            if (place_other(places, files.path[i], by_name, any_major))
+                return true;
+    return false;
 }
 
-static void find_places(struct places *places)
+static const char *const our_files[] = {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_cnn.so.9",
+                                        "libcudnn_ops.so.9"};
+
+static enum origin find_ours(struct places *places)
 {
-    if (place(places, "libcudnn.so.9"))
-        return;
-    place(places, "libcudnn_graph.so.9");
-    place(places, "libcudnn_cnn.so.9");
-    place(places, "libcudnn_ops.so.9");
-    if (places->count == 0)
-        find_others(places);
-    places->library[places->count++] = RTLD_NEXT;
+    if (place(places, our_files[0]))
+        return DISPATCHER;
+    for (size_t i = 1; i < sizeof our_files / sizeof *our_files; i++)
+        place(places, our_files[i]);
+    return places->count > 0 ? PARTS : ELSEWHERE;
 }
 
 static bool ours(const void *address)
 {
-    Dl_info there, here;
-    return dladdr(address, &there) && dladdr(&empty, &here) && there.dli_fbase == here.dli_fbase;
+    Dl_info there;
+    return dladdr(address, &there) && cs_find_dlsym_ours(there.dli_fbase);
 }
 
 static void *find(const struct places *places, const char *name)
@@ -130,15 +145,42 @@ static void *find(const struct places *places, const char *name)
     return NULL;
 }
 
-static bool bind(void *opaque)
+/* Fills the empty slots; true if any was filled. */
+static bool fill(struct cs_real *real, const struct places *places)
 {
-    struct cs_real *table = opaque;
-    struct places places = {.count = 0};
-    find_places(&places);
-#define CS_CALL(name) table->name = (__typeof__(name) *)find(&places, #name);
+    bool filled = false;
+#define CS_CALL(name)                                                                              \
+    if (!real->name) {                                                                             \
+        real->name = (__typeof__(name) *)find(places, #name);                                      \
+        filled |= real->name != NULL;                                                              \
+    }
 #include "cudnn/bind/calls.def"
 #undef CS_CALL
-    return table->cudnnBackendCreateDescriptor || table->cudnnConvolutionForward;
+    return filled;
+}
+
+static bool bind(struct bound *table, bool any_major)
+{
+    struct places places = {.count = 0};
+    table->origin = find_ours(&places);
+    /* First what can be served: an older cuDNN beside it has its own users. */
+    if (table->origin == ELSEWHERE && !find_others(&places, false) &&
+        !(any_major && find_others(&places, true)) && (any_major || of_our_major(RTLD_NEXT)))
+        places.library[places.count++] = RTLD_NEXT;
+    fill(&table->real, &places);
+    return table->real.cudnnBackendCreateDescriptor || table->real.cudnnConvolutionForward;
+}
+
+/* For who has called an entry, and so must have something behind it. */
+static bool bind_any(void *table)
+{
+    return bind(table, true);
+}
+
+/* For who only asks. */
+static bool bind_served(void *table)
+{
+    return bind(table, false);
 }
 
 static bool bind_runtime(void *opaque)
@@ -187,8 +229,27 @@ static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table),
 
 const struct cs_real *cs_real(void)
 {
-    static _Atomic(void *) bound;
-    return table_of(&bound, bind, sizeof empty, &empty);
+    const struct bound *table = table_of(&bound_real, bind_any, sizeof empty, &empty);
+    return &table->real;
+}
+
+/* The old table stays, as others may be reading it; there are at most as many as functions. */
+const struct cs_real *cs_real_completed(void)
+{
+    const struct cs_real *now = cs_real();
+    void *old = atomic_load_explicit(&bound_real, memory_order_acquire);
+    struct bound *more =
+        old && ((struct bound *)old)->origin == PARTS ? malloc(sizeof *more) : NULL;
+    if (!more)
+        return now;
+    struct places places = {.count = 0};
+    *more = *(struct bound *)old;
+    more->origin = find_ours(&places);
+    bool filled = fill(&more->real, &places);
+    (void)dlerror();
+    if (!filled || !atomic_compare_exchange_strong(&bound_real, &old, more))
+        free(more);
+    return cs_real();
 }
 
 const struct cs_runtime *cs_runtime(void)
@@ -205,32 +266,27 @@ const struct cs_driver *cs_driver(void)
     return table_of(&bound, bind_driver, sizeof none, &none);
 }
 
-static const struct entry {
-    const char *name;
-    void *function;
-    size_t slot; /* where the table has the real one */
-} entries[] = {
-#define CS_ENTRY(name) {#name, (void *)name, offsetof(struct cs_real, name)},
-#include "intercept/entry/entries.def"
-#undef CS_ENTRY
-};
-
-static const struct entry *entry_of(const char *name)
+bool cs_real_bound(void)
 {
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (strcmp(name, entries[i].name) == 0)
-            return &entries[i];
-    return NULL;
+    return atomic_load_explicit(&bound_real, memory_order_acquire);
 }
 
-void *cs_vendor_entry(const char *name)
+/* The dispatcher and the parts are one cuDNN: their functions are the same. */
+static bool of_this_cudnn(const char *name, const void *address)
 {
-    const struct entry *entry = entry_of(name);
-    return entry ? entry->function : NULL;
+    bool found = false;
+    for (size_t i = 0; i < sizeof our_files / sizeof *our_files && !found; i++) {
+        void *library = dlopen(our_files[i], RTLD_LAZY | RTLD_NOLOAD);
+        found = library && cs_dlsym_libc().dlsym(library, name) == address;
+        if (library)
+            dlclose(library);
+    }
+    return found;
 }
 
-bool cs_vendor_entry_calls(const char *name, const void *address)
+bool cs_real_calls(const char *name, size_t slot, const void *address)
 {
-    const struct entry *entry = entry_of(name);
-    return entry && address && *(void *const *)((const char *)cs_real() + entry->slot) == address;
+    const struct bound *table = table_of(&bound_real, bind_served, sizeof empty, &empty);
+    return *(void *const *)((const char *)&table->real + slot) == address ||
+           (table->origin != ELSEWHERE && of_this_cudnn(name, address));
 }

@@ -1,5 +1,5 @@
-/* The real cuDNN: one struct of typed function pointers, bound once. The only part that looks up
- * symbols. */
+/* The real cuDNN: one struct of typed function pointers, each bound once. The only part that looks
+ * up symbols. */
 #ifndef CS_CUDNN_BIND_REAL_H
 #define CS_CUDNN_BIND_REAL_H
 
@@ -12,6 +12,8 @@ CS_CUDNN_QUIET
 #endif
 #include <cudnn.h>
 #include <cudnn_backend.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 struct cs_real {
 #define CS_CALL(name) __typeof__(name) *name;
@@ -23,10 +25,26 @@ struct cs_real {
  * after the first time. Pure, as asking twice changes nothing: CS_REAL then asks once. */
 __attribute__((pure)) const struct cs_real *cs_real(void);
 
-/* Calls a real function that returns a status; an empty slot answers as cuDNN does for what it does
- * not have. */
+/* The same after empty slots were looked up again: a table that was made before libcudnn.so.9 was
+ * loaded has only what was there. Slots once filled stay as they are. Asks the loader. */
+const struct cs_real *cs_real_completed(void);
+
+/* True once real functions are bound. */
+bool cs_real_bound(void);
+
+/* True if `address` is the function of that name in the slot at that offset of struct cs_real, or
+ * the same function of the same cuDNN's part. Binds the real functions, if that has not happened
+ * yet; never another major version's. */
+bool cs_real_calls(const char *name, size_t slot, const void *address);
+
+/* True if the file of that path belongs to cuDNN, whatever its version. */
+bool cs_real_has_file(const char *path);
+
+/* Calls a real function that returns a status; an empty slot that stays empty answers as cuDNN does
+ * for what it does not have. */
 #define CS_REAL(name, ...)                                                                         \
-    (cs_locks_free(#name),                                                                         \
-     cs_real()->name ? cs_real()->name(__VA_ARGS__) : CUDNN_STATUS_NOT_SUPPORTED)
+    (cs_locks_free(#name), cs_real()->name             ? cs_real()->name(__VA_ARGS__)              \
+                           : cs_real_completed()->name ? cs_real()->name(__VA_ARGS__)              \
+                                                       : CUDNN_STATUS_NOT_SUPPORTED)
 
 #endif

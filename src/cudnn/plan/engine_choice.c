@@ -2,7 +2,9 @@
  * decision about it holds. */
 #include "cudnn/plan/engine_choice.h"
 
+#include "base/hash.h"
 #include "cudnn/bind/new_attributes.h"
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -11,10 +13,11 @@ enum {
 
 static _Atomic uint64_t retired; /* handles destroyed so far */
 
-void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
-    *choice = (struct cs_engine_choice){.problem = graph->problem, .target.handle = graph->handle};
-    memcpy(choice->target.uid, graph->uid, sizeof choice->target.uid);
+    *choice = (struct cs_engine_choice){.problem = *problem, .target.handle = handle};
+    memcpy(choice->target.uid, uid, sizeof choice->target.uid);
 }
 
 void cs_engine_choice_fini(struct cs_engine_choice *choice)
@@ -112,13 +115,8 @@ bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDes
 static int64_t device_number(cudnnBackendDescriptor_t device)
 {
     char text[CS_DEVICE_JSON];
-    uint64_t hash = 0xcbf29ce484222325u;
     size_t length = cs_device_profile_json(device, text);
-    if (length == 0)
-        return 0;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return (int64_t)hash;
+    return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
 /* A handle stands for its device, until it is destroyed and its address is handed out again. */
@@ -133,7 +131,7 @@ static int64_t settings_number(const struct cs_target *target)
 {
     uint64_t settings = (uint64_t)(uint32_t)target->sm_count << 33 |
                         (uint64_t)(uint32_t)target->shared_memory << 1 | target->no_clusters;
-    return (int64_t)(settings * UINT64_C(0x9e3779b97f4a7c15));
+    return (int64_t)cs_hash_spread(settings);
 }
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)

@@ -3,8 +3,8 @@
 #define CS_CUDNN_PLAN_ENGINE_CHOICE_H
 
 #include "convshim/vendor.h"
+#include "cudnn/bind/real.h"
 #include "cudnn/plan/device_profile.h"
-#include "intercept/graph/graph.h"
 
 struct cs_engine_choice {
     struct cs_problem problem;    /* the whole */
@@ -15,9 +15,10 @@ struct cs_engine_choice {
     bool known;                   /* engine and notes were read */
 };
 
-/* Begins with a described graph; plans are for its handle or, without one, for the device of what
- * is read next. */
-void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph);
+/* Begins with a described problem and the application's names for its tensors; plans are for the
+ * handle or, without one, for the device of what is read next. */
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle);
 void cs_engine_choice_fini(struct cs_engine_choice *choice);
 
 /* Reads the engine and its settings from an engine configuration. False if cuDNN does not tell them

@@ -2,7 +2,6 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
-#include "cudnn/run/timing.h"
 #include <stdlib.h>
 
 enum {
@@ -257,18 +256,6 @@ static const struct cs_profile *profile(void *ctx)
     return cs_device_profile_of(&choice->target, &choice->profile) ? &choice->profile : NULL;
 }
 
-static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
-                                double *seconds_p)
-{
-    struct cs_vendor vendor = cs_execution_plan_vendor(ctx);
-    return cs_timing_plan(ctx, &vendor, plan, limit, seconds_p);
-}
-
-static int64_t model(void *ctx)
-{
-    return cs_timing_model(ctx);
-}
-
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
 {
     bool compiles = choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
@@ -277,7 +264,5 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .build = build,
                               .fallback = build_fallback,
                               .destroy = destroy,
-                              .profile = profile,
-                              .time = time_plan,
-                              .model = model};
+                              .profile = profile};
 }

@@ -11,7 +11,8 @@ struct cs_execution_plan {
     cudnnBackendDescriptor_t plan; /* finalized */
 };
 
-/* The vendor's side of planning; `maker` must outlive its use. */
+/* The vendor's side of planning, without `time` and `model`, which need a device
+ * (cudnn/run/timing.h); `maker` must outlive its use. */
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "convshim/gpu.h"
 #include "cudnn/bind/real.h"
-#include "flow/flow.h"
+#include "exec/rewrite.h"
 
 /* One call being run. */
 struct cs_launcher {

@@ -2,10 +2,13 @@
 #include "cudnn/run/timing.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "cudnn/bind/driver.h"
+#include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/device_cuda.h"
 #include "cudnn/run/launcher.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RUNS = 3,       /* timed, after one that is not */
@@ -231,16 +234,18 @@ static enum cs_status run_relaxed(struct builder *builder, const struct cs_plan 
     return status;
 }
 
-enum cs_status cs_timing_plan(const struct cs_engine_choice *choice, const struct cs_vendor *vendor,
-                              const struct cs_plan *plan, int64_t limit, double *seconds_p)
+static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t limit,
+                                double *seconds_p)
 {
+    struct cs_engine_choice *choice = ctx;
+    const struct cs_vendor vendor = cs_execution_plan_vendor(choice);
     /* Without a handle plans are made for a device that may be elsewhere. */
     struct cs_rewrite *rewrite = choice->target.handle ? calloc(1, sizeof *rewrite) : NULL;
     if (!rewrite)
         return CS_REFUSED;
     rewrite->plan = *plan;
-    rewrite->destroy = vendor->destroy;
-    enum cs_status status = build_shapes(rewrite, vendor);
+    rewrite->destroy = vendor.destroy;
+    enum cs_status status = build_shapes(rewrite, &vendor);
     struct builder builder = {.device = &cs_device_cuda,
                               .launcher = {.handle = choice->target.handle,
                                            .rewrite = rewrite,
@@ -249,21 +254,28 @@ enum cs_status cs_timing_plan(const struct cs_engine_choice *choice, const struc
     builder.gpu = cs_launcher_gpu(&builder.launcher, &builder.client);
     if (status == CS_OK)
         status = run_relaxed(&builder, &rewrite->plan, limit, seconds_p);
-    cs_flow_discard(rewrite);
+    cs_rewrite_discard(rewrite);
     return status;
 }
 
 /* Two models of one name have not been seen; parts of a GPU have names of their own. */
-int64_t cs_timing_model(const struct cs_engine_choice *choice)
+static int64_t model(void *ctx)
 {
+    const struct cs_engine_choice *choice = ctx;
     char name[NAME_BYTES] = "";
     CUdevice device;
-    uint64_t hash = 0xcbf29ce484222325u;
     if (!choice->target.handle || !succeeded(CS_CU(cuCtxGetDevice, &device)) ||
         !succeeded(CS_CU(cuDeviceGetName, name, sizeof name - 1, device)))
         return 0;
-    for (const char *text = name; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    uint64_t hash = cs_hash_bytes(CS_HASH_START, name, strlen(name));
     hash ^= cs_real()->cudnnGetVersion ? (uint64_t)cs_real()->cudnnGetVersion() << 32 : 0;
     return (int64_t)(hash | 1);
+}
+
+struct cs_vendor cs_timing_vendor(struct cs_engine_choice *choice)
+{
+    struct cs_vendor vendor = cs_execution_plan_vendor(choice);
+    vendor.time = time_plan;
+    vendor.model = model;
+    return vendor;
 }

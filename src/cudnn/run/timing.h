@@ -5,12 +5,9 @@
 #include "convshim/vendor.h"
 #include "cudnn/plan/engine_choice.h"
 
-/* On a stream of our own, through the application's handle, behind what its stream holds already;
- * `build` makes the execution plans that are timed, `destroy` ends them. Leaves the handle as it
- * was. */
-enum cs_status cs_timing_plan(const struct cs_engine_choice *choice, const struct cs_vendor *vendor,
-                              const struct cs_plan *plan, int64_t limit, double *seconds_p);
-
-int64_t cs_timing_model(const struct cs_engine_choice *choice);
+/* The vendor of cs_execution_plan_vendor, which can also time on the device that is there: on a
+ * stream of our own, through the application's handle, behind what its stream holds already. Leaves
+ * the handle as it was. `maker` must outlive its use. */
+struct cs_vendor cs_timing_vendor(struct cs_engine_choice *choice);
 
 #endif

@@ -22,6 +22,11 @@ const struct cs_real *cs_real(void)
     return &table;
 }
 
+const struct cs_real *cs_real_completed(void)
+{
+    return &table;
+}
+
 /* Devices are only described here: no driver is asked. */
 const struct cs_driver *cs_driver(void)
 {

@@ -1,6 +1,7 @@
 /* The exported functions that run a convolution of the legacy API. */
 #include "cudnn/plan/engine_choice.h"
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 
 /* The three directions differ in the order of their arguments alone. */
@@ -40,11 +41,11 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .alpha = alpha,
-                     .beta = beta,
-                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
-                     .workspace = workspace,
-                     .provided = provided}};
+                     .execution.alpha = alpha,
+                     .execution.beta = beta,
+                     .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
+                     .execution.workspace = workspace,
+                     .execution.provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -63,11 +64,11 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .alpha = alpha,
-                     .beta = beta,
-                     .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
-                     .workspace = workspace,
-                     .provided = provided}};
+                     .execution.alpha = alpha,
+                     .execution.beta = beta,
+                     .execution.data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
+                     .execution.workspace = workspace,
+                     .execution.provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -86,11 +87,11 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
                      .w = dw_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .alpha = alpha,
-                     .beta = beta,
-                     .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
-                     .workspace = workspace,
-                     .provided = provided}};
+                     .execution.alpha = alpha,
+                     .execution.beta = beta,
+                     .execution.data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
+                     .execution.workspace = workspace,
+                     .execution.provided = provided}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -103,6 +104,12 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
     const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t y_descriptor,
     void *y)
 {
+    const struct cs_legacy_fusion fusion = {.alpha2 = alpha2,
+                                            .z = z_descriptor,
+                                            .bias = bias_descriptor,
+                                            .z_data = CS_ADDRESS(z),
+                                            .bias_data = CS_ADDRESS(bias),
+                                            .activation = activation};
     struct run a = {{run_replay, run_handle},
                     {.direction = CS_FORWARD,
                      .handle = handle,
@@ -111,17 +118,11 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .alpha = alpha1,
-                     .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
-                     .workspace = workspace,
-                     .provided = provided,
-                     .fused = true,
-                     .alpha2 = alpha2,
-                     .z = z_descriptor,
-                     .bias = bias_descriptor,
-                     .z_data = CS_ADDRESS(z),
-                     .bias_data = CS_ADDRESS(bias),
-                     .activation = activation}};
+                     .execution.alpha = alpha1,
+                     .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
+                     .execution.workspace = workspace,
+                     .execution.provided = provided,
+                     .fusion = &fusion}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -138,7 +139,7 @@ static int destroy_replay(struct cs_entry_call *call)
 static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
-    cs_legacy_forget(CS_ARGS(struct destroy, call)->handle);
+    cs_plan_cache_forget(CS_ARGS(struct destroy, call)->handle);
     cs_engine_choice_retire();
     return destroy_replay(call);
 }

@@ -144,9 +144,9 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
                        .y = y_descriptor,
                        .w = w_descriptor,
                        .conv = conv,
-                       .data = {CS_ADDRESS(x), CS_ADDRESS(w), CS_ADDRESS(y)},
-                       .workspace = workspace,
-                       .provided = provided},
+                       .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), CS_ADDRESS(y)},
+                       .execution.workspace = workspace,
+                       .execution.provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
@@ -206,9 +206,9 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
                        .y = dy_descriptor,
                        .w = w_descriptor,
                        .conv = conv,
-                       .data = {CS_ADDRESS(dx), CS_ADDRESS(w), CS_ADDRESS(dy)},
-                       .workspace = workspace,
-                       .provided = provided},
+                       .execution.data = {CS_ADDRESS(dx), CS_ADDRESS(w), CS_ADDRESS(dy)},
+                       .execution.workspace = workspace,
+                       .execution.provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
@@ -268,9 +268,9 @@ CS_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
                        .y = dy_descriptor,
                        .w = dw_descriptor,
                        .conv = conv,
-                       .data = {CS_ADDRESS(x), CS_ADDRESS(dw), CS_ADDRESS(dy)},
-                       .workspace = workspace,
-                       .provided = provided},
+                       .execution.data = {CS_ADDRESS(x), CS_ADDRESS(dw), CS_ADDRESS(dy)},
+                       .execution.workspace = workspace,
+                       .execution.provided = provided},
                       {requested, returned, RESULTS(result)}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }

@@ -2,7 +2,7 @@
  * executed. */
 #include "intercept/graph/plan_hooks.h"
 
-#include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/timing.h"
 #include "intercept/graph/describe_graph.h"
 
 static bool workspace_required(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
@@ -34,11 +34,11 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE)
         return verdict;
-    cs_engine_choice_init(&choice, plan->graph);
+    cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid, plan->graph->handle);
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
-        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+        struct cs_vendor vendor = cs_timing_vendor(&choice);
         verdict = cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
@@ -62,10 +62,10 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
     struct cs_engine_choice choice;
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return reported;
-    cs_engine_choice_init(&choice, graph);
+    cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle);
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {
         struct cs_request request = request_of(&choice, required);
-        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+        struct cs_vendor vendor = cs_timing_vendor(&choice);
         reported = cs_flow_reported(cs, &request, &vendor);
     }
     cs_engine_choice_fini(&choice);

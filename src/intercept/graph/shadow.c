@@ -1,6 +1,7 @@
 /* A hash table from backend descriptors to what applications set on them. */
 #include "intercept/graph/shadow.h"
 
+#include "base/hash.h"
 #include "base/lock.h"
 #include "cudnn/plan/operation.h"
 #include <stddef.h>
@@ -21,7 +22,7 @@ static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = CS_LOCK_INIT
 
 static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
 {
-    return ((uintptr_t)descriptor >> 4) * 0x9e3779b97f4a7c15u;
+    return cs_hash_spread((uintptr_t)descriptor >> 4);
 }
 
 static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
@@ -91,7 +92,7 @@ static void destroy(struct cs_shadow *shadow)
     if (!shadow)
         return;
     if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
-        cs_flow_discard(shadow->plan.verdict.rewrite);
+        cs_rewrite_discard(shadow->plan.verdict.rewrite);
     cs_graph_drop(shadow->graph);
     free(shadow);
 }

@@ -110,6 +110,16 @@ static enum cs_reason describe_window(cudnnConvolutionDescriptor_t descriptor,
     return cs_attribute_dtype(compute, &problem->compute) ? CS_REASON_NONE : CS_REASON_DTYPE;
 }
 
+/* The extents say how many groups there are. Where the descriptor says something else cuDNN
+ * refuses. */
+static enum cs_reason check_groups(cudnnConvolutionDescriptor_t descriptor, int64_t groups)
+{
+    int count;
+    if (CS_REAL(cudnnGetConvolutionGroupCount, descriptor, &count) != CUDNN_STATUS_SUCCESS)
+        return CS_REASON_UNSEEN;
+    return count == groups ? CS_REASON_NONE : CS_REASON_ARGUMENTS;
+}
+
 static int64_t alignment_of(const void *address)
 {
     uintptr_t bits = (uintptr_t)address;
@@ -172,8 +182,8 @@ static enum cs_reason describe_activation(const struct cs_legacy_call *call, boo
     cudnnActivationMode_t mode;
     cudnnNanPropagation_t nan;
     double coefficient;
-    if (CS_REAL(cudnnGetActivationDescriptor, call->activation, &mode, &nan, &coefficient) !=
-        CUDNN_STATUS_SUCCESS)
+    if (CS_REAL(cudnnGetActivationDescriptor, call->fusion->activation, &mode, &nan,
+                &coefficient) != CUDNN_STATUS_SUCCESS)
         return CS_REASON_UNSEEN;
     *relu_p = mode == CUDNN_ACTIVATION_RELU;
     return *relu_p || mode == CUDNN_ACTIVATION_IDENTITY ? CS_REASON_NONE : CS_REASON_FUSED;
@@ -199,7 +209,7 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
 {
     struct cs_problem *problem = chain->problem;
     struct cs_tensor y = problem->tensor[CS_Y];
-    double alpha2 = scale_of(call->alpha2, 0);
+    double alpha2 = scale_of(call->fusion->alpha2, 0);
     int64_t bias, z = -1;
     bool relu;
     y.written = true;
@@ -209,12 +219,13 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
     chain->addresses->tensor[CS_Y] = NULL;
     enum cs_reason reason = describe_activation(call, &relu);
     if (reason == CS_REASON_NONE)
-        reason = describe_side(call->bias, call->bias_data, problem->spatial, chain, &bias);
+        reason = describe_side(call->fusion->bias, call->fusion->bias_data, problem->spatial, chain,
+                               &bias);
     if (reason == CS_REASON_NONE && alpha2 != 0)
-        reason = describe_side(call->z, call->z_data, problem->spatial, chain, &z);
+        reason = describe_side(call->fusion->z, call->fusion->z_data, problem->spatial, chain, &z);
     if (reason != CS_REASON_NONE)
         return reason;
-    int64_t result = add_tensor(chain, &y, call->data[CS_Y]);
+    int64_t result = add_tensor(chain, &y, call->execution.data[CS_Y]);
     if (z >= 0) {
         struct cs_setting scale = float_setting(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, alpha2);
         add_step(chain, CUDNN_POINTWISE_ADD, z, add_virtual(chain), &scale);
@@ -240,9 +251,9 @@ static enum cs_reason describe_operands(const struct cs_legacy_call *call,
         if (dims[i] != problem->spatial + CS_D)
             reason = CS_REASON_ATTRIBUTE;
         problem->tensor[i].side = (enum cs_operand)i;
-        problem->tensor[i].alignment = alignment_of(call->data[i]);
+        problem->tensor[i].alignment = alignment_of(call->execution.data[i]);
         problem->tensor[i].written = i == (int)cs_result(call->direction);
-        addresses->tensor[i] = call->data[i];
+        addresses->tensor[i] = call->execution.data[i];
     }
     return reason;
 }
@@ -254,11 +265,13 @@ enum cs_reason cs_describe_legacy(const struct cs_legacy_call *call, struct cs_p
     problem->direction = call->direction;
     problem->tensors = CS_OPERANDS;
     problem->steps = problem->steps_before = 0;
-    problem->alpha = scale_of(call->alpha, 1);
-    problem->beta = scale_of(call->beta, 0);
-    addresses->workspace = call->workspace;
+    problem->alpha = scale_of(call->execution.alpha, 1);
+    problem->beta = scale_of(call->execution.beta, 0);
+    addresses->workspace = call->execution.workspace;
     enum cs_reason reason = describe_operands(call, problem, addresses);
-    if (reason == CS_REASON_NONE && call->fused)
+    if (reason == CS_REASON_NONE && call->fusion)
         reason = describe_fusion(call, &(struct chain){problem, addresses, CS_Y});
-    return reason == CS_REASON_NONE ? cs_describe_finish(problem) : reason;
+    if (reason == CS_REASON_NONE)
+        reason = cs_describe_finish(problem);
+    return reason == CS_REASON_NONE ? check_groups(call->conv, problem->groups) : reason;
 }

@@ -48,7 +48,7 @@ static bool required_of(const struct cs_legacy_call *call, const cs_legacy_resul
     *bytes_p = result->memory;
     return result->status == CUDNN_STATUS_SUCCESS ||
            (cs_legacy_call_size(call, bytes_p) == CUDNN_STATUS_SUCCESS &&
-            *bytes_p > call->provided);
+            *bytes_p > call->execution.provided);
 }
 
 /* An algorithm that convshim rewrites becomes what the rewriting is. */
@@ -62,10 +62,10 @@ static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_r
     if (!required_of(&chosen, result, &required))
         return;
     size_t reported = cs_legacy_report_as(cs, &chosen, required);
-    if (reported >= required || reported > call->provided)
+    if (reported >= required || reported > call->execution.provided)
         return;
     result->memory = reported;
-    chosen.provided = reported;
+    chosen.execution.provided = reported;
     if (time_run(cs, &chosen, &result->time)) {
         result->status = CUDNN_STATUS_SUCCESS;
         result->mathType = chosen.math;
@@ -133,27 +133,27 @@ static bool allocate(struct cs_legacy_call *call)
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
         if (cs_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
-            CS_CUDA(cudaMalloc, &call->data[i], (size_t)bytes) != cudaSuccess)
+            CS_CUDA(cudaMalloc, &call->execution.data[i], (size_t)bytes) != cudaSuccess)
             return false;
     }
-    return call->provided == 0 ||
-           CS_CUDA(cudaMalloc, &call->workspace, call->provided) == cudaSuccess;
+    return call->execution.provided == 0 ||
+           CS_CUDA(cudaMalloc, &call->execution.workspace, call->execution.provided) == cudaSuccess;
 }
 
 static void deallocate(const struct cs_legacy_call *call)
 {
     for (int i = 0; i < CS_OPERANDS; i++)
-        if (call->data[i])
-            (void)CS_CUDA(cudaFree, call->data[i]);
-    if (call->workspace)
-        (void)CS_CUDA(cudaFree, call->workspace);
+        if (call->execution.data[i])
+            (void)CS_CUDA(cudaFree, call->execution.data[i]);
+    if (call->execution.workspace)
+        (void)CS_CUDA(cudaFree, call->execution.workspace);
 }
 
 int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
                       const struct cs_legacy_results *to)
 {
     struct cs_legacy_call own = *call;
-    if (!plan_workspace(cs, call, &own.provided))
+    if (!plan_workspace(cs, call, &own.execution.provided))
         return (int)cs_legacy_call_find(call, to);
     if (allocate(&own)) {
         int status = cs_find_algorithm_ex(cs, &own, to);

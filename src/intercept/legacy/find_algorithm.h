@@ -3,7 +3,7 @@
 #ifndef CS_INTERCEPT_LEGACY_FIND_ALGORITHM_H
 #define CS_INTERCEPT_LEGACY_FIND_ALGORITHM_H
 
-#include "intercept/legacy/plan_cache.h"
+#include "intercept/legacy/dispatch.h"
 
 /* Find...AlgorithmEx, on the caller's tensors and workspace. Algorithms that want more than was
  * provided are tried tiled. Returns the vendor's status. */

@@ -32,29 +32,32 @@ cudnnMathType_t cs_legacy_call_math(cudnnConvolutionDescriptor_t conv)
 
 static cudnnStatus_t run_fused(const struct cs_legacy_call *c)
 {
-    return CS_REAL(cudnnConvolutionBiasActivationForward, c->handle, c->alpha, c->x, c->data[CS_X],
-                   c->w, c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->provided,
-                   c->alpha2, c->z, c->z_data, c->bias, c->bias_data, c->activation, c->y,
-                   c->data[CS_Y]);
+    const struct cs_legacy_execution *run = &c->execution;
+    const struct cs_legacy_fusion *f = c->fusion;
+    return CS_REAL(cudnnConvolutionBiasActivationForward, c->handle, run->alpha, c->x,
+                   run->data[CS_X], c->w, run->data[CS_FILTER], c->conv, FWD_ALGO(c),
+                   run->workspace, run->provided, f->alpha2, f->z, f->z_data, f->bias, f->bias_data,
+                   f->activation, c->y, run->data[CS_Y]);
 }
 
 cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *c)
 {
-    if (c->fused)
+    const struct cs_legacy_execution *run = &c->execution;
+    if (c->fusion)
         return run_fused(c);
     switch (c->direction) {
     case CS_BACKWARD_DATA:
-        return CS_REAL(cudnnConvolutionBackwardData, c->handle, c->alpha, c->w, c->data[CS_FILTER],
-                       c->y, c->data[CS_Y], c->conv, DATA_ALGO(c), c->workspace, c->provided,
-                       c->beta, c->x, c->data[CS_X]);
+        return CS_REAL(cudnnConvolutionBackwardData, c->handle, run->alpha, c->w,
+                       run->data[CS_FILTER], c->y, run->data[CS_Y], c->conv, DATA_ALGO(c),
+                       run->workspace, run->provided, run->beta, c->x, run->data[CS_X]);
     case CS_BACKWARD_FILTER:
-        return CS_REAL(cudnnConvolutionBackwardFilter, c->handle, c->alpha, c->x, c->data[CS_X],
-                       c->y, c->data[CS_Y], c->conv, FILTER_ALGO(c), c->workspace, c->provided,
-                       c->beta, c->w, c->data[CS_FILTER]);
+        return CS_REAL(cudnnConvolutionBackwardFilter, c->handle, run->alpha, c->x, run->data[CS_X],
+                       c->y, run->data[CS_Y], c->conv, FILTER_ALGO(c), run->workspace,
+                       run->provided, run->beta, c->w, run->data[CS_FILTER]);
     default:
-        return CS_REAL(cudnnConvolutionForward, c->handle, c->alpha, c->x, c->data[CS_X], c->w,
-                       c->data[CS_FILTER], c->conv, FWD_ALGO(c), c->workspace, c->provided, c->beta,
-                       c->y, c->data[CS_Y]);
+        return CS_REAL(cudnnConvolutionForward, c->handle, run->alpha, c->x, run->data[CS_X], c->w,
+                       run->data[CS_FILTER], c->conv, FWD_ALGO(c), run->workspace, run->provided,
+                       run->beta, c->y, run->data[CS_Y]);
     }
 }
 
@@ -107,19 +110,22 @@ cudnnStatus_t cs_legacy_call_find(const struct cs_legacy_call *c,
 cudnnStatus_t cs_legacy_call_find_ex(const struct cs_legacy_call *c,
                                      const struct cs_legacy_results *to)
 {
+    const struct cs_legacy_execution *run = &c->execution;
     switch (c->direction) {
     case CS_BACKWARD_DATA:
         return CS_REAL(cudnnFindConvolutionBackwardDataAlgorithmEx, c->handle, c->w,
-                       c->data[CS_FILTER], c->y, c->data[CS_Y], c->conv, c->x, c->data[CS_X],
-                       to->requested, to->returned, DATA_RESULTS(to), c->workspace, c->provided);
+                       run->data[CS_FILTER], c->y, run->data[CS_Y], c->conv, c->x, run->data[CS_X],
+                       to->requested, to->returned, DATA_RESULTS(to), run->workspace,
+                       run->provided);
     case CS_BACKWARD_FILTER:
         return CS_REAL(cudnnFindConvolutionBackwardFilterAlgorithmEx, c->handle, c->x,
-                       c->data[CS_X], c->y, c->data[CS_Y], c->conv, c->w, c->data[CS_FILTER],
-                       to->requested, to->returned, FILTER_RESULTS(to), c->workspace, c->provided);
+                       run->data[CS_X], c->y, run->data[CS_Y], c->conv, c->w, run->data[CS_FILTER],
+                       to->requested, to->returned, FILTER_RESULTS(to), run->workspace,
+                       run->provided);
     default:
-        return CS_REAL(cudnnFindConvolutionForwardAlgorithmEx, c->handle, c->x, c->data[CS_X], c->w,
-                       c->data[CS_FILTER], c->conv, c->y, c->data[CS_Y], to->requested,
-                       to->returned, to->result, c->workspace, c->provided);
+        return CS_REAL(cudnnFindConvolutionForwardAlgorithmEx, c->handle, c->x, run->data[CS_X],
+                       c->w, run->data[CS_FILTER], c->conv, c->y, run->data[CS_Y], to->requested,
+                       to->returned, to->result, run->workspace, run->provided);
     }
 }
 

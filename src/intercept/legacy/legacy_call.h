@@ -6,9 +6,25 @@
 #include "convshim/problem.h"
 #include "cudnn/bind/real.h"
 
-/* Descriptors and addresses stand under their operands' names: gradients in the places of what they
- * are gradients of. What a call does not have is zero: queries have no addresses and no scales
- * (which means alpha 1, beta 0), only the fused call has what follows `fused`. */
+/* What only an execution has: zeros in a query, which means alpha 1, beta 0 and no addresses. The
+ * search for an algorithm on the caller's tensors (FindEx) has addresses and no scales. */
+struct cs_legacy_execution {
+    const void *alpha, *beta;
+    void *data[CS_OPERANDS];
+    void *workspace;
+    size_t provided; /* bytes there */
+};
+
+/* What only a fused execution has: y = activation(alpha * convolution + alpha2 * z + bias). */
+struct cs_legacy_fusion {
+    const void *alpha2;
+    cudnnTensorDescriptor_t z, bias;
+    void *z_data, *bias_data;
+    cudnnActivationDescriptor_t activation;
+};
+
+/* The question first, which all calls have. Descriptors and addresses stand under their operands'
+ * names: gradients in the places of what they are gradients of. */
 struct cs_legacy_call {
     enum cs_direction direction;
     cudnnHandle_t handle;
@@ -17,15 +33,8 @@ struct cs_legacy_call {
     cudnnConvolutionDescriptor_t conv;
     int algorithm;        /* cudnnConvolution{Fwd,BwdData,BwdFilter}Algo_t */
     cudnnMathType_t math; /* cs_legacy_call_math, or a query result's own */
-    const void *alpha, *beta;
-    void *data[CS_OPERANDS];
-    void *workspace;
-    size_t provided; /* bytes there */
-    bool fused;      /* y = activation(alpha * convolution + alpha2 * z + bias) */
-    const void *alpha2;
-    cudnnTensorDescriptor_t z, bias;
-    void *z_data, *bias_data;
-    cudnnActivationDescriptor_t activation;
+    struct cs_legacy_execution execution;
+    const struct cs_legacy_fusion *fusion; /* NULL: the convolution alone */
 };
 
 /* A result of an algorithm query. The three directions have a type each, which differ in the type

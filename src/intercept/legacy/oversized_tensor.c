@@ -85,7 +85,7 @@ bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
 {
     struct cs_oversized_tensor large;
     return cs_oversized_tensor_find(call->x, &large) || cs_oversized_tensor_find(call->y, &large) ||
-           (call->fused && cs_oversized_tensor_find(call->z, &large));
+           (call->fusion && cs_oversized_tensor_find(call->fusion->z, &large));
 }
 
 /* Packed strides; false for a format that has none or where 64 bits do not do. */

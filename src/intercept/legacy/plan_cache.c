@@ -3,42 +3,19 @@
 #include "intercept/legacy/plan_cache.h"
 
 #include "base/lock.h"
-#include "cudnn/plan/execution_plan.h"
-#include "cudnn/run/launcher.h"
-#include "decide/memo.h"
-#include "intercept/graph/describe_graph.h"
-#include "intercept/legacy/describe_legacy.h"
-#include "intercept/legacy/oversized_tensor.h"
-#include "intercept/legacy/query_filter.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     BUCKETS = 256,
-    MAX_PER_HANDLE = 256,  /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
-    STATUS_CATEGORY = 1000 /* of cuDNN's status numbers */
-};
-
-/* The names of a problem's tensors in our own variant packs. */
-static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
-                                                   9, 10, 11, 12, 13, 14, 15, 16};
-
-/* One problem under one limit. A handle belongs to one thread at a time, and so do its entries; the
- * lock guards the table that all handles share. */
-struct entry {
-    struct entry *next;
-    cudnnHandle_t handle;
-    struct cs_key key;
-    int64_t required;
-    struct cs_verdict verdict;
+    MAX_PER_HANDLE = 256 /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
 };
 
 static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
-static struct entry *buckets[BUCKETS];
+static struct cs_plan_cache_entry *buckets[BUCKETS];
 
-static void destroy(struct entry *entry)
+static void destroy(struct cs_plan_cache_entry *entry)
 {
-    cs_flow_discard(entry->verdict.rewrite);
+    cs_rewrite_discard(entry->verdict.rewrite);
     free(entry);
 }
 
@@ -46,18 +23,18 @@ static int count_locked(cudnnHandle_t handle)
 {
     int count = 0;
     for (int i = 0; i < BUCKETS; i++)
-        for (const struct entry *entry = buckets[i]; entry; entry = entry->next)
+        for (const struct cs_plan_cache_entry *entry = buckets[i]; entry; entry = entry->next)
             count += entry->handle == handle;
     return count;
 }
 
-static struct entry *detach_locked(cudnnHandle_t handle)
+static struct cs_plan_cache_entry *detach_locked(cudnnHandle_t handle)
 {
-    struct entry *detached = NULL;
+    struct cs_plan_cache_entry *detached = NULL;
     for (int i = 0; i < BUCKETS; i++) {
-        struct entry **link = &buckets[i];
+        struct cs_plan_cache_entry **link = &buckets[i];
         while (*link) {
-            struct entry *entry = *link;
+            struct cs_plan_cache_entry *entry = *link;
             if (entry->handle != handle) {
                 link = &entry->next;
                 continue;
@@ -70,333 +47,50 @@ static struct entry *detach_locked(cudnnHandle_t handle)
     return detached;
 }
 
-static void destroy_all(struct entry *entry)
+static void destroy_all(struct cs_plan_cache_entry *entry)
 {
     while (entry) {
-        struct entry *next = entry->next;
+        struct cs_plan_cache_entry *next = entry->next;
         destroy(entry);
         entry = next;
     }
 }
 
-static struct entry *find(const struct cs_key *key)
+struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key)
 {
     cs_lock(&lock);
-    struct entry *entry = buckets[key->hash % BUCKETS];
+    struct cs_plan_cache_entry *entry = buckets[key->hash % BUCKETS];
     while (entry && !cs_key_equal(&entry->key, key))
         entry = entry->next;
     cs_unlock(&lock);
     return entry;
 }
 
-static void insert(struct entry *entry)
+void cs_plan_cache_insert(struct cs_plan_cache_entry *entry)
 {
-    struct entry *stale = NULL;
+    struct cs_plan_cache_entry *stale = NULL;
     cs_lock(&lock);
     if (count_locked(entry->handle) >= MAX_PER_HANDLE)
         stale = detach_locked(entry->handle);
-    struct entry **bucket = &buckets[entry->key.hash % BUCKETS];
+    struct cs_plan_cache_entry **bucket = &buckets[entry->key.hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
     cs_unlock(&lock);
     destroy_all(stale);
 }
 
-void cs_legacy_forget(cudnnHandle_t handle)
+void cs_plan_cache_forget(cudnnHandle_t handle)
 {
     cs_lock(&lock);
-    struct entry *detached = detach_locked(handle);
+    struct cs_plan_cache_entry *detached = detach_locked(handle);
     cs_unlock(&lock);
     destroy_all(detached);
 }
 
-void cs_legacy_fork(bool before)
+void cs_plan_cache_fork(bool before)
 {
     if (before)
         cs_lock(&lock);
     else
         cs_unlock(&lock);
-}
-
-static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
-                               const struct cs_problem *problem, int64_t required, int64_t limit)
-{
-    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
-    struct cs_engine_choice choice;
-    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_engine_choice_init(&choice, &graph);
-    struct cs_request request = {.problem = *problem,
-                                 .engine = {.index = -1},
-                                 .required = required,
-                                 .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice)};
-    struct cs_verdict verdict;
-    if ((limit > 0 || !cs_flow_small(cs, required)) &&
-        cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
-        request.engine = choice.engine;
-    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
-    verdict = cs_flow_prepare(cs, &request, &vendor);
-    cs_engine_choice_fini(&choice);
-    return verdict;
-}
-
-/* A call with a tensor that cuDNN's legacy side does not know: what it requires is what the picked
- * engine's plan requires, and it cannot be run as it is. Returns that, in *wanted_p. */
-static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                         const struct cs_problem *problem, int64_t limit,
-                                         int64_t *required_p)
-{
-    struct cs_graph graph = {.problem = *problem, .handle = call->handle};
-    struct cs_engine_choice choice;
-    void *execution_plan;
-    memcpy(graph.uid, tensor_uid, sizeof graph.uid);
-    cs_engine_choice_init(&choice, &graph); /* engine 0 if none is picked */
-    (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
-    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
-    *required_p = 0;
-    if (vendor.build(vendor.ctx, problem, CS_SAME_KNOBS, &execution_plan, required_p) == CS_OK)
-        vendor.destroy(execution_plan);
-    struct cs_request request = {.problem = *problem,
-                                 .engine = choice.engine,
-                                 .required = *required_p,
-                                 .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice)};
-    struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
-    cs_engine_choice_fini(&choice);
-    return verdict;
-}
-
-static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
-                   int64_t limit, struct cs_key *key)
-{
-    /* A legacy call names its engine by algorithm and math type. */
-    struct cs_engine named = {.index = call->algorithm, .knobs = 1};
-    named.knob_value[0] = call->math;
-    cs_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
-}
-
-static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
-{
-    size_t bytes;
-    if (cs_legacy_call_size(call, &bytes) != CUDNN_STATUS_SUCCESS || bytes > INT64_MAX)
-        return false;
-    *required_p = (int64_t)bytes;
-    return true;
-}
-
-/* The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
- * problem is none that can be planned, or if asking or host memory fails. */
-static struct entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
-                              const struct cs_problem *problem, int64_t required, int64_t limit)
-{
-    struct cs_key key;
-    bool large = cs_oversized_tensor_in(call);
-    key_of(call, problem, limit, &key);
-    struct entry *entry = find(&key);
-    if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
-        (!large && required < 0 && !required_of(call, &required)))
-        return entry;
-    entry = malloc(sizeof *entry);
-    if (!entry)
-        return NULL;
-    entry->handle = call->handle;
-    entry->key = key;
-    entry->required = required;
-    entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
-                           : judge(cs, call, problem, required, limit);
-    insert(entry);
-    return entry;
-}
-
-static int64_t reported(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
-{
-    struct cs_problem problem;
-    struct cs_addresses none;
-    if (cs_flow_small(cs, required))
-        return required;
-    cs_query_filter_add(call);
-    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
-        return required;
-    const struct entry *entry = entry_of(cs, call, &problem, required, 0);
-    return entry ? entry->verdict.reported : required;
-}
-
-size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required)
-{
-    return required > INT64_MAX ? required : (size_t)reported(cs, call, (int64_t)required);
-}
-
-size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required)
-{
-    call->math = cs_legacy_call_math(call->conv);
-    return cs_legacy_report_as(cs, call, required);
-}
-
-void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
-                              const struct cs_legacy_results *results)
-{
-    for (int i = 0; i < *results->returned; i++) {
-        cs_legacy_result *result = &results->result[i];
-        struct cs_legacy_call chosen = *call;
-        chosen.algorithm = result->algo;
-        chosen.math = result->mathType;
-        if (result->status == CUDNN_STATUS_SUCCESS)
-            result->memory = cs_legacy_report_as(cs, &chosen, result->memory);
-    }
-}
-
-bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
-{
-    struct cs_problem problem;
-    struct cs_addresses none;
-    call->math = cs_legacy_call_math(call->conv);
-    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
-        return false;
-    const struct entry *entry = entry_of(cs, call, &problem, -1, 0);
-    if (!entry || !entry->verdict.rewrite)
-        return false;
-    *bytes_p = (size_t)entry->verdict.reported;
-    return true;
-}
-
-bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                const struct cs_legacy_results *results)
-{
-    struct cs_legacy_call chosen = *call;
-    size_t bytes;
-    /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
-    chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    if (!results->result || !results->returned || results->requested < 1 ||
-        !cs_legacy_report_oversized(cs, &chosen, &bytes))
-        return false;
-    *results->returned = 1;
-    results->result[0] =
-        (cs_legacy_result){.algo = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                           .status = CUDNN_STATUS_SUCCESS,
-                           .time = -1, /* not measured */
-                           .memory = bytes,
-                           .determinism = CUDNN_DETERMINISTIC,
-                           .mathType = chosen.math};
-    return true;
-}
-
-/* A described call and where its rewriting is. */
-struct match {
-    struct cs_problem problem;
-    struct cs_addresses addresses;
-    const struct entry *entry; /* NULL if the call could not be described or made up */
-    enum cs_reason reason;     /* why it is not tiled */
-};
-
-static int64_t provided_by(const struct cs_legacy_call *call)
-{
-    return call->provided > INT64_MAX ? INT64_MAX : (int64_t)call->provided;
-}
-
-/* The entry whose tiles fit into what the caller provided, or, without a rewriting, the one that
- * says why not. */
-static const struct entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
-                                   const struct cs_problem *problem)
-{
-    int64_t provided = provided_by(call);
-    const struct entry *entry = entry_of(cs, call, problem, -1, 0);
-    if (!entry || provided >= entry->required)
-        return entry;
-    const struct cs_rewrite *rewrite = entry->verdict.rewrite;
-    bool lends = cs_flow_lends_scratch(cs, provided) &&
-                 (!cs_oversized_tensor_in(call) || !rewrite || rewrite->plan.tiles > 0);
-    if (rewrite && (provided >= entry->verdict.reported || lends))
-        return entry;
-    return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
-}
-
-static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
-{
-    match->entry = NULL;
-    match->reason = cs_describe_legacy(call, &match->problem, &match->addresses);
-    if (match->reason != CS_REASON_NONE)
-        return;
-    match->entry = fitting(cs, call, &match->problem);
-    match->reason =
-        match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
-    if (!match->entry && match->reason == CS_REASON_NONE)
-        match->reason = CS_REASON_VENDOR;
-}
-
-static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
-{
-    return (struct cs_launcher){.handle = call->handle,
-                                .rewrite = match->entry->verdict.rewrite,
-                                .problem = &match->problem,
-                                .uid = tensor_uid,
-                                .untiled = match->addresses};
-}
-
-/* Runs a tiled call; `counted` or only to be timed. */
-static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
-               bool counted)
-{
-    struct cs_launcher launcher = launcher_of(call, match);
-    struct cs_call made = {.base = match->addresses,
-                           .provided = match->addresses.workspace ? provided_by(call) : 0};
-    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
-    return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
-                   : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
-}
-
-/* The caller has the memory for the whole call: running it as it is costs nothing more. */
-static bool provided_all(const struct cs_legacy_call *call, const struct entry *entry)
-{
-    return call->provided >= (size_t)entry->required && entry->required > entry->verdict.reported;
-}
-
-/* cuDNN checks what it is provided before it starts anything. */
-static bool refused(int status)
-{
-    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
-           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
-}
-
-bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
-{
-    /* Small calls make stages, too; and what is huge may want nothing. */
-    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
-        cs_oversized_tensor_in(call))
-        return false;
-    return cs->limits.huge > 0 ? cs_query_filter_empty() : !cs_query_filter_has(call);
-}
-
-bool cs_legacy_settle(struct cs *cs, int status)
-{
-    if (refused(status) && !cs_query_filter_empty())
-        return false;
-    cs_flow_pass(cs, NULL, CS_REASON_SMALL);
-    return true;
-}
-
-bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
-{
-    struct match found;
-    call->math = cs_legacy_call_math(call->conv);
-    match(cs, call, &found);
-    const struct entry *entry = found.entry;
-    if (entry && entry->verdict.rewrite &&
-        (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
-        *status_p = run(cs, call, &found, true);
-        return true;
-    }
-    if (entry && entry->verdict.rewrite)
-        found.reason = CS_REASON_BROUGHT;
-    cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
-    return false;
-}
-
-bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)
-{
-    struct match found;
-    match(cs, call, &found);
-    if (!found.entry || !found.entry->verdict.rewrite)
-        return false;
-    *status_p = run(cs, call, &found, false);
-    return true;
 }

@@ -1,44 +1,33 @@
-/* Convolutions of the legacy API, which has no plan object to hang a rewriting on: they are
- * remembered here, per handle and problem, until the handle is destroyed. */
+/* What was prepared for convolutions of the legacy API, which has no plan object to hang it on: it
+ * is remembered here, per handle and problem, until the handle is destroyed. A handle belongs to
+ * one thread at a time, and so do its entries; the table that all handles share is thread-safe. */
 #ifndef CS_INTERCEPT_LEGACY_PLAN_CACHE_H
 #define CS_INTERCEPT_LEGACY_PLAN_CACHE_H
 
+#include "cudnn/bind/real.h"
+#include "decide/memo.h"
 #include "flow/flow.h"
-#include "intercept/legacy/legacy_call.h"
 
-/* The workspace to tell for a call whose algorithm requires `required` bytes: with the descriptor's
- * math type, or with the call's own. */
-size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required);
-size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required);
+/* One problem under one limit. */
+struct cs_plan_cache_entry {
+    struct cs_plan_cache_entry *next; /* the cache's own */
+    cudnnHandle_t handle;
+    struct cs_key key;
+    int64_t required;
+    struct cs_verdict verdict;
+};
 
-/* The same for the results of an algorithm query: their memory fields become what is told. */
-void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
-                              const struct cs_legacy_results *results);
+/* The entry of that key; NULL if there is none. */
+struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key);
 
-/* For calls that bring a tensor with a note (large.h), about which cuDNN cannot be asked: what to
- * tell, and the one result of an algorithm query. False if such a call could not be run. */
-bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p);
-bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                const struct cs_legacy_results *results);
-
-/* True if nothing speaks for a look at a call: it is to be run as it is, and its status to be
- * settled. That counts it as passed on, or is false: cuDNN has refused the call, which may have
- * been told less for another shape, and cs_legacy_run is to look at it after all. */
-bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);
-bool cs_legacy_settle(struct cs *cs, int status);
-
-/* Runs a call as tiles in the workspace that it provided. False if it is to run as it is; then it
- * was counted as passed on. */
-bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
-
-/* Runs a call once as tiles in what it provided, uncounted: to be timed. False if it is not
- * tiled; then nothing was run. */
-bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p);
+/* Takes over an entry that was allocated with malloc. A handle with very many starts afresh: its
+ * other entries are destroyed. */
+void cs_plan_cache_insert(struct cs_plan_cache_entry *entry);
 
 /* Forgets everything of a handle that is about to be destroyed. */
-void cs_legacy_forget(cudnnHandle_t handle);
+void cs_plan_cache_forget(cudnnHandle_t handle);
 
-/* Holds (before) or frees (after) the memory across a fork. */
-void cs_legacy_fork(bool before);
+/* Holds (before) or frees (after) the table across a fork. */
+void cs_plan_cache_fork(bool before);
 
 #endif

@@ -2,6 +2,7 @@
  * unseen. */
 #include "intercept/legacy/query_filter.h"
 
+#include "base/hash.h"
 #include <stdatomic.h>
 
 enum {
@@ -20,9 +21,7 @@ static unsigned algorithm_bit(const struct cs_legacy_call *call)
 
 static uint64_t mix(uint64_t hash, int high, int low)
 {
-    hash ^= (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
-    hash *= 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
+    return cs_hash_word(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
 /* False if cuDNN does not tell what x is. */

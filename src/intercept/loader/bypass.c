@@ -1,6 +1,10 @@
 /* Finds, in the relocations of the loaded objects, who calls cuDNN past our entries. */
 #include "intercept/loader/bypass.h"
 
+#include "base/hash.h"
+#include "base/path.h"
+#include "cudnn/bind/real.h"
+#include "intercept/entry/entries.h"
 #include "intercept/loader/dlsym.h"
 #include <errno.h>
 #include <link.h>
@@ -147,18 +151,10 @@ static bool binds_past(const struct search *search, const struct tables *t,
         _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
         const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
         if (in_vendor(search, atomic_load_explicit(slot, memory_order_relaxed)) &&
-            cs_vendor_entry(t->strings + symbol->st_name))
+            cs_entries_find(t->strings + symbol->st_name))
             return true;
     }
     return false;
-}
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
 }
 
 /* The table: number of buckets, first symbol, words of the filter, shift; the filter; the buckets;
@@ -167,7 +163,7 @@ static bool defines(const struct tables *t, const char *name)
 {
     if (!t->hash || t->hash[0] == 0)
         return false;
-    uint32_t buckets = t->hash[0], first = t->hash[1], hash = hash_of(name);
+    uint32_t buckets = t->hash[0], first = t->hash[1], hash = cs_hash_gnu(name);
     const uint32_t *bucket = t->hash + 4 + t->hash[2] * (sizeof(Elf64_Addr) / sizeof(uint32_t));
     const uint32_t *chain = bucket + buckets;
     uint32_t index = bucket[hash % buckets];
@@ -193,7 +189,7 @@ static bool defines_all(const struct tables *t)
     };
     bool entries = false, rest = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        bool entry = cs_vendor_entry(names[i]);
+        bool entry = cs_entries_find(names[i]);
         if (!(entry ? entries : rest) && defines(t, names[i]))
             *(entry ? &entries : &rest) = true;
     }
@@ -210,7 +206,7 @@ static bool calls_by_name(const struct tables *t, const struct relocations *relo
         const Elf64_Sym *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
         _Atomic(uintptr_t) *slot = (void *)(t->base + r->r_offset);
         if (is_slot(r) && symbol->st_shndx != SHN_UNDEF &&
-            cs_vendor_entry(t->strings + symbol->st_name) &&
+            cs_entries_find(t->strings + symbol->st_name) &&
             atomic_load_explicit(slot, memory_order_relaxed) != t->base + symbol->st_value)
             return true;
     }
@@ -230,8 +226,7 @@ static void add(struct search *search, const char *path)
     search->found++;
     if (search->full)
         return;
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path, *gap = search->length ? ", " : "";
+    const char *file = cs_path_file(path), *gap = search->length ? ", " : "";
     size_t length = search->length + strlen(gap) + strlen(file);
     search->full = length + strlen(", ...") >= search->size;
     snprintf(search->text + search->length, search->size - search->length, "%s%s", gap,
@@ -243,7 +238,7 @@ static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
 {
     struct search *search = argument;
     (void)size;
-    if (search->vendors < VENDOR_FILES && cs_vendor_file(object->dlpi_name))
+    if (search->vendors < VENDOR_FILES && cs_real_has_file(object->dlpi_name))
         search->vendor[search->vendors++] = range_of(object);
     return 0;
 }
@@ -255,7 +250,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
     const char *path = *object->dlpi_name ? object->dlpi_name : program_invocation_name;
     (void)size;
     struct range range = range_of(object);
-    if (cs_vendor_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
+    if (cs_real_has_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
         return 0;
     struct tables t = tables_of(object);
     if (t.symbols && t.strings &&

@@ -132,7 +132,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightParams(
     const void *weights, int32_t id, cudnnTensorDescriptor_t matrix_desc, void **matrix_at,
     cudnnTensorDescriptor_t bias_desc, void **bias_at)
 {
-    if (!handle || !rnn || !matrix_at || !bias_at)
+    if (!handle || !rnn || !(matrix_at || bias_at))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (pseudo_layer < 0 || pseudo_layer >= rnn->layers * rnn->directions || id < 0 ||
         id > 2 * gates(rnn))

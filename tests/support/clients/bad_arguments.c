@@ -1,55 +1,77 @@
-/* Errors of the program's that cuDNN reports: the statuses with and without the library must be the
- * same. */
+/* Calls that cuDNN refuses for their arguments: a line each, with the status and what became of the
+ * output. */
 #include "../programs/conv.h"
 #include "layer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static cudnnHandle_t h;
+enum {
+    UNTOUCHED = 0xa5
+};
+
+static cudnnHandle_t handle;
 static struct conv_plan plan;
-static void *w, *y, *ws;
+static void *w, *y, *workspace;
+static unsigned char *host;
+static size_t bytes;
+
+static bool untouched(void)
+{
+    cudaDeviceSynchronize();
+    cudaMemcpy(host, y, bytes, cudaMemcpyDeviceToHost);
+    for (size_t i = 0; i < bytes; i++)
+        if (host[i] != UNTOUCHED)
+            return false;
+    return true;
+}
 
 static void run(const char *what, const float *alpha, const void *x, const float *beta)
 {
-    int status = cudnnConvolutionForward(h, alpha, plan.x, x, plan.w, w, plan.conv,
-                                         (cudnnConvolutionFwdAlgo_t)plan.algorithm, ws,
+    cudaMemset(y, UNTOUCHED, bytes);
+    int status = cudnnConvolutionForward(handle, alpha, plan.x, x, plan.w, w, plan.conv,
+                                         (cudnnConvolutionFwdAlgo_t)plan.algorithm, workspace,
                                          (size_t)plan.workspace, beta, plan.y, y);
-    printf("%-44s %d\n", what, status);
+    printf("%s: %d, %s\n", what, status, untouched() ? "untouched" : "written");
+}
+
+static void run_all(const void *x)
+{
+    const float one = 1, zero = 0;
+    run("sound", &one, x, &zero);
+    run("no alpha", NULL, x, &zero);
+    run("no beta", &one, x, NULL);
+    run("no scales", NULL, x, NULL);
+    run("no x", &one, NULL, &zero);
+    cudnnSetConvolutionGroupCount(plan.conv, 2);
+    run("two groups, a filter of one", &one, x, &zero);
 }
 
 int main(void)
 {
-    struct conv_problem p;
-    struct problem_data d;
-    cudaStream_t s;
+    struct conv_problem problem;
+    cudaStream_t stream;
     void *x;
-    const float one = 1, zero = 0;
-
-    layer_describe(&p);
-    if (!problem_fill(&p, 1, DATA_INTEGERS, &d))
+    layer_describe(&problem);
+    bytes = tensor_storage_bytes(&problem.y);
+    host = malloc(bytes);
+    if (!host || cudaSetDevice(0) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess ||
+        cudnnCreate(&handle) != CUDNN_STATUS_SUCCESS ||
+        cudnnSetStream(handle, stream) != CUDNN_STATUS_SUCCESS ||
+        conv_plan_create(handle, CONV_LEGACY, &problem, NULL, 0, &plan) != OUTCOME_OK)
         return 2;
-    cudaSetDevice(0);
-    cudaFree(0);
-    if (cudnnCreate(&h))
-        return 3;
-    cudaStreamCreate(&s);
-    cudnnSetStream(h, s);
-    if (conv_plan_create(h, CONV_LEGACY, &p, NULL, 0, &plan) != OUTCOME_OK)
-        return 4;
-    cudaMalloc(&x, tensor_storage_bytes(&p.x));
-    cudaMalloc(&w, tensor_storage_bytes(&p.w));
-    cudaMalloc(&y, tensor_storage_bytes(&p.y));
-    cudaMemset(x, 0, tensor_storage_bytes(&p.x));
-    cudaMemset(w, 0, tensor_storage_bytes(&p.w));
-    cudaMalloc(&ws, plan.workspace ? (size_t)plan.workspace : 1);
-
-    run("all right", &one, x, &zero);
-    run("alpha NULL", NULL, x, &zero);
-    run("beta NULL", &one, x, NULL);
-    run("x NULL", &one, NULL, &zero);
-    cudnnSetConvolutionGroupCount(plan.conv, 2);
-    run("group count 2, filter of 1 group", &one, x, &zero);
-    cudnnSetConvolutionGroupCount(plan.conv, 1);
-    printf("last %d\n", cudaDeviceSynchronize());
-    return 0;
+    if (cudaMalloc(&x, tensor_storage_bytes(&problem.x)) != cudaSuccess ||
+        cudaMalloc(&w, tensor_storage_bytes(&problem.w)) != cudaSuccess ||
+        cudaMalloc(&y, bytes) != cudaSuccess ||
+        cudaMalloc(&workspace, (size_t)plan.workspace + 1) != cudaSuccess)
+        return 2;
+    cudaMemset(x, 0, tensor_storage_bytes(&problem.x));
+    cudaMemset(w, 0, tensor_storage_bytes(&problem.w));
+    run_all(x);
+    conv_plan_destroy(&plan);
+    cudnnDestroy(handle);
+    cudaStreamDestroy(stream);
+    free(host);
+    return cudaDeviceReset() == cudaSuccess ? 0 : 1;
 }

@@ -151,7 +151,7 @@ static bool run_caller(char **files)
     return true;
 }
 
-static bool right(const char *file)
+static bool right(const char *file, int legacy)
 {
     void *library = load(file);
     if (library == NULL)
@@ -160,7 +160,7 @@ static bool right(const char *file)
     work_run_fn *run = (work_run_fn *)dlsym(library, "work_run");
     work_close_fn *close = (work_close_fn *)dlsym(library, "work_close");
     struct work *work = NULL;
-    if (open(0, &work) != WORK_RIGHT)
+    if (open(legacy, &work) != WORK_RIGHT)
         return false;
     bool good = run(work) == WORK_RIGHT;
     close(work);
@@ -168,15 +168,36 @@ static bool right(const char *file)
 }
 
 /* One after the other, all in one process. */
-static bool run_works(char **files)
+static bool run_all(char **files, int legacy)
 {
     bool good = true;
     for (int i = 0; files[i] != NULL; i++) {
-        bool one = right(files[i]);
+        bool one = right(files[i], legacy);
         printf("%s: %s\n", strrchr(files[i], '/') + 1, one ? "right" : "wrong");
         good = one && good;
     }
     return good;
+}
+
+static bool run_works(char **files)
+{
+    return run_all(files, 0);
+}
+
+static bool run_legacy(char **files)
+{
+    return run_all(files, 1);
+}
+
+/* The same after a function of the first file was looked up. */
+static bool run_beside(char **files)
+{
+    static const char name[] = "cudnnBackendCreateDescriptor";
+    void *library = load(files[0]);
+    if (library == NULL)
+        return false;
+    printf("%s: %s\n", name, owner(dlsym(library, name)));
+    return run_all(files + 1, 0);
 }
 
 /* The least call that is intercepted: no device needed. */
@@ -228,10 +249,10 @@ static const struct {
     const char *name;
     bool (*run)(char **files);
 } modes[] = {
-    {"names", run_names}, {"pseudo", run_pseudo}, {"pending", run_pending},
-    {"local", run_local}, {"caller", run_caller}, {"early", run_early},
-    {"works", run_works}, {"touch", run_touch},   {"threads", run_threads},
-    {"time", run_time},
+    {"names", run_names}, {"pseudo", run_pseudo},   {"pending", run_pending},
+    {"local", run_local}, {"caller", run_caller},   {"early", run_early},
+    {"works", run_works}, {"legacy", run_legacy},   {"beside", run_beside},
+    {"touch", run_touch}, {"threads", run_threads}, {"time", run_time},
 };
 
 int main(int argc, char **argv)

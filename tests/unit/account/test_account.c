@@ -310,7 +310,7 @@ static void the_summary_of_a_report(void)
 static void the_summary_names_what_bypasses(void)
 {
     static const char rest[] =
-        "\n                  (RTLD_DEEPBIND or cuDNN linked statically: these convolutions are "
+        "\n                  (cuDNN 8, RTLD_DEEPBIND or cuDNN inside: these convolutions are "
         "not seen)\nworkspace ";
     const struct {
         const char *objects, *line;

@@ -3,6 +3,7 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
 #include "vendor_fixture.h"
 
@@ -14,7 +15,7 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(NULL, call);
 }
 
-void cs_legacy_forget(cudnnHandle_t handle)
+void cs_plan_cache_forget(cudnnHandle_t handle)
 {
     CHECK((void *)handle == first);
     CHECK_INT(destroyed, 0); /* its plans are destroyed while it is still there */
@@ -54,9 +55,10 @@ static cudnnStatus_t destroy(cudnnHandle_t handle)
 
 static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
 {
-    struct cs_graph graph = {.handle = (cudnnHandle_t)handle};
+    static const struct cs_problem problem;
+    static const int64_t uid[CS_MAX_TENSORS];
     struct cs_engine_choice choice;
-    cs_engine_choice_init(&choice, &graph);
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
     choice.target.sm_count = sm_count;
     choice.target.shared_memory = shared_memory;
     choice.target.no_clusters = no_clusters;

@@ -214,33 +214,31 @@ static void products_beside_refused_ones(void)
 static void asks_are_kept_for_products(void)
 {
     static struct cs_search search;
+    static const struct cs_mode mode;
     struct cs_problem problem = same(32, 2048, 1, 64, 64, 2048);
     struct fake fake = {.per_byte = 3};
     struct cs_vendor vendor = {.ctx = &fake, .build = fake_build, .destroy = fake_destroy};
-    search = (struct cs_search){.problem = &problem,
-                                .vendor = &vendor,
-                                .required = formula(&fake, &problem),
-                                .limit = 64 * MIB,
-                                .asks_left = 30,
-                                .asks_kept = 29,
-                                .candidates = 1};
-    CHECK_INT(cs_search_fewest(&search, CS_AXIS_H, INT64_MAX), CS_OK);
-    CHECK_INT(search.asked, 1);
-    CHECK_INT(cs_search_products(&search), CS_OK);
-    CHECK(search.asked > 1 && search.candidates > 1);
+    struct cs_question question = {.problem = &problem,
+                                   .vendor = &vendor,
+                                   .required = formula(&fake, &problem),
+                                   .limit = 64 * MIB};
+    search = (struct cs_search){
+        .question = &question, .purse = {.left = 30, .kept = 29}, .list = {.count = 1}};
+    CHECK_INT(cs_search_fewest(&search, mode, CS_AXIS_H, INT64_MAX), CS_OK);
+    CHECK_INT(search.purse.asked, 1);
+    CHECK_INT(cs_search_products(&search, mode), CS_OK);
+    CHECK(search.purse.asked > 1 && !cs_shortlist_empty(&search.list));
 
     int further = 0;
     fake.curved = true;
     for (int64_t limit = MIB; limit < 5 * MIB; limit += MIB / 32) {
-        search.required = formula(&fake, &problem);
-        search.limit = limit;
-        search.asks_left = 30;
-        search.asks_kept = 24;
-        search.asked = 0;
-        search.candidates = 1;
-        CHECK_INT(cs_search_fewest(&search, CS_AXIS_H, INT64_MAX), CS_OK);
-        CHECK(search.asked <= 6 || search.candidates > 1);
-        further += search.asked > 6;
+        question.required = formula(&fake, &problem);
+        question.limit = limit;
+        search.purse = (struct cs_purse){.left = 30, .kept = 24};
+        cs_shortlist_clear(&search.list);
+        CHECK_INT(cs_search_fewest(&search, mode, CS_AXIS_H, INT64_MAX), CS_OK);
+        CHECK(search.purse.asked <= 6 || !cs_shortlist_empty(&search.list));
+        further += search.purse.asked > 6;
     }
     CHECK(further > 0);
 }

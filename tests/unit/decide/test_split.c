@@ -150,6 +150,20 @@ static void as_good_as_every_choice(void)
     CHECK(refused > SMALL / 50 && refused < SMALL / 2);
 }
 
+/* Why it is exact: the steepest choice first, A, leaves too few bytes for any other. */
+static void better_than_the_steepest_first(void)
+{
+    static const struct cs_point a[] = {{0, 100, 0}, {6, 40, 1}}, b[] = {{0, 100, 0}, {5, 52, 1}};
+    const struct cs_split_site site[] = {{a, 2}, {b, 2}, {b, 2}};
+    struct cs_split split;
+    int chosen[3];
+    CHECK_INT(cs_split(site, 3, 10, &work, chosen, &split), CS_OK);
+    CHECK_INT(split.cost, 204); /* greedy on the hulls: 240 */
+    CHECK_INT(split.bytes, 10);
+    CHECK_INT(chosen[0], 0);
+    CHECK_INT(chosen[1] + chosen[2], 2);
+}
+
 static void limits(void)
 {
     struct cs_split split;
@@ -300,6 +314,7 @@ int main(void)
     TEST(pareto_of_a_few);
     TEST(pareto_is_what_no_other_beats);
     TEST(as_good_as_every_choice);
+    TEST(better_than_the_steepest_first);
     TEST(limits);
     TEST(two_hundred_sites);
     return REPORT();

@@ -320,8 +320,8 @@ static void runs_are_counted_by_how_they_ended(void)
     CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
     CHECK_INT(cs->account.reported_max, verdict.reported);
 
-    cs_flow_discard(verdict.rewrite);
-    cs_flow_discard(NULL);
+    cs_rewrite_discard(verdict.rewrite);
+    cs_rewrite_discard(NULL);
     CHECK_INT(kernels, 0);
     free(cs);
 }

@@ -261,46 +261,79 @@ static void a_record_of_nobody(void)
     cs_store_fini(&other);
 }
 
+/* Who was called before a referee. */
+struct seen {
+    const struct cs_candidate *contender[CS_MAX_CONTENDERS];
+    int count;
+};
+
+static int look(void *ctx, const struct cs_candidate *const contender[], int count)
+{
+    struct seen *seen = ctx;
+    CHECK(count > 1 && count <= CS_MAX_CONTENDERS);
+    memcpy(seen->contender, contender, (size_t)count * sizeof *contender);
+    seen->count = count;
+    return count - 1;
+}
+
+/* The contenders of a policy that asks for `most`; the last of several is chosen, and a single one
+ * without a question. */
+static void see(const struct cs_shortlist *list, const struct cs_limits *limits, int most,
+                struct seen *seen)
+{
+    static const struct cs_candidate own = {.tiling = {.axis = {CS_AXIS_N}}};
+    struct cs_policy policy = *cs_policy_find("fit");
+    const struct cs_referee referee = {seen, look};
+    policy.contenders = most;
+    seen->count = 0;
+    const struct cs_candidate *chosen = cs_contest(list, &policy, limits, &referee, &own);
+    if (seen->count > 0)
+        CHECK(chosen == seen->contender[seen->count - 1]);
+    else if (chosen != &own)
+        seen->contender[seen->count++] = chosen;
+}
+
 /* The best of each way, in order; the first is what the policy alone takes. */
 static void contenders(void)
 {
-    static struct cs_search search;
+    static struct cs_shortlist list;
     struct rng rng = {SEED};
     const struct cs_policy *fit = cs_policy_find("fit");
     const struct cs_limits limits = {.workspace = 1000};
     int several = 0;
     for (int turn = 0; turn < RANDOM; turn++) {
-        const struct cs_candidate *contender[CS_MAX_CONTENDERS];
-        search.candidates = (int)rng_between(&rng, 1, 20);
-        for (int i = 0; i < search.candidates; i++)
-            search.candidate[i] = (struct cs_candidate){
+        struct seen seen;
+        list.count = (int)rng_between(&rng, 1, 20);
+        for (int i = 0; i < list.count; i++)
+            list.candidate[i] = (struct cs_candidate){
                 .tiling = {.axis = {i ? (enum cs_axis)rng_between(&rng, CS_AXIS_N, CS_AXIS_C) : 0,
                                     i && rng_between(&rng, 0, 4) == 0 ? CS_AXIS_W : 0},
                            .lanes = (int)rng_between(&rng, 0, 2)},
                 .tiles = i ? rng_between(&rng, 2, 9) : 1,
                 .workspace = i ? rng_between(&rng, 500, 1200) : 5000};
-        int most = (int)rng_between(&rng, 1, 10);
-        int count = cs_contest_contenders(&search, fit, &limits, most, contender);
+        int most = (int)rng_between(&rng, 2, 10);
+        see(&list, &limits, most, &seen);
+        int count = seen.count;
         CHECK(count <= most && count <= CS_MAX_CONTENDERS);
         several += count > 2;
         for (int i = 0; i < count; i++) {
-            double cost = fit->cost(contender[i], &limits);
-            CHECK(isfinite(cost) && contender[i]->tiling.axis[0] != CS_AXIS_NONE);
-            CHECK(i == 0 || fit->cost(contender[i - 1], &limits) <= cost);
+            double cost = fit->cost(seen.contender[i], &limits);
+            CHECK(isfinite(cost) && seen.contender[i]->tiling.axis[0] != CS_AXIS_NONE);
+            CHECK(i == 0 || fit->cost(seen.contender[i - 1], &limits) <= cost);
         }
         /* Nobody is missed: whoever is better than the last is there, or one of its way is. */
-        for (int i = 1; i < search.candidates; i++) {
-            const struct cs_candidate *one = &search.candidate[i];
+        for (int i = 1; i < list.count; i++) {
+            const struct cs_candidate *one = &list.candidate[i];
             double cost = fit->cost(one, &limits);
             bool met = false;
             for (int j = 0; j < count; j++)
-                met |= contender[j]->tiling.axis[0] == one->tiling.axis[0] &&
-                       contender[j]->tiling.axis[1] == one->tiling.axis[1] &&
-                       (contender[j]->tiling.lanes > 1) == (one->tiling.lanes > 1) &&
-                       fit->cost(contender[j], &limits) <= cost;
+                met |= seen.contender[j]->tiling.axis[0] == one->tiling.axis[0] &&
+                       seen.contender[j]->tiling.axis[1] == one->tiling.axis[1] &&
+                       (seen.contender[j]->tiling.lanes > 1) == (one->tiling.lanes > 1) &&
+                       fit->cost(seen.contender[j], &limits) <= cost;
             bool full = count == most || count == CS_MAX_CONTENDERS;
             CHECK(met || !isfinite(cost) ||
-                  (full && cost >= fit->cost(contender[count - 1], &limits)));
+                  (full && cost >= fit->cost(seen.contender[count - 1], &limits)));
         }
     }
     CHECK(several > RANDOM / 4);

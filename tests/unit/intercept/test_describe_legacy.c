@@ -5,11 +5,6 @@
 #include "flow/flow.h"
 #include "legacy_fixture.h"
 
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    (void)rewrite;
-}
-
 static struct cs_problem problem;
 static struct cs_addresses addresses;
 
@@ -36,9 +31,9 @@ static void a_call_is_described_in_every_direction(void)
         for (int i = 0; i < CS_OPERANDS; i++) {
             CHECK_INT(problem.tensor[i].written, i == (int)cs_result(d));
             CHECK_INT(problem.tensor[i].side, i);
-            CHECK(addresses.tensor[i] == call.data[i]);
+            CHECK(addresses.tensor[i] == call.execution.data[i]);
         }
-        CHECK(addresses.workspace == call.workspace);
+        CHECK(addresses.workspace == call.execution.workspace);
     }
 }
 
@@ -63,7 +58,7 @@ static void an_address_says_its_alignment(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int operand = 0; operand < CS_OPERANDS; operand++) {
             struct cs_legacy_call call = sound(CS_FORWARD);
-            call.data[operand] = memory + cases[i].offset;
+            call.execution.data[operand] = memory + cases[i].offset;
             CHECK_INT(describe(&call), CS_REASON_NONE);
             for (int other = 0; other < CS_OPERANDS; other++)
                 CHECK_INT(problem.tensor[other].alignment,
@@ -71,7 +66,7 @@ static void an_address_says_its_alignment(void)
         }
     }
     struct cs_legacy_call query = sound(CS_FORWARD);
-    query.data[CS_X] = NULL;
+    query.execution.data[CS_X] = NULL;
     CHECK_INT(describe(&query), CS_REASON_NONE);
     CHECK_INT(problem.tensor[CS_X].alignment, 16);
 }
@@ -85,15 +80,15 @@ static void z_is_not_read_where_its_scale_is_zero(void)
     CHECK_INT(z_reads, 0);
     CHECK_INT(problem.steps, 2); /* bias, ReLU */
     for (int i = 0; i < problem.tensors; i++)
-        CHECK(addresses.tensor[i] != call.z_data);
-    call.z = NULL;
+        CHECK(addresses.tensor[i] != fusion.z_data);
+    fusion.z = NULL;
     CHECK_INT(describe(&call), CS_REASON_NONE);
     call = fused(&half);
     CHECK_INT(describe(&call), CS_REASON_NONE);
     CHECK_INT(z_reads, 1);
     CHECK_INT(problem.steps, 3);
-    CHECK(addresses.tensor[4] == call.z_data);
-    call.z = NULL;
+    CHECK(addresses.tensor[4] == fusion.z_data);
+    fusion.z = NULL;
     CHECK_INT(describe(&call), CS_REASON_UNSEEN);
 }
 
@@ -128,6 +123,17 @@ static void what_cannot_be_planned_is_refused(void)
     call = sound(CS_FORWARD);
     call.x = NULL;
     CHECK_INT(describe(&call), CS_REASON_UNSEEN);
+}
+
+/* Whose own error it is gets cuDNN's answer. */
+static void groups_that_contradict_the_extents_are_refused(void)
+{
+    struct cs_legacy_call call = sound(CS_FORWARD);
+    conv.groups = 2;
+    CHECK_INT(describe(&call), CS_REASON_ARGUMENTS);
+    x = packed(2, 8, 8, 8);
+    CHECK_INT(describe(&call), CS_REASON_NONE);
+    CHECK_INT(problem.groups, 2);
 }
 
 static void channels_last_filters_are_packed_so(void)
@@ -231,6 +237,7 @@ int main(void)
     TEST(z_is_not_read_where_its_scale_is_zero);
     TEST(only_what_is_known_is_fused);
     TEST(what_cannot_be_planned_is_refused);
+    TEST(groups_that_contradict_the_extents_are_refused);
     TEST(channels_last_filters_are_packed_so);
     TEST(fma_math_forbids_tensor_cores);
     TEST(only_loose_algorithms_may_be_nondeterministic);

@@ -21,12 +21,25 @@ enum {
     UPDATE_STATUS = 3003
 };
 
-static struct cs_rewrite *const rewriting = (struct cs_rewrite *)(void *)&fake;
 static struct cs *const instance = (struct cs *)(void *)&fake;
 
 int cs_intercept(struct cs_entry_call *call)
 {
     return call->handle(instance, call);
+}
+
+static void destroy_fallback(void *fallback)
+{
+    CHECK(fallback == &fake);
+    fake.discarded++;
+}
+
+static struct cs_rewrite *rewriting(void)
+{
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    CHECK(rewrite != NULL);
+    *rewrite = (struct cs_rewrite){.fallback = &fake, .destroy = destroy_fallback};
+    return rewrite;
 }
 
 void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
@@ -35,7 +48,7 @@ void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan)
     fake.judged++;
     plan->plan.counted = true;
     plan->plan.verdict.reported = 100;
-    plan->plan.verdict.rewrite = fake.tiled_calls ? rewriting : NULL;
+    plan->plan.verdict.rewrite = fake.tiled_calls ? rewriting() : NULL;
 }
 
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
@@ -50,7 +63,7 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
                       cudnnBackendDescriptor_t pack)
 {
     (void)cs, (void)handle, (void)pack;
-    CHECK(plan->plan.verdict.rewrite == rewriting);
+    CHECK(plan->plan.verdict.rewrite->fallback == &fake);
     fake.run++;
     return RUN_STATUS;
 }
@@ -76,11 +89,6 @@ void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reaso
     CHECK(cs == instance && verdict != NULL);
     CHECK_INT(reason, verdict->reason);
     fake.passed++;
-}
-
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    fake.discarded += rewrite != NULL;
 }
 
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)

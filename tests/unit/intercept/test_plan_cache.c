@@ -2,9 +2,10 @@
  * choice of an engine depends on, on the same handle, until that is destroyed. */
 #include "intercept/legacy/plan_cache.h"
 
-#include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
+#include "cudnn/run/timing.h"
 #include "intercept/entry/entry.h"
+#include "intercept/legacy/dispatch.h"
 #include "legacy_fixture.h"
 
 static struct {
@@ -26,10 +27,12 @@ int cs_intercept(struct cs_entry_call *call)
     return call->handle(instance, call);
 }
 
-void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_graph *graph)
+void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *whole,
+                           const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
 {
+    (void)whole, (void)uid;
     memset(choice, 0, sizeof *choice);
-    choice->target.handle = graph->handle;
+    choice->target.handle = handle;
 }
 
 void cs_engine_choice_fini(struct cs_engine_choice *choice)
@@ -51,7 +54,7 @@ int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 
 void cs_engine_choice_retire(void) {}
 
-struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
+struct cs_vendor cs_timing_vendor(struct cs_engine_choice *choice)
 {
     return (struct cs_vendor){.ctx = choice};
 }
@@ -68,14 +71,24 @@ bool cs_flow_small(const struct cs *cs, int64_t required)
     return required < WANTED;
 }
 
+static void destroy_fallback(void *fallback)
+{
+    CHECK(fallback == &fake);
+    CHECK_INT(fake.destroyed, 0); /* plans go before the handle that they were built with */
+    fake.discarded++;
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *made_for)
 {
     (void)cs, (void)made_for;
+    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
+    CHECK(rewrite != NULL);
+    *rewrite = (struct cs_rewrite){.fallback = &fake, .destroy = destroy_fallback};
     fake.prepared++;
     return (struct cs_verdict){
         .reported = request->limit > 0 ? request->limit : TOLD + fake.prepared,
-        .rewrite = calloc(1, sizeof(struct cs_rewrite)),
+        .rewrite = rewrite,
     };
 }
 
@@ -83,15 +96,6 @@ struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *requ
                                     const struct cs_vendor *made_for)
 {
     return cs_flow_prepare(cs, request, made_for);
-}
-
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    if (!rewrite)
-        return;
-    CHECK_INT(fake.destroyed, 0); /* plans go before the handle that they were built with */
-    fake.discarded++;
-    free(rewrite);
 }
 
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
@@ -172,7 +176,7 @@ static struct cs_legacy_call start(void)
     memset(&fake, 0, sizeof fake);
     call.handle = handle_at(0);
     call.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    call.provided = WANTED / 2;
+    call.execution.provided = WANTED / 2;
     return call;
 }
 
@@ -253,7 +257,7 @@ static void a_handle_with_many_shapes_starts_afresh(void)
 static int run(struct cs_legacy_call call, size_t provided)
 {
     int status = -1;
-    call.provided = provided;
+    call.execution.provided = provided;
     return cs_legacy_run(instance, &call, &status) ? status : -1;
 }
 

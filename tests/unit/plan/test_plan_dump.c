@@ -1,6 +1,7 @@
 /* Plans as text against tests/golden/plans.txt, and cuts at the edges of what is legal. */
 #include "check.h"
 #include "convshim/plan.h"
+#include "plan_dump.h"
 #include "sample_problem.h"
 
 static struct cs_tiling one_cut(enum cs_axis axis, int64_t step)
@@ -26,13 +27,13 @@ static void dump_into(char *text, size_t size, const struct cs_problem *problem,
         plan.shape[k].workspace = 1000 + 10 * k;
     cs_plan_settle(&plan);
     CHECK_INT(cs_plan_validate(&plan, plan.workspace), CS_OK);
-    int need = cs_plan_dump(&plan, NULL, 0);
-    int wrote = cs_plan_dump(&plan, text + used, size - used);
+    int need = plan_dump(&plan, NULL, 0);
+    int wrote = plan_dump(&plan, text + used, size - used);
     CHECK_INT(wrote, need);
     CHECK_INT(strlen(text + used), need);
 
     char cut[40];
-    CHECK_INT(cs_plan_dump(&plan, cut, sizeof cut), need);
+    CHECK_INT(plan_dump(&plan, cut, sizeof cut), need);
     CHECK_INT(strlen(cut), sizeof cut - 1);
     CHECK(memcmp(cut, text + used, sizeof cut - 1) == 0);
 }

@@ -1,7 +1,7 @@
 /* What the options mean for decisions, for the library and for the command that predicts what it
  * does. Pure. */
-#ifndef CS_FLOW_LIMITS_H
-#define CS_FLOW_LIMITS_H
+#ifndef CS_CONFIG_LIMITS_H
+#define CS_CONFIG_LIMITS_H
 
 #include "config/config.h"
 #include "convshim/policy.h"

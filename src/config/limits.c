@@ -1,5 +1,5 @@
 /* Turns options into the limits of a decision. */
-#include "flow/limits.h"
+#include "config/limits.h"
 
 #include "base/checked.h"
 

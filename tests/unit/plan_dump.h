@@ -1,4 +1,7 @@
-/* Prints a plan as text, for tests. */
+/* A plan as stable text, one line a tile after a head line: what tests/golden/plans.txt holds. */
+#ifndef PLAN_DUMP_H
+#define PLAN_DUMP_H
+
 #include "base/text.h"
 #include "convshim/plan.h"
 
@@ -75,7 +78,8 @@ static void put_tile(struct cs_text *text, const struct cs_plan *plan, int64_t i
     cs_text_put(text, " workspace %lld\n", (long long)plan->shape[tile.shape].workspace);
 }
 
-int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size)
+/* Like snprintf, returns the length it needs. */
+static inline int plan_dump(const struct cs_plan *plan, char *text, size_t size)
 {
     struct cs_text out = {text, size, 0};
     put_head(&out, plan);
@@ -83,3 +87,5 @@ int cs_plan_dump(const struct cs_plan *plan, char *text, size_t size)
         put_tile(&out, plan, i);
     return out.length;
 }
+
+#endif

@@ -1,0 +1,16 @@
+/* Planning takes more of a thread's stack than some threads have: fibers, and threads of 64 KiB,
+ * which are enough for cuDNN. Where little is left, what the library does runs on a stack of its
+ * own, one a thread, kept until the thread ends. */
+#ifndef CS_BASE_STACK_H
+#define CS_BASE_STACK_H
+
+#include <stdbool.h>
+
+/* True if the calling thread has enough stack left for anything that the library does. */
+bool cs_stack_ample(void);
+
+/* Calls a function on the thread's other stack; on this one if there is no memory for it. Not to be
+ * called from there. */
+int cs_stack_run(int (*function)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,88 @@
+/* The one place where options, rules, what the caller has provided and a share of a total become
+ * the limits of a decision. */
+#include "decide/by_rules.h"
+
+/* The rule that a call follows; 0: none, else 1 + its index. */
+static int rule_for(const struct cs_settings *settings, const struct cs_decide_call *call)
+{
+    if (!settings->rules || settings->rules->count == 0)
+        return 0;
+    const struct cs_subject subject =
+        cs_subject_of(call->problem, call->required, call->engine, settings->program);
+    return cs_rules_match(settings->rules, &subject) + 1;
+}
+
+static bool skips(const struct cs_rule *rule)
+{
+    return rule && cs_rule_has(rule, CS_RULE_skip) && rule->skip;
+}
+
+static const struct cs_policy *policy_for(const struct cs_settings *settings,
+                                          const struct cs_rule *rule)
+{
+    const struct cs_policy *policy =
+        rule && cs_rule_has(rule, CS_RULE_policy) ? cs_policy_find(rule->policy.text) : NULL;
+    return policy ? policy : settings->policy;
+}
+
+struct cs_limits cs_limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
+                               int64_t provided)
+{
+    struct cs_limits limits = settings->limits;
+    if (rule)
+        limits = cs_rule_limits(rule, &limits, settings->most);
+    if (provided > 0) {
+        limits.workspace = limits.threshold = provided;
+        limits.provided = true;
+    }
+    return limits;
+}
+
+/* What the caller has provided is no part of the total, and who requires nothing takes no share. */
+static bool takes_share(const struct cs_decide_call *call, const struct cs_policy *policy,
+                        const struct cs_decide_help *help)
+{
+    return help && help->share && policy->divides && call->provided == 0 && call->required > 0;
+}
+
+static struct cs_decision decide_under(const struct cs_settings *settings,
+                                       const struct cs_rule *rule,
+                                       const struct cs_decide_call *call,
+                                       const struct cs_vendor *vendor,
+                                       const struct cs_decide_help *help)
+{
+    if (skips(rule))
+        return cs_decide_leave(CS_REASON_RULE, call->required);
+    const struct cs_policy *policy = policy_for(settings, rule);
+    struct cs_limits limits = cs_limits_for(settings, rule, call->provided);
+    if (takes_share(call, policy, help))
+        limits.workspace = help->share(help->ctx, policy, &limits);
+    const struct cs_referee *referee =
+        help && help->referee ? help->referee(help->ctx, &limits) : NULL;
+    return cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+}
+
+struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
+                                      const struct cs_decide_call *call,
+                                      const struct cs_vendor *vendor,
+                                      const struct cs_decide_help *help)
+{
+    int number = rule_for(settings, call);
+    const struct cs_rule *rule = number > 0 ? &settings->rules->rule[number - 1] : NULL;
+    struct cs_decision decision = decide_under(settings, rule, call, vendor, help);
+    decision.rule = number;
+    return decision;
+}
+
+bool cs_decide_is_small(const struct cs_settings *settings, int64_t required)
+{
+    if (settings->limits.huge > 0 || required > cs_decide_ignored(&settings->limits))
+        return false;
+    for (int i = 0; settings->rules && i < settings->rules->count; i++) {
+        const struct cs_rule *rule = &settings->rules->rule[i];
+        const struct cs_limits limits = cs_limits_for(settings, rule, 0);
+        if (!skips(rule) && required > cs_decide_ignored(&limits))
+            return false;
+    }
+    return true;
+}

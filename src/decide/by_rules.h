@@ -1,0 +1,52 @@
+/* What the options and the rules make of one call: which limits and which policy hold for it, and
+ * the decision under them. The library decides by this and `convshim predict` tells by it what the
+ * library would do. Pure but for what struct cs_decide_help brings. */
+#ifndef CS_DECIDE_BY_RULES_H
+#define CS_DECIDE_BY_RULES_H
+
+#include "decide/contest.h"
+#include "decide/rule.h"
+
+/* What holds in a process. */
+struct cs_settings {
+    const struct cs_rules *rules;   /* NULL: none */
+    const char *program;            /* its file name, for rules that ask for it */
+    const struct cs_policy *policy; /* where no rule says another */
+    struct cs_limits limits;        /* likewise */
+    int64_t most;                   /* bytes of scratch beyond which no rule goes */
+};
+
+/* A call that is to be decided about. */
+struct cs_decide_call {
+    const struct cs_problem *problem; /* checked */
+    int64_t required;                 /* bytes of the application's own plan */
+    int64_t engine;                   /* of that plan; < 0: not known */
+    int64_t provided; /* scratch bytes that the caller has provided already; 0: the limits hold */
+};
+
+/* What only a running process has; a NULL struct or member: it has not. */
+struct cs_decide_help {
+    void *ctx;
+    /* A call's share of a total, as its workspace limit, for policies that divide. */
+    int64_t (*share)(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits);
+    /* The referee for a decision under `limits`, which outlive it; for policies with contenders. */
+    const struct cs_referee *(*referee)(void *ctx, const struct cs_limits *limits);
+};
+
+/* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
+ * that it follows (NULL: none), replaced by what its caller has provided (0: nothing). The share of
+ * a total comes after these, and the bounds of the search itself in cs_decide_judged. */
+struct cs_limits cs_limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
+                               int64_t provided);
+
+/* As cs_decide, by the first rule that matches; `rule` of the decision says which. */
+struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
+                                      const struct cs_decide_call *call,
+                                      const struct cs_vendor *vendor,
+                                      const struct cs_decide_help *help);
+
+/* True if calls that require so little are not tiled whatever they are: by the options and by every
+ * rule. Looks at no problem. */
+bool cs_decide_is_small(const struct cs_settings *settings, int64_t required);
+
+#endif

@@ -1,0 +1,28 @@
+/* What the instance asks of the vendor's library and of the process that it is in. The way in hands
+ * it over with the first call, so that nothing here knows either. */
+#ifndef CS_FLOW_HOST_H
+#define CS_FLOW_HOST_H
+
+#include "convshim/gpu.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cs_host {
+    /* The device that the vendor's library runs on. */
+    const struct cs_device *device;
+
+    /* Fills `text` with the vendor library's name and version, "" if it is not loaded. */
+    void (*version)(char *text, size_t size);
+
+    /* True if the vendor's library is of a version that can be planned with. */
+    bool (*supported)(void);
+
+    /* Holds (before) or frees (after) the locks of the way in across a fork. */
+    void (*fork)(bool before);
+
+    /* Fills `text` with the names of objects whose calls do not come through our entries, "" if
+     * there are none. Returns their number. */
+    size_t (*bypassed)(char *text, size_t size);
+};
+
+#endif

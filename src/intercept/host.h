@@ -1,0 +1,9 @@
+/* What flow asks of the vendor's library and of the process: see flow/host.h. */
+#ifndef CS_INTERCEPT_HOST_H
+#define CS_INTERCEPT_HOST_H
+
+#include "flow/host.h"
+
+extern const struct cs_host cs_host;
+
+#endif

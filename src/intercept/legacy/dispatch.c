@@ -1,0 +1,314 @@
+/* What becomes of a call of the legacy API: it is described, what was prepared for it is found or
+ * made, and it runs as tiles or as it is. */
+#include "intercept/legacy/dispatch.h"
+
+#include "cudnn/run/launcher.h"
+#include "cudnn/run/timing.h"
+#include "intercept/graph/describe_graph.h"
+#include "intercept/legacy/describe_legacy.h"
+#include "intercept/legacy/oversized_tensor.h"
+#include "intercept/legacy/plan_cache.h"
+#include "intercept/legacy/query_filter.h"
+#include <stdlib.h>
+
+enum {
+    STATUS_CATEGORY = 1000 /* of cuDNN's status numbers */
+};
+
+/* The names of a problem's tensors in our own variant packs. */
+static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
+                                                   9, 10, 11, 12, 13, 14, 15, 16};
+
+static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
+                               const struct cs_problem *problem, int64_t required, int64_t limit)
+{
+    struct cs_engine_choice choice;
+    cs_engine_choice_init(&choice, problem, tensor_uid, call->handle);
+    struct cs_request request = {.problem = *problem,
+                                 .engine = {.index = -1},
+                                 .required = required,
+                                 .limit = limit,
+                                 .scope = cs_engine_choice_scope(&choice)};
+    struct cs_verdict verdict;
+    if ((limit > 0 || !cs_flow_small(cs, required)) &&
+        cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute)))
+        request.engine = choice.engine;
+    struct cs_vendor vendor = cs_timing_vendor(&choice);
+    verdict = cs_flow_prepare(cs, &request, &vendor);
+    cs_engine_choice_fini(&choice);
+    return verdict;
+}
+
+/* A call with a tensor that cuDNN's legacy side does not know: what it requires is what the picked
+ * engine's plan requires, and it cannot be run as it is. Returns that, in *required_p. */
+static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
+                                         const struct cs_problem *problem, int64_t limit,
+                                         int64_t *required_p)
+{
+    struct cs_engine_choice choice;
+    void *execution_plan;
+    cs_engine_choice_init(&choice, problem, tensor_uid,
+                          call->handle); /* engine 0 if none is picked */
+    (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
+    struct cs_vendor vendor = cs_timing_vendor(&choice);
+    *required_p = 0;
+    if (vendor.build(vendor.ctx, problem, CS_SAME_KNOBS, &execution_plan, required_p) == CS_OK)
+        vendor.destroy(execution_plan);
+    struct cs_request request = {.problem = *problem,
+                                 .engine = choice.engine,
+                                 .required = *required_p,
+                                 .limit = limit,
+                                 .scope = cs_engine_choice_scope(&choice)};
+    struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
+    cs_engine_choice_fini(&choice);
+    return verdict;
+}
+
+static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
+                   int64_t limit, struct cs_key *key)
+{
+    /* A legacy call names its engine by algorithm and math type. */
+    struct cs_engine named = {.index = call->algorithm, .knobs = 1};
+    named.knob_value[0] = call->math;
+    cs_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
+}
+
+static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
+{
+    size_t bytes;
+    if (cs_legacy_call_size(call, &bytes) != CUDNN_STATUS_SUCCESS || bytes > INT64_MAX)
+        return false;
+    *required_p = (int64_t)bytes;
+    return true;
+}
+
+/* The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
+ * problem is none that can be planned, or if asking or host memory fails. */
+static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
+                                            const struct cs_problem *problem, int64_t required,
+                                            int64_t limit)
+{
+    struct cs_key key;
+    bool large = cs_oversized_tensor_in(call);
+    key_of(call, problem, limit, &key);
+    struct cs_plan_cache_entry *entry = cs_plan_cache_find(&key);
+    if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
+        (!large && required < 0 && !required_of(call, &required)))
+        return entry;
+    entry = malloc(sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->handle = call->handle;
+    entry->key = key;
+    entry->required = required;
+    entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
+                           : judge(cs, call, problem, required, limit);
+    cs_plan_cache_insert(entry);
+    return entry;
+}
+
+static int64_t reported(struct cs *cs, const struct cs_legacy_call *call, int64_t required)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    if (cs_flow_small(cs, required))
+        return required;
+    cs_query_filter_add(call);
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return required;
+    const struct cs_plan_cache_entry *entry = entry_of(cs, call, &problem, required, 0);
+    return entry ? entry->verdict.reported : required;
+}
+
+size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, size_t required)
+{
+    return required > INT64_MAX ? required : (size_t)reported(cs, call, (int64_t)required);
+}
+
+size_t cs_legacy_report(struct cs *cs, struct cs_legacy_call *call, size_t required)
+{
+    call->math = cs_legacy_call_math(call->conv);
+    return cs_legacy_report_as(cs, call, required);
+}
+
+void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
+                              const struct cs_legacy_results *results)
+{
+    for (int i = 0; i < *results->returned; i++) {
+        cs_legacy_result *result = &results->result[i];
+        struct cs_legacy_call chosen = *call;
+        chosen.algorithm = result->algo;
+        chosen.math = result->mathType;
+        if (result->status == CUDNN_STATUS_SUCCESS)
+            result->memory = cs_legacy_report_as(cs, &chosen, result->memory);
+    }
+}
+
+bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    call->math = cs_legacy_call_math(call->conv);
+    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
+        return false;
+    const struct cs_plan_cache_entry *entry = entry_of(cs, call, &problem, -1, 0);
+    if (!entry || !entry->verdict.rewrite)
+        return false;
+    *bytes_p = (size_t)entry->verdict.reported;
+    return true;
+}
+
+bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
+                                const struct cs_legacy_results *results)
+{
+    struct cs_legacy_call chosen = *call;
+    size_t bytes;
+    /* The same number in all directions: implicit precomputed GEMM, and 1 of the gradients. */
+    chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    if (!results->result || !results->returned || results->requested < 1 ||
+        !cs_legacy_report_oversized(cs, &chosen, &bytes))
+        return false;
+    *results->returned = 1;
+    results->result[0] =
+        (cs_legacy_result){.algo = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+                           .status = CUDNN_STATUS_SUCCESS,
+                           .time = -1, /* not measured */
+                           .memory = bytes,
+                           .determinism = CUDNN_DETERMINISTIC,
+                           .mathType = chosen.math};
+    return true;
+}
+
+/* A described call and where its rewriting is. */
+struct match {
+    struct cs_problem problem;
+    struct cs_addresses addresses;
+    const struct cs_plan_cache_entry
+        *entry;            /* NULL if the call could not be described or made up */
+    enum cs_reason reason; /* why it is not tiled */
+};
+
+static int64_t provided_by(const struct cs_legacy_call *call)
+{
+    return call->execution.provided > INT64_MAX ? INT64_MAX : (int64_t)call->execution.provided;
+}
+
+/* The entry whose tiles fit into what the caller provided, or, without a rewriting, the one that
+ * says why not. */
+static const struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
+                                                 const struct cs_problem *problem)
+{
+    int64_t provided = provided_by(call);
+    const struct cs_plan_cache_entry *entry = entry_of(cs, call, problem, -1, 0);
+    if (!entry || provided >= entry->required)
+        return entry;
+    const struct cs_rewrite *rewrite = entry->verdict.rewrite;
+    bool lends = cs_flow_lends_scratch(cs, provided) &&
+                 (!cs_oversized_tensor_in(call) || !rewrite || rewrite->plan.tiles > 0);
+    if (rewrite && (provided >= entry->verdict.reported || lends))
+        return entry;
+    return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
+}
+
+static void match(struct cs *cs, const struct cs_legacy_call *call, struct match *match)
+{
+    match->entry = NULL;
+    match->reason = cs_describe_legacy(call, &match->problem, &match->addresses);
+    if (match->reason != CS_REASON_NONE)
+        return;
+    match->entry = fitting(cs, call, &match->problem);
+    match->reason =
+        match->entry ? match->entry->verdict.reason : cs_describe_check(&match->problem);
+    if (!match->entry && match->reason == CS_REASON_NONE)
+        match->reason = CS_REASON_VENDOR;
+}
+
+static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
+{
+    return (struct cs_launcher){.handle = call->handle,
+                                .rewrite = match->entry->verdict.rewrite,
+                                .problem = &match->problem,
+                                .uid = tensor_uid,
+                                .untiled = match->addresses};
+}
+
+/* Runs a tiled call; `counted` or only to be timed. */
+static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
+               bool counted)
+{
+    struct cs_launcher launcher = launcher_of(call, match);
+    struct cs_call made = {.base = match->addresses,
+                           .provided = match->addresses.workspace ? provided_by(call) : 0};
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
+    return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
+                   : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
+}
+
+/* The caller has the memory for the whole call: running it as it is costs nothing more. */
+static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan_cache_entry *entry)
+{
+    return call->execution.provided >= (size_t)entry->required &&
+           entry->required > entry->verdict.reported;
+}
+
+/* cuDNN checks what it is provided before it starts anything. */
+static bool refused(int status)
+{
+    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
+           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
+}
+
+bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
+{
+    /* Small calls make stages, too; and what is huge may want nothing. */
+    if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
+        cs_oversized_tensor_in(call))
+        return false;
+    return cs->limits.huge > 0 ? cs_query_filter_empty() : !cs_query_filter_has(call);
+}
+
+bool cs_legacy_settle(struct cs *cs, int status)
+{
+    if (refused(status) && !cs_query_filter_empty())
+        return false;
+    cs_flow_pass(cs, NULL, CS_REASON_SMALL);
+    return true;
+}
+
+/* Without its scales cuDNN refuses a run. */
+static bool has_scales(const struct cs_legacy_call *call)
+{
+    const struct cs_legacy_execution *run = &call->execution;
+    return run->alpha && (call->fusion ? call->fusion->alpha2 : run->beta);
+}
+
+bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
+    if (!has_scales(call)) {
+        cs_flow_pass(cs, NULL, CS_REASON_ARGUMENTS);
+        return false;
+    }
+    call->math = cs_legacy_call_math(call->conv);
+    match(cs, call, &found);
+    const struct cs_plan_cache_entry *entry = found.entry;
+    if (entry && entry->verdict.rewrite &&
+        (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
+        *status_p = run(cs, call, &found, true);
+        return true;
+    }
+    if (entry && entry->verdict.rewrite)
+        found.reason = CS_REASON_BROUGHT;
+    cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
+    return false;
+}
+
+bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)
+{
+    struct match found;
+    match(cs, call, &found);
+    if (!found.entry || !found.entry->verdict.rewrite)
+        return false;
+    *status_p = run(cs, call, &found, false);
+    return true;
+}

@@ -1,0 +1,27 @@
+# Benchmarks of host time, over a cuDNN and a driver that do nothing.
+
+benches := $(addprefix $(B)/bench/,bench decide repeat count)
+idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
+null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
+
+$(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(addprefix $(B)/obj/tests/bench/,repeat.o count.o): INCLUDES := $(PURE) -Itests/unit
+
+$(B)/bench/libcudnn.so.9: $(null) src/simdev/cudnn/cudnn.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
+	-o $@ $(null)
+	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
+$(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
+$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
+$(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
+	-L$(B)/simdev -lcudnn -lcudart -lm
+$(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
+
+#: bench        what the library costs in host time, written to build/bench.json
+bench: lib $(simdev) $(benches)
+	$(Q)scripts/bench --build $(B)

@@ -1,0 +1,49 @@
+# Which suites make which run.
+
+# A sanitizer's runtime must come before the library when both are preloaded.
+SAN_RT   := $(if $(findstring thread,$(SAN)),$(shell $(CC) -print-file-name=libtsan.so),$(if \
+            $(findstring address,$(SAN)),$(shell $(CC) -print-file-name=libasan.so)))
+TESTENV   = CONVSHIM_TEST_LOAD=$(LOAD) SOAK_CALLS=$(SOAK_CALLS) CONVSHIM_BUILD=$(B) CONVSHIM_SAN_RT=$(SAN_RT) SIMDEV_DIR=$(CURDIR)/$(B)/simdev
+ifneq ($(SAN),)
+TESTENV  += LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 UBSAN_OPTIONS=print_stacktrace=1:exitcode=77 \
+            TSAN_OPTIONS=suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0
+endif
+JOBS     ?= $(shell nproc)
+
+# Suite `tsan_threads` is one of TSan in any case.
+tsan     := $(if $(findstring address,$(SAN)),,tsan)
+hash     := \#
+short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
+            $(foreach t,$(unit),$(notdir $t)='$t') \
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t')
+long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
+            gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
+            gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))'
+bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')
+run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
+
+.PHONY: short-built tests-built test test-full test-all tsan
+short-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $(feclients),$(clients)) $(frameworks)
+#: tests-built  everything that the tests run
+tests-built: short-built $(clients) $(gpu) $(idle)
+
+#: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
+test: LOAD := 10
+test: short-built
+	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
+
+#: test-full    every test; LOAD=20: of random cases and fixed lists that many percent
+test-full: tests-built $(tsan)
+	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
+
+#: test-all     the same with the whole sweep of patch_conv and many more random problems; hours
+test-all: RANDOM_N := 5000
+test-all: EVERY := 1
+test-all: SEEDS := 10000
+test-all: CARDS :=
+test-all: POLICIES := fit fast
+test-all: test-full
+
+#: tsan         what the suite `tsan_threads` needs, whatever this build is
+tsan:
+	$(Q)$(MAKE) --no-print-directory SAN=thread lib $(patsubst $(B)/%,build/san-thread/%,$(simdev)) build/san-thread/apps/threads

@@ -1,0 +1,73 @@
+# Programs and libraries that suites run, on the simulated device.
+
+$(call objects,$(wildcard tests/support/programs/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/programs/,compare.o values.o)
+	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
+$(B)/apps/%: $(B)/obj/tests/support/programs/%.o $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
+
+# Programs and libraries that the bats suites load in hostile ways.
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so load_race libload_race_plugin.so reset small_stack bad_arguments hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
+              libwork_looked_up.so libloader_deep.so libloader_local.so \
+              libloader_early.so libloader_other.so loader \
+              libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
+              bypass bypass_static)
+include tests/support/clients/frontend/rules.mk
+include tests/support/clients/frameworks/rules.mk
+clientbase := tests/support/clients/layer.c $(addprefix tests/support/programs/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/programs/*.h) $(B)/flags
+CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
+SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
+SIMDEPS    := -L$(B)/simdev -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+include tests/support/clients/versions/rules.mk
+
+# Bound as the compiler's default is, at the first call, and at load.
+$(B)/clients/libwork_lazy.so: BIND := -Wl,-z,lazy
+$(B)/clients/libwork_noplt.so: BIND := -fno-plt
+$(addprefix $(B)/clients/,libwork.so libwork_lazy.so libwork_noplt.so): tests/support/clients/work.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+# Their cuDNN is their own, and its functions are exported.
+$(B)/clients/libwork_static.so: tests/support/clients/work.c $(clientbase) $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,-Bsymbolic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
+# Their cuDNN is loaded behind stubs, which other libraries come before or not.
+$(B)/clients/libwork_stubs_bound.so: BIND := -Wl,-Bsymbolic
+$(addprefix $(B)/clients/libwork_stubs,.so _bound.so): $(addprefix tests/support/clients/,work.c stubs.c) $(clientbase) \
+              $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared $(BIND) -o $@ $(filter %.c %.o,$^) $(CLIENTLIBS)
+$(B)/clients/bypass_static: tests/support/clients/bypass.c $(call objects,$(simcudnn)) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $(filter %.c %.o,$^) $(SIMDEPS)
+$(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
+$(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(addprefix $(B)/clients/,reset small_stack bad_arguments): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/load_race: tests/support/clients/load_race.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $< $(CLIENTLIBS)
+$(B)/clients/libload_race_plugin.so: tests/support/clients/load_race_plugin.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< $(CLIENTLIBS)
+$(B)/clients/reshape: tests/support/clients/reshape.c $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/idle: tests/support/clients/idle.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
+$(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/support/clients/%.c $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
+$(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
+$(B)/clients/libinterposer.so: tests/support/clients/interposer.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
+# libwork.so with a cuDNN that is loaded and looked up instead of linked.
+$(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)
+$(B)/clients/libwork_looked_up.so: tests/support/clients/work.c $(clientbase) $(B)/obj/tests/support/clients/loader_cudnn.o $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -include tests/support/clients/loader_calls.h -fPIC -shared -o $@ $(filter %.c %.o,$^) \
+	-L$(B)/simdev -lcudart -lm -ldl
+# What is not called through a stub can be called before the loader is done.
+$(addprefix $(B)/clients/libloader_,deep.so early.so other.so): $(B)/clients/libloader_%.so: tests/support/clients/loader_%.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -fno-plt -shared -Wl,-soname,$(@F) -o $@ $<
+$(B)/clients/libloader_local.so: tests/support/clients/loader_local.c $(B)/clients/libloader_deep.so $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' -o $@ $< -L$(@D) -lloader_deep
+$(B)/clients/loader: tests/support/clients/loader.c $(clientdep)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
+$(B)/clients/partial/libcudnn.so.9: $(call objects,$(simcudnn)) tests/support/clients/partial.map $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(SIMLIB) -Wl,--version-script=tests/support/clients/partial.map -o $@ $(filter %.o,$^) $(SIMDEPS)
