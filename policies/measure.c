@@ -17,7 +17,7 @@ static double measure_cost(const struct cs_candidate *candidate, const struct cs
 
 const struct cs_policy cs_policy_measure = {
     .name = "measure",
-    .summary = "times the best few on the card once and remembers the fastest",
+    .summary = "times the best few on the GPU once and remembers the fastest",
     .contenders = 4,
     .tiles = measure_tiles,
     .cost = measure_cost,

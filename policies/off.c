@@ -15,7 +15,7 @@ static double off_cost(const struct cs_candidate *candidate, const struct cs_lim
 
 const struct cs_policy cs_policy_off = {
     .name = "off",
-    .summary = "rewrites nothing, reports what could be saved",
+    .summary = "tiles nothing, reports what could be saved",
     .report_only = true,
     .tiles = off_tiles,
     .cost = off_cost,

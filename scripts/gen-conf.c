@@ -36,7 +36,7 @@ static const struct row settings[] = {
 };
 
 static const char rules_help[] =
-    "Rules: other settings for some convolutions. Each is a section [rule NAME] behind all else; "
+    "Rules: other settings for some convolutions. Each is a section [rule NAME] after all else; "
     "all of its conditions must hold, and of the rules the first that matches is the only one that "
     "counts. A rule with a fault is dropped as a whole. In CONVSHIM_CONFIG: rule.NAME.KEY=VALUE.";
 
@@ -110,7 +110,7 @@ static void print_rules(void)
         print_key(&settings[i]);
     printf(
         "\n;[rule large]\n;program = python*\n;direction = fwd, dgrad\n;kernel = 3x3\n;h = 512..\n"
-        ";wanted = 256MiB..\n;workspace = 32MiB\n;lanes = 1\n");
+        ";required = 256MiB..\n;workspace = 32MiB\n;lanes = 1\n");
 }
 
 static void print_ini(void)

@@ -218,7 +218,7 @@ static void print_ini_page(void)
     puts(".SH DESCRIPTION");
     paragraphs(
         "Lines \"name = value\"; what follows a semicolon or a # at the beginning of a line is a "
-        "comment. Options of a section stand behind its line, [section], and sections behind all "
+        "comment. Options of a section stand after its line, [section], and sections after all "
         "other options; elsewhere such an option is written section.name. Sizes are 4096, 512KiB, "
         "64MiB, 1g. A bad value or an unknown name makes one line that says what is allowed, and "
         "the default is used.\n\n"

@@ -94,7 +94,7 @@ int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)
     cs_problem_text(&facts->problem, shape, sizeof shape);
     cs_size_text(required, facts->required);
     cs_outcome_text(facts, &outcome);
-    return snprintf(text, size, "%s, engine %lld: %s wanted, %s%s%s", shape,
+    return snprintf(text, size, "%s, engine %lld: %s required, %s%s%s", shape,
                     (long long)facts->engine, required, outcome.reported,
-                    outcome.reported[0] ? " told, " : "", outcome.tiles);
+                    outcome.reported[0] ? " reported, " : "", outcome.tiles);
 }

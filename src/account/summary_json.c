@@ -96,7 +96,7 @@ static void put_setting(struct cs_json *json, const struct cs_summary_head *head
 
 static void put_passed(struct cs_json *json, const struct cs_account *account)
 {
-    cs_json_open(json, "passed", '[');
+    cs_json_open(json, "not_tiled", '[');
     for (int i = 0; i < CS_REASONS; i++) {
         if (account->passed[i] == 0)
             continue;
@@ -126,8 +126,8 @@ static void put_sums(struct cs_json *json, const struct cs_account *account)
         raise_by(&required, account->facts[i].required);
         raise_by(&reported, account->facts[i].reported);
     }
-    cs_json_integer(json, "wanted_sum", required);
-    cs_json_integer(json, "told_sum", reported);
+    cs_json_integer(json, "required_sum", required);
+    cs_json_integer(json, "reported_sum", reported);
     cs_json_integer(json, "host_ns", host);
 }
 
@@ -136,15 +136,15 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_line(json, 1);
     cs_json_open(json, "totals", '{');
     cs_json_integer(json, "calls", account->calls);
-    cs_json_integer(json, "rewritten", account->tiled_calls);
-    cs_json_integer(json, "lifeboat", account->fallbacks);
+    cs_json_integer(json, "tiled", account->tiled_calls);
+    cs_json_integer(json, "fallback", account->fallbacks);
     cs_json_integer(json, "failed", account->failed);
     put_passed(json, account);
     cs_json_integer(json, "launches", account->launches);
     cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);
     cs_json_integer(json, "lanes", account->lanes);
-    cs_json_integer(json, "wanted_max", account->required_max);
-    cs_json_integer(json, "told_max", account->reported_max);
+    cs_json_integer(json, "required_max", account->required_max);
+    cs_json_integer(json, "reported_max", account->reported_max);
     put_sums(json, account);
     cs_json_close(json, '}');
 }
@@ -166,9 +166,9 @@ static void put_own(struct cs_json *json, const struct cs_summary_own *own)
 static void put_gate(struct cs_json *json, const struct cs_summary_gate *gate)
 {
     cs_json_line(json, 1);
-    cs_json_open(json, "turns", '{');
+    cs_json_open(json, "gate", '{');
     cs_json_integer(json, "waits", gate->waits);
-    cs_json_integer(json, "vain", gate->timed_out);
+    cs_json_integer(json, "timed_out", gate->timed_out);
     cs_json_integer(json, "wait_ns", gate->nanoseconds);
     cs_json_boolean(json, "given_up", gate->given_up);
     cs_json_close(json, '}');
@@ -266,13 +266,13 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
         cs_json_open(json, NULL, '{');
         cs_json_integer(json, "step", tiling->run[i].step);
         cs_json_integer(json, "tiles", tiling->run[i].tiles);
-        cs_json_string(json, "latitude", cs_relaxation_name(tiling->run[i].relaxation));
+        cs_json_string(json, "relaxation", cs_relaxation_name(tiling->run[i].relaxation));
         cs_json_close(json, '}');
     }
     cs_json_close(json, ']');
     cs_json_integer(json, "tiles", facts->tiles);
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
-    cs_json_string(json, "latitude", cs_relaxation_name(tiling->relaxation));
+    cs_json_string(json, "relaxation", cs_relaxation_name(tiling->relaxation));
     cs_json_boolean(json, "staged", tiling->staged);
     cs_json_close(json, '}');
 }
@@ -297,11 +297,11 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     cs_json_integer(json, "listed", facts->choices.listed);
     cs_choices_json(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
-    cs_json_integer(json, "wanted", facts->required);
-    cs_json_integer(json, "told", facts->reported);
+    cs_json_integer(json, "required", facts->required);
+    cs_json_integer(json, "reported", facts->reported);
 }
 
-static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "lifeboat", "failed",
+static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "fallback", "failed",
                                                   "launches"};
 
 static void put_site(struct cs_json *json, const struct cs_account *account, int index,

@@ -20,7 +20,7 @@ static void put_choice(struct cs_json *json, const struct cs_choice *choice)
     cs_json_integer(json, "run_count", choice->runs);
     cs_json_integer(json, "tiles", choice->tiles);
     cs_json_integer(json, "lanes", choice->lanes);
-    cs_json_string(json, "latitude", cs_relaxation_name((enum cs_relaxation)choice->relaxation));
+    cs_json_string(json, "relaxation", cs_relaxation_name((enum cs_relaxation)choice->relaxation));
     cs_json_boolean(json, "staged", choice->staged);
     cs_json_integer(json, "workspace", choice->workspace);
     if (isfinite(choice->score))

@@ -126,8 +126,8 @@ static void collect(const struct cs_account *account, struct savings *savings)
 static void measure(struct savings *savings, int64_t other_calls)
 {
     struct widths widths = {.engine = columns("engine"),
-                            .required = columns("wanted"),
-                            .reported = columns("told"),
+                            .required = columns("required"),
+                            .reported = columns("reported"),
                             .tiles = columns("tiles"),
                             .calls = larger(digits(other_calls), columns("calls"))};
     int reason = 0;
@@ -175,15 +175,15 @@ static void append_savings(struct cs_text *text, struct savings *savings, int64_
     const struct widths *widths = &savings->widths;
     if (savings->rows == 0)
         return;
-    append(text, "%-*s  %*s  %*s  %*s  %-*s  %*s", widths->shape + 2, "largest spikes",
-           widths->engine, "engine", widths->required, "wanted", widths->reported, "told",
+    append(text, "%-*s  %*s  %*s  %*s  %-*s  %*s", widths->shape + 2, "largest savings",
+           widths->engine, "engine", widths->required, "required", widths->reported, "reported",
            widths->outcome - widths->reported - 2, "tiles", widths->calls, "calls");
     for (int i = 0; i < savings->rows; i++)
         append_row(text, &savings->row[i], widths);
     if (other_calls)
         append(text, "  %-*s%*lld",
                widths->shape + widths->engine + widths->required + widths->outcome + 8,
-               "other convolutions, too many to tell apart", widths->calls, (long long)other_calls);
+               "other convolutions, not listed one by one", widths->calls, (long long)other_calls);
 }
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)
@@ -206,7 +206,7 @@ static void append_calls(struct cs_text *text, const struct cs_account *account,
     long long passed = 0;
     for (int i = 0; i < CS_REASONS; i++)
         passed += account->passed[i];
-    append(text, "%-*s%*lld %s: %lld rewritten, %lld passed on", LABEL, "convolutions", width,
+    append(text, "%-*s%*lld %s: %lld tiled, %lld not tiled", LABEL, "convolutions", width,
            (long long)account->calls, account->calls == 1 ? "call" : "calls",
            (long long)account->tiled_calls, passed);
 }
@@ -234,7 +234,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
         left[i] = account->passed[i];
     for (int row = 1, reasons; row <= PASSED; row++) {
         int most = most_frequent(left, &calls, &reasons);
-        const char *label = row == 1 ? "passed on" : "";
+        const char *label = row == 1 ? "not tiled" : "";
         if (!most)
             break;
         if (row == PASSED && reasons > 1)
@@ -287,10 +287,10 @@ static void append_workspace(struct cs_text *text, const struct cs_account *acco
     if (required_max == 0 && reported_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
-        append(text, "%-*s%s largest wanted, %s could be saved (limit %s)", LABEL, "workspace",
+        append(text, "%-*s%s largest required, %s could be saved (limit %s)", LABEL, "workspace",
                required, saved, most);
     else
-        append(text, "%-*s%s largest wanted, %s largest told (limit %s)", LABEL, "workspace",
+        append(text, "%-*s%s largest required, %s largest reported (limit %s)", LABEL, "workspace",
                required, reported, most);
 }
 
@@ -300,7 +300,7 @@ static void append_launches(struct cs_text *text, const struct cs_account *accou
     char lanes[40] = "";
     if (account->lanes > 1)
         snprintf(lanes, sizeof lanes, ", on up to %lld lanes", (long long)account->lanes);
-    append(text, "%-*s%*lld (lifeboat %lld, failed %lld)%s", LABEL, "extra launches", width,
+    append(text, "%-*s%*lld (fallback plan %lld, failed %lld)%s", LABEL, "extra launches", width,
            (long long)extra, (long long)account->fallbacks, (long long)account->failed, lanes);
 }
 
@@ -326,12 +326,12 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     append(text, "%-*s%s held at most (limit %s)%s", LABEL, "own scratch", peak, limit,
            allocations);
     append_bytes(text, own->captured, "in CUDA graphs at the end");
-    append_bytes(text, own->lost, "not used again: the device did not tell when it was free");
+    append_bytes(text, own->lost, "not used again: the device did not say when it was free");
     if (own->handed_over > 0)
         append(text, "%-*shanded from stream to stream %lld times", LABEL, "",
                (long long)own->handed_over);
     if (own->refused > 0)
-        append(text, "%-*s%lld %s found none: raise arena or interleave.budget", LABEL, "",
+        append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget", LABEL, "",
                (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
@@ -342,9 +342,9 @@ static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate
     if (gate->nanoseconds % tenth >= tenth / 2)
         tenths++;
     if (gate->waits > 0)
-        append(text, "%-*s%lld waits of %lld.%lld s in all, %lld in vain%s", LABEL, "turns",
+        append(text, "%-*s%lld waits of %lld.%lld s in all, %lld timed out%s", LABEL, "gate",
                (long long)gate->waits, tenths / 10, tenths % 10, (long long)gate->timed_out,
-               gate->given_up ? ", given up" : "");
+               gate->given_up ? ", gate left open" : "");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,

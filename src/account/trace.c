@@ -222,7 +222,7 @@ static void put_scratch(struct cs_trace *trace, int64_t at, int64_t required, in
 {
     put_event(trace,
               ",\n{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":%lld,\"ts\":%lld.%03lld,"
-              "\"args\":{\"wanted\":%lld,\"told\":%lld,\"own\":%lld}}",
+              "\"args\":{\"required\":%lld,\"reported\":%lld,\"own\":%lld}}",
               (long long)getpid(), (long long)at / 1000, (long long)at % 1000, (long long)required,
               (long long)reported, (long long)own);
 }
@@ -255,7 +255,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
         put_event(trace,
                   ",\n{\"ph\":\"X\",\"cat\":\"call\",\"name\":%s,\"pid\":%lld,\"tid\":%lld,"
                   "\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,\"args\":{\"call\":%lld,\"site\":\"%s\","
-                  "\"outcome\":\"%s\",\"wanted\":%lld,\"told\":%lld}}",
+                  "\"outcome\":\"%s\",\"required\":%lld,\"reported\":%lld}}",
                   name, (long long)getpid(), (long long)gettid(), (long long)from / 1000,
                   (long long)from % 1000, (long long)(to - from) / 1000,
                   (long long)(to - from) % 1000, (long long)call.number, id, call.outcome,

@@ -26,7 +26,7 @@ static int help(void)
          "Convolutions in little memory. Commands:\n");
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
-    puts("\n'convshim COMMAND --help' tells more of each.\n"
+    puts("\n'convshim COMMAND --help' explains each command.\n"
          "Status: 0; 1 if the answer is no or something failed; 2 for input not understood.");
     return CS_CLI_OK;
 }

@@ -39,7 +39,7 @@ void cs_load_note(struct cs_load *load, const char *format, ...)
         return;
     int used = place(load, note, sizeof note);
     if (load->notes++ == MAX_NOTES) {
-        snprintf(note + used, sizeof note - (size_t)used, "more to mend from here on, not listed");
+        snprintf(note + used, sizeof note - (size_t)used, "more mistakes from here on, not listed");
     } else {
         va_list arguments;
         va_start(arguments, format);

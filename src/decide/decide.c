@@ -188,7 +188,7 @@ static enum cs_reason find_fallback(struct cs_search *search, const struct cs_li
     if (status == CS_NOMEM)
         return CS_REASON_HOST_MEMORY;
     if (status != CS_OK)
-        return CS_REASON_NO_LIFEBOAT;
+        return CS_REASON_NO_FALLBACK;
     decision->reported = workspace > provided ? workspace : provided;
     return CS_REASON_NONE;
 }

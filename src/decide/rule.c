@@ -132,7 +132,7 @@ static enum cs_layout layout_of(const struct cs_problem *problem)
     return name[1] == 'c' ? CS_LAYOUT_NCHW : CS_LAYOUT_NHWC;
 }
 
-struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted, int64_t engine,
+struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t required, int64_t engine,
                                 const char *program)
 {
     const struct cs_tensor *x = &problem->tensor[CS_X];
@@ -147,7 +147,7 @@ struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted
         .h = x->dims[CS_H],
         .w = x->dims[CS_W],
         .groups = problem->groups,
-        .wanted = wanted,
+        .required = required,
         .engine = engine,
         .program = program,
     };

@@ -79,7 +79,7 @@ struct cs_subject {
 
 /* A problem whose application's plan is engine `engine` (< 0: not known) and requires `required`
  * bytes, in a program of that file name, which is borrowed. */
-struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t wanted, int64_t engine,
+struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t required, int64_t engine,
                                 const char *program);
 
 /* The name of a key. */

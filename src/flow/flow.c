@@ -266,7 +266,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     static struct cs_log_cap cap; /* programs may ask anew for every step */
     if (held)
         cs_log_capped(&cap, CS_LOG_ERROR,
-                      "no plan for the whole of a convolution fits the workspace told: %s",
+                      "no fallback plan fits the reported workspace (%s)",
                       cs_reason_text(reason));
     if (decision->reason == CS_REASON_NONE) {
         const struct cs_decision tried = *decision;
@@ -401,7 +401,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         break;
     case CS_RAN_FALLBACK:
         number = cs_account_fallback(&cs->account, &verdict->site);
-        ran = "lifeboat";
+        ran = "fallback";
         break;
     case CS_RAN_NOTHING:
         number = cs_account_failed(&cs->account, &verdict->site);

@@ -44,7 +44,7 @@ const char *cs_direction_name(enum cs_direction direction)
 const char *cs_relaxation_name(enum cs_relaxation relaxation)
 {
     static const char *const names[] = {"knobs", "defaults", "alike", "own"};
-    _Static_assert(sizeof names / sizeof *names == CS_RELAXATIONS, "a latitude has no name");
+    _Static_assert(sizeof names / sizeof *names == CS_RELAXATIONS, "a relaxation has no name");
     return (unsigned)relaxation < CS_RELAXATIONS ? names[relaxation] : "";
 }
 

@@ -57,7 +57,7 @@ static void check_rule(const struct cs_rules *rules, int index)
     check_words(rule, CS_RULE_dtype, rule->dtype);
     check_words(rule, CS_RULE_layout, rule->layout);
     check_span(rule, CS_RULE_n, &rule->n);
-    check_span(rule, CS_RULE_wanted, &rule->required);
+    check_span(rule, CS_RULE_required, &rule->required);
     check_span(rule, CS_RULE_engine, &rule->engine);
     require(!cs_rule_has(rule, CS_RULE_program) ||
             (*rule->program.text && strlen(rule->program.text) < CS_RULE_TEXT));

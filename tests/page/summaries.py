@@ -15,10 +15,10 @@ HOSTILE = ["</style><script>alert(1)</script>", "<img src=x onerror=alert(1)>", 
 
 def mixed(summary):
     for i, site in enumerate(summary["sites"]):
-        site["wanted"] = [999, 70 << 10, 600 << 10, 8 << 20, 123456789, 2 << 30, 11 << 30, 100 << 30][i % 8]
-        site["told"] = min(site["wanted"], 64 << 20)
+        site["required"] = [999, 70 << 10, 600 << 10, 8 << 20, 123456789, 2 << 30, 11 << 30, 100 << 30][i % 8]
+        site["reported"] = min(site["required"], 64 << 20)
         site["calls"] = [9, 10, 100, 1, 20, 3, 11, 2][i % 8]
-    summary["totals"]["wanted_max"] = 100 << 30
+    summary["totals"]["required_max"] = 100 << 30
 
 
 def hostile(summary):
@@ -46,7 +46,7 @@ def empty(summary):
 def rank(number):
     def change(summary):
         summary["process"].update(pid=5000 + number, rank=number)
-        summary["totals"]["wanted_max"] = 3 * 7 ** (5 + number)
+        summary["totals"]["required_max"] = 3 * 7 ** (5 + number)
     return change
 
 

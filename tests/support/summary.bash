@@ -10,11 +10,9 @@ summary_total()
     local what=$1
     shift
     case $what in
-        tiled) what=rewritten ;;
-        fallback) what=lifeboat ;;
         extra) what=extra_launches ;;
-        required) what=wanted_max ;;
-        reported) what=told_max ;;
+        required) what=required_max ;;
+        reported) what=reported_max ;;
     esac
     # The library writes one part a line; of two members of one name the first is the part's own.
     awk -v what="$what" '
@@ -24,7 +22,7 @@ summary_total()
     }
     /^ "totals":/ {
         if (what != "not_tiled") print member(what)
-        else print member("calls") - member("rewritten") - member("lifeboat") - member("failed")
+        else print member("calls") - member("tiled") - member("fallback") - member("failed")
     }' "$@" | grep -v '?'
 }
 

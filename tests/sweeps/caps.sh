@@ -14,7 +14,7 @@ unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
 readonly CARDS="${CARDS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
 work=$(mktemp -d)
 # What the log says of a convolution that stays over the limit. Nothing is run here, so that there is no summary.
-reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_LIFEBOAT|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
+reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_FALLBACK|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
 trap 'rm -rf "$work"' EXIT
 tests=0 table=()
 

@@ -29,18 +29,18 @@ budget()
 # What was reported for each convolution, and its tiles.
 decisions()
 {
-    summary '"\n".join("%s %s %s" % (p["id"], p["told"], p["decision"]) for p in s["sites"])' | sort -u
+    summary '"\n".join("%s %s %s" % (p["id"], p["reported"], p["decision"]) for p in s["sites"])' | sort -u
 }
 
 # Bytes reported for all of them, and required by their own plans.
 reported()
 {
-    summary 'total(s["sites"], "told")'
+    summary 'total(s["sites"], "reported")'
 }
 
 required()
 {
-    summary 'total(s["sites"], "wanted")'
+    summary 'total(s["sites"], "required")'
 }
 
 # bats test_tags=quick
@@ -67,7 +67,7 @@ required()
     reference
     budget 1GiB
     budget 1GiB
-    expect_equal "calls rewritten" "$(counted tiled)" 0
+    expect_equal "calls tiled" "$(counted tiled)" 0
 }
 
 @test "a total that is too small: one line, results right" {

@@ -46,7 +46,7 @@ expect_no_bypass()
 {
     expect_equal "bypassed by" "$(summary 's["bypass"]')" ""
     expect_equal "calls" "$(counted calls)" "$1"
-    expect_equal "calls rewritten" "$(counted tiled)" "$1"
+    expect_equal "calls tiled" "$(counted tiled)" "$1"
 }
 
 @test "one library through the preload, one bound past it: the second is named, whoever is first" {

@@ -8,7 +8,7 @@ told_by_traffic()
     sed -nE "s/^traffic: .* ([0-9]+) $1\b.*/\1/p" shimmed.out | grep . || fail "traffic does not tell $1"
 }
 
-# The first rewritten call of the process is captured: streams, events and memory have to be made inside the capture.
+# The first tiled call of the process is captured: streams, events and memory have to be made inside the capture.
 mode()
 {
     local backing
@@ -16,7 +16,7 @@ mode()
         traffic "$SIX;lanes=2;backing=$backing" --seeds "1:$(few 12)" --capture-first --mode "$1"
         expect_true "captures" "$(told_by_traffic captures) >= $(few 24)"
         expect_true "replays" "$(told_by_traffic replays) >= $(few 24)"
-        expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+        expect_equal "calls on the fallback plan" "$(counted fallback)" 0
     done
 }
 
@@ -50,27 +50,27 @@ mode()
     expect_no_violation shimmed
     expect_true "captures" "$(told_by_traffic captures) > 600"
     expect_true "spoilt captures" "$(told_by_traffic spoilt) > 60"
-    expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+    expect_equal "calls on the fallback plan" "$(counted fallback)" 0
     expect_equal "held at most" "$(summary 's["own"]["peak"]')" "$((2 << 20))"
     expect_equal "held by graphs when there are none" "$(summary 's["own"]["captured"]')" 0
 }
 
-@test "an arena too small for graphs: the lifeboat is captured, results are right" {
+@test "an arena too small for graphs: the fallback plan is captured, results are right" {
     traffic "$SIX;lanes=2;backing=own;arena=40KiB" --seeds "1:$(few 20)"
-    expect_true "calls on the lifeboat" "$(counted fallback) > 0"
+    expect_true "calls on the fallback plan" "$(counted fallback) > 0"
 }
 
 # Nodes of a graph that the client builds may be given other addresses but tell nobody which scratch they had.
-@test "a plan put into a graph by the client: tiles in its workspace, the lifeboat if it is told of none" {
+@test "a plan put into a graph by the client: tiles in its workspace, the fallback plan if it is told of none" {
     export SIMDEV_NATIVE_GRAPHS=1
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$CLIENTS/plans" populate
     expect_status 0
     expect_no_violation shimmed
-    expect_equal "rewritten calls" "$(counted tiled)" 1
+    expect_equal "tiled calls" "$(counted tiled)" 1
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$CLIENTS/plans" populate
     expect_status 0
     expect_no_violation shimmed
-    expect_equal "calls on the lifeboat" "$(counted fallback)" 1
+    expect_equal "calls on the fallback plan" "$(counted fallback)" 1
     expect_line shimmed.out '^told 0$'
     expect_equal "workspace used" "$(device shimmed largest_workspace_used)" 0
 }
@@ -80,5 +80,5 @@ mode()
     SIMDEV_RACES=1 CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$CLIENTS/plans" captured
     expect_status 0
     expect_no_violation shimmed
-    expect_equal "rewritten calls" "$(counted tiled)" 1
+    expect_equal "tiled calls" "$(counted tiled)" 1
 }

@@ -45,7 +45,7 @@ expect_complaint()
     expect_source "policy fit, built-in defaults"
     expect_limit "64 MiB"
     expect_complaint ""
-    expect_equal "calls rewritten" "$(counted tiled)" 0
+    expect_equal "calls tiled" "$(counted tiled)" 0
 }
 
 @test "the program's own file comes before convshim.ini" {
@@ -201,12 +201,12 @@ named_file()
     named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
     run_program
     expect_complaint "$CONVSHIM_CONFIGFILE: backing: client cannot keep interleave.budget, ignored; allowed: own"
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "limit of own scratch" "$(summary 's["own"]["limit"]')" "$((3 << 20))"
     expect_true "own scratch" "$(summary 's["own"]["peak"]') > 0"
     CONVSHIM_CONFIG="interleave.budget=off" run_program
     expect_complaint ""
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "own scratch without a budget, with backing = client" "$(summary 's["own"]["peak"]')" 0
 }
 

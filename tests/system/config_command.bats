@@ -152,7 +152,7 @@ direction = dgrad
 program = train*
 lanes = 2
 [rule large]
-wanted = 100MiB..
+required = 100MiB..
 workspace = 16MiB
 [rule engine]
 engine = 57
@@ -164,28 +164,28 @@ groups = 2
 policy = off
 END
     config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1
-    expect_line config.out '^516\.5 MiB wanted, by a rule of thumb: wanted=SIZE says what cuDNN wants$'
+    expect_line config.out '^516\.5 MiB required, by a rule of thumb: required=SIZE says what cuDNN requires$'
     expect_line config.out '^rule last: layout is nchw, asked for nhwc$'
     expect_line config.out '^rule large: applies, .*; sets workspace 16MiB$'
     ! grep -q 'rule engine' config.out || fail "a rule behind the one that applies"
     config 0 --explain 1x64x64x64,64x64x3x3,nhwc
     expect_line config.out '^rule last: applies, layout is nhwc; sets skip yes$'
-    config 0 --program train_all --explain 1x64x64x64,64x64x3x3,dgrad,wanted=1MiB
-    expect_line config.out '^1 MiB wanted$'
+    config 0 --program train_all --explain 1x64x64x64,64x64x3x3,dgrad,required=1MiB
+    expect_line config.out '^1 MiB required$'
     expect_line config.out '^rule strided: applies, .*direction is dgrad.*; sets lanes 2$'
-    config 0 --program other --explain 1x64x64x64,64x64x3x3,dgrad,wanted=1MiB
+    config 0 --program other --explain 1x64x64x64,64x64x3x3,dgrad,required=1MiB
     expect_line config.out '^rule strided: program is other, asked for train\*$'
     expect_line config.out '^no rule applies$'
-    config 0 --explain 1x64x64,64x64x3,wanted=1MiB,engine=57
+    config 0 --explain 1x64x64,64x64x3,required=1MiB,engine=57
     expect_line config.out '^rule engine: applies, engine is 57; sets tiles 3$'
-    config 0 --explain 1x64x5x64x64,64x32x3x3x3,bf16,groups=2,stride=1x2x2,pad=1,dilation=1,wanted=0
+    config 0 --explain 1x64x5x64x64,64x32x3x3x3,bf16,groups=2,stride=1x2x2,pad=1,dilation=1,required=0
     expect_line config.out '^rule deep: applies, .*; sets policy off$'
 }
 
 @test "--explain: what is no convolution has status 2 and one line" {
     local shape
     for shape in 1x2 1x64x8x8 1x64x8x8,64x64x3 1x64x8x8,64x32x3x3 1x64x8x8,64x32x3x3,groups=3 1x64x8x8,64x64x3x3,f12 \
-        1x64x8x8,64x64x3x3,pad=x 1x64x8x8,64x64x3x3,pad=1x1x1 1x64x8x8,64x64x99x3 1x64x8x8,64x64x3x3,wanted=much \
+        1x64x8x8,64x64x3x3,pad=x 1x64x8x8,64x64x3x3,pad=1x1x1 1x64x8x8,64x64x99x3 1x64x8x8,64x64x3x3,required=much \
         1x64x8x8,64x64x3x3,size=1 0x64x8x8,64x64x3x3 99999999999999999999x1x1x1,1x1x1x1 ''; do
         config 2 --explain "$shape"
         expect_line config.err '^convshim: config: --explain: '

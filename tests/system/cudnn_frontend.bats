@@ -28,11 +28,11 @@ expect_pair()
     expect_no_violation plain shimmed
 }
 
-# What was rewritten ran in tiles.
+# What was tiled ran in tiles.
 expect_tiles()
 {
-    expect_true "calls rewritten" "$(counted tiled) > 0"
-    expect_equal "calls that ran on the lifeboat" "$(counted fallback)" 0
+    expect_true "calls tiled" "$(counted tiled) > 0"
+    expect_equal "calls that ran on the fallback plan" "$(counted fallback)" 0
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
@@ -79,7 +79,7 @@ largest()
 }
 
 # Without the library something wants more than the limit; with it nothing does, and what wanted more ran in tiles. Except
-# lines that match: of these, plans may be left alone for which there is no tiling.
+# lines that match: of these, plans may be not tiled for which there is no tiling.
 expect_capped()
 {
     local small none
@@ -88,7 +88,7 @@ expect_capped()
     expect_true "largest workspace without the library" "$(largest plain.out) > limit"
     expect_true "largest workspace with the library" "$(largest shimmed.out "${1-}") <= limit"
     small=$(not_tiled_because SMALL) none=$(not_tiled_because NO_TILING)
-    expect_equal "calls passed on" "$(counted not_tiled)" "$((small + none))"
+    expect_equal "calls not tiled" "$(counted not_tiled)" "$((small + none))"
     if [ -z "${1-}" ]; then
         expect_equal "calls without a tiling" "$none" 0
         expect_true "largest workspace on the device" "$(device shimmed largest_workspace_used) <= limit"
@@ -100,7 +100,7 @@ first_choice()
 {
     in_python first "$1"
     expect_capped
-    expect_equal "calls rewritten" "$(counted tiled)" 2
+    expect_equal "calls tiled" "$(counted tiled)" 2
 }
 
 @test "Python: forward" {
@@ -122,7 +122,7 @@ first_choice()
 @test "Python: forward with scale, add and ReLU, in tiles that an engine compiles" {
     config=$EVERYTHING in_python first scale_add_relu --type f16
     expect_tiles
-    expect_equal "calls rewritten" "$(counted tiled)" 1
+    expect_equal "calls tiled" "$(counted tiled)" 1
 }
 
 @test "Python: every plan that there is, one after the other, in one workspace" {
@@ -152,8 +152,8 @@ split="filter f16 (benchmark )?workspace"
 
 @test "Python: plans written to JSON and read back run as they are" {
     in_python json forward
-    expect_equal "calls rewritten" "$(counted tiled)" 0
-    expect_equal "calls passed on" "$(counted not_tiled)" "$(not_tiled_because FROM_JSON)"
+    expect_equal "calls tiled" "$(counted tiled)" 0
+    expect_equal "calls not tiled" "$(counted not_tiled)" "$(not_tiled_because FROM_JSON)"
     diff plain.out shimmed.out >difference.out || fail "other sizes are told"
 }
 

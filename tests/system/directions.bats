@@ -14,17 +14,17 @@ tiled()
     expect_status 0
     expect_no_violation plain shimmed
     expect_equal "failed calls" "$(counted failed)" 0
-    # A legacy query knows no beta: where that makes a tile want more than was told, the lifeboat runs.
-    expect_true "calls on the lifeboat" "50 * $(counted fallback) <= $(counted calls)"
+    # A legacy query knows no beta: where that makes a tile want more than was told, the fallback plan runs.
+    expect_true "calls on the fallback plan" "50 * $(counted fallback) <= $(counted calls)"
     expect_accounts_agree
     expect_same --exact
 }
 
-# random API DIRECTION CONFIG LEAST: at least LEAST of 60 problems, or of as many as are run, rewritten.
+# random API DIRECTION CONFIG LEAST: at least LEAST of 60 problems, or of as many as are run, tiled.
 random()
 {
     tiled "$3" --api "$1" --direction "$2" --count "$(few 60)" --seed 33 --dtype all
-    expect_true "rewritten calls" "$(counted tiled) >= $(few "$4")"
+    expect_true "tiled calls" "$(counted tiled) >= $(few "$4")"
     expect_true "launches beyond one a call" "$(counted extra) > 0"
 }
 
@@ -58,7 +58,7 @@ random()
     expect_status 0
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "${problems[@]}" --dump shimmed.bin
     expect_status 0
-    expect_true "rewritten calls" "$(counted tiled) >= $(few 36)"
+    expect_true "tiled calls" "$(counted tiled) >= $(few 36)"
     "$APPS/compare" --reference exact.bin plain.bin shimmed.bin >compare.out 2>&1 || fail "the errors grew"
 }
 
@@ -82,7 +82,7 @@ random()
         --problem "direction=data dtype=f16 x=2x16x23x17 w=16x16x2x2 stride=3" \
         --problem "direction=data dtype=f16 x=1x16x25x17 w=16x16x3x3 stride=4 beta=-0.5" \
         --problem "direction=data dtype=f32 x=3x16x24x18 w=16x16x5x5 stride=4x2 pre=2 alpha=2"
-    expect_true "rewritten calls" "$(counted tiled) >= 7"
+    expect_true "tiled calls" "$(counted tiled) >= 7"
 }
 
 # on_axis AXIS [conv_random options]: all of it in tiles, some along the axis.
@@ -91,13 +91,13 @@ on_axis()
     local axis=$1
     shift
     tiled "$EVERYTHING" --api both "$@"
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
     expect_axis "$axis" "[23]"
 }
 
 @test "as in µ-cuDNN: a filter gradient summed over parts of the batch keeps all parts, beta 0" {
     tiled "$EVERYTHING" --api both --problem "direction=filter x=8x1x3x3 w=1x1x3x3"
-    expect_equal "rewritten calls" "$(counted tiled)" 2
+    expect_equal "tiled calls" "$(counted tiled)" 2
     expect_equal "launches beyond one a call" "$(counted extra)" 4
 }
 
@@ -106,7 +106,7 @@ on_axis()
     tiled "$EVERYTHING" --api both --problem "direction=filter x=8x1x3x3 w=1x1x3x3 beta=1" \
         --problem "direction=filter x=9x1x3x3 w=1x1x3x3 beta=-0.5 alpha=2" \
         --problem "direction=filter x=9x1x3x3 w=1x1x3x3 beta=2 alpha=0.5"
-    expect_equal "rewritten calls" "$(counted tiled)" 6
+    expect_equal "tiled calls" "$(counted tiled)" 6
     expect_equal "launches beyond one a call" "$(counted extra)" 12
 }
 
@@ -117,7 +117,7 @@ on_axis()
 @test "as in ooc_cuDNN: each tile of a filter gradient has its own channels" {
     tiled "workspace=128KiB" --api both --problem "direction=filter dtype=f16 x=1x64x24x24 w=64x64x3x3 pre=1" \
         --problem "direction=filter dtype=bf16 x=1x64x24x24 w=64x64x3x3 pre=1 beta=1"
-    expect_equal "rewritten calls" "$(counted tiled)" 4
+    expect_equal "tiled calls" "$(counted tiled)" 4
     expect_axis "(K|C|KC)"
 }
 
@@ -129,7 +129,7 @@ on_axis()
     expect_status 0
     expect_no_violation plain shimmed
     expect_accounts_agree
-    expect_true "rewritten calls" "$(counted tiled) >= $(few 200)"
+    expect_true "tiled calls" "$(counted tiled) >= $(few 200)"
     expect_equal "streams" "$(device shimmed streams)" "$(device plain streams)"
     expect_equal "bytes left" "$(device shimmed live_bytes)" 0
 }
@@ -139,7 +139,7 @@ on_axis()
         --problem "dtype=f16 x=1x8x6x6 w=8x8x5x5 pre=4x0 post=1x3 stride=2x1" \
         --problem "direction=data dtype=bf16 x=1x16x12x9 w=16x16x5x5 pre=4" \
         --problem "direction=data dtype=f16 x=1x16x7x9 w=16x16x5x5 pre=4x2 post=0x3 stride=2x1"
-    expect_equal "rewritten calls" "$(counted tiled)" 4
+    expect_equal "tiled calls" "$(counted tiled)" 4
     expect_true "launches beyond one a call" "$(counted extra) >= 24"
 }
 
@@ -161,8 +161,8 @@ sweep()
 @test "as in patch_conv: where nothing is saved, the summary says why" {
     CONVSHIM_CONFIG="workspace=64MiB" shimmed "$APPS/conv_random" --direction all --count 10
     expect_status 0
-    expect_equal "rewritten calls" "$(counted tiled)" 0
-    expect_equal "calls passed on for their size" "$(not_tiled_because SMALL)" 30
+    expect_equal "tiled calls" "$(counted tiled)" 0
+    expect_equal "calls not tiled for their size" "$(not_tiled_because SMALL)" 30
 }
 
 # answers plain|shimmed: all that autotuning is offered, as MODEL,LAYER,DTYPE,LAYOUT,ENGINE,STATUS,BYTES.
@@ -192,7 +192,7 @@ answers()
     expect_status 0
     expect_accounts_agree
     expect_same --exact
-    expect_equal "rewritten calls" "$(counted tiled)" 2
+    expect_equal "tiled calls" "$(counted tiled)" 2
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }
 
@@ -235,6 +235,6 @@ data_channels()
     expect_status 0
     expect_accounts_agree
     expect_same --exact
-    expect_equal "rewritten calls" "$(counted tiled)" 4
+    expect_equal "tiled calls" "$(counted tiled)" 4
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }

@@ -218,7 +218,7 @@ expect_no_finding()
     printf '#!/bin/sh\necho "python3: broken" >&2\nexit 1\n' >bin/python3
     chmod +x bin/python3
     PATH=$BATS_TEST_TMPDIR/bin:$PATH doctor 1
-    expect_finding warning python 'Python: .*bin/python3 does not tell what it has, .*: python3: broken'
+    expect_finding warning python 'Python: .*bin/python3 does not list its packages, .*: python3: broken'
     doctor 0 sh -c true
     expect_finding note python 'Python: sh is none: frameworks of one that it starts were not looked for'
 }
@@ -463,10 +463,10 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
         grep -q 'cuDNN answers without a GPU' predict.err || fail "predict does not take it"
 }
 
-@test "--capture-device: no memory bus told, no card, no cuDNN" {
+@test "--capture-device: no memory bus reported, no GPU, no cuDNN" {
     sed 's/"memoryBusWidth":[0-9]*,//' "$ROOT/conf/devices/h200.json" >narrow.json
     captured "$PWD/narrow.json"
-    expect_line plain.err '^convshim: the driver does not tell the memory bus: add memoryBusWidth by hand$'
+    expect_line plain.err '^convshim: the driver does not report the memory bus: add memoryBusWidth by hand$'
     ! grep -q memoryBusWidth captured.json || fail "it tells one all the same"
     doctor 1 --capture-device --cudnn missing.so
     expect_line doctor.err '^convshim: no cuDNN: missing\.so: .*No such file'

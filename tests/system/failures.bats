@@ -11,7 +11,7 @@ reference()
     expect_status 0
     CONVSHIM_CONFIG=$EVERYTHING shimmed "${program[@]}" --dump shimmed.bin
     expect_status 0
-    expect_true "rewritten calls" "$(counted tiled) > 4"
+    expect_true "tiled calls" "$(counted tiled) > 4"
 }
 
 # failing FUNCTION:N: the program ends well, with the same result, or says what failed and ends with status 1.
@@ -45,22 +45,22 @@ failing()
     done
     SIMDEV_FAIL=${fail%,} CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
     expect_status 0
-    expect_equal "calls rewritten" "$(counted tiled)" 0
-    expect_equal "calls passed on" "$(counted not_tiled)" 1
+    expect_equal "calls tiled" "$(counted tiled)" 0
+    expect_equal "calls not tiled" "$(counted not_tiled)" 1
 }
 
 # bats test_tags=quick
-@test "a tile that fails to launch: the lifeboat brings the right result" {
+@test "a tile that fails to launch: the fallback plan brings the right result" {
     local n
     for n in 1 2 3; do
         SIMDEV_FAIL=cudnnBackendExecute:$n CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels
         expect_status 0
         expect_no_violation shimmed
-        expect_equal "calls by lifeboat" "$(counted fallback)" 1
+        expect_equal "calls by fallback plan" "$(counted fallback)" 1
     done
 }
 
-@test "a tile and the lifeboat fail: the program gets cuDNN's status" {
+@test "a tile and the fallback plan fail: the program gets cuDNN's status" {
     SIMDEV_FAIL=cudnnBackendExecute:2,cudnnBackendExecute:3 CONVSHIM_CONFIG=$EVERYTHING \
         shimmed "$CLIENTS/plans" channels
     expect_status 1
@@ -119,7 +119,7 @@ failing()
     diff plain.out shimmed.out >difference.out || fail "statuses differ"
     expect_equal "calls refused" "$(grep -c ' [1-9][0-9]*, untouched$' shimmed.out)" 5
     expect_equal "calls run" "$(grep -c ' 0, written$' shimmed.out)" 1
-    expect_equal "calls passed on for it" "$(not_tiled_because ARGUMENTS)" 4
+    expect_equal "calls not tiled for it" "$(not_tiled_because ARGUMENTS)" 4
 }
 
 @test "as HAMi-core 312 did not: queries that cuDNN refuses keep its status and touch no answer" {

@@ -30,7 +30,7 @@ expect_limited()
 {
     expect_true "workspace without the library" "$(largest plain) > $LIMIT"
     expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "failed calls" "$(counted failed)" 0
 }
 
@@ -42,17 +42,17 @@ expect_limited_everywhere()
 }
 
 # Every single call was one over the limit.
-expect_all_rewritten()
+expect_all_tiled()
 {
     expect_limited_everywhere
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
     expect_accounts_agree
 }
 
 # bats test_tags=quick
 @test "PyTorch, backend API: the first plan that works, cached without its graph" {
     framework pytorch_v8
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "PyTorch, backend API, benchmark: one workspace of the largest of all plans" {
@@ -62,7 +62,7 @@ expect_all_rewritten()
 
 @test "PyTorch, legacy API: the memory field is the workspace" {
     framework pytorch_v7
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "PyTorch, legacy API, benchmark: FindEx, the fastest" {
@@ -72,12 +72,12 @@ expect_all_rewritten()
 
 @test "PyTorch, legacy API, deterministic: fixed algorithms and workspace queries" {
     framework pytorch_v7 --mode deterministic
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "OpenCV: one workspace for the net, deconvolution, activation and residual" {
     framework opencv
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "dlib: Find, the fastest, other extents with the workspace of a larger image" {
@@ -97,19 +97,19 @@ expect_all_rewritten()
 
 @test "darknet: the largest of three queries, both backward directions add" {
     framework darknet
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 
 @test "CTranslate2: 1-D, an algorithm without workspace" {
     framework ctranslate2
-    expect_equal "rewritten calls" "$(counted tiled)" 0
+    expect_equal "tiled calls" "$(counted tiled)" 0
     expect_equal "calls" "$(counted calls)" "$(device shimmed conv_launches)"
 }
 
 @test "CTranslate2: 1-D, with bias and identity" {
     framework ctranslate2 --mode fused
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "MXNet: plans rebuilt from engine and knobs, sizes asked at every run, results added" {
@@ -126,22 +126,22 @@ expect_all_rewritten()
 # bats test_tags=quick
 @test "XLA: rebuilt on a new graph, in a static buffer between red zones" {
     framework xla
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "ONNX Runtime: sizes by engine config, asymmetric padding, other extents" {
     framework onnxruntime
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "ONNX Runtime: bias fused" {
     framework onnxruntime --mode fuse_bias
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "OneFlow: the memory field" {
     framework oneflow
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "OneFlow: FindEx in a large buffer, the fastest" {
@@ -156,24 +156,24 @@ expect_all_rewritten()
     expect_line plain.err "^Check failed: algo_perf.memory <= limit"
     CONVSHIM_CONFIG=workspace=$LIMIT shimmed "$BUILD/clients/frameworks/oneflow" --limit $limit
     expect_status 0
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
 }
 
 @test "PaddlePaddle, legacy API" {
     framework paddle
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "PaddlePaddle, backend API" {
     framework paddle --mode frontend
-    expect_all_rewritten
+    expect_all_tiled
 }
 
 @test "PaddlePaddle keeps under its limit what it would filter out" {
     framework paddle --limit 3500000
     expect_equal "workspace without the library" "$(largest plain)" 0
     expect_true "workspace with the library" "$(largest shimmed) <= $LIMIT"
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
 }
 
 @test "CuPy 13: FindEx in 8 MiB, the first within it" {

@@ -15,8 +15,8 @@ fused()
     expect_no_violation plain shimmed
     expect_accounts_agree
     expect_same --exact
-    expect_true "rewritten calls" "$(counted tiled) >= $least"
-    expect_equal "failed calls and lifeboats" "$(counted failed)$(counted fallback)" 00
+    expect_true "tiled calls" "$(counted tiled) >= $least"
+    expect_equal "failed calls and fallback plans" "$(counted failed)$(counted fallback)" 00
 }
 
 # The programs that follow run on an Ampere card: cuDNN fuses operations on the filter there only.
@@ -62,7 +62,7 @@ ampere()
     expect_status 0
     expect_no_violation plain shimmed
     expect_same --exact
-    expect_true "rewritten calls" "$(counted tiled) >= 25"
+    expect_true "tiled calls" "$(counted tiled) >= 25"
     for words in 'identity' 'relu' '(result)' ',0\*' ',2\*'; do
         grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"
     done

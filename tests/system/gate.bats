@@ -32,8 +32,8 @@ larger()
 
 expect_turns()
 {
-    expect_true "waits" "$(summary 's["turns"]["waits"]') > 0"
-    expect_equal "waits that timed out" "$(summary 's["turns"]["vain"]')" 0
+    expect_true "waits" "$(summary 's["gate"]["waits"]') > 0"
+    expect_equal "waits that timed out" "$(summary 's["gate"]["timed_out"]')" 0
 }
 
 # take_turns THREADS CONFIG: once, and again where threads without turns happened not to meet or other processes
@@ -43,7 +43,7 @@ take_turns()
     local threads=$1 config=$2 free=0 free_rate=0 held=0 held_rate=0
     for _ in $(some 1 2 3); do
         decode "$threads" "interleave=off"
-        expect_equal "waits" "$(summary 's["turns"]["waits"]')" 0
+        expect_equal "waits" "$(summary 's["gate"]["waits"]')" 0
         free=$(larger "$free" "$peak") free_rate=$(larger "$free_rate" "$((10#$rate))")
         decode "$threads" "interleave=stage;interleave.timeout=60000;$config"
         expect_turns
@@ -73,5 +73,5 @@ take_turns()
 # bats test_tags=quick
 @test "one thread waits for nobody" {
     decode 1 "interleave=stage"
-    expect_equal "waits" "$(summary 's["turns"]["waits"]')" 0
+    expect_equal "waits" "$(summary 's["gate"]["waits"]')" 0
 }

@@ -242,10 +242,10 @@ counted_in_text()
     local pattern
     case $1 in
         calls) pattern='convolutions +([0-9]+) calls?:' ;;
-        tiled) pattern='calls?: ([0-9]+) rewritten' ;;
-        not_tiled) pattern='rewritten, ([0-9]+) passed on' ;;
+        tiled) pattern='calls?: ([0-9]+) tiled' ;;
+        not_tiled) pattern='tiled, ([0-9]+) not tiled' ;;
         extra) pattern='extra launches +(-?[0-9]+)' ;;
-        fallback) pattern='[(,] ?lifeboat ([0-9]+)' ;;
+        fallback) pattern='[(,] ?fallback plan ([0-9]+)' ;;
         failed) pattern='[(,] ?failed ([0-9]+)' ;;
     esac
     sed -nE "s/^convshim\[[0-9]+\]:.*$pattern.*/\1/p" "$2" | grep . || fail "the summary in $2 does not tell $1"

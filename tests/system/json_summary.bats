@@ -24,15 +24,15 @@ print(eval("(" + sys.argv[1] + ")"))' "$1" "$2"
 # The JSON summary of the last program adds up, and counts what the device saw.
 expect_summary_agrees()
 {
-    expect_equal "calls by outcome" "$(value 's["totals"]["rewritten"] + s["totals"]["lifeboat"] + s["totals"]["failed"] +
-        total(s["totals"]["passed"], "calls")')" "$(value 's["totals"]["calls"]')"
+    expect_equal "calls by outcome" "$(value 's["totals"]["tiled"] + s["totals"]["fallback"] + s["totals"]["failed"] +
+        total(s["totals"]["not_tiled"], "calls")')" "$(value 's["totals"]["calls"]')"
     expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$(value 's["totals"]["calls"]')"
     expect_equal "tiles of sites" "$(value 'total(s["sites"], "launches")')" "$(value 's["totals"]["launches"]')"
     expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" \
-        "$(value 's["totals"]["launches"] + s["totals"]["lifeboat"] + total(s["totals"]["passed"], "calls")')"
-    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $(value 's["totals"]["told_max"]')"
-    expect_true "largest workspace told is of a site" \
-        "$(value 'int(s["totals"]["told_max"] in [site["told"] for site in s["sites"] if site["calls"]])')"
+        "$(value 's["totals"]["launches"] + s["totals"]["fallback"] + total(s["totals"]["not_tiled"], "calls")')"
+    expect_true "largest workspace used <= told" "$(device shimmed largest_workspace_used) <= $(value 's["totals"]["reported_max"]')"
+    expect_true "largest workspace reported is of a site" \
+        "$(value 'int(s["totals"]["reported_max"] in [site["reported"] for site in s["sites"] if site["calls"]])')"
 }
 
 # Every decision stands among the candidates that it was made among, with the untiled call beside it.
@@ -46,13 +46,13 @@ assert any(s["reason"] is None for s in looked)
 for s in sites:
     c, d = s["candidates"], s["decision"]
     assert len(c) == min(s["listed"], 8) and (s["listed"] > 0 or s["asked"] == 0), s
-    assert s["listed"] == 0 or [x["workspace"] for x in c if x["tiles"] == 1 and x["latitude"] == "knobs"] == [s["wanted"]], s
+    assert s["listed"] == 0 or [x["workspace"] for x in c if x["tiles"] == 1 and x["relaxation"] == "knobs"] == [s["required"]], s
     scores = [x["score"] for x in c if x["score"] is not None]
     assert scores == sorted(scores) and all(x["score"] is None for x in c[len(scores):]), s
     if s["reason"] is None:
         p, = [x for x in c if x["picked"]]
-        assert all(p[k] == d[k] for k in ("axis", "step", "tiles", "lanes", "latitude", "staged")), s
-        assert p["workspace"] <= s["told"] and len(d["runs"]) == p["run_count"], s
+        assert all(p[k] == d[k] for k in ("axis", "step", "tiles", "lanes", "relaxation", "staged")), s
+        assert p["workspace"] <= s["reported"] and len(d["runs"]) == p["run_count"], s
 END
 }
 
@@ -68,7 +68,7 @@ decoder()
     expect_equal "calls of the order" "$(value 'len(s["order"])')" 35
     expect_equal "device" "$(value 's["device"]["name"]')" "$(sed -nE 's/.*"device_name":[[:space:]]*"(.*)",/\1/p' shimmed.json)"
     expect_equal "program" "$(value 's["process"]["program"]')" vae_decoder
-    expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 0"
+    expect_true "tiled calls" "$(value 's["totals"]["tiled"]') > 0"
     # Each layer's x is the y of the one before, but where the image grows; small ones too are described.
     expect_true "chains" "$(value 'sum(s["sites"][b]["problem"]["x"]["dims"][1] == s["sites"][a]["problem"]["y"]["dims"][1]
         for a, b in zip(s["order"], s["order"][1:]))') > 25"
@@ -91,7 +91,7 @@ decoder()
         expect_status 0
         expect_summary_agrees
         expect_candidates
-        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > $(few 10)"
+        expect_true "tiled calls" "$(value 's["totals"]["tiled"]') > $(few 10)"
     done
 }
 
@@ -108,7 +108,7 @@ decoder()
     cp shimmed.err text.err
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api graph
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls text.err)"
-    expect_equal "rewritten" "$(value 's["totals"]["rewritten"]')" "$(counted tiled text.err)"
+    expect_equal "tiled" "$(value 's["totals"]["tiled"]')" "$(counted tiled text.err)"
     expect_equal "extra launches" "$(value 's["totals"]["extra_launches"]')" "$(counted extra text.err)"
 }
 
@@ -186,8 +186,8 @@ decoder()
         for c in calls) for t in tiles)' "$trace")" True
     expect_equal "sites" "$(events 'sorted({c["args"]["site"] for c in calls})' "$trace")" \
         "$(value 'sorted({site["id"] for site in s["sites"] if site["calls"]})')"
-    expect_equal "largest scratch" "$(events 'max(x["args"]["told"] for x in e if x["name"] == "scratch")' "$trace")" \
-        "$(value 's["totals"]["told_max"]')"
+    expect_equal "largest scratch" "$(events 'max(x["args"]["reported"] for x in e if x["name"] == "scratch")' "$trace")" \
+        "$(value 's["totals"]["reported_max"]')"
 }
 
 # The program has all of its memory from the beginning to the end, and tells how much.
@@ -238,12 +238,12 @@ END
         CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="$EVERYTHING;staged=always;trace=$trace" \
             shimmed "$APPS/conv_random" --api graph --count 40 --seed 41 --dtype all --data integers
         expect_status 0
-        expect_true "rewritten calls" "$(value 's["totals"]["rewritten"]') > 10"
+        expect_true "tiled calls" "$(value 's["totals"]["tiled"]') > 10"
         device shimmed copies >>copies.out
-        value 's["totals"]["lifeboat"]' >>lifeboats.out
+        value 's["totals"]["fallback"]' >>fallbacks.out
     done
     expect_equal "copies, without and with" "$(uniq copies.out | wc -l)" 1
-    expect_equal "lifeboats, without and with" "$(uniq lifeboats.out | wc -l)" 1
+    expect_equal "fallback plans, without and with" "$(uniq fallbacks.out | wc -l)" 1
 }
 
 @test "the trace is bounded, and says so" {
@@ -280,7 +280,7 @@ END
     expect_equal "sites" "$(value 'len(s["sites"])')" 1800
     expect_equal "calls of sites" "$(value 'total(s["sites"], "calls") + s["folded"]["calls"]')" "$calls"
     expect_true "folded" "$(value 's["folded"]["calls"]') > $calls / 2"
-    expect_equal "the largest has a site" "$(value 'max(site["wanted"] for site in s["sites"]) == s["totals"]["wanted_max"]')" True
+    expect_equal "the largest has a site" "$(value 'max(site["required"] for site in s["sites"]) == s["totals"]["required_max"]')" True
 }
 
 @test "sites have the name of the NVTX range around them, with the injection alone" {
@@ -319,7 +319,7 @@ for site, layer in zip(sites, layers):
 for site, row in zip(sites, rows):
     assert row["layer"] == site["problem"]["text"], (row, site)
     assert int(row["engine"]) == site["engine"], (row, site)
-    assert int(row["workspace_bytes"]) == site["wanted"], (row, site)
+    assert int(row["workspace_bytes"]) == site["required"], (row, site)
     assert int(row["input_bytes"]) == site["problem"]["x"]["bytes"], (row, site)
 END
 }
@@ -358,7 +358,7 @@ assert {site["rule"] for site in sites} == {None, "narrow", "left"}, [site["rule
 assert any(site["rule"] is None and site["decision"] for site in sites)
 for site, layer in zip(sites, layers):
     assert layer.get("rule") == site["rule"], (layer, site)
-    assert layer["tiled_workspace_bytes"] == site["told"], (layer, site)
+    assert layer["tiled_workspace_bytes"] == site["reported"], (layer, site)
     assert layer["tiles"] == (site["decision"]["tiles"] if site["decision"] else 1), (layer, site)
     assert layer["candidates"] == site["candidates"], (layer, site)
 END

@@ -35,7 +35,7 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
         expect_status 0
         expect_no_violation shimmed
         expect_accounts_agree
-        expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+        expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
         expect_equal "lanes" "$(lanes)" "$n"
         "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "lanes=$n: the results differ"
     done
@@ -95,7 +95,7 @@ problems=(--problem "dtype=f16 x=1x16x64x64 w=16x16x3x3 pre=1" --problem "dtype=
 @test "one lane: no stream, no event, no wait" {
     CONVSHIM_CONFIG="$SIX;lanes=1;backing=client" shimmed "$APPS/traffic" --seeds "1:$(few 10)"
     expect_status 0
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_equal "side streams" "$(driver_calls cuStreamCreateWithPriority)" 0
     expect_equal "events" "$(driver_calls cuEventCreate)" 0
     expect_equal "waits" "$(driver_calls cuStreamWaitEvent)" 0

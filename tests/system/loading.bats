@@ -23,24 +23,24 @@ expect_counts()
 {
     expect_summaries 1
     expect_equal "calls" "$(counted calls)" "$1"
-    expect_equal "calls rewritten" "$(counted tiled)" "$1"
+    expect_equal "calls tiled" "$(counted tiled)" "$1"
     expect_no_violation shimmed
 }
 
 # bats test_tags=quick
-@test "a library with cuDNN loaded RTLD_LOCAL: seen and rewritten, both APIs" {
+@test "a library with cuDNN loaded RTLD_LOCAL: seen and tiled, both APIs" {
     hostile both
     expect_counts 2
     SUMMARY=$JSON hostile both
     expect_accounts_agree
 }
 
-@test "a library with cuDNN loaded RTLD_GLOBAL: seen and rewritten" {
+@test "a library with cuDNN loaded RTLD_GLOBAL: seen and tiled" {
     hostile global
     expect_counts 1
 }
 
-@test "a library with cuDNN loaded RTLD_DEEPBIND: out of reach, works unrewritten" {
+@test "a library with cuDNN loaded RTLD_DEEPBIND: out of reach, works untiled" {
     [ -z "$SAN_RT" ] || cannot_run "sanitizers refuse RTLD_DEEPBIND"
     hostile deepbind
     expect_empty shimmed.err
@@ -165,7 +165,7 @@ interposed()
     interposed "$LIBRARY:$CLIENTS/libinterposer.so"
 }
 
-@test "a cuDNN without the legacy API: the backend API is rewritten, the rest is not supported" {
+@test "a cuDNN without the legacy API: the backend API is tiled, the rest is not supported" {
     device_with partial
     hostile local
     expect_counts 1

@@ -34,15 +34,15 @@ run_plain()
     expect_unchanged
     shimmed "${program[@]}" # for JSON the library asks the device for its name, too
     expect_equal "calls" "$(counted calls)" "$(device plain conv_launches)"
-    expect_equal "calls passed on" "$(counted not_tiled)" "$(counted calls)"
-    expect_equal "calls rewritten" "$(counted tiled)" 0
+    expect_equal "calls not tiled" "$(counted not_tiled)" "$(counted calls)"
+    expect_equal "calls tiled" "$(counted tiled)" 0
     expect_true "calls that could be tiled" "$(not_tiled_because REPORT_ONLY) > 0"
 }
 
 @test "policy=off: the summary tells the bytes that could be saved" {
     CONVSHIM_SUMMARY=text CONVSHIM_CONFIG="policy=off;workspace=64KiB" shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_status 0
-    expect_line shimmed.err 'KiB largest wanted, .*[1-9][0-9.]* KiB could be saved \(limit 64 KiB\)'
+    expect_line shimmed.err 'KiB largest required, .*[1-9][0-9.]* KiB could be saved \(limit 64 KiB\)'
     # More than the limit before, less after.
     expect_line shimmed.err ' [1-9][0-9]{2}(\.[0-9])? KiB +[1-6]?[0-9](\.[0-9])? KiB +\([NDHW] x [0-9]+ possible\)'
 }
@@ -53,7 +53,7 @@ run_plain()
     ! diff plain.json shimmed.json >/dev/null || fail "fit changed nothing either: the tests above cannot fail"
 }
 
-@test "summary=off: rewritten without a word" {
+@test "summary=off: tiled without a word" {
     run_plain
     CONVSHIM_CONFIG="workspace=16KiB" CONVSHIM_SUMMARY=off shimmed "${program[@]}" --dump shimmed.bin
     expect_status 0

@@ -27,7 +27,7 @@ large()
         expect_status 0
         expect_no_violation shimmed
         expect_equal "failed calls" "$(counted failed)" 0
-        expect_equal "calls on the lifeboat" "$(counted fallback)" 1
+        expect_equal "calls on the fallback plan" "$(counted fallback)" 1
     done
 }
 

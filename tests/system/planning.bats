@@ -70,10 +70,10 @@ bytes()
     sed -n 's/^told //p' "$1"
 }
 
-expect_rewritten()
+expect_tiled()
 {
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
-    expect_equal "calls rewritten" "$(counted tiled)" "$1"
+    expect_equal "calls tiled" "$(counted tiled)" "$1"
     expect_equal "calls" "$(counted calls)" "$1"
 }
 
@@ -83,7 +83,7 @@ expect_rewritten()
     expect_status 0
     expect_true "bytes without the library" "$(bytes plain.out) > 65536"
     planned channels
-    expect_rewritten 1
+    expect_tiled 1
 }
 
 @test "asked before there is a plan, the engine config tells what its plans will" {
@@ -93,12 +93,12 @@ expect_rewritten()
 
 @test "descriptors that are initialized anew" {
     planned initialized
-    expect_rewritten 1
+    expect_tiled 1
 }
 
 @test "plans with a kernel cache" {
     planned cached
-    expect_rewritten 1
+    expect_tiled 1
 }
 
 @test "dynamic shapes pass through" {
@@ -107,7 +107,7 @@ expect_rewritten()
     CONVSHIM_CONFIG=workspace=64KiB shimmed "$CLIENTS/plans" dynamic
     expect_equal "status" "$status" 0
     expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
-    expect_equal "calls passed on" "$(not_tiled_because DYNAMIC)" 1
+    expect_equal "calls not tiled" "$(not_tiled_because DYNAMIC)" 1
 }
 
 # The attributes are newer than some cuDNN that this runs with, so that the device plans by itself.
@@ -117,42 +117,42 @@ expect_rewritten()
     CONVSHIM_CONFIG=workspace=64KiB shimmed "$CLIENTS/plans" overriding
     expect_status 0
     expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
-    expect_equal "calls passed on" "$(not_tiled_because DYNAMIC)" 1
+    expect_equal "calls not tiled" "$(not_tiled_because DYNAMIC)" 1
 }
 
-@test "a graph that says which pattern it has (cuDNN 9.23) is rewritten" {
+@test "a graph that says which pattern it has (cuDNN 9.23) is tiled" {
     export SIMDEV_CUDNN_DIR=
     planned hinting
-    expect_rewritten 1
+    expect_tiled 1
 }
 
 @test "a plan rebuilt from engine index and knobs on a new graph is told the same" {
     planned rebuilt
-    expect_rewritten 1
+    expect_tiled 1
 }
 
-@test "a plan runs rewritten after all that it was made of is destroyed" {
+@test "a plan runs tiled after all that it was made of is destroyed" {
     planned orphan
-    expect_rewritten 1
+    expect_tiled 1
 }
 
 @test "descriptor addresses that come back for other things: same answers, right results" {
     planned reused
-    expect_rewritten 30
+    expect_tiled 30
 }
 
 @test "a variant pack that is older than the plan" {
     planned early_pack
-    expect_rewritten 1
+    expect_tiled 1
 }
 
-@test "a variant pack without workspace: scratch of the library's own, else the lifeboat; right results" {
+@test "a variant pack without workspace: scratch of the library's own, else the fallback plan; right results" {
     planned no_workspace
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
-    expect_rewritten 1
+    expect_tiled 1
     expect_true "scratch of the library's own" "$(summary 's["own"]["peak"]') > 0"
     planned no_workspace 'workspace=64KiB;backing=client'
-    expect_equal "calls by lifeboat" "$(counted fallback)" 1
+    expect_equal "calls by fallback plan" "$(counted fallback)" 1
 }
 
 @test "a plan from JSON: passed through, told as cuDNN tells, counted" {
@@ -161,19 +161,19 @@ expect_rewritten()
     expect_status 0
     planned json
     expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
-    expect_equal "calls passed on as JSON" "$(not_tiled_because FROM_JSON)" 1
+    expect_equal "calls not tiled as JSON" "$(not_tiled_because FROM_JSON)" 1
 }
 
-@test "a rewritten plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {
+@test "a tiled plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {
     SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
     expect_status 0
     SIMDEV_NATIVE_GRAPHS=1 planned populate
     expect_true "bytes told <= limit" "$(bytes shimmed.out) <= 65536"
     expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
-    expect_equal "calls rewritten" "$(counted tiled)" 1
+    expect_equal "calls tiled" "$(counted tiled)" 1
 }
 
-@test "a plan that is not rewritten goes into a CUDA graph as it is" {
+@test "a plan that is not tiled goes into a CUDA graph as it is" {
     SIMDEV_NATIVE_GRAPHS=1 plain "$CLIENTS/plans" populate
     SIMDEV_NATIVE_GRAPHS=1 planned populate workspace=1MiB
     expect_equal "launches" "$(device shimmed conv_launches)" "$(device plain conv_launches)"
@@ -187,10 +187,10 @@ expect_rewritten()
     grep -q 'cudnnBackendPopulateCudaGraph' plain.err && grep -q 'cudnnBackendPopulateCudaGraph' shimmed.err
 }
 
-@test "a rewritten plan whose first execution is captured, and replayed" {
+@test "a tiled plan whose first execution is captured, and replayed" {
     plain "$CLIENTS/plans" captured
     expect_status 0
     planned captured
-    expect_rewritten 1
+    expect_tiled 1
     expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
 }

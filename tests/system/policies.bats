@@ -29,7 +29,7 @@ same_picture()
                 expect_equal "policy" "$(summary 's["config"]["options"]["policy"]')" "$policy"
                 [ "$policy" != off ] || continue
                 [ "$policy" = measure ] || expect_accounts_agree # what is measured runs, too
-                expect_true "$policy, $api, $backing: rewritten calls" "$(counted tiled) > 0"
+                expect_true "$policy, $api, $backing: tiled calls" "$(counted tiled) > 0"
             done
         done
     done

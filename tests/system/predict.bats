@@ -114,7 +114,7 @@ load predict
 
 @test "an engine that the card has not: said, status 1" {
     expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
-    expect_line predict.out 'cuDNN has no engine for it on this card'
+    expect_line predict.out 'cuDNN has no engine for it on this GPU'
 }
 
 @test "where the mode offers nothing, the fallbacks count, as in frameworks" {
@@ -267,11 +267,11 @@ load predict
     CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_CONFIGFILE=own.ini predict_as other --cudnn "$CUDNN" "${SPIKE[@]}" \
         --policy fit --config own.ini --format csv
     diff predict.out other.out || fail "the environment counts"
-    printf '[rule mine]\nprogram = mine\nskip = yes\n[rule big]\nwanted = 100MiB..\nworkspace = 8MiB\n' >rules.ini
+    printf '[rule mine]\nprogram = mine\nskip = yes\n[rule big]\nrequired = 100MiB..\nworkspace = 8MiB\n' >rules.ini
     expect_predicted 0 "${SPIKE[@]}" --config rules.ini --workspace 32MiB --format csv
     expect_true "scratch by the rule" "$(column tiled_workspace_bytes) <= 8 << 20"
     expect_predicted 0 "${SPIKE[@]}" --config rules.ini --program mine --format csv
-    expect_equal "left alone by the rule" "$(column reason)" "left alone by a rule"
+    expect_equal "skipped by the rule" "$(column reason)" "skipped by a rule"
     predict_as predict "${SPIKE[@]}" --estimate --config rules.ini --format csv
     expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
 }

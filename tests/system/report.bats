@@ -50,7 +50,7 @@ ranks()
 }
 
 @test "golden: what decisions were made among; summaries without that are read, too" {
-    sed 's/"rule":null,"wanted":127926272/"asked":7,"listed":3,"candidates":[{"axis":"H","step":[1,1],"run_count":0,"tiles":4,"lanes":1,"latitude":"knobs","staged":false,"workspace":67108864,"score":4.00000000e+00,"picked":true},{"axis":"KH","step":[8,1],"run_count":0,"tiles":6,"lanes":2,"latitude":"alike","staged":true,"workspace":1024,"score":1.25000000e-03,"picked":false},{"axis":"-","step":[1,1],"run_count":0,"tiles":1,"lanes":1,"latitude":"knobs","staged":false,"workspace":127926272,"score":null,"picked":false}],&/' \
+    sed 's/"rule":null,"required":127926272/"asked":7,"listed":3,"candidates":[{"axis":"H","step":[1,1],"run_count":0,"tiles":4,"lanes":1,"relaxation":"knobs","staged":false,"workspace":67108864,"score":4.00000000e+00,"picked":true},{"axis":"KH","step":[8,1],"run_count":0,"tiles":6,"lanes":2,"relaxation":"alike","staged":true,"workspace":1024,"score":1.25000000e-03,"picked":false},{"axis":"-","step":[1,1],"run_count":0,"tiles":1,"lanes":1,"relaxation":"knobs","staged":false,"workspace":127926272,"score":null,"picked":false}],&/' \
         "$SUMMARY" >with.json
     report 0 --format csv --table candidates with.json
     golden report_candidates.csv report.out
@@ -68,7 +68,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 }
 
 @test "golden: two runs compared" {
-    sed 's/"wanted":127926272/"wanted":1000/; s/"calls":16,"rewritten":10/"calls":15,"rewritten":9/' "$SUMMARY" >other.json
+    sed 's/"required":127926272/"required":1000/; s/"calls":16,"tiled":10/"calls":15,"tiled":9/' "$SUMMARY" >other.json
     local form
     for form in text json csv markdown; do
         report 0 --diff --format "$form" "$SUMMARY" other.json
@@ -82,12 +82,12 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
 
 @test "eight ranks: calls are summed, sizes are the largest, sites are folded" {
     ranks 8
-    sed -i 's/"wanted_max":[0-9]*/"wanted_max":999999999/' rank5.json
-    for name in calls rewritten launches host_ns passed.NO_TILING; do
+    sed -i 's/"required_max":[0-9]*/"required_max":999999999/' rank5.json
+    for name in calls tiled launches host_ns not_tiled.NO_TILING; do
         expect_equal "$name" "$(figure "$name" rank?.json)" $((8 * $(figure "$name" rank0.json)))
     done
-    expect_equal wanted_max "$(figure wanted_max rank?.json)" 999999999
-    expect_equal told_max "$(figure told_max rank?.json)" "$(figure told_max rank0.json)"
+    expect_equal required_max "$(figure required_max rank?.json)" 999999999
+    expect_equal reported_max "$(figure reported_max rank?.json)" "$(figure reported_max rank0.json)"
     expect_equal processes "$(figure processes rank?.json)" 8
     report 0 --format csv rank?.json
     expect_equal sites "$(wc -l <report.out)" 9

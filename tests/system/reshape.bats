@@ -13,19 +13,19 @@ reshape()
     expect_status 0
     expect_no_violation shimmed
     expect_equal "calls" "$(counted calls)" "$2"
-    expect_equal "rewritten calls" "$(counted tiled)" "$3"
+    expect_equal "tiled calls" "$(counted tiled)" "$3"
 }
 
 # bats test_tags=quick
-@test "set to another shape and back: what was asked about is rewritten without asking again" {
+@test "set to another shape and back: what was asked about is tiled without asking again" {
     reshape place 10 4
     expect_line shimmed.err ' 5 workspace within the limit$'
-    expect_line shimmed.err '  1 caller brought the whole workspace$' # looked at, although cuDNN takes it as it is
+    expect_line shimmed.err '  1 application provides the full workspace$' # looked at, although cuDNN takes it as it is
     expect_equal "shapes that were looked at" "$(grep -cE ' [0-9]+x8x16x16 -> ' shimmed.err)" 1
     reshape address 9 4
 }
 
-@test "of another thread's asking only what it asked about is rewritten" {
+@test "of another thread's asking only what it asked about is tiled" {
     reshape threads 103 5
 }
 

@@ -25,7 +25,7 @@ integers()
 {
     both "$2" "$APPS/conv_random" --api "$1" --count "$(few 120)" --seed 33 --dtype all --data integers
     expect_same_result --exact
-    expect_true "rewritten calls" "$(counted tiled) >= $(few "$3")"
+    expect_true "tiled calls" "$(counted tiled) >= $(few "$3")"
     expect_true "launches beyond one a call" "$(counted extra) > 0"
 }
 
@@ -53,7 +53,7 @@ real_numbers()
 {
     both "$EVERYTHING" "$APPS/conv_random" --api "$1" --count "$(few 60)" --seed 34 --dtype "$2" --data normal
     expect_same_result --rel "$3" --abs 2e-4
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
 }
 
 @test "real numbers, graph API: equal within the arithmetic of f32" {
@@ -77,7 +77,7 @@ decoder()
 {
     both "workspace=$3" "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --api "$1" --px 96 --dtype "$2"
     expect_same_result --float32 --rel "$4" --abs "$4"
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_true "largest workspace, with < without" \
         "$(device shimmed largest_workspace_used) < $(device plain largest_workspace_used)"
     expect_true "peak, with < without" "$(device shimmed peak_bytes) < $(device plain peak_bytes)"

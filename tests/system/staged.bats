@@ -21,7 +21,7 @@ random()
 {
     same "$ALWAYS" "$APPS/conv_random" --count "$(few 120)" --seed 41 --dtype all --data integers "$@"
     expect_accounts_agree
-    expect_true "rewritten calls" "$(counted tiled) >= $(few 20)"
+    expect_true "tiled calls" "$(counted tiled) >= $(few 20)"
     expect_true "copies" "$(device shimmed copies) > $(device plain copies) + $(few 20)"
 }
 
@@ -48,16 +48,16 @@ random()
         SIMDEV_RACES=1 shimmed "$CLIENTS/plans" populate
     expect_status 0
     expect_no_violation shimmed
-    expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+    expect_equal "calls on the fallback plan" "$(counted fallback)" 0
     expect_true "copies" "$(device shimmed copies) > 10"
 }
 
-# What a legacy caller of a fused convolution was told does not know its addend: its copy may not fit, then the lifeboat runs.
+# What a legacy caller of a fused convolution was told does not know its addend: its copy may not fit, then the fallback plan runs.
 @test "staged tiles on lanes, captured and replayed, in orders from seeds" {
     local lanes
     for lanes in 1 2; do
         traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=own" --seeds "1:$(few 10)"
-        expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+        expect_equal "calls on the fallback plan" "$(counted fallback)" 0
         traffic "policy=fixed;tiles=6;threshold=0;staged=always;lanes=$lanes;backing=client" --seeds "1:$(few 10)" --mode global
     done
 }
@@ -74,25 +74,25 @@ huge()
     same "$config" "$APPS/conv_random" --data integers --problem "$HUGE"
 }
 
-@test "huge tensors are left alone unless the user says otherwise" {
+@test "huge tensors are not tiled unless the user says otherwise" {
     huge "workspace=1MiB" 100000
-    expect_equal "rewritten calls" "$(counted tiled)" 0
+    expect_equal "tiled calls" "$(counted tiled)" 0
     huge "workspace=1MiB;huge=400000" 100000
-    expect_equal "rewritten calls" "$(counted tiled)" 0
+    expect_equal "tiled calls" "$(counted tiled)" 0
 }
 
 @test "huge tensors run as packed tiles within workspace, with another engine" {
     huge "workspace=1MiB;huge=100001" 100000
-    expect_equal "rewritten calls" "$(counted tiled)" 1
-    expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+    expect_equal "tiled calls" "$(counted tiled)" 1
+    expect_equal "calls on the fallback plan" "$(counted fallback)" 0
     expect_true "tiles" "$(counted extra) >= 3"
     expect_true "copies" "$(device shimmed copies) > $(device plain copies)"
-    expect_true "workspace told" "$(counted reported) > 100000 && $(counted reported) <= 1048576"
+    expect_true "workspace reported" "$(counted reported) > 100000 && $(counted reported) <= 1048576"
 }
 
-@test "tiles of huge tensors that are large enough still are left alone where they do not fit" {
+@test "tiles of huge tensors that are large enough still are not tiled where they do not fit" {
     huge "workspace=4KiB;huge=100001" 100000
-    expect_equal "rewritten calls" "$(counted tiled)" 0
+    expect_equal "tiled calls" "$(counted tiled)" 0
 }
 
 @test "a huge filter gradient in 16 bits: cut along channels on both sides, with another engine within workspace" {
@@ -104,7 +104,7 @@ huge()
     expect_status 0
     expect_line plain.out '^huge,one,f16,nchw,0,ok,0$'
     expect_line shimmed.err 'engine 0: .*, KC x [0-9]+' # nothing is run, so that there is no summary
-    expect_true "workspace told" "$(tail -n 1 shimmed.out | cut -d, -f7) <= 1 << 30"
+    expect_true "workspace reported" "$(tail -n 1 shimmed.out | cut -d, -f7) <= 1 << 30"
 }
 
 @test "staged = never and huge = off change nothing" {

@@ -19,7 +19,7 @@ held()
 
 @test "a budget is never exceeded, on one device and on two" {
     traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds "1:$(few 10)" --threads 3
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
     expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
     SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;interleave.budget=1MiB" --seeds "11:$(few 10)" --threads 4 --devices 2
@@ -38,38 +38,38 @@ held()
 # Model 0 wants 25 KiB on two lanes and half as much on one.
 @test "scratch for less lanes than wanted: less lanes" {
     traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds 1:4 --no-capture --model 0
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
     expect_equal "lanes" "$(counted lanes)" 1
     traffic "$SIX;lanes=2;backing=own;arena=26KiB" --seeds 1:4 --no-capture --model 0
-    expect_equal "rewritten calls" "$(counted tiled)" "$(counted calls)"
+    expect_equal "tiled calls" "$(counted tiled)" "$(counted calls)"
     expect_equal "lanes" "$(counted lanes)" 2
 }
 
 @test "scratch for one call at a time: the device waits, the host does not" {
     traffic "$SIX;lanes=2;backing=own;arena=20KiB" --seeds "1:$(few 10)" --no-capture --model 0
-    expect_equal "calls on the lifeboat" "$(counted fallback)" 0
+    expect_equal "calls on the fallback plan" "$(counted fallback)" 0
     expect_true "scratch handed from stream to stream" "$(summary 's["own"]["handed_over"]') > 0"
 }
 
 # bats test_tags=quick
-@test "no scratch at all: the lifeboat, right results" {
+@test "no scratch at all: the fallback plan, right results" {
     traffic "$SIX;lanes=2;backing=own;arena=0" --seeds 1:6 --threads 3
-    expect_true "calls on the lifeboat" "$(counted fallback) > 0"
+    expect_true "calls on the fallback plan" "$(counted fallback) > 0"
     expect_equal "bytes of scratch" "$(held)" 0
 }
 
-@test "a device without memory left: the lifeboat, right results" {
+@test "a device without memory left: the fallback plan, right results" {
     local bytes
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=own;arena=0" shimmed "$APPS/traffic" --seeds 1:2
     expect_status 0
     bytes=$(device shimmed peak_bytes)
     SIMDEV_CAPACITY=$((bytes + 1024)) traffic "$SIX;lanes=2;backing=own" --seeds 1:4
-    expect_true "calls on the lifeboat" "$(counted fallback) > 0"
+    expect_true "calls on the fallback plan" "$(counted fallback) > 0"
 }
 
 @test "calls that bring no workspace: scratch of our own, right results" {
     traffic "$SIX;lanes=2;backing=auto" --seeds "1:$(few 10)" --empty-handed
-    expect_true "rewritten calls" "$(counted tiled) > 0"
+    expect_true "tiled calls" "$(counted tiled) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=client" shimmed "$APPS/traffic" --seeds 1:4 --empty-handed
     expect_equal "bytes of scratch with backing client" "$(held)" 0
@@ -81,7 +81,7 @@ held()
         for backing in client own; do
             CONVSHIM_CONFIG="$SIX;lanes=$lanes;backing=$backing" shimmed "$APPS/traffic" --seeds "1:$(few 10)" --steady
             expect_status 0
-            expect_true "rewritten calls" "$(counted tiled) > 0"
+            expect_true "tiled calls" "$(counted tiled) > 0"
         done
     done
     CONVSHIM_CONFIG="$SIX;lanes=2;backing=own" shimmed "$APPS/traffic" --seeds "1:$(few 10)" --steady --threads 3

@@ -107,7 +107,7 @@ static inline struct cs_account *decoder(enum cs_reason reason)
     run(account, &facts, 1);
     facts = left_alone(&half, 257 * mib, CS_REASON_NO_TILING);
     run(account, &facts, 3);
-    facts = left_alone(&wide, 90 * mib, CS_REASON_NO_LIFEBOAT);
+    facts = left_alone(&wide, 90 * mib, CS_REASON_NO_FALLBACK);
     facts.engine = 4;
     run(account, &facts, 1);
     facts = left_alone(&small, 12345, CS_REASON_SMALL);

@@ -83,9 +83,9 @@ static bool take_value(struct asked *asked, const char *name, const char *value)
         return cs_shape_numbers(value, &shape->groups, 1) == 1 || refuse(value, "a number");
     if (strcmp(name, "engine") == 0)
         return cs_shape_numbers(value, &asked->engine, 1) == 1 || refuse(value, "a number");
-    if (strcmp(name, "wanted") == 0)
+    if (strcmp(name, "required") == 0)
         return cs_cli_size(value, &asked->required) || refuse(value, "a size as 64MiB");
-    return refuse(name, "one of pad, stride, dilation, groups, wanted, engine");
+    return refuse(name, "one of pad, stride, dilation, groups, required, engine");
 }
 
 static bool take_word(struct asked *asked, char *word)
@@ -159,8 +159,8 @@ int cs_config_explain(const struct cs_config *config, const char *program, const
         cs_cli_complain("out of memory");
         return CS_CLI_NO;
     }
-    printf("%s wanted%s\n%s", cs_size_text(size, required),
-           said ? "" : ", by a rule of thumb: wanted=SIZE says what cuDNN wants", explanation);
+    printf("%s required%s\n%s", cs_size_text(size, required),
+           said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
     free(explanation);
     return CS_CLI_OK;
 }

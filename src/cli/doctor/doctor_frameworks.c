@@ -328,7 +328,7 @@ void cs_check_deepbind(struct cs_doctor *doctor)
     }
     if (found == 0 && doctor->subjects > 0)
         cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                      "nothing is known to load so; files do not tell for sure");
+                      "nothing is known to load that way; files alone cannot prove it");
 }
 
 /* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, reported by

@@ -185,7 +185,7 @@ void cs_check_python(struct cs_doctor *doctor)
     }
     if (!cs_packages_read(&doctor->packages, doctor->python, modules(), why, sizeof why))
         cs_doctor_add(doctor, CS_CHECK_python, CS_WARNING, "Python",
-                      "%s does not tell what it has, frameworks could not be looked for: %s",
+                      "%s does not list its packages, frameworks could not be looked for: %s",
                       doctor->python, why);
     else
         cs_doctor_add(doctor, CS_CHECK_python, CS_FINE, "Python", "%s in %s, %zu packages",

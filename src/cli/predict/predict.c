@@ -178,7 +178,7 @@ static void warn_of(const struct cs_policy *policy)
     if (policy->contenders > 1)
         cs_cli_complain(
             "predict: policy %s may choose another way to cut when it has timed some on "
-            "the card",
+            "the GPU",
             policy->name);
 }
 

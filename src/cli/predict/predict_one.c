@@ -100,7 +100,7 @@ void cs_predict_print_one(const struct cs_predict_results *results)
     char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
     cs_predict_print_head(results);
     if (prediction->status != CS_OK) {
-        puts("cuDNN has no engine for it on this card.");
+        puts("cuDNN has no engine for it on this GPU.");
         cs_predict_print_driverless(results);
         return;
     }

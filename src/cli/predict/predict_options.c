@@ -16,9 +16,9 @@ static const struct cs_cli_command command = {
     .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
              "       convshim predict --csv FILE | --trace FILE [options]\n"
              "       convshim predict --device list",
-    .about = "How much memory convolutions take on a card while they run, without convshim and "
+    .about = "How much memory convolutions take on a GPU while they run, without convshim and "
              "with it. Real cuDNN is\n"
-             "asked, which plans for cards that are not there: no GPU and no driver is needed. "
+             "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
              "Peak means input, filter,\n"
              "output and workspace together; floor means without workspace.\n\n"
              "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for it; 2 for input "

@@ -34,7 +34,7 @@ static const struct {
     {{"tiled_peak_bytes", "peak", CS_CELL_BYTES}, ALWAYS},
     {{"halo_bytes", NULL, CS_CELL_BYTES}, NOT_CSV},
     {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
-    {{"reason", "left alone because", CS_CELL_TEXT}, ALWAYS},
+    {{"reason", "not tiled because", CS_CELL_TEXT}, ALWAYS},
     {{"fits", "fits", CS_CELL_TEXT}, ASKED},
 };
 

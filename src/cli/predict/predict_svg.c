@@ -216,7 +216,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
     if (results->options->estimate)
         fputs("ESTIMATE by a rule of thumb, not cuDNN&#8217;s answer", out);
     else
-        fprintf(out, "as %s plans it, not measured on a card", results->vendor);
+        fprintf(out, "as %s plans it, not measured on a GPU", results->vendor);
     fprintf(out, "; convshim with workspace %s, policy %s</text>\n",
             cs_bytes_text(size, results->options->config.workspace),
             results->options->config.policy.text);

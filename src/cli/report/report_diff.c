@@ -9,13 +9,13 @@ static const struct figure {
     size_t offset;
 } figures[] = {
     {"calls", "convolutions", offsetof(struct cs_run_summary, calls)},
-    {"rewritten", "run as tiles", offsetof(struct cs_run_summary, tiled_calls)},
-    {"lifeboat", "run on the lifeboat", offsetof(struct cs_run_summary, fallback)},
+    {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls)},
+    {"fallback", "run on the fallback plan", offsetof(struct cs_run_summary, fallback)},
     {"failed", "failed", offsetof(struct cs_run_summary, failed)},
     {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches)},
-    {"wanted_max", "largest workspace, before, bytes",
+    {"required_max", "largest workspace, before, bytes",
      offsetof(struct cs_run_summary, required_max)},
-    {"told_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, reported_max)},
+    {"reported_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, reported_max)},
     {"own_peak", "scratch of the library's own, bytes", offsetof(struct cs_run_summary, own_peak)},
     {"host_ns", "host time spent, ns", offsetof(struct cs_run_summary, host_ns)},
 };

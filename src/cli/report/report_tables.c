@@ -47,18 +47,18 @@ static void figure(struct cs_table *table, const char *name, const char *title, 
 static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
 {
     figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
-    figure(table, "rewritten", "  run as tiles", CS_CELL_COUNT, all->tiled_calls);
-    figure(table, "lifeboat", "  run on the lifeboat", CS_CELL_COUNT, all->fallback);
+    figure(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
+    figure(table, "fallback", "  run on the fallback plan", CS_CELL_COUNT, all->fallback);
     figure(table, "failed", "  failed", CS_CELL_COUNT, all->failed);
     for (size_t i = 0; i < all->passed_count; i++) {
-        char title[160], name[80];
-        snprintf(title, sizeof title, "  left alone: %.140s", all->passed[i].text);
-        snprintf(name, sizeof name, "passed.%.70s", all->passed[i].id);
+        char title[160], name[96];
+        snprintf(title, sizeof title, "  not tiled: %.140s", all->passed[i].text);
+        snprintf(name, sizeof name, "not_tiled.%.70s", all->passed[i].id);
         figure(table, name, title, CS_CELL_COUNT, all->passed[i].calls);
     }
     figure(table, "launches", "launches of tiles", CS_CELL_COUNT, all->launches);
-    figure(table, "wanted_max", "largest workspace, before", CS_CELL_BYTES, all->required_max);
-    figure(table, "told_max", "largest workspace, after", CS_CELL_BYTES, all->reported_max);
+    figure(table, "required_max", "largest workspace, before", CS_CELL_BYTES, all->required_max);
+    figure(table, "reported_max", "largest workspace, after", CS_CELL_BYTES, all->reported_max);
     figure(table, "own_peak", "scratch of the library's own", CS_CELL_BYTES, all->own_peak);
     figure(table, "host_ns", "host time spent, ns", CS_CELL_COUNT, all->host_ns);
 }
@@ -108,8 +108,8 @@ static void add_processes(struct cs_report *report)
     static const struct cs_column columns[] = {
         {"rank", "rank", CS_CELL_COUNT},       {"pid", "pid", CS_CELL_COUNT},
         {"program", "program", CS_CELL_TEXT},  {"calls", "calls", CS_CELL_COUNT},
-        {"rewritten", "tiled", CS_CELL_COUNT}, {"wanted_max", "before", CS_CELL_BYTES},
-        {"told_max", "after", CS_CELL_BYTES},  {"file", NULL, CS_CELL_TEXT}};
+        {"tiled", "tiled", CS_CELL_COUNT}, {"required_max", "before", CS_CELL_BYTES},
+        {"reported_max", "after", CS_CELL_BYTES},  {"file", NULL, CS_CELL_TEXT}};
     struct cs_table *table = begin(report, "processes", "Processes", "Largest workspace of each.",
                                    SIZE_MAX, columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {
@@ -164,11 +164,11 @@ static void add_sites(struct cs_report *report)
                                                {"state", "state", CS_CELL_TEXT},
                                                {"calls", "calls", CS_CELL_COUNT},
                                                {"tiled", NULL, CS_CELL_COUNT},
-                                               {"lifeboat", NULL, CS_CELL_COUNT},
+                                               {"fallback", NULL, CS_CELL_COUNT},
                                                {"failed", NULL, CS_CELL_COUNT},
                                                {"launches", "launches", CS_CELL_COUNT},
-                                               {"wanted", "before", CS_CELL_BYTES},
-                                               {"told", "after", CS_CELL_BYTES},
+                                               {"required", "before", CS_CELL_BYTES},
+                                               {"reported", "after", CS_CELL_BYTES},
                                                {"host_ns", NULL, CS_CELL_COUNT}};
     const struct cs_run_summary *all = &report->all;
     struct cs_table *table =
@@ -199,8 +199,8 @@ static void add_layers(struct cs_report *report)
                                                {"gradients", "gradients", CS_CELL_BYTES},
                                                {"outputs", "outputs", CS_CELL_BYTES},
                                                {"inputs_kept", "inputs kept", CS_CELL_BYTES},
-                                               {"wanted", "workspace before", CS_CELL_BYTES},
-                                               {"told", "after", CS_CELL_BYTES}};
+                                               {"required", "workspace before", CS_CELL_BYTES},
+                                               {"reported", "after", CS_CELL_BYTES}};
     struct cs_table *table =
         begin(report, "layers", "Anatomy of one step",
               "Of convolutions alone: outputs of other operations and slack of the allocator are "

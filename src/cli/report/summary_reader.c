@@ -146,7 +146,7 @@ static void read_choice(struct reader *reader, const cJSON *from, struct cs_summ
 {
     const cJSON *score = cJSON_GetObjectItemCaseSensitive(from, "score");
     choice->axis = text_of(reader, from, "axis");
-    choice->relaxation = text_of(reader, from, "latitude");
+    choice->relaxation = text_of(reader, from, "relaxation");
     read_numbers(reader, from, "step", 2, 1, choice->step);
     choice->tiles = count_of(reader, from, "tiles");
     choice->lanes = count_of(reader, from, "lanes");
@@ -183,11 +183,11 @@ static void read_site(struct reader *reader, const cJSON *from, struct cs_summar
     read_tensor(reader, problem, "w", site->shape.w, &site->shape.w_bytes);
     read_tensor(reader, problem, "y", site->shape.y, &site->shape.y_bytes);
     read_window(reader, problem, &site->shape);
-    site->shape.required = count_of(reader, from, "wanted");
-    site->shape.reported = count_of(reader, from, "told");
+    site->shape.required = count_of(reader, from, "required");
+    site->shape.reported = count_of(reader, from, "reported");
     site->calls = count_of(reader, from, "calls");
     site->tiled = count_of(reader, from, "tiled");
-    site->fallback = count_of(reader, from, "lifeboat");
+    site->fallback = count_of(reader, from, "fallback");
     site->failed = count_of(reader, from, "failed");
     site->launches = count_of(reader, from, "launches");
     site->host_ns = count_of(reader, from, "host_ns");
@@ -219,7 +219,7 @@ static void read_order(struct reader *reader, const cJSON *root, struct cs_run_s
 
 static void read_passed(struct reader *reader, const cJSON *totals, struct cs_run_summary *run)
 {
-    const cJSON *passed = array_of(reader, totals, "passed"), *item;
+    const cJSON *passed = array_of(reader, totals, "not_tiled"), *item;
     run->passed = room_for(reader, passed, sizeof *run->passed);
     for (item = reader->wrong ? NULL : passed->child; item && !reader->wrong; item = item->next) {
         struct cs_summary_passed *to = &run->passed[run->passed_count++];
@@ -249,15 +249,15 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
 {
     const cJSON *totals = object_of(reader, root, "totals");
     run->calls = count_of(reader, totals, "calls");
-    run->tiled_calls = count_of(reader, totals, "rewritten");
-    run->fallback = count_of(reader, totals, "lifeboat");
+    run->tiled_calls = count_of(reader, totals, "tiled");
+    run->fallback = count_of(reader, totals, "fallback");
     run->failed = count_of(reader, totals, "failed");
     run->launches = count_of(reader, totals, "launches");
     run->extra_launches = count_of(reader, totals, "extra_launches");
-    run->required_max = count_of(reader, totals, "wanted_max");
-    run->reported_max = count_of(reader, totals, "told_max");
-    run->required_sum = count_of(reader, totals, "wanted_sum");
-    run->reported_sum = count_of(reader, totals, "told_sum");
+    run->required_max = count_of(reader, totals, "required_max");
+    run->reported_max = count_of(reader, totals, "reported_max");
+    run->required_sum = count_of(reader, totals, "required_sum");
+    run->reported_sum = count_of(reader, totals, "reported_sum");
     run->host_ns = count_of(reader, totals, "host_ns");
     run->own_peak = count_of(reader, object_of(reader, root, "own"), "peak");
     run->folded = count_of(reader, object_of(reader, root, "folded"), "calls");

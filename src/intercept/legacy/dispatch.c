@@ -298,7 +298,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
         return true;
     }
     if (entry && entry->verdict.rewrite)
-        found.reason = CS_REASON_BROUGHT;
+        found.reason = CS_REASON_PROVIDED;
     cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
     return false;
 }

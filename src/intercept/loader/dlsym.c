@@ -30,7 +30,7 @@ static void say_once(const char *path)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said) && cs_instance(&cs_host))
-        cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: whoever looks it up has it unchanged",
+        cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted",
                path);
 }
 

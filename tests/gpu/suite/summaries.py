@@ -24,31 +24,31 @@ def total(summaries):
     if not summaries:
         return None
     totals = [summary["totals"] for summary in summaries]
-    whole = {"processes": len(summaries), "reasons": {}}
+    merged = {"processes": len(summaries), "reasons": {}}
     for key, member in (
         ("calls", "calls"),
-        ("tiled", "rewritten"),
+        ("tiled", "tiled"),
         ("extra_launches", "extra_launches"),
-        ("fallback", "lifeboat"),
+        ("fallback", "fallback"),
         ("failed", "failed"),
     ):
-        whole[key] = sum(one[member] for one in totals)
-    whole["required"] = max(one["wanted_max"] for one in totals)
-    whole["reported"] = max(one["told_max"] for one in totals)
-    for reason in (reason for one in totals for reason in one["passed"]):
-        whole["reasons"][reason["text"]] = whole["reasons"].get(reason["text"], 0) + reason["calls"]
-    whole["not_tiled"] = sum(whole["reasons"].values())
-    return whole
+        merged[key] = sum(one[member] for one in totals)
+    merged["required"] = max(one["required_max"] for one in totals)
+    merged["reported"] = max(one["reported_max"] for one in totals)
+    for reason in (reason for one in totals for reason in one["not_tiled"]):
+        merged["reasons"][reason["text"]] = merged["reasons"].get(reason["text"], 0) + reason["calls"]
+    merged["not_tiled"] = sum(merged["reasons"].values())
+    return merged
 
 
-def in_words(whole):
+def in_words(merged):
     """The cell of a table."""
-    if whole is None:
+    if merged is None:
         return "saw no convolution"
-    text = f"{whole['tiled']} of {whole['calls']} tiled"
-    if whole["reasons"]:
-        reason, count = max(whole["reasons"].items(), key=lambda item: item[1])
+    text = f"{merged['tiled']} of {merged['calls']} tiled"
+    if merged["reasons"]:
+        reason, count = max(merged["reasons"].items(), key=lambda item: item[1])
         text += f"; {count} not tiled: {reason}"
-    if whole["fallback"] or whole["failed"]:
-        text += f"; {whole['fallback']} on the fallback plan, {whole['failed']} failed"
+    if merged["fallback"] or merged["failed"]:
+        text += f"; {merged['fallback']} on the fallback plan, {merged['failed']} failed"
     return text

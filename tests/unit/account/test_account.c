@@ -78,7 +78,7 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(cs_account_fallback(account, &site), 3);
     CHECK_INT(cs_account_failed(account, &site), 4);
     CHECK_INT(account->reported_max, 50);
-    CHECK_INT(cs_account_passed(account, &site, CS_REASON_BROUGHT), 5);
+    CHECK_INT(cs_account_passed(account, &site, CS_REASON_PROVIDED), 5);
     CHECK_INT(account->reported_max, 100);
     cs_account_passed(account, NULL, CS_REASON_DYNAMIC);
     cs_account_passed(account, NULL, CS_REASON_HOST_MEMORY);
@@ -87,7 +87,7 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(account->fallbacks, 1);
     CHECK_INT(account->failed, 1);
     CHECK_INT(account->launches, 4);
-    CHECK_INT(account->passed[CS_REASON_BROUGHT], 1);
+    CHECK_INT(account->passed[CS_REASON_PROVIDED], 1);
     CHECK_INT(account->passed[CS_REASON_DYNAMIC], 1);
     CHECK_INT(account->passed[CS_REASON_HOST_MEMORY], 1);
     CHECK_INT(account->required_max, 100);
@@ -103,7 +103,7 @@ static void every_outcome_is_counted_once(void)
     CHECK_INT(account->calls + account->tiled_calls + account->fallbacks + account->failed, 0);
     CHECK_INT(account->launches + account->required_max + account->reported_max + account->lanes,
               0);
-    CHECK_INT(account->passed[CS_REASON_BROUGHT] + account->passed[CS_REASON_HOST_MEMORY], 0);
+    CHECK_INT(account->passed[CS_REASON_PROVIDED] + account->passed[CS_REASON_HOST_MEMORY], 0);
     for (int i = 0; i < CS_COUNTERS; i++)
         CHECK_INT(counted(account, site, i) + account->folded[i], 0);
     CHECK_INT(cs_account_order(account, 1), -1);
@@ -206,7 +206,7 @@ static void a_site_tells_what_it_is(void)
     struct cs_problem problem = problem_of(2, 512, 512, 512, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 541589504, 64487424, 9);
     const char shape[] = "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw";
-    const char rest[] = ", engine 62: 516.5 MiB wanted, 61.5 MiB told, ";
+    const char rest[] = ", engine 62: 516.5 MiB required, 61.5 MiB reported, ";
     const struct {
         enum cs_direction direction;
         int steps;
@@ -359,16 +359,16 @@ static void advice_is_given_where_there_is_some(void)
         const char *advice;
     } cases[] = {
         {false, 5 << 20, CS_REASON_SMALL,
-         "no convolution wants more than the limit; the largest wants 5 MiB"},
-        {true, 0, CS_REASON_SMALL, "channels last: cuDNN wants no workspace, nothing is to save"},
+         "no convolution requires more than the limit; the largest requires 5 MiB"},
+        {true, 0, CS_REASON_SMALL, "channels last: cuDNN requires no workspace, there is nothing to save"},
         {false, 0, CS_REASON_SMALL,
-         "nothing to save, or all within the limit: convshim is not needed"},
+         "nothing to save: all convolutions are within the limit"},
         {false, 1 << 30, CS_REASON_NO_TILING,
-         "no tiling comes under 64 MiB: try a larger workspace"},
+         "no tiling fits 64 MiB: try a larger workspace"},
         {false, 1 << 30, CS_REASON_NO_GAIN,
-         "nothing was tiled; mostly: policy finds no tiling worth it"},
-        {false, 1 << 30, CS_REASON_BROUGHT,
-         "the program brings the whole workspace whatever it is told"},
+         "nothing was tiled; mostly: policy finds no tiling worthwhile"},
+        {false, 1 << 30, CS_REASON_PROVIDED,
+         "the application ignores the reported size and allocates its own"},
         {false, 1 << 30, CS_REASON_VENDOR,
          "nothing was tiled; mostly: cuDNN refused the tile plans"},
     };
@@ -392,7 +392,7 @@ static void advice_is_not_given_where_all_is_well(void)
     struct cs_summary_head bypassed = head;
     bypassed.bypass = "libdeep.so";
     summarise(account, &bypassed);
-    CHECK(strstr(text, "\nadvice            convshim doctor tells what can be done about") != NULL);
+    CHECK(strstr(text, "\nadvice            convshim doctor says what can be done about") != NULL);
     struct cs_problem problem = problem_of(2, 512, 512, 4096, CS_F16);
     struct cs_site_facts facts = facts_of(&problem, 30000 * mib, 64 * mib, 130);
     site_with(account, &facts);
@@ -400,7 +400,7 @@ static void advice_is_not_given_where_all_is_well(void)
     CHECK(!strstr(text, "advice")); /* it was not called */
     run(account, &facts, 1);
     summarise(account, &head);
-    CHECK(strstr(text, "130 tiles a call cost time: workspace = 256 MiB needs about 33\n") != NULL);
+    CHECK(strstr(text, "130 tiles per call cost time: workspace = 256 MiB needs about 33\n") != NULL);
     check_form();
     free(account);
 }
@@ -445,7 +445,7 @@ static void the_summary_is_silent_about_what_was_not(void)
          "own scratch       1 MiB held at most (limit 128 MiB), 1 allocation\n"},
         {{.limit = 4 << 20, .refused = 12},
          "own scratch       0 B held at most (limit 4 MiB)\n"
-         "                  12 calls found none: raise arena or interleave.budget\n"},
+         "                  12 calls had no scratch available: raise arena or interleave.budget\n"},
     };
     struct cs_account *account = decoder(CS_REASON_NONE);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -453,7 +453,7 @@ static void the_summary_is_silent_about_what_was_not(void)
         struct cs_summary_head with = head;
         with.own = cases[i].own;
         summarise(account, &with);
-        snprintf(want, sizeof want, "\nextra launches    788 (lifeboat 0, failed 0)\n%slargest ",
+        snprintf(want, sizeof want, "\nextra launches    788 (fallback plan 0, failed 0)\n%slargest ",
                  cases[i].lines);
         CHECK(strstr(text, want) != NULL);
         check_form();
@@ -461,7 +461,7 @@ static void the_summary_is_silent_about_what_was_not(void)
     struct cs_summary_head gate = head;
     gate.gate = (struct cs_summary_gate){.waits = 2, .nanoseconds = 50000000};
     summarise(account, &gate);
-    CHECK(strstr(text, "failed 0)\nturns             2 waits of 0.1 s in all, 0 in vain\nlargest"));
+    CHECK(strstr(text, "failed 0)\ngate              2 waits of 0.1 s in all, 0 timed out\nlargest"));
     free(account);
 }
 
@@ -486,7 +486,7 @@ static void the_summary_of_rules(void)
     ruled.rules = two;
     summarise(account, &ruled);
     CHECK(strstr(text, "\nfollowed rules    3 vae, 0 old\n") != NULL);
-    CHECK(strstr(text, " 3 left alone by a rule\n") != NULL);
+    CHECK(strstr(text, " 3 skipped by a rule\n") != NULL);
     check_form();
     ruled.rules = none;
     summarise(account, &ruled);
@@ -532,7 +532,7 @@ static void the_summary_of_a_large_program(void)
     long_head.gate = (struct cs_summary_gate){INT64_MAX, INT64_MAX, INT64_MAX, true};
     summarise(account, &long_head);
     check_form();
-    CHECK(strstr(text, "too many to tell apart") != NULL);
+    CHECK(strstr(text, "not listed one by one") != NULL);
     free(account);
 }
 

@@ -104,8 +104,8 @@ static void an_event_says_what_was(void)
     const cJSON *program = cJSON_GetObjectItem(cJSON_GetArrayItem(events, 1), "args");
     CHECK_STR(cJSON_GetObjectItem(program, "name")->valuestring, "a \"program\"\n");
     CHECK(strstr(text, "\"dur\":1234.567,\"args\":{\"call\":1,\"site\":\"") != NULL);
-    CHECK(strstr(text, "\"outcome\":\"tiles\",\"wanted\":100,\"told\":50}}") != NULL);
-    CHECK(strstr(text, "\"args\":{\"wanted\":100,\"told\":50,\"own\":7}}") != NULL);
+    CHECK(strstr(text, "\"outcome\":\"tiles\",\"required\":100,\"reported\":50}}") != NULL);
+    CHECK(strstr(text, "\"args\":{\"required\":100,\"reported\":50,\"own\":7}}") != NULL);
     cJSON_Delete(events);
     end();
 }

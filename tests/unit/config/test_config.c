@@ -443,7 +443,7 @@ static void garbage_is_noted_and_capped(void)
         garbage[i] = (char)random_below(256);
     load_bytes(garbage, sizeof garbage);
     CHECK_INT(note_count, 17);
-    CHECK(strstr(note(16), "more to mend from here on, not listed") != NULL);
+    CHECK(strstr(note(16), "more mistakes from here on, not listed") != NULL);
     check_defaults();
     for (int i = 0; i < note_count && i < MAX_NOTES; i++) {
         for (const char *c = notes[i]; *c; c++)

@@ -20,7 +20,7 @@ static const char every_key[] = "[rule all]\n"
                                 "h = 0..9\n"
                                 "w = 7 .. 8\n"
                                 "groups = 1\n"
-                                "wanted = 1MiB..2 GiB\n"
+                                "required = 1MiB..2 GiB\n"
                                 "engine = 0\n"
                                 "program = py*n3.?\n"
                                 "policy = fixed\n"
@@ -56,7 +56,7 @@ static void every_key_is_read(void)
     check_span(&rule->h, 0, 9);
     check_span(&rule->w, 7, 8);
     check_span(&rule->groups, 1, 1);
-    check_span(&rule->wanted, 1 << 20, INT64_C(2) << 30);
+    check_span(&rule->required, 1 << 20, INT64_C(2) << 30);
     check_span(&rule->engine, 0, 0);
     CHECK_STR(rule->program.text, "py*n3.?");
     CHECK_STR(rule->policy.text, "fixed");
@@ -137,8 +137,8 @@ static void each_key_by_itself(void)
                                       "w = 12",
                                       "groups = 1",
                                       "engine = 7",
-                                      "wanted = 5MiB",
-                                      "wanted = 4MiB..6MiB",
+                                      "required = 5MiB",
+                                      "required = 4MiB..6MiB",
                                       "program = python*"};
     static const char *const no[] = {"direction = dgrad",
                                      "dtype = f32, bf16",
@@ -157,7 +157,7 @@ static void each_key_by_itself(void)
                                      "w = 64",
                                      "groups = 2..",
                                      "engine = 0..6",
-                                     "wanted = ..4MiB",
+                                     "required = ..4MiB",
                                      "program = python"};
     for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
         CHECK(applies(yes[i]) || !printf("# %s\n", yes[i]));
@@ -231,17 +231,17 @@ static void why_a_rule_applies(void)
     CHECK_STR(explain(), "no rule applies\n");
     load_text("[rule a]\ndirection = dgrad, wgrad\nskip = yes\n"
               "[rule b]\nkernel = 1x*\nskip = yes\n[rule c]\nn = 3..\nskip = yes\n"
-              "[rule d]\nwanted = ..1048577\nskip = yes\n[rule e]\nprogram = a*\nskip = yes\n"
+              "[rule d]\nrequired = ..1048577\nskip = yes\n[rule e]\nprogram = a*\nskip = yes\n"
               "[rule f]\nengine = 0\nskip = yes\n");
     CHECK_STR(explain(), "rule a: direction is fwd, asked for dgrad, wgrad\n"
                          "rule b: kernel is 1x3x3, asked for 1x1x*\n"
                          "rule c: n is 2, asked for 3..\n"
-                         "rule d: wanted is 5MiB, asked for ..1048577\n"
+                         "rule d: required is 5MiB, asked for ..1048577\n"
                          "rule e: program is python3, asked for a*\n"
                          "rule f: engine is 7, asked for 0\n"
                          "no rule applies\n");
-    load_text("[rule a]\nn = 2\nkernel = *\nwanted = 1k..\nprogram = py*\nskip = yes\n");
-    CHECK_STR(explain(), "rule a: applies, kernel is 1x3x3, n is 2, wanted is 5MiB, program is "
+    load_text("[rule a]\nn = 2\nkernel = *\nrequired = 1k..\nprogram = py*\nskip = yes\n");
+    CHECK_STR(explain(), "rule a: applies, kernel is 1x3x3, n is 2, required is 5MiB, program is "
                          "python3; sets skip yes\n");
     load_text("[rule a]\nn = 1\nskip = no\n[rule b]\npolicy = fixed\nworkspace = 1536KiB\n"
               "threshold = auto\ntiles = 3\nlanes = auto\nskip = no\n[rule c]\nskip = yes\n");
@@ -331,13 +331,13 @@ static void rules_survive_writing_and_reading(void)
     CHECK_STR(again, text);
     CHECK_STR(text, "[rule all]\ndirection = fwd, wgrad\ndtype = bf16\nlayout = nhwc, strided\n"
                     "kernel = 1x*x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
-                    "groups = 1\nwanted = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
+                    "groups = 1\nrequired = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
                     "policy = fixed\nworkspace = 16MiB\nthreshold = auto\ntiles = 8\nlanes = 2\n"
                     "skip = no\n");
     CHECK_INT(cs_rule_write(&config.rules.rule[0], again, 5), length);
-    load_text("[rule r]\nskip = yes\nn = 0..\nwanted = 0..0\n");
+    load_text("[rule r]\nskip = yes\nn = 0..\nrequired = 0..0\n");
     cs_rule_write(&config.rules.rule[0], text, sizeof text);
-    CHECK_STR(text, "[rule r]\nn = 0..\nwanted = 0\nskip = yes\n");
+    CHECK_STR(text, "[rule r]\nn = 0..\nrequired = 0\nskip = yes\n");
     CHECK_STR(again, "[rul");
 }
 
@@ -351,8 +351,8 @@ static void what_is_explained_can_be_read_again(void)
                                         "n = 77..99",
                                         "c = ..3",
                                         "h = 1000..",
-                                        "wanted = 3KiB..5KiB",
-                                        "wanted = 0",
+                                        "required = 3KiB..5KiB",
+                                        "required = 0",
                                         "program = *x?"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char again[256], first[256];

@@ -176,16 +176,16 @@ static void fallbacks(void)
     fake.fallback = limits.workspace;
     CHECK_INT(decide(&fake, &problem, required, fit, &limits).reported, limits.workspace);
     fake.fallback = limits.workspace + 1;
-    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_FALLBACK);
     fake.fallback_exceeds = true;
-    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_FALLBACK);
 
     /* Nothing is tiled to need more than the application required, not even for a fallback plan. */
     struct cs_limits loose = {.workspace = 2 * required, .threshold = 0, .tiles = 4, .lanes = 1};
     fake = vae_vendor();
     fake.fallback = required + 1;
     CHECK_INT(decide(&fake, &problem, required, cs_policy_find("fixed"), &loose).reason,
-              CS_REASON_NO_LIFEBOAT);
+              CS_REASON_NO_FALLBACK);
 }
 
 static void off_reports_what_fit_does(void)

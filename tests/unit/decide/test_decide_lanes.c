@@ -145,7 +145,7 @@ static void scratch_that_is_lent(void)
     decision = decide(&fake, &problem, required, fit, &limits);
     CHECK_INT(decision.reported, 3 * MIB);
     fake.fallback = 65 * MIB;
-    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(decide(&fake, &problem, required, fit, &limits).reason, CS_REASON_NO_FALLBACK);
 }
 
 static struct fake random_vendor(struct rng *rng, const struct cs_problem *problem)

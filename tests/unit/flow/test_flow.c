@@ -76,7 +76,7 @@ static bool expected(enum fault fault, bool building, enum cs_reason reason)
     if (building)
         return reason == (fault == REFUSES ? CS_REASON_VENDOR : CS_REASON_INVARIANT);
     return reason == CS_REASON_NONE || reason == CS_REASON_NO_TILING ||
-           reason == CS_REASON_NO_LIFEBOAT;
+           reason == CS_REASON_NO_FALLBACK;
 }
 
 /* `at` counts from where the decision begins or, of a problem that was decided before, ends. */
@@ -185,7 +185,7 @@ static void what_always_fails_has_its_reason(void)
     }
     struct cs *cs = new_instance("fit");
     fake.no_fallback = true;
-    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     CHECK(fake.fallbacks > 0);
     free(cs);
 }
@@ -200,7 +200,7 @@ static void a_fallback_may_raise_what_is_told(void)
     free(cs);
     cs = new_instance("fit");
     fake.fallback = LIMIT + 1;
-    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_LIFEBOAT);
+    CHECK_INT(prepare(cs, &request).reason, CS_REASON_NO_FALLBACK);
     free(cs);
 }
 

@@ -13,8 +13,8 @@ static void a_rule_leaves_alone(void)
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), other = request, provided = request;
     add_rule(cs, (struct cs_rule){.name = "large",
-                                  .given = 1 << CS_RULE_skip | 1 << CS_RULE_wanted,
-                                  .wanted = {request.required, INT64_MAX},
+                                  .given = 1 << CS_RULE_skip | 1 << CS_RULE_required,
+                                  .required = {request.required, INT64_MAX},
                                   .skip = true});
     CHECK_INT(reported(cs, &request), request.required);
     CHECK_INT(fake.calls, 0);
