@@ -37,8 +37,12 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage
-LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now,-z,relro
+# Where a mistake of ours would write over somebody's memory, the process ends instead. scripts/check-rules.sh looks at what came of it.
+HARDEN   := -fstack-protector-strong -fstack-clash-protection \
+            $(if $(SAN),,$(if $(filter -O1 -O2 -O3 -Os,$(OPT)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+LDHARDEN := -Wl,-z,now,-z,relro,-z,noexecstack
+LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage $(HARDEN)
+LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDHARDEN)
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------
 policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
@@ -128,7 +132,7 @@ $(B)/obj/src/cudnn/standalone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodrive
 
 cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standalone/nodriver.o $(pureobj)
 $(B)/convshim: $(cliobj)
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
 
 # The library with the policies of tests/policies beside its own: an example and nonsense.
 withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))

@@ -139,6 +139,24 @@ no_dlsym()
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
 
+# What an attacker would use: a stack or a table that can be written and run, addresses that are known, unchecked copies.
+hardened()
+{
+    local file load
+    need_library || return 0
+    nm -D --undefined-only "$library" | grep -E '__[at]san_init' >/dev/null && return 0
+    for file in "$library" "$build/convshim"; do
+        load=$(readelf -dlhW "$file")
+        [[ $load == *GNU_RELRO* ]] || echo "$file: tables stay writable (relro)"
+        [[ $load == *BIND_NOW* || $load == *'Flags: NOW'* ]] || echo "$file: binds lazily (now)"
+        [[ $load == *'Type: '*DYN* ]] || echo "$file: not position-independent"
+        grep -qE 'GNU_STACK .* RW +0x' <<<"$load" || echo "$file: an executable stack"
+        ! grep -E 'TEXTREL|RPATH|RUNPATH' <<<"$load" | sed "s|^|$file: |"
+        nm "$file" | grep ' U __stack_chk_fail' >/dev/null || echo "$file: no stack protector"
+        nm "$file" | grep -E ' U __[a-z]+_chk@' >/dev/null || echo "$file: no checked copies (FORTIFY)"
+    done
+}
+
 # A thread whose stack has 256 KiB left runs what the library does on it (src/base/stack.h), and cuDNN needs most of that.
 # lay_out is for buffers that live at different times, which no plan has.
 no_large_frame()
@@ -345,6 +363,7 @@ check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
 check 'symbols are looked up in src/cudnn/bind/real.c and src/intercept/loader/dlsym* only' no_dlsym
+check 'the library and the command are hardened' hardened
 check 'no frame takes more than 40 KiB of a stack' no_large_frame
 check 'locks are those of src/base/lock.h' no_other_locks
 check 'ARCHITECTURE.md has the locks in their order' locks_are_documented

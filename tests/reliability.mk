@@ -2,7 +2,7 @@
 
 # --- unit tests over a cuDNN and a driver that are tables of the test's own -------------------------------------------
 describers := $(call objects,$(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c shadow.c) \
-              $(addprefix src/cudnn/plan/,fusion.c operation.c))
+              $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c))
 
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(B)/unit/test_describe_graph: $(describers)

@@ -25,6 +25,8 @@ enum {
     SECOND = 1000000000
 };
 
+static const char closing[] = "\n]\n";
+
 static const char last_event[] =
     "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"trace_limit reached: what follows is missing\"";
 
@@ -52,19 +54,30 @@ void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, cons
     atomic_store(&trace->on, path[0] != '\0');
 }
 
+/* Takes the bracket off again, if it is still what the file ends with. */
+static void reopen(int fd)
+{
+    char end[sizeof closing] = "";
+    off_t size = lseek(fd, 0, SEEK_END), at = size - (off_t)strlen(closing);
+    if (at >= 0 && pread(fd, end, strlen(closing), at) == (ssize_t)strlen(closing) &&
+        strcmp(end, closing) == 0 && ftruncate(fd, at) != 0)
+        errno = 0; /* then it stays, and what follows it is not read */
+}
+
 static bool write_chunk(const struct cs_trace *trace)
 {
     struct cs_signals guard;
     /* What was there before is not of this run. */
     bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
-    int fd = open(trace->path,
-                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-                      (anew ? O_TRUNC : 0),
-                  0644);
+    int fd =
+        cs_open_append(trace->path, (trace->closed ? O_RDWR : O_WRONLY) | (anew ? O_TRUNC : 0));
     if (fd < 0)
         return false;
     cs_signals_hold(&guard);
-    bool whole = cs_write_all(fd, trace->buffer, trace->used);
+    if (trace->closed)
+        reopen(fd);
+    bool whole = cs_write_all(fd, trace->buffer, trace->used) &&
+                 (!trace->closed || cs_write_all(fd, closing, strlen(closing)));
     int error = errno;
     cs_signals_release(&guard);
     close(fd);
@@ -79,6 +92,7 @@ static void flush(struct cs_trace *trace)
     int error = errno;
     if (trace->used > 0 && !write_chunk(trace)) {
         atomic_store(&trace->on, false);
+        trace->broken = true;
         cs_log(CS_LOG_WARN, "cannot write the trace, which ends here: %s: %s",
                strerror_r(errno, text, sizeof text), trace->path);
     }
@@ -159,7 +173,7 @@ static bool begin(struct cs_trace *trace)
 
 static void end(struct cs_trace *trace)
 {
-    if (cs_trace_on(trace) && cs_trace_now() - trace->written_at > SECOND)
+    if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > SECOND))
         flush(trace);
     cs_unlock(&trace->lock);
 }
@@ -359,6 +373,21 @@ void cs_trace_flush(struct cs_trace *trace)
     cs_unlock(&trace->lock);
 }
 
+void cs_trace_close(struct cs_trace *trace)
+{
+    int error = errno;
+    cs_lock(&trace->lock);
+    if (cs_trace_on(trace))
+        flush(trace);
+    trace->ended = true;
+    /* A trace that is off and was written to has reached its limit. */
+    trace->closed = cs_trace_written(trace) && !trace->shared && cs_path_replaceable(trace->path);
+    if (trace->closed)
+        (void)write_chunk(trace);
+    cs_unlock(&trace->lock);
+    errno = error;
+}
+
 /* What the parent had in its buffer is the parent's to write. */
 static void begin_child(struct cs_trace *trace)
 {
@@ -369,6 +398,7 @@ static void begin_child(struct cs_trace *trace)
     if (strcmp(path, trace->path) != 0) {
         trace->path[0] = '\0';
         trace->position = 0;
+        trace->closed = false;
     }
 }
 
@@ -378,6 +408,7 @@ void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
         cs_lock(&trace->lock);
         return;
     }
+    trace->shared = trace->shared || !strstr(trace->place.path + trace->place.folder, "%p");
     if (child)
         begin_child(trace);
     cs_unlock(&trace->lock);

@@ -2,6 +2,8 @@
  * form, whose closing bracket may be missing), for Perfetto and chrome://tracing. Times are the
  * host's: of the device nothing is known.
  *
+ * A process that ends normally closes the bracket.
+ *
  * Events are written in chunks, at the latest a second after the next one comes. No line crosses a
  * page of the file and chunks are appended whole, so that a process that is killed leaves a file
  * that can be read. Thread-safe. Off, it costs one load. */
@@ -26,6 +28,10 @@ struct cs_trace {
     char path[PATH_MAX]; /* that was written to; "" before */
     int64_t position;    /* in that file, of what this process writes; the buffer left out */
     int64_t written_at;  /* when the last chunk was, nanoseconds */
+    bool broken;         /* what was written is not all */
+    bool ended;          /* what still comes is written at once */
+    bool shared;         /* by this process and another */
+    bool closed;         /* the file ends with the bracket */
     size_t used;
     char buffer[CS_TRACE_CHUNK];
 };
@@ -64,6 +70,16 @@ void cs_trace_scratch(struct cs_trace *trace, const struct cs_scratch_event *eve
 
 /* Writes what is left. */
 void cs_trace_flush(struct cs_trace *trace);
+
+/* True if there is a file, and as much in it as there should be. */
+static inline bool cs_trace_written(const struct cs_trace *trace)
+{
+    return trace->position > 0 && !trace->broken;
+}
+
+/* Writes what is left, and the closing bracket: the file is JSON then. What still comes goes before
+ * it. A file that processes share, or that is none, stays open: nobody can say who is the last. */
+void cs_trace_close(struct cs_trace *trace);
 
 /* Holds (before) or frees (after) the lock across a fork. A child begins a file of its own or,
  * where the path has no %p, adds to its parent's. */

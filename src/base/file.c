@@ -71,6 +71,19 @@ bool cs_write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
+int cs_open_append(const char *path, int access)
+{
+    const int flags = O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    struct stat link;
+    int fd = open(path, access | flags | O_CREAT | O_NOFOLLOW, 0600);
+    if (fd >= 0 || errno != ELOOP)
+        return fd;
+    if (lstat(path, &link) == 0 && (link.st_uid == 0 || link.st_uid == geteuid()))
+        return open(path, (access & O_ACCMODE) | flags);
+    errno = ELOOP;
+    return -1;
+}
+
 bool cs_path_replaceable(const char *path)
 {
     struct stat there;
@@ -84,7 +97,7 @@ bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
     if (!cs_place_path(place, file->path))
         return false;
     if (!cs_path_replaceable(file->path)) {
-        file->fd = open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        file->fd = cs_open_append(file->path, O_WRONLY);
         return file->fd >= 0;
     }
     size_t length = (size_t)snprintf(file->part, sizeof file->part, "%.*s.%lld.part", PATH_MAX - 32,
@@ -95,7 +108,7 @@ bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
     }
     /* What a process of the same id has left. */
     unlink(file->part);
-    file->fd = open(file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+    file->fd = open(file->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
     return file->fd >= 0;
 }
 

@@ -27,6 +27,13 @@ bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
 /* Writes everything; false with errno if that fails. */
 bool cs_write_all(int fd, const char *bytes, size_t size);
 
+/* Opens a file to be appended to; `access` is O_WRONLY or O_RDWR, with O_TRUNC where it is emptied
+ * before. One that is not there is made for the user alone, and never through a link, which
+ * somebody else may have laid where anybody may make files. A link of the user's own or of root's,
+ * /dev/stderr for one, is followed to what is there, which is not emptied. Does not wait for a
+ * pipe's reader. -1 with errno. */
+int cs_open_append(const char *path, int access);
+
 /* False if there is something that must be neither replaced nor emptied: a device, a pipe, a link
  * (/dev/stderr is one, and may lead to a file that is somebody's log). */
 bool cs_path_replaceable(const char *path);

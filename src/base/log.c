@@ -53,12 +53,12 @@ static void write_line(int fd, const char *text, size_t length)
 
 static void complain(const char *path, int error)
 {
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES], why[128];
     if (atomic_exchange(&complained, true))
         return;
     int length = snprintf(text, sizeof text,
-                          "cannot open the log file (errno %d), so this goes to standard error: %s",
-                          error, path);
+                          "cannot open the log file: %s: %s; so this goes to standard error",
+                          strerror_r(error, why, sizeof why), path);
     write_line(STDERR_FILENO, text,
                (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
@@ -69,9 +69,8 @@ static struct target open_target(void)
     int fd = -1;
     if (!log_place.path[0])
         return (struct target){STDERR_FILENO, false};
-    /* O_NONBLOCK: a pipe without a reader must not hold the program. */
     if (cs_place_path(&log_place, path))
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+        fd = cs_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
     complain(log_place.path, errno);

@@ -30,10 +30,12 @@ enum {
     CS_CONFIG_AUTO = -1 /* a SIZE or COUNT written as auto; off is 0 */
 };
 
+/* Bits: one form, or both. */
 enum cs_summary_form {
-    CS_SUMMARY_OFF,
-    CS_SUMMARY_TEXT,
-    CS_SUMMARY_JSON
+    CS_SUMMARY_OFF = 0,
+    CS_SUMMARY_TEXT = 1,
+    CS_SUMMARY_JSON = 2,
+    CS_SUMMARY_BOTH = CS_SUMMARY_TEXT | CS_SUMMARY_JSON
 };
 
 /* How each type of options.def is stored. */
@@ -49,7 +51,7 @@ typedef struct {
 } cs_option_PATH;
 typedef struct {
     enum cs_summary_form form;
-    char path[CS_CONFIG_TEXT]; /* of CS_SUMMARY_JSON */
+    char path[CS_CONFIG_TEXT]; /* where there is CS_SUMMARY_JSON */
 } cs_option_FORM;
 
 /* The words of each CHOICE. */

@@ -183,20 +183,25 @@ static bool parse_FORM(const struct cs_option *option, const char *text,
                        const char *const *policies, void *out)
 {
     static const char *const words[] = {[CS_SUMMARY_OFF] = "off", [CS_SUMMARY_TEXT] = "text"};
-    static const char json[] = "json:";
+    static const char json[] = "json:", both[] = "text,";
     cs_option_FORM *form = out;
     cs_option_PATH path;
-    (void)option;
+    enum cs_summary_form beside = CS_SUMMARY_OFF;
     for (int i = 0; i <= CS_SUMMARY_TEXT; i++) {
         if (strcmp(text, words[i]) == 0) {
             *form = (cs_option_FORM){.form = (enum cs_summary_form)i};
             return true;
         }
     }
+    if (strncmp(text, both, strlen(both)) == 0) {
+        beside = CS_SUMMARY_TEXT;
+        text += strlen(both);
+        text += strspn(text, " \t");
+    }
     if (strncmp(text, json, strlen(json)) != 0 || !text[strlen(json)] ||
         !parse_PATH(option, text + strlen(json), policies, &path))
         return false;
-    form->form = CS_SUMMARY_JSON;
+    form->form = beside | CS_SUMMARY_JSON;
     memcpy(form->path, path.text, sizeof form->path);
     return true;
 }

@@ -71,8 +71,8 @@ static void write_PATH(const struct cs_option *option, const void *value, char *
 static void write_FORM(const struct cs_option *option, const void *value, char *text, size_t size)
 {
     const cs_option_FORM *form = value;
-    if (form->form == CS_SUMMARY_JSON)
-        snprintf(text, size, "json:%s", form->path);
+    if (form->form & CS_SUMMARY_JSON)
+        snprintf(text, size, "%sjson:%s", form->form & CS_SUMMARY_TEXT ? "text," : "", form->path);
     else
         write_word(option->allowed, (int)form->form, text, size);
 }

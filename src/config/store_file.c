@@ -170,7 +170,7 @@ static bool provide_head(int fd)
 int64_t cs_store_append(const char *path, const char *text, size_t length)
 {
     int64_t size = -1;
-    int fd = open_locked(path, O_RDWR | O_APPEND | O_CREAT, LOCK_SH);
+    int fd = open_locked(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, LOCK_SH);
     if (fd < 0)
         return -1;
     if (provide_head(fd) && cs_store_write(fd, text, length))

@@ -64,7 +64,8 @@ static struct cs_memo_entry *oldest(struct cs_memo *memo, const struct cs_key *k
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS], *least = set;
     for (int way = 1; way < CS_MEMO_WAYS; way++) {
-        if (set[way].age < least->age)
+        bool kept = set[way].decision.promised, least_kept = least->decision.promised;
+        if (kept == least_kept ? set[way].age < least->age : least_kept)
             least = &set[way];
     }
     return least;
@@ -129,6 +130,37 @@ void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
     }
     entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
+}
+
+void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision)
+{
+    cs_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    if (entry && entry->decision.reason == CS_REASON_NONE) {
+        entry->decision.promised = true;
+    } else if (!entry) {
+        entry = make(memo, key);
+        entry->decision = *decision;
+        entry->decision.promised = true;
+    }
+    get(entry, decision);
+    entry->age = ++memo->clock;
+    cs_unlock(&memo->lock);
+}
+
+bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
+                   const struct cs_decision *decision)
+{
+    cs_lock(&memo->lock);
+    struct cs_memo_entry *entry = find(memo, key);
+    bool left = !entry || !entry->decision.promised;
+    if (left) {
+        entry = entry ? entry : make(memo, key);
+        copy_bare(&entry->decision, decision);
+        entry->age = ++memo->clock;
+    }
+    cs_unlock(&memo->lock);
+    return left;
 }
 
 void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices)

@@ -1,5 +1,6 @@
 /* Decisions remembered: a table of fixed size, the longest unused of a set forgotten first.
- * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else. */
+ * Thread-safe. Decisions are deterministic, so forgetting one costs time and nothing else as long
+ * as the vendor builds what it built before. */
 #ifndef CS_DECIDE_MEMO_H
 #define CS_DECIDE_MEMO_H
 
@@ -49,6 +50,14 @@ bool cs_memo_get(struct cs_memo *memo, const struct cs_key *key, struct cs_decis
 void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
+
+/* Notes that the size which *decision reports has been told to an application, which may bring it
+ * later; or makes *decision what it has become meanwhile. `leave` takes the place of a decision to
+ * tile, unless its size has been told: false. A decision whose size was told is forgotten after all
+ * others of its set. */
+void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
+bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
+                   const struct cs_decision *decision);
 
 /* The choices of a known decision; none if it is not known. */
 void cs_memo_choices(struct cs_memo *memo, const struct cs_key *key, struct cs_choices *choices);

@@ -8,6 +8,7 @@
 #include "config/option.h"
 #include "config/option_text.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,9 +54,8 @@ static const char *option(void *ctx, int index, char *text, size_t size)
     return cs_options[index].name;
 }
 
-static bool write_file(struct cs *cs, const struct cs_summary_head *head)
+static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
 {
-    static struct cs_new_file file;
     static struct cs_json json;
     struct cs_summary_process process = {.program = cs->program,
                                          .pid = getpid(),
@@ -66,20 +66,61 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head)
                                          .options = CS_OPTIONS,
                                          .option = option,
                                          .ctx = cs};
-    if (!cs_new_file_begin(&file, &cs->summary))
+    if (!cs_new_file_begin(file, &cs->summary))
         return false;
-    json = (struct cs_json){.write = cs_new_file_write, .ctx = &file};
+    json = (struct cs_json){.write = cs_new_file_write, .ctx = file};
     cs_summary_json(&json, &cs->account, head, &process);
     cs_json_end(&json);
-    return cs_new_file_end(&file);
+    return cs_new_file_end(file);
+}
+
+/* On the terminal nothing else says that there is a file, and where. What is none, as a pipe, is
+ * somebody's who knows; it may be the log itself. */
+static void name_file(const struct cs *cs, const char *what, const char *path, const char *reader)
+{
+    char line[PATH_MAX + 128];
+    if (cs->config.log == CS_LOG_OFF || !cs_path_replaceable(path))
+        return;
+    snprintf(line, sizeof line, "%s in %s%s", what, path, reader);
+    cs_log_text(line);
 }
 
 static void write_json(struct cs *cs, const struct cs_summary_head *head)
 {
+    static struct cs_new_file file;
     char text[128];
-    if (!write_file(cs, head))
+    if (!write_file(cs, head, &file))
         cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
                strerror_r(errno, text, sizeof text), cs->config.summary.path);
+    else
+        name_file(cs, "summary", file.path, "; convshim report shows it");
+}
+
+/* All but the rules' names, for which the lock is to be held. */
+static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const char *bypass)
+{
+    return (struct cs_summary_head){.version = CS_VERSION,
+                                    .vendor = vendor,
+                                    .policy = cs->policy->name,
+                                    .config = cs->config.source,
+                                    .bypass = bypass,
+                                    .workspace = cs->limits.workspace,
+                                    .own = own_of(cs),
+                                    .gate = turns_of(cs)};
+}
+
+void cs_exit_report_early(struct cs *cs, const char *vendor)
+{
+    static struct cs_new_file file;
+    char path[PATH_MAX];
+    if (!(cs->config.summary.form & CS_SUMMARY_JSON) || cs->account.calls == 0 ||
+        !cs_place_path(&cs->summary, path) || !cs_path_replaceable(path))
+        return;
+    struct cs_summary_head head = head_of(cs, vendor, "");
+    cs_lock(&cs->account.lock);
+    head.rules = rule_names(&cs->rules);
+    (void)write_file(cs, &head, &file); /* the last one says why it could not be written */
+    cs_unlock(&cs->account.lock);
 }
 
 void cs_exit_report_write(struct cs *cs)
@@ -90,20 +131,21 @@ void cs_exit_report_write(struct cs *cs)
         return;
     cs->host->bypassed(bypass, sizeof bypass);
     cs->host->version(vendor, sizeof vendor);
-    struct cs_summary_head head = {.version = CS_VERSION,
-                                   .vendor = vendor,
-                                   .policy = cs->policy->name,
-                                   .config = cs->config.source,
-                                   .bypass = bypass,
-                                   .workspace = cs->limits.workspace,
-                                   .rules = rule_names(&cs->rules),
-                                   .own = own_of(cs),
-                                   .gate = turns_of(cs)};
+    struct cs_summary_head head = head_of(cs, vendor, bypass);
     /* Other threads may still be running. */
     cs_lock(&cs->account.lock);
-    if (cs->config.summary.form == CS_SUMMARY_JSON)
+    head.rules = rule_names(&cs->rules);
+    if (cs->config.summary.form & CS_SUMMARY_JSON)
         write_json(cs, &head);
-    else if (cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
+    if ((cs->config.summary.form & CS_SUMMARY_TEXT) &&
+        cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
         cs_log_text(text);
     cs_unlock(&cs->account.lock);
+}
+
+void cs_exit_report_trace(struct cs *cs)
+{
+    cs_trace_close(&cs->trace);
+    if (cs_trace_written(&cs->trace))
+        name_file(cs, "trace", cs->trace.path, "; ui.perfetto.dev shows it");
 }

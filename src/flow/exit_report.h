@@ -9,4 +9,11 @@
  * Problems are logged. */
 void cs_exit_report_write(struct cs *cs);
 
+/* The JSON summary as it is now, if there is to be one in a file that can be replaced; the last one
+ * replaces it. Asks neither the loader nor the heap. */
+void cs_exit_report_early(struct cs *cs, const char *vendor);
+
+/* Writes what is left of the trace and says where it is. */
+void cs_exit_report_trace(struct cs *cs);
+
 #endif

@@ -186,10 +186,8 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
 {
     struct cs_key key;
     struct cs_decision decision = decide(cs, request, vendor, &key);
-    if (decision.reason == CS_REASON_NONE && !decision.promised) {
-        decision.promised = true;
-        cs_memo_put(&cs->memo, &key, &decision);
-    }
+    if (decision.reason == CS_REASON_NONE && !decision.promised)
+        cs_memo_promise(&cs->memo, &key, &decision);
     return reported_of(request, &decision, decision.reason);
 }
 
@@ -249,32 +247,50 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
                                .footprint = footprint(&facts)};
 }
 
+/* Who holds a size less than what the application's own plan requires: a caller that provided it,
+ * or whoever was told so before. */
+static bool is_held(const struct cs_request *request, const struct cs_decision *decision)
+{
+    return request->limit > 0 ? request->required > request->limit : decision->promised;
+}
+
+/* Leaves the problem alone from now on, so that every question about it gets one answer. False if
+ * another thread has told the small size meanwhile. */
+static bool leave(struct cs *cs, const struct cs_request *request, const struct cs_key *key,
+                  struct cs_decision *decision, enum cs_reason reason)
+{
+    struct cs_decision left = cs_decide_leave(reason, request->required);
+    left.rule = decision->rule;
+    left.asked = decision->asked;
+    if (!cs_memo_leave(&cs->memo, key, &left)) {
+        decision->promised = true;
+        return false;
+    }
+    *decision = left;
+    return true;
+}
+
 /* Building failed, or nothing fits what the caller provided. Whoever holds the small size already
- * gets the fallback plan; otherwise the problem is left alone from now on, so that every question
- * about it gets one answer. */
+ * gets the fallback plan or, without one, a plan that refuses; otherwise the problem is left alone.
+ */
 static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                                 struct cs_built_plans *built, const struct cs_key *key,
                                 struct cs_decision *decision, enum cs_reason reason,
                                 struct cs_rewrite **rewrite_p)
 {
+    static struct cs_log_cap cap; /* programs may ask anew for every step */
     int64_t reported = request->limit > 0 ? request->limit : decision->reported;
-    bool held = request->limit > 0 ? request->required > request->limit : decision->promised;
-    if (held && build_whole(reported, built, rewrite_p) == CS_OK) {
+    bool held = is_held(request, decision);
+    if (!held && (decision->reason != CS_REASON_NONE || leave(cs, request, key, decision, reason)))
+        return reason;
+    if (build_whole(reported, built, rewrite_p) == CS_OK) {
         decision->reported = decision->scratch = reported;
         return CS_REASON_NONE;
     }
-    static struct cs_log_cap cap; /* programs may ask anew for every step */
-    if (held)
-        cs_log_capped(&cap, CS_LOG_ERROR,
-                      "no fallback plan fits the reported workspace (%s)",
-                      cs_reason_text(reason));
-    if (decision->reason == CS_REASON_NONE) {
-        const struct cs_decision tried = *decision;
-        *decision = cs_decide_leave(reason, request->required);
-        decision->rule = tried.rule;
-        decision->asked = tried.asked;
-        cs_memo_put(&cs->memo, key, decision);
-    }
+    cs_log_capped(&cap, CS_LOG_ERROR, "no fallback plan fits the reported workspace (%s)",
+                  cs_reason_text(reason));
+    if (request->limit > 0 && decision->reason == CS_REASON_NONE)
+        (void)leave(cs, request, key, decision, reason);
     return reason;
 }
 
@@ -308,6 +324,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    verdict.refused = reason != CS_REASON_NONE && decision.promised;
     name_device(cs, vendor);
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);

@@ -20,10 +20,12 @@ struct cs_request {
 
 /* The answer to a request. */
 struct cs_verdict {
-    enum cs_reason reason;      /* CS_REASON_NONE: tiled */
-    int64_t reported;           /* workspace bytes to tell the application */
-    struct cs_site_ref site;    /* where its calls are counted; zeros: nowhere */
-    int64_t footprint;          /* bytes that a call takes while it runs, as far as is known */
+    enum cs_reason reason;   /* CS_REASON_NONE: tiled */
+    int64_t reported;        /* workspace bytes to tell the application */
+    struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
+    int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
+    bool refused; /* less was told than the application's plan requires, and nothing runs in that:
+                     the plan must not run either */
     struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not tiled */
 };
 

@@ -8,6 +8,7 @@
 #include "config/limits.h"
 #include "config/program.h"
 #include "flow/exit_report.h"
+#include "flow/renewal.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
 #include <pthread.h>
@@ -81,7 +82,7 @@ static int write_summary(void *unused)
 {
     (void)unused;
     cs_exit_report_write(instance);
-    cs_trace_flush(&instance->trace);
+    cs_exit_report_trace(instance);
     return 0;
 }
 
@@ -134,6 +135,7 @@ static void after_fork_in_child(void)
     after_fork(true);
     cs_account_reset(&instance->account);
     instance->start_ms = cs_instance_now_ms();
+    cs_renewal_fork();
 }
 
 /* What all convolutions together may be told to bring. */
@@ -244,8 +246,10 @@ static enum state start(const struct cs_host *host)
         }
         atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
         tell_notes(&mine);
-        if (usable)
+        if (usable) {
+            cs_renewal_begin(instance);
             atexit(summary_at_exit);
+        }
     }
     discard(&mine);
     return atomic_load_explicit(&state, memory_order_acquire);

@@ -4,7 +4,8 @@
 #include "base/nest.h"
 #include "base/stack.h"
 #include "flow/instance.h"
-#include "intercept/host.h"
+#include "flow/renewal.h"
+#include "intercept/cudnn_host.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
@@ -30,6 +31,7 @@ static int intercept(void *opaque)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
+    cs_renewal_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
     return status;

@@ -111,7 +111,7 @@ static void check(const struct cs_config *config)
             (config->interleave_budget >= kib * kib && config->interleave_budget <= tib));
     require(config->interleave_timeout >= 1 && config->interleave_timeout <= 60000);
     require(memchr(config->log_file.text, '\0', sizeof config->log_file.text) != NULL);
-    require(config->summary.form >= CS_SUMMARY_OFF && config->summary.form <= CS_SUMMARY_JSON);
+    require(config->summary.form >= CS_SUMMARY_OFF && config->summary.form <= CS_SUMMARY_BOTH);
 }
 
 static void load_file(struct cs_load *load, const uint8_t *data, size_t size)

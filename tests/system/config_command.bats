@@ -120,6 +120,90 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
     expect_line config.err '^convshim: missing\.ini: cannot be read: No such file or directory$'
 }
 
+# advice FILE PATTERN...: --check says exactly these lines.
+advice()
+{
+    local file=$1 pattern
+    shift
+    config 1 --check "$file"
+    expect_equal "lines" "$(wc -l <config.err)" $#
+    for pattern; do
+        expect_line config.err "^convshim: $file:$pattern"
+    done
+}
+
+@test "--check: what has no effect, hides other rules or has quotes" {
+    cat >vain.ini <<'END'
+tiles = 7
+min_saving = 1MiB
+log_file = "x.log"
+trace = ~/t
+arena = 1GiB
+[interleave]
+timeout = 5
+budget = 1GiB
+[budget]
+total = 1GiB
+[rule all]
+kernel = *
+direction = fwd, dgrad, wgrad
+lanes = 2
+[rule some]
+n = 5
+tiles = 4
+[rule none]
+n = 6
+skip = yes
+lanes = 1
+END
+    advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
+        '2: min_saving has no effect: it counts only with policy = fast$' \
+        '10: budget.total has no effect: it counts only with policy = budget$' \
+        '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
+        '5: arena has no effect: it counts only with interleave.budget = off$' \
+        '3: log_file: the quotes are taken for a part of the path$' \
+        '4: trace: ~ is taken for a part of the path$' \
+        ' rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
+        ' rule some: tiles has no effect: it counts only with policy = fixed$' \
+        ' rule none: skip = yes leaves its other settings without effect$'
+    printf 'trace_limit = 1MiB\n' >limit.ini
+    advice limit.ini '1: trace_limit has no effect: it counts only with trace$'
+    cat >good.ini <<'END'
+tiles = 7
+min_saving = 1MiB
+interleave = stage
+[interleave]
+timeout = 5
+[rule some]
+direction = fwd
+policy = fixed
+[rule others]
+direction = dgrad
+policy = fast
+[rule last]
+lanes = 2
+END
+    config 0 --check good.ini
+    expect_empty config.err
+    for file in "$ROOT"/conf/presets/*.ini; do
+        config 0 --check "$file"
+        expect_empty config.err
+    done
+}
+
+@test "--explain as JSON: the rules that were tried, and the one that applies" {
+    printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n' >rules.ini
+    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1 --format json
+    python3 -c 'import json; a = json.load(open("config.out"))
+assert a["rule"] == "large" and a["estimate"] is True and a["required_bytes"] > 500 << 20, a
+assert [(r["name"], r["applies"]) for r in a["rules"]] == [("last", False), ("large", True)], a
+assert a["rules"][0]["text"] == "layout is nchw, asked for nhwc", a' || fail "not the explanation"
+    CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x8x8x8,8x8x3x3,required=0 --format json
+    python3 -c 'import json; a = json.load(open("config.out")); assert a["rule"] is None and not a["estimate"], a' || fail "a rule"
+    config 2 --explain 1x8x8x8,8x8x3x3 --format csv
+    expect_line config.err '^convshim: config: --explain has no csv; allowed: text, json$'
+}
+
 # rules_file: CONVSHIM_CONFIGFILE with the rules that come in.
 rules_file()
 {

@@ -236,13 +236,13 @@ beside()
 }
 
 @test "fork before the first lookup: parent and child report their own" {
-    hostile fork_before
+    SUMMARY=text hostile fork_before
     expect_counts 2
     expect_equal "calls of the child" "$(counted calls hostile.child)" 1
 }
 
 @test "fork after calls: parent and child report their own" {
-    hostile fork_inherited
+    SUMMARY=text hostile fork_inherited
     expect_counts 3
     expect_equal "calls of the child" "$(counted calls hostile.child)" 1
 }

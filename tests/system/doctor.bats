@@ -166,10 +166,30 @@ expect_no_finding()
     expect_finding fatal program '\./missing: not found'
     doctor 2 -- no-such-program
     expect_finding fatal program 'no-such-program: not found'
+    expect_line doctor.out '-> Check its spelling and PATH, or give the path of the program'
+    ! grep -q 'linked dynamically' doctor.out || fail "advice for another fault"
     printf '#!/no/such/interpreter\n' >script
     chmod +x script
     doctor 2 ./script
     expect_finding fatal program '\./script: not found, or its interpreter is not'
+}
+
+@test "the command: what env, nice and others run is what is looked at" {
+    printf 'int main(void) { return 0; }' >main.c
+    gcc -o inner main.c
+    local wrapped
+    for wrapped in "env A=1 B=2 ./inner x" "env -u A -i -- ./inner" "nice -n 5 ./inner" "nice ./inner" "nohup ./inner" \
+        "taskset -c 0-3 ./inner" "timeout -k 5 10 ./inner" "numactl --cpunodebind=0 -m 0 ./inner" \
+        "/usr/bin/env nice -n 3 nohup ./inner" "stdbuf -oL ./inner"; do
+        # shellcheck disable=SC2086 # words
+        doctor 0 -- $wrapped
+        expect_finding ok program '\./inner: runs \./inner'
+    done
+    doctor 0 -- bash -c ./inner
+    expect_line doctor.out '-> Name the Python that it starts, if it starts one: '
+    ! grep -q "build for CUDA" doctor.out || fail "advice for another fault"
+    doctor 2 -- env A=1 ./no-such-program
+    expect_finding fatal program '\./no-such-program: not found'
 }
 
 @test "the command: privileges of its own" {

@@ -96,6 +96,31 @@ failing()
     done
 }
 
+# told MODE: each range of plans fails to build in turn, in some of them all that could keep what was told: the program goes on
+# to its next plan.
+told()
+{
+    local first fail refused=0 right=0
+    for first in {2..12}; do
+        fail=$(seq -s, -f 'cudnnBackendFinalize:%g' "$first" "$((first + 5))")
+        SIMDEV_PLANNING=rule SIMDEV_FAIL=$fail CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/told" "$1"
+        [ "$status" = 0 ] || fail "status $status with $fail"
+        expect_no_violation shimmed
+        ! grep -q 'right$' shimmed.out || right=$((right + 1))
+        ! grep -q 'no fallback plan fits the reported workspace' shimmed.err || refused=$((refused + 1))
+    done
+    expect_true "right results" "$right > 0"
+    expect_true "refused plans" "$refused > 0"
+}
+
+@test "a size that was told is used or the plan is refused, whichever plans fail to build" {
+    told keep
+}
+
+@test "the same when another handle is destroyed after the question" {
+    told destroy
+}
+
 @test "a card just too small: out of memory without the library, the right result with it" {
     plain "$CLIENTS/plans" channels
     expect_status 0

@@ -11,11 +11,12 @@ value()
     summary_value "$1" "${2:-summary.json}"
 }
 
-# events EXPRESSION FILE: of the list `e` of a trace's events, whose closing bracket is missing.
+# events EXPRESSION FILE: of the list `e` of a trace's events, whose closing bracket may be missing.
 events()
 {
     python3 -c 'import json, sys
-e = json.loads(open(sys.argv[2]).read() + "]")
+text = open(sys.argv[2]).read().rstrip()
+e = json.loads(text if text.endswith("]") else text + "]")
 calls = [x for x in e if x.get("cat") == "call"]
 tiles = [x for x in e if x.get("cat") == "tile"]
 print(eval("(" + sys.argv[1] + ")"))' "$1" "$2"
@@ -61,7 +62,8 @@ decoder()
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" shimmed "${DECODER[@]}" --api "$1"
     expect_status 0
     expect_no_violation shimmed
-    expect_empty shimmed.err
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_summary_agrees
     expect_candidates
     expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
@@ -79,8 +81,14 @@ decoder()
     decoder graph
 }
 
-@test "the summary of a decoder, legacy API: totals, sites and device agree" {
+@test "the summary of a decoder, legacy API: totals, sites and device agree; predict counts what ran" {
     decoder legacy
+    python3 -c 'import json
+s = json.load(open("summary.json"))
+s["sites"].append(dict(s["sites"][0], calls=0, tiled=0)) # asked about, never run
+json.dump(s, open("summary.json", "w"))'
+    LD_PRELOAD='' "$BUILD/convshim" predict --summary summary.json --estimate --format csv >predicted.csv
+    expect_equal "layers" "$(tail -n +2 predicted.csv | wc -l)" "$(value 'sum(site["calls"] > 0 for site in s["sites"])')"
 }
 
 @test "random convolutions of every kind, both APIs: totals, sites and device agree" {
@@ -110,6 +118,18 @@ decoder()
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls text.err)"
     expect_equal "tiled" "$(value 's["totals"]["tiled"]')" "$(counted tiled text.err)"
     expect_equal "extra launches" "$(value 's["totals"]["extra_launches"]')" "$(counted extra text.err)"
+}
+
+@test "text,json: both, and a line for each file that was written" {
+    CONVSHIM_SUMMARY=text,json:summary.json CONVSHIM_TRACE=run.trace CONVSHIM_WORKSPACE=12MiB \
+        shimmed "${DECODER[@]}" --api graph
+    expect_status 0
+    expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: trace in $PWD/run.trace; ui.perfetto.dev shows it\$"
+    python3 -c 'import json; json.load(open("run.trace"))' || fail "a trace that ended normally is no JSON"
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off shimmed "${DECODER[@]}" --api graph
+    expect_empty shimmed.err
 }
 
 @test "hostile names: the program's, the file's, the options'" {
@@ -202,7 +222,7 @@ decoder()
         bytes=$(sed -nE 's/^traffic: .* ([0-9]+) bytes$/\1/p' shimmed.out | grep .) || fail "traffic does not tell its bytes"
         python3 - "$(($(device shimmed peak_bytes) - bytes))" <<'END' || fail "the trace of $what"
 import json, sys
-s, e = json.load(open("summary.json"))["own"], json.loads(open("trace.json").read() + "]")
+s, e = json.load(open("summary.json"))["own"], json.load(open("trace.json"))
 held = [x["args"]["held"] for x in e if x["name"] == "arena"]
 assert max(held) == s["peak"] == int(sys.argv[1]), (max(held), s, sys.argv)
 spans = {}

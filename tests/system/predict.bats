@@ -172,6 +172,59 @@ load predict
     refused "no device profile" "${one[@]}" --device half.json
 }
 
+# profile EXPRESSION: wrong.json, the H200 with something changed by sed.
+profile()
+{
+    sed "$1" "$ROOT/conf/devices/h200.json" >wrong.json
+}
+
+@test "a profile that cuDNN would not survive, or plan nonsense for, is refused" {
+    local one=(--estimate --input 1x64x64x64 --filter 64x64x3x3 --device ./wrong.json)
+    profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..255})\"/"
+    predict_as predict "${one[@]}"
+    expect_status 0
+    profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..256})\"/"
+    refused 'wrong.json: deviceName is longer than 255 characters' "${one[@]}"
+    for count in 0 -5 '"many"'; do
+        profile "s/\"multiProcessorCount\":132/\"multiProcessorCount\":$count/"
+        refused 'wrong.json: multiProcessorCount must be at least 1' "${one[@]}"
+    done
+    for version in 9 90 905 12345; do
+        profile "s/\"deviceVer\":900/\"deviceVer\":$version/"
+        refused 'wrong.json: deviceVer is a compute capability times 100, as 900 for 9.0' "${one[@]}"
+    done
+}
+
+@test "options without effect are said; - and _ are the same; one convolution that does not fit" {
+    local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
+    predict_as predict "${one[@]}" --tiles 2
+    expect_status 0
+    expect_line predict.err '^convshim: predict: tiles has no effect: it counts only with policy = fixed$'
+    predict_as predict "${one[@]}" --tiles 2 --policy fixed
+    expect_empty predict.err
+    for name in min-saving min_saving; do
+        predict_as predict "${one[@]}" --$name 1MiB
+        expect_status 0
+        expect_line predict.err '^convshim: predict: min_saving has no effect: it counts only with policy = fast$'
+    done
+    predict_as predict "${one[@]}" --fits 1MiB
+    expect_status 1
+    expect_line predict.out '^1 MiB: 1 of 1 does not fit without convshim, 1 does not with workspace = 64 MiB\.$'
+    expect_line predict.out '^No setting of workspace makes it fit\.$'
+}
+
+@test "the picture: named when written, on standard output, or status 2" {
+    local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
+    predict_as predict "${one[@]}" --svg picture.svg
+    expect_status 0
+    expect_line predict.err '^convshim: predict: picture in picture.svg$'
+    predict_as predict "${one[@]}" --svg -
+    expect_status 0
+    cmp picture.svg predict.out
+    expect_empty predict.err
+    refused '/nowhere/x.svg: No such file or directory' "${one[@]}" --svg /nowhere/x.svg
+}
+
 @test "the list of devices has every profile with its source" {
     predict_as predict --device list --format csv
     expect_status 0

@@ -21,9 +21,10 @@ planned()
 # predicted CARD COLUMN OPTION...: the same of predict, of one of its columns.
 predicted()
 {
-    local card=$1 at=$2
+    local card=$1 at=$2 wanted=0
     shift 2
-    expect_predicted 0 --csv "$LAYERS" --device "$card" --format csv "$@"
+    [ "$card" != t4 ] || wanted=1 # no engine for bf16
+    expect_predicted $wanted --csv "$LAYERS" --device "$card" --format csv "$@"
     awk -F, -v name="$at" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
         { print $1 "/" $2 "," $5 "," $at }' predict.out >predict.csv
 }
@@ -150,11 +151,11 @@ END
 import csv, json, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 words = ("model", "layer", "dir", "dtype")
-print(json.dumps([{k: v if k in words else int(v) for k, v in r.items()} | {"seen": [1]} for r in rows]))
+print(json.dumps([{k: v if k in words else int(v) for k, v in r.items()} for r in rows]))
 END
     expect_predicted 0 --csv "$LAYERS" --format csv
     mv predict.out csv.out
-    expect_predicted 0 --trace layers.json --format csv
+    expect_predicted 0 --summary layers.json --format csv
     diff csv.out predict.out
     expect_predicted 0 --csv "$LAYERS" --format csv --dir dgrad --dtype f32
     expect_equal "directions" "$(column dir | sort -u)" dgrad
@@ -180,7 +181,20 @@ END
     expect_predicted 0 --csv smaller.csv --fits 100GiB
     expect_line predict.out 'Everything fits as it is'
     expect_predicted 1 --csv "$LAYERS" --fits 1MiB
-    expect_line predict.out 'No workspace makes everything fit'
+    expect_line predict.out '^No setting of workspace makes everything fit: .* does not\.$'
+}
+
+@test "layers without an engine do not fit: counted, said, status 1" {
+    grep -E '^model|bf16' "$LAYERS" >bf16.csv
+    expect_predicted 1 --csv bf16.csv --device t4
+    expect_predicted 1 --csv bf16.csv --device t4 --fits 1GiB
+    expect_line predict.out '^1024 MiB: 35 of 35 do not fit without convshim, 35 do not with workspace = 64 MiB\.$'
+    expect_line predict.out '^cuDNN has no engine for 35 of them on this GPU: they count as not fitting\.$'
+    grep -E '^model|bf16|sd15-vae-512,' "$LAYERS" >some.csv
+    expect_predicted 1 --csv some.csv --device t4 --fits 100GiB
+    expect_line predict.out '^Everything else fits as it is\.$'
+    expect_predicted 1 --csv some.csv --device t4 --fits 100GiB --format json
+    python3 -c 'import json; f = json.load(open("predict.out"))["fits"]; assert (f["no_engine"], f["possible"]) == (35, False), f'
 }
 
 @test "the picture is XML, has every layer, and colours for light and dark" {
@@ -249,6 +263,50 @@ wrong()
     refused 'wrong.csv:2: a NUL character' --csv wrong.csv
 }
 
+# What spreadsheets and other systems make of a text.
+@test "lists with a byte order mark, of standard input, without a type, with the types' other names" {
+    printf '\xef\xbb\xbfmodel,layer,n,c,w,k,kw\r\nm,a,1,64,64,64,3\r\n' >bom.csv
+    predict_as predict --estimate --csv bom.csv --dtype f16 --format csv
+    expect_status 0
+    cp predict.out wanted
+    refused "bom.csv:1: no column 'dtype'" --csv bom.csv --estimate
+    predict_as predict --estimate --csv - --dtype f16 --format csv <bom.csv
+    expect_status 0
+    diff wanted predict.out
+    predict_as predict --estimate --summary - --format csv \
+        <<<'[{"model":"m","layer":"a","n":1,"c":64,"w":64,"k":64,"kw":3,"dtype":"half"}]'
+    expect_status 0
+    diff wanted predict.out
+    local name
+    for name in fp16 half float16 fp32 float float32 bfloat16; do
+        predict_as predict --estimate --csv bom.csv --dtype $name --format csv
+        expect_status 0
+    done
+    [[ $name == bfloat16 ]] && diff wanted predict.out
+    predict_as predict --estimate --csv bom.csv --dtype float32 --format csv
+    ! diff -q wanted predict.out || fail "float32 is taken for a type of 16 bits"
+}
+
+@test "texts that are none for us: said plainly, and soon" {
+    printf 'layer,n,c,w,k,kw,dtype\ra,1,8,9,8,3,f16\r' >cr.csv
+    refused 'cr.csv:1: lines end with a carriage return alone: ' --csv cr.csv
+    printf '\xff\xfel\0a\0' >utf16.csv
+    refused 'utf16.csv: UTF-16 text: save it as UTF-8' --csv utf16.csv
+    refused 'utf16.csv: UTF-16 text: save it as UTF-8' --summary utf16.csv
+    expect_cpu 5 refused '/dev/zero:1: a NUL character' --csv /dev/zero
+    expect_cpu 5 refused '/dev/zero: not a text file' --summary /dev/zero
+}
+
+@test "what a terminal would act on goes to none" {
+    printf 'layer,n,c,w,k,kw,dtype\n\033[31mred\302\2332J,1,8,9,8,3,f16\n' >escape.csv
+    predict_as predict --estimate --csv escape.csv
+    expect_status 0
+    expect_line predict.out '\?\[31mred\?\?2J '
+    sed -i 's/,8,9,8,/,\x1b]0;x\x07,9,8,/' escape.csv
+    refused "escape.csv:2: c is '\\?\\]0;x\\?', not a whole number" --csv escape.csv
+    ! grep -q "$(printf '[\033\007\233]')" predict.err || fail "a control character"
+}
+
 @test "every wrong line is named, but not a thousand of them" {
     { echo model,layer,n,c,w,k,kw,dtype && yes 'm,a,1,8,9,8,0,f16' | head -n 1000; } >wrong.csv
     predict_as predict --csv wrong.csv
@@ -266,6 +324,10 @@ wrong()
     refused 'wrong.json: element 1: not a convolution of a summary' --trace wrong.json
     echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
     refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
+    echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16","grops":2}]' >wrong.json
+    refused "wrong.json: element 1: unknown key 'grops'; did you mean 'groups'\\?" --trace wrong.json
+    printf '[\n{"ph":"M","name":"convshim"},\n{"ph":"X"' >wrong.json
+    refused 'wrong.json: a trace for Perfetto, which option trace wrote; .* summary = json:PATH' --summary wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}, 3]' >wrong.json
     refused 'wrong.json: element 2: not an object' --trace wrong.json
     echo '[]' >wrong.json

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum cs_cli_status {
     CS_CLI_OK,
-    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is nobody's typing */
+    CS_CLI_NO,   /* it works, and the answer is no; or something failed that is not a usage error */
     CS_CLI_USAGE /* options or input that cannot be understood */
 };
 
@@ -20,7 +21,10 @@ enum cs_cli_status {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* One line on standard error: "convshim: ...". */
+/* Writes text that may come from a file: no byte of it is one that a terminal acts on. */
+void cs_cli_put(const char *text, FILE *out);
+
+/* One line on standard error: "convshim: ...", by cs_cli_put. */
 void cs_cli_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* An option of a command: a row of its X-macro table CS_CLI_OPTION(id, name, argument, group,
@@ -51,7 +55,8 @@ struct cs_cli_command {
  * a line has said so (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 
-/* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"). -1: go
+/* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"; - and _ in
+ * a name are the same). -1: go
  * on, argv[*operand_p] is the first operand; else the status to end with: --help was answered, or
  * something was refused. */
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,

@@ -17,12 +17,35 @@ enum {
     COLUMNS = 100
 };
 
+/* Control characters, of ASCII and of Latin-1 in UTF-8, but for the end of a line. */
+void cs_cli_put(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+        bool pair = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+        bool control = (byte < ' ' && byte != '\n') || byte == 0x7f || pair;
+        fputc(control ? '?' : byte, out);
+        text += pair;
+    }
+}
+
+static void put_formatted(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
+
+static void put_formatted(const char *format, va_list list)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0)
+        text = NULL;
+    cs_cli_put(text ? text : "out of memory", stderr);
+    free(text);
+}
+
 void cs_cli_complain(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     fputs("convshim: ", stderr);
-    vfprintf(stderr, format, list);
+    put_formatted(format, list);
     fputc('\n', stderr);
     va_end(list);
 }
@@ -32,7 +55,7 @@ int cs_cli_refuse(const char *command, const char *format, ...)
     va_list list;
     va_start(list, format);
     fprintf(stderr, "convshim: %s: ", command);
-    vfprintf(stderr, format, list);
+    put_formatted(format, list);
     fprintf(stderr, "\nTry 'convshim %s --help'.\n", command);
     va_end(list);
     return CS_CLI_USAGE;
@@ -141,26 +164,48 @@ enum {
     FIRST = UCHAR_MAX + 1 /* an option's number for getopt: beyond all characters */
 };
 
-static void list_options(const struct cs_cli_command *command, struct option *known)
+/* What getopt shall know: every name, and again with - for _ or _ for -. */
+struct known {
+    struct option option[2 * MAX_OPTIONS + 2];
+    char twin[MAX_OPTIONS][CS_CONFIG_NAME];
+};
+
+/* False if the name has neither sign. */
+static bool make_twin(const char *name, char twin[CS_CONFIG_NAME])
+{
+    snprintf(twin, CS_CONFIG_NAME, "%s", name);
+    for (char *at = twin; *at; at++)
+        *at = (char)(*at == '-' ? '_' : *at == '_' ? '-' : *at);
+    return strcmp(name, twin) != 0;
+}
+
+static void list_options(const struct cs_cli_command *command, struct known *known)
 {
     int count = command->options < MAX_OPTIONS ? command->options : MAX_OPTIONS;
-    for (int i = 0; i < count; i++)
-        known[i] = (struct option){command->option[i].name,
-                                   command->option[i].argument ? required_argument : no_argument,
-                                   NULL, FIRST + i};
-    known[count] = (struct option){"help", no_argument, NULL, FIRST + HELP};
-    known[count + 1] = (struct option){NULL, 0, NULL, 0};
+    struct option *to = known->option;
+    for (int i = 0; i < count; i++) {
+        const struct cs_cli_option *option = &command->option[i];
+        *to = (struct option){option->name, option->argument ? required_argument : no_argument,
+                              NULL, FIRST + i};
+        if (make_twin(option->name, known->twin[i])) {
+            to[1] = to[0];
+            (++to)->name = known->twin[i];
+        }
+        to++;
+    }
+    *to++ = (struct option){"help", no_argument, NULL, FIRST + HELP};
+    *to = (struct option){NULL, 0, NULL, 0};
 }
 
 int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs_cli_take_fn *take,
                  void *to, int *operand_p)
 {
-    struct option known[MAX_OPTIONS + 2];
-    list_options(command, known);
+    struct known known;
+    list_options(command, &known);
     optind = 0; /* begin anew, in the manner of GNU */
     opterr = 0;
     for (;;) {
-        int found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", known, NULL);
+        int found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", known.option, NULL);
         if (found == -1)
             break;
         if (found == FIRST + HELP || found == 'h') {

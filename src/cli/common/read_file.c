@@ -1,4 +1,4 @@
-/* Reads a whole text file into memory, bounded in size. */
+/* Reads whole text files, up to a bound, and says plainly what is no text for us. */
 #include "cli/common/read_file.h"
 
 #include <errno.h>
@@ -8,31 +8,87 @@
 #include <string.h>
 
 enum {
-    MOST_BYTES = 64 << 20
+    MOST_BYTES = 256 << 20,
+    CHUNK = 64 << 10
 };
+
+struct buffer {
+    char *bytes;
+    size_t used, room;
+};
+
+/* Room for a chunk and an end. */
+static bool grow(struct buffer *buffer)
+{
+    if (buffer->used + CHUNK < buffer->room)
+        return true;
+    size_t room = buffer->room > 0 ? 2 * buffer->room : 2 * CHUNK;
+    char *grown = realloc(buffer->bytes, room);
+    if (!grown)
+        return false;
+    buffer->bytes = grown;
+    buffer->room = room;
+    return true;
+}
+
+/* NULL if all went well. What has a NUL is no text: nothing behind it is read, it may be endless.
+ */
+static const char *read_all(FILE *file, struct buffer *buffer)
+{
+    errno = 0;
+    for (;;) {
+        if (!grow(buffer))
+            return strerror(ENOMEM);
+        size_t some = fread(buffer->bytes + buffer->used, 1, CHUNK, file);
+        bool nul = memchr(buffer->bytes + buffer->used, '\0', some) != NULL;
+        buffer->used += some;
+        buffer->bytes[buffer->used] = '\0';
+        if (ferror(file))
+            return strerror(errno);
+        if (nul || some < CHUNK)
+            return NULL;
+        if (buffer->used > MOST_BYTES)
+            return "larger than 256 MiB";
+    }
+}
+
+static bool begins(const struct buffer *buffer, const char *mark)
+{
+    return buffer->used >= strlen(mark) && memcmp(buffer->bytes, mark, strlen(mark)) == 0;
+}
+
+char *cs_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR])
+{
+    static const char bom[] = "\xEF\xBB\xBF";
+    struct buffer buffer = {NULL, 0, 0};
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    const char *why = file ? read_all(file, &buffer) : strerror(errno);
+    if (file && !standard)
+        fclose(file);
+    if (!why && (begins(&buffer, "\xFF\xFE") || begins(&buffer, "\xFE\xFF")))
+        why = "UTF-16 text: save it as UTF-8";
+    if (why) {
+        snprintf(error, CS_FILE_ERROR, "%s", why);
+        free(buffer.bytes);
+        return NULL;
+    }
+    if (begins(&buffer, bom)) {
+        buffer.used -= strlen(bom);
+        memmove(buffer.bytes, buffer.bytes + strlen(bom), buffer.used + 1);
+    }
+    *length_p = buffer.used;
+    return buffer.bytes;
+}
 
 char *cs_file_text(const char *path, char error[CS_FILE_ERROR])
 {
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        snprintf(error, CS_FILE_ERROR, "%s", strerror(errno));
+    size_t length;
+    char *text = cs_file_bytes(path, &length, error);
+    if (text && strlen(text) != length) {
+        snprintf(error, CS_FILE_ERROR, "not a text file");
+        free(text);
         return NULL;
     }
-    errno = 0;
-    ssize_t length = getdelim(&text, &room, '\0', file);
-    bool whole = length >= 0 ? (size_t)length == strlen(text) : feof(file) && !ferror(file);
-    if (length < 0 && whole) { /* an empty file is an empty text */
-        free(text);
-        text = calloc(1, 1);
-    }
-    if (!whole || length > MOST_BYTES || !text) {
-        snprintf(error, CS_FILE_ERROR, "%s",
-                 ferror(file) || !text ? strerror(errno) : "not a text file");
-        free(text);
-        text = NULL;
-    }
-    fclose(file);
     return text;
 }

@@ -14,6 +14,18 @@ enum {
     MOST_TICKS = 6
 };
 
+char *cs_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
+{
+    double time = (double)nanoseconds;
+    if (nanoseconds < 1000000)
+        snprintf(text, CS_BYTES_TEXT, "%.1f us", time / 1e3);
+    else if (nanoseconds < 1000000000)
+        snprintf(text, CS_BYTES_TEXT, "%.1f ms", time / 1e6);
+    else
+        snprintf(text, CS_BYTES_TEXT, "%.1f s", time / 1e9);
+    return text;
+}
+
 char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
 {
     const double mebi = 1 << 20, gibi = 1 << 30;
@@ -57,8 +69,10 @@ void cs_table_init(struct cs_table *table, const struct cs_column *column, int c
 
 void cs_table_fini(struct cs_table *table)
 {
-    for (size_t i = 0; i < table->rows * (size_t)table->columns; i++)
+    for (size_t i = 0; i < table->rows * (size_t)table->columns; i++) {
         free((char *)table->value[i].text);
+        free((char *)table->value[i].shown);
+    }
     free(table->value);
 }
 
@@ -83,13 +97,17 @@ void cs_table_add(struct cs_table *table, const struct cs_value *row)
     for (int i = 0; i < table->columns; i++) {
         to[i] = row[i];
         to[i].text = row[i].text ? strdup(row[i].text) : NULL;
-        table->broken = table->broken || (row[i].text && !to[i].text);
+        to[i].shown = row[i].shown ? strdup(row[i].shown) : NULL;
+        table->broken =
+            table->broken || (row[i].text && !to[i].text) || (row[i].shown && !to[i].shown);
     }
 }
 
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,
                           char buffer[CS_CELL_TEXT_BYTES])
 {
+    if (people && value->shown)
+        return value->shown;
     if (column->cell == CS_CELL_TEXT)
         return value->text ? value->text : people ? "-" : "";
     bool ratio = column->cell == CS_CELL_RATIO;
@@ -183,6 +201,18 @@ static int width_of(const struct cs_table *table, int column)
     return (int)width;
 }
 
+/* A name may come from a file: in a line, for a terminal. As many bytes as the text. */
+static void put_cell(const char *text, FILE *out)
+{
+    for (unsigned char before = 0; *text; before = (unsigned char)*text++) {
+        unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+        /* Those of Latin-1 have two bytes in UTF-8. */
+        bool first = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+        bool second = before == 0xc2 && byte >= 0x80 && byte < 0xa0;
+        fputc(byte < ' ' || byte == 0x7f || first || second ? '?' : byte, out);
+    }
+}
+
 /* One line; `row` NULL: the titles. No blanks at its end. */
 static void print_line(const struct cs_table *table, const int *width, const struct cs_value *row,
                        FILE *out)
@@ -198,7 +228,8 @@ static void print_line(const struct cs_table *table, const int *width, const str
         bool left = column->cell == CS_CELL_TEXT;
         int before = left ? 0 : width[i] - length;
         if (length > 0) {
-            fprintf(out, "%*s%s", owed + before, "", text);
+            fprintf(out, "%*s", owed + before, "");
+            put_cell(text, out);
             owed = 0;
         }
         owed += GAP + (length > 0 ? width[i] - length - before : width[i]);

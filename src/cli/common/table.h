@@ -19,6 +19,9 @@ enum {
 };
 char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
+/* Time for people, from nanoseconds: "38.4 ms"; returns text. */
+char *cs_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
+
 /* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
  * short. At least 1. */
 int64_t cs_bytes_step(int64_t most);
@@ -44,8 +47,9 @@ struct cs_column {
     enum cs_cell cell;
 };
 
-/* One value: which member counts is the column's matter. A text is copied. */
+/* One value: which member counts is the column's matter. Texts are copied. */
 struct cs_value {
+    const char *shown; /* to people in place of the value; NULL: as it is */
     const char *text;
     int64_t number;
     double ratio;

@@ -32,8 +32,8 @@ void cs_html_text(const char *text, FILE *out)
 static void markdown_text(const char *text, FILE *out)
 {
     for (; *text; text++) {
-        if (*text == '<' || *text == '>' || *text == '&') {
-            fprintf(out, "&#%d;", *text);
+        if (*text == '<' || *text == '&') {
+            fputs(*text == '<' ? "&lt;" : "&amp;", out);
             continue;
         }
         if (strchr("\\`*[]|~", *text))

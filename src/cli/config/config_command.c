@@ -1,7 +1,8 @@
 /* `convshim config`: the options in force, and what is wrong with how they are written. */
 #include "cli/common/cli.h"
-#include "cli/config/config_explain.h"
 #include "cli/common/table.h"
+#include "cli/config/config_advice.h"
+#include "cli/config/config_explain.h"
 #include "config/option.h"
 #include "config/option_text.h"
 #include "convshim/policy.h"
@@ -65,6 +66,7 @@ static int check(const char *path)
         cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
         return CS_CLI_NO;
     }
+    cs_config_advise(&config, note, &notes);
     return notes > 0 ? CS_CLI_NO : CS_CLI_OK;
 }
 
@@ -103,7 +105,7 @@ static int show(const struct request *request)
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
     if (request->explain)
-        return cs_config_explain(&config, request->program, request->explain);
+        return cs_config_explain(&config, request->program, request->explain, request->format);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < CS_OPTIONS; i++)
         add_row(&table, &config, i);
@@ -124,5 +126,7 @@ int cs_cli_config(int argc, char **argv)
         return status;
     if (operand < argc)
         return cs_cli_refuse(command.name, "\"%s\": no operand is expected", argv[operand]);
+    if (request.explain && request.format == CS_FORMAT_CSV)
+        return cs_cli_refuse(command.name, "--explain has no csv; allowed: text, json");
     return request.check ? check(request.check) : show(&request);
 }

@@ -7,6 +7,7 @@
 #include "cli/common/cli.h"
 #include "cli/predict/estimate.h"
 #include "cli/predict/shape.h"
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,11 +144,61 @@ static char *explain(const struct cs_config *config, const struct cs_subject *su
     return text;
 }
 
-int cs_config_explain(const struct cs_config *config, const char *program, const char *text)
+static void print_text(int64_t required, bool said, const char *explanation)
+{
+    char size[CS_SIZE_TEXT];
+    printf("%s required%s\n%s", cs_size_text(size, required),
+           said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
+}
+
+/* The lines of the explanation, "rule NAME: TEXT", as objects; the last line may be none of a rule.
+ */
+static void add_rules(cJSON *root, char *explanation)
+{
+    static const char applies[] = "applies", rule[] = "rule ";
+    cJSON *rules = cJSON_AddArrayToObject(root, "rules");
+    const char *follows = NULL;
+    char *rest = NULL;
+    for (char *line = strtok_r(explanation, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *colon = strstr(line, ": ");
+        if (strncmp(line, rule, strlen(rule)) != 0 || !colon)
+            continue;
+        *colon = '\0';
+        cJSON *object = cJSON_CreateObject();
+        bool matches = strncmp(colon + 2, applies, strlen(applies)) == 0;
+        follows = matches ? line + strlen(rule) : NULL;
+        cJSON_AddStringToObject(object, "name", line + strlen(rule));
+        cJSON_AddBoolToObject(object, "applies", matches);
+        cJSON_AddStringToObject(object, "text", colon + 2);
+        cJSON_AddItemToArray(rules, object);
+    }
+    if (follows)
+        cJSON_AddStringToObject(root, "rule", follows);
+    else
+        cJSON_AddNullToObject(root, "rule");
+}
+
+static bool print_json(int64_t required, bool said, char *explanation)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "required_bytes", (double)required);
+    cJSON_AddBoolToObject(root, "estimate", !said);
+    add_rules(root, explanation);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    return text != NULL;
+}
+
+int cs_config_explain(const struct cs_config *config, const char *program, const char *text,
+                      enum cs_format format)
 {
     struct asked asked;
     struct cs_problem problem;
-    char size[CS_SIZE_TEXT];
+    bool printed = true;
     if (!read_text(text, &asked, &problem))
         return CS_CLI_USAGE;
     bool said = asked.required >= 0;
@@ -155,12 +206,13 @@ int cs_config_explain(const struct cs_config *config, const char *program, const
     struct cs_subject subject =
         cs_subject_of(&problem, required, asked.engine, program ? program : "");
     char *explanation = explain(config, &subject);
-    if (!explanation) {
+    if (explanation && format == CS_FORMAT_JSON)
+        printed = print_json(required, said, explanation);
+    else if (explanation)
+        print_text(required, said, explanation);
+    if (!explanation || !printed)
         cs_cli_complain("out of memory");
-        return CS_CLI_NO;
-    }
-    printf("%s required%s\n%s", cs_size_text(size, required),
-           said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
+    bool good = explanation && printed;
     free(explanation);
-    return CS_CLI_OK;
+    return good ? CS_CLI_OK : CS_CLI_NO;
 }

@@ -67,7 +67,7 @@ void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severi
     }
     doctor->finding = grown;
     struct cs_finding *finding = &grown[doctor->findings++];
-    *finding = (struct cs_finding){check, severity, strdup(subject), NULL};
+    *finding = (struct cs_finding){check, severity, strdup(subject), NULL, NULL};
     va_list list;
     va_start(list, format);
     if (vasprintf(&finding->text, format, list) < 0)
@@ -76,9 +76,16 @@ void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severi
     doctor->broken = doctor->broken || !finding->subject || !finding->text;
 }
 
+void cs_doctor_advise(struct cs_doctor *doctor, const char *advice)
+{
+    if (doctor->findings > 0)
+        doctor->finding[doctor->findings - 1].advice = advice;
+}
+
 static const char *advice_of(const struct cs_finding *finding)
 {
-    return finding->severity > CS_FINE ? checks[finding->check].advice : NULL;
+    const char *advice = finding->advice ? finding->advice : checks[finding->check].advice;
+    return finding->severity > CS_FINE ? advice : NULL;
 }
 
 static void print_text(const struct cs_doctor *doctor)
@@ -140,7 +147,7 @@ static void forget(struct cs_doctor *doctor)
 static int answer(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {
-        [CS_FINE] = CS_CLI_OK, [CS_ATTRIBUTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
+        [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
     for (int i = 0; i < CS_CHECKS; i++)
         checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)

@@ -10,7 +10,7 @@
 
 enum cs_severity {
     CS_FINE,      /* as it should be */
-    CS_ATTRIBUTE, /* worth knowing, nothing to mend */
+    CS_NOTE, /* worth knowing, nothing to fix */
     CS_WARNING,   /* works less well than it could, or may */
     CS_FATAL      /* will not work */
 };
@@ -26,6 +26,7 @@ struct cs_finding {
     enum cs_check check;
     enum cs_severity severity;
     char *subject, *text; /* owned */
+    const char *advice;   /* static; NULL: that of the check */
 };
 
 /* A file that comes to cuDNN, or has it inside. */
@@ -70,6 +71,9 @@ struct cs_doctor {
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
                    const char *subject, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Gives the last finding an advice of its own, a static text. */
+void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
 /* The checks. Each makes at least one finding if it could look, and says so if it could not; those
  * about frameworks one for each that it concerns. */

@@ -66,7 +66,7 @@ void cs_check_cache(struct cs_doctor *doctor)
                 "too small without it",
                 path);
         else
-            cs_doctor_add(doctor, CS_CHECK_cache, CS_ATTRIBUTE, places[i].variable,
+            cs_doctor_add(doctor, CS_CHECK_cache, CS_NOTE, places[i].variable,
                           "%s is empty so far: use it with convshim only, or without it only",
                           path);
     }

@@ -243,7 +243,7 @@ static void report_to_caller(struct cs_doctor *doctor, const char *name, const c
     bool served = cs_libcudnn_served(client->cudnn, client->version);
     if (served && client->packaged && *asked)
         cs_doctor_add(
-            doctor, CS_CHECK_framework, CS_ATTRIBUTE, name,
+            doctor, CS_CHECK_framework, CS_NOTE, name,
             "%s %s; the loader finds no libcudnn for it, but a program that %s gets %s in %s", file,
             way, asked, title, client->cudnn);
     else if (served)
@@ -254,6 +254,10 @@ static void report_to_caller(struct cs_doctor *doctor, const char *name, const c
                       "%s has %s in %s: convshim serves cuDNN 9, every call passes through", file,
                       title, client->cudnn);
 }
+
+/* A command that is no framework's Python has no build for CUDA to be installed. */
+static const char other_command[] =
+    "Look at the program that uses cuDNN: convshim doctor -- COMMAND.";
 
 void cs_check_framework(struct cs_doctor *doctor)
 {
@@ -275,12 +279,17 @@ void cs_check_framework(struct cs_doctor *doctor)
         }
         if (!reported)
             cs_doctor_add(
-                doctor, CS_CHECK_framework, CS_ATTRIBUTE, name,
+                doctor, CS_CHECK_framework, CS_NOTE, name,
                 "no file of it comes to cuDNN by itself: without CUDA, or what does is loaded "
                 "later");
+        if (!reported && !doctor->packages.text)
+            cs_doctor_advise(doctor, other_command);
     }
-    if (doctor->subjects == 0)
-        cs_doctor_add(doctor, CS_CHECK_framework, CS_ATTRIBUTE, "frameworks", "none was found");
+    if (doctor->subjects == 0) {
+        cs_doctor_add(doctor, CS_CHECK_framework, CS_NOTE, "frameworks", "none was found");
+        if (doctor->command && !*doctor->python)
+            cs_doctor_advise(doctor, other_command);
+    }
 }
 
 void cs_check_inside(struct cs_doctor *doctor)
@@ -309,7 +318,7 @@ void cs_check_deepbind(struct cs_doctor *doctor)
     if (strncmp(program, "julia", strlen("julia")) == 0) {
         found++;
         cs_doctor_add(
-            doctor, CS_CHECK_deepbind, CS_ATTRIBUTE, program,
+            doctor, CS_CHECK_deepbind, CS_NOTE, program,
             "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
             "reaches");
     }
@@ -362,7 +371,7 @@ static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torc
             title);
     else if (doubtful(client->version))
         cs_doctor_add(
-            doctor, CS_CHECK_bypass, CS_ATTRIBUTE, name,
+            doctor, CS_CHECK_bypass, CS_NOTE, name,
             "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
             "wrongly (pytorch issue 163539)",
             title);

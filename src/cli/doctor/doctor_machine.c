@@ -68,7 +68,7 @@ void cs_check_glibc(struct cs_doctor *doctor)
     const char *version = gnu_get_libc_version();
     if (!*doctor->library || !realpath("/proc/self/exe", self) ||
         !cs_loader_list(self, doctor->library, ignore, NULL, complaint, sizeof complaint))
-        cs_doctor_add(doctor, CS_CHECK_glibc, CS_ATTRIBUTE, "glibc",
+        cs_doctor_add(doctor, CS_CHECK_glibc, CS_NOTE, "glibc",
                       "%s; not checked against the library", version);
     else if (*complaint)
         cs_doctor_add(doctor, CS_CHECK_glibc, CS_FATAL, "glibc", "%s refuses the library: %s",
@@ -188,7 +188,7 @@ void cs_check_driver(struct cs_doctor *doctor)
     if (cs_loader_find("libcuda.so.1", "", NULL, NULL, path, sizeof path))
         cs_doctor_add(doctor, CS_CHECK_driver, CS_FINE, "libcuda.so.1", "%s%s", path, version);
     else
-        cs_doctor_add(doctor, CS_CHECK_driver, CS_ATTRIBUTE, "libcuda.so.1",
+        cs_doctor_add(doctor, CS_CHECK_driver, CS_NOTE, "libcuda.so.1",
                       "none is found%s: programs run without a GPU", version);
 }
 
@@ -198,7 +198,7 @@ void cs_check_cudnn(struct cs_doctor *doctor)
     struct cs_packages none = {.text = NULL};
     if (!cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path) &&
         !cs_loader_find("libcudnn.so.8", "", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_ATTRIBUTE, "libcudnn.so.9",
+        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
                       "none where the loader looks: only programs with a cuDNN of their own find one");
         return;
     }

@@ -123,18 +123,69 @@ static void judge(struct cs_doctor *doctor, const char *subject)
     cs_elf_close(&elf);
 }
 
+/* Programs that run another one, which is what the question is about. */
+static const struct wrapper {
+    const char *name, *with_value; /* its short options that take a word */
+    int operands;                  /* of its own, before the command */
+} wrappers[] = {{"env", "uC", 0},        {"nice", "n", 0},    {"nohup", "", 0},
+                {"time", "fo", 0},       {"taskset", "", 1},  {"timeout", "ks", 1},
+                {"stdbuf", "ioe", 0},    {"ionice", "cn", 0}, {"setsid", "", 0},
+                {"numactl", "NmiCpP", 0}};
+
+static const struct wrapper *find_wrapper(const char *word)
+{
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        if (strcmp(cs_path_file(word), wrappers[i].name) == 0)
+            return &wrappers[i];
+    return NULL;
+}
+
+/* What stands behind a wrapper's own words; its end if there is nothing. */
+static char **behind(const struct wrapper *wrapper, char **word)
+{
+    for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++) {
+        bool apart = (*word)[1] != '-' && strlen(*word) == 2;
+        if (apart && strchr(wrapper->with_value, (*word)[1]) && word[1])
+            word++;
+    }
+    if (*word && strcmp(*word, "--") == 0)
+        word++;
+    for (int i = 0; i < wrapper->operands && *word; i++)
+        word++;
+    while (*word && strcmp(wrapper->name, "env") == 0 && strchr(*word, '='))
+        word++;
+    return word;
+}
+
+/* The command that is run in the end. */
+static char **unwrap(char **command)
+{
+    const struct wrapper *wrapper;
+    while ((wrapper = find_wrapper(command[0]))) {
+        char **inner = behind(wrapper, command + 1);
+        if (!*inner)
+            break;
+        command = inner;
+    }
+    return command;
+}
+
 void cs_check_program(struct cs_doctor *doctor)
 {
-    const char *name = doctor->command ? doctor->command[0] : NULL;
-    if (!name) {
+    if (!doctor->command) {
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
         return;
     }
+    doctor->command = unwrap(doctor->command);
+    const char *name = doctor->command[0];
     if (!cs_doctor_which(name, doctor->program, sizeof doctor->program) ||
         !follow(doctor->program, doctor->python)) {
         doctor->program[0] = '\0';
         cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
                       "not found, or its interpreter is not, or it cannot be executed");
+        cs_doctor_advise(doctor,
+                         "Check its spelling and PATH, or give the path of the program; of a "
+                         "script also the line behind #!.");
         return;
     }
     judge(doctor, name);
@@ -173,13 +224,16 @@ void cs_check_python(struct cs_doctor *doctor)
 {
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {
-        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+        cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "%s is none: frameworks of one that it starts were not looked for",
                       doctor->command[0]);
+        cs_doctor_advise(doctor,
+                         "Name the Python that it starts, if it starts one: convshim doctor "
+                         "-- venv/bin/python main.py.");
         return;
     }
     if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {
-        cs_doctor_add(doctor, CS_CHECK_python, CS_ATTRIBUTE, "Python",
+        cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "no python3 in PATH: PyTorch, JAX and others could not be looked for");
         return;
     }

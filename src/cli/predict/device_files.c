@@ -32,6 +32,29 @@ static bool read_profile(struct cs_device_file *profile)
     return title && profile->memory > 0 && profile->version > 0;
 }
 
+/* What cuDNN would take and plan nonsense for, or would not survive: it copies the name into 256
+ * bytes. NULL if there is no such thing. */
+static const char *unsound(const struct cs_device_file *profile)
+{
+    enum {
+        LONGEST_NAME = 255,
+        OLDEST = 500,
+        NEWEST = 2000
+    };
+    cJSON *root = cJSON_Parse(profile->text);
+    const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
+    const cJSON *units = cJSON_GetObjectItemCaseSensitive(root, "multiProcessorCount");
+    const char *why = NULL;
+    if (title && strlen(title) > LONGEST_NAME)
+        why = "deviceName is longer than 255 characters";
+    else if (units && number_of(root, "multiProcessorCount") == 0)
+        why = "multiProcessorCount must be at least 1";
+    else if (profile->version < OLDEST || profile->version >= NEWEST || profile->version % 10 != 0)
+        why = "deviceVer is a compute capability times 100, as 900 for 9.0";
+    cJSON_Delete(root);
+    return why;
+}
+
 static bool load_file(const char *path, struct cs_device_file *profile,
                       char error[CS_DEVICE_FILE_ERROR])
 {
@@ -46,6 +69,12 @@ static bool load_file(const char *path, struct cs_device_file *profile,
         snprintf(error, CS_DEVICE_FILE_ERROR,
                  "%.150s: no device profile: deviceName, deviceVer and totalGlobalMem are needed",
                  path);
+        cs_device_file_fini(&loaded);
+        return false;
+    }
+    const char *why = unsound(&loaded);
+    if (why) {
+        snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, why);
         cs_device_file_fini(&loaded);
         return false;
     }

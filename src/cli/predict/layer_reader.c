@@ -2,6 +2,8 @@
  * wrong with it. */
 #include "cli/predict/layer_reader.h"
 
+#include "cli/common/cli.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,9 +36,9 @@ const char *cs_layer_field_name(enum cs_field field)
     return fields[field].name;
 }
 
-bool cs_layer_field_required(enum cs_field field)
+bool cs_layer_field_required(enum cs_field field, const struct cs_layer_rules *rules)
 {
-    return !fields[field].value;
+    return !fields[field].value && !(field == CS_FIELD_dtype && rules->dtype);
 }
 
 void cs_layer_reader_diagnose(struct cs_layer_reader *reading, int64_t line, const char *format,
@@ -69,6 +71,18 @@ bool cs_layer_reader_end(struct cs_layer_reader *reading)
     if (reading->notes == 0 && reading->layers->count == 0)
         cs_layer_reader_diagnose(reading, 0, "no layer in it");
     return reading->notes == 0;
+}
+
+void cs_layer_reader_unknown(struct cs_layer_reader *reading, int64_t line, const char *what,
+                             const char *name)
+{
+    const char *names[CS_FIELDS + 1] = {NULL};
+    for (int i = 0; i < CS_FIELDS; i++)
+        names[i] = fields[i].name;
+    const char *nearest = cs_cli_nearest(name, names);
+    cs_layer_reader_diagnose(reading, line, "unknown %s '%.40s'%s%s%s", what, name,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                             nearest ? "'?" : "");
 }
 
 static const char *value_of(const struct cs_record *record, enum cs_field field)

@@ -32,8 +32,12 @@ struct cs_layer_reader {
 enum cs_field cs_layer_field_find(const char *name);
 const char *cs_layer_field_name(enum cs_field field);
 
-/* True if a record has to have it. */
-bool cs_layer_field_required(enum cs_field field);
+/* True if a record has to have it, under the command's options. */
+bool cs_layer_field_required(enum cs_field field, const struct cs_layer_rules *rules);
+
+/* Notes a name that is no field's, with the nearest; `what`: "column" or "key". */
+void cs_layer_reader_unknown(struct cs_layer_reader *reading, int64_t line, const char *what,
+                             const char *name);
 
 /* Adds the record to the layers, or notes what is wrong with it. */
 void cs_layer_reader_add(struct cs_layer_reader *reading, const struct cs_record *record,

@@ -28,8 +28,8 @@ typedef void cs_layers_note_fn(void *ctx, const char *line);
 
 /* Reads a list. Every wrong line makes a note, up to a handful; then and if nothing is in it the
  * result is false. The caller frees the layers in every case. Columns and keys: layer_fields.def,
- * in any order. A CSV column that is not in there is refused, a JSON key is passed over: JSON
- * comes from programs. Blank lines and those that begin with # are passed over. */
+ * in any order. A CSV column or JSON key that is not in there is refused. Blank lines and those
+ * that begin with # are passed over. */
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                    cs_layers_note_fn *note, void *ctx);
 bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,

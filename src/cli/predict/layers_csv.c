@@ -2,7 +2,7 @@
 #include "cli/predict/layer_reader.h"
 
 #include "cli/common/cli.h"
-#include <errno.h>
+#include "cli/common/read_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +50,6 @@ static int split(char *line, char *cell[MAX_COLUMNS])
     }
 }
 
-static void refuse_column(struct cs_layer_reader *reading, int64_t line, const char *name)
-{
-    const char *names[CS_FIELDS + 1] = {NULL};
-    for (int i = 0; i < CS_FIELDS; i++)
-        names[i] = cs_layer_field_name((enum cs_field)i);
-    const char *nearest = cs_cli_nearest(name, names);
-    cs_layer_reader_diagnose(reading, line, "unknown column '%.40s'%s%s%s", name,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                             nearest ? "'?" : "");
-}
-
 static void read_header(struct cs_layer_reader *reading, char *line, int64_t number,
                         struct header *header)
 {
@@ -71,7 +60,7 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
         enum cs_field field = cs_layer_field_find(cell[i]);
         header->field[i] = field;
         if (field == CS_FIELDS)
-            refuse_column(reading, number, cell[i]);
+            cs_layer_reader_unknown(reading, number, "column", cell[i]);
         else if (seen[field])
             cs_layer_reader_diagnose(reading, number, "column '%s' is there twice", cell[i]);
         seen[field] = true;
@@ -80,7 +69,7 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
         cs_layer_reader_diagnose(reading, number,
                                  "not a header: too many columns or a quote left open");
     for (int i = 0; i < CS_FIELDS && reading->notes == 0; i++)
-        if (!seen[i] && cs_layer_field_required((enum cs_field)i))
+        if (!seen[i] && cs_layer_field_required((enum cs_field)i, reading->rules))
             cs_layer_reader_diagnose(reading, number, "no column '%s'",
                                      cs_layer_field_name((enum cs_field)i));
 }
@@ -105,20 +94,46 @@ static void read_line(struct cs_layer_reader *reading, char *line, int64_t numbe
     cs_layer_reader_add(reading, &record, number);
 }
 
-static void read_lines(struct cs_layer_reader *reading, FILE *file)
+/* Cuts the next line off, its end left out; NULL behind the last one. */
+static char *next_line(char **rest, const char *end)
+{
+    char *line = *rest;
+    if (line == end)
+        return NULL;
+    char *stop = memchr(line, '\n', (size_t)(end - line));
+    *rest = stop ? stop + 1 : (char *)end;
+    if (!stop)
+        stop = (char *)end;
+    if (stop > line && stop[-1] == '\r')
+        stop--;
+    *stop = '\0';
+    return line;
+}
+
+/* `size`: its bytes, which are more than its text where it has a NUL. */
+static bool is_whole(struct cs_layer_reader *reading, const char *line, size_t size, int64_t number)
+{
+    if (strlen(line) + 2 < size)
+        cs_layer_reader_diagnose(reading, number, "a NUL character");
+    else if (strchr(line, '\r'))
+        cs_layer_reader_diagnose(reading, number,
+                                 "lines end with a carriage return alone: save it with line feeds");
+    else
+        return true;
+    return false;
+}
+
+static void read_lines(struct cs_layer_reader *reading, char *text, size_t length)
 {
     struct header header = {.columns = 0};
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    for (int64_t number = 1; (length = getline(&line, &room, file)) >= 0; number++) {
+    char *rest = text, *line;
+    for (int64_t number = 1; (line = next_line(&rest, text + length)); number++) {
         bool first = header.columns == 0;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (strlen(line) + 2 < (size_t)length)
-            cs_layer_reader_diagnose(reading, number, "a NUL character");
-        else if (*line == '\0' || *line == '#')
+        if (!is_whole(reading, line, (size_t)(rest - line), number))
+            break;
+        if (*line == '\0' || *line == '#')
             continue;
-        else if (first)
+        if (first)
             read_header(reading, line, number, &header);
         else
             read_line(reading, line, number, &header);
@@ -126,21 +141,20 @@ static void read_lines(struct cs_layer_reader *reading, FILE *file)
         if (cs_layer_reader_over(reading) || (first && reading->notes > 0))
             break;
     }
-    if (ferror(file))
-        cs_layer_reader_diagnose(reading, 0, "%s", strerror(errno));
-    free(line);
 }
 
 bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
                    cs_layers_note_fn *note, void *ctx)
 {
     struct cs_layer_reader reading = {layers, path, rules, note, ctx, "", 0};
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        cs_layer_reader_diagnose(&reading, 0, "%s", strerror(errno));
+    char error[CS_FILE_ERROR];
+    size_t length;
+    char *text = cs_file_bytes(path, &length, error);
+    if (!text) {
+        cs_layer_reader_diagnose(&reading, 0, "%s", error);
         return false;
     }
-    read_lines(&reading, file);
-    fclose(file);
+    read_lines(&reading, text, length);
+    free(text);
     return cs_layer_reader_end(&reading);
 }

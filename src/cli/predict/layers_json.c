@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     NUMBER_TEXT = 24
@@ -21,6 +22,21 @@ static bool number_text(const cJSON *item, char text[NUMBER_TEXT])
     return true;
 }
 
+/* What is misspelt would be taken for its default. */
+static bool knows_keys(struct cs_layer_reader *reading, const cJSON *object, int64_t number)
+{
+    const cJSON *item;
+    bool all = true;
+    cJSON_ArrayForEach(item, object)
+    {
+        if (cs_layer_field_find(item->string) != CS_FIELDS)
+            continue;
+        cs_layer_reader_unknown(reading, number, "key", item->string);
+        all = false;
+    }
+    return all;
+}
+
 static void read_object(struct cs_layer_reader *reading, const cJSON *object, int64_t number)
 {
     char text[CS_FIELDS][NUMBER_TEXT];
@@ -29,6 +45,8 @@ static void read_object(struct cs_layer_reader *reading, const cJSON *object, in
         cs_layer_reader_diagnose(reading, number, "not an object");
         return;
     }
+    if (!knows_keys(reading, object, number))
+        return;
     for (int i = 0; i < CS_FIELDS; i++) {
         const char *name = cs_layer_field_name((enum cs_field)i);
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -54,8 +72,23 @@ static int64_t line_of(const char *text, const char *end)
     return line;
 }
 
+/* What option trace writes is an array of events, perhaps without its end. */
+static bool is_trace(const char *text)
+{
+    static const char event[] = "{\"ph\":", events[] = "{\"traceEvents\":";
+    text += strspn(text, "[ \t\r\n");
+    return strncmp(text, event, strlen(event)) == 0 || strncmp(text, events, strlen(events)) == 0;
+}
+
 static void read_text(struct cs_layer_reader *reading, const char *text)
 {
+    if (is_trace(text)) {
+        cs_layer_reader_diagnose(
+            reading, 0,
+            "a trace for Perfetto, which option trace wrote; what is read here "
+            "is a summary: summary = json:PATH writes one");
+        return;
+    }
     const char *end = text;
     cJSON *root = cJSON_ParseWithOpts(text, &end, true);
     const cJSON *list = root, *object;

@@ -85,10 +85,20 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
     return cs_problem_check(problem) == CS_OK;
 }
 
+/* What the legacy API is asked about may be run by another engine, as a site of its own: only what
+ * ran is a layer. */
+static bool never_ran(const cJSON *site)
+{
+    int64_t calls;
+    return read_number(member(site, "calls"), &calls) && calls == 0;
+}
+
 static void read_site(struct cs_layer_reader *reading, const char *model, const cJSON *site,
                       int64_t number)
 {
     struct cs_problem problem;
+    if (never_ran(site))
+        return;
     const cJSON *object = member(site, "problem"), *name = member(site, "name");
     if (!cJSON_IsString(name) || !*name->valuestring)
         name = member(object, "text");

@@ -190,7 +190,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
     struct cs_limits limits = cs_limits_of(config, &options->rules, policy);
     int64_t arena = cs_limits_arena(config, &options->rules);
     bool bounded = limits.lent && arena > 0;
-    limits.lent = false; /* scratch is memory, whoever owns it */
+    limits.lent = false; /* scratch is memory, whether the application or convshim owns it */
     return (struct cs_predictor){.profile = device->text,
                                  .mode = options->mode,
                                  .settings = {.rules = &options->rules,
@@ -204,11 +204,11 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
 }
 
 /* What one convolution is asked beyond its numbers: why, and which engines. */
-static int print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
+static bool print_one(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     const struct cs_predict_options *options = results->options;
     if (!options->engines && options->format != CS_FORMAT_TEXT)
-        return cs_predict_print(results, fit) ? CS_CLI_OK : CS_CLI_NO;
+        return cs_predict_print(results, fit);
     bool good = true;
     if (options->engines)
         good = cs_predict_print_engines(results);
@@ -216,23 +216,37 @@ static int print_one(const struct cs_predict_results *results, const struct cs_p
         cs_predict_print_one(results);
     if (fit && !options->engines)
         cs_predict_print_fit(results, fit, stdout);
-    return good && results->prediction->status == CS_OK ? CS_CLI_OK : CS_CLI_NO;
+    return good;
+}
+
+/* Standard output has the picture or the table. */
+static bool draws_only(const struct cs_predict_options *options)
+{
+    return options->svg && strcmp(options->svg, "-") == 0;
+}
+
+static bool answered(const struct cs_predict_results *results)
+{
+    for (size_t i = 0; i < results->layers->count; i++)
+        if (results->prediction[i].status != CS_OK)
+            return false;
+    return true;
 }
 
 static int print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)
 {
     char error[ERROR_BYTES];
     const struct cs_predict_options *options = results->options;
+    bool good = true;
     if (options->svg && !cs_predict_svg(results, options->svg, error, sizeof error)) {
         cs_cli_complain("predict: %s", error);
-        return CS_CLI_NO;
+        return CS_CLI_USAGE;
     }
-    int status = CS_CLI_OK;
-    if (options->input)
-        status = print_one(results, fit);
-    else if (!cs_predict_print(results, fit))
-        status = CS_CLI_NO;
-    return fit && fit->after > 0 ? CS_CLI_NO : status;
+    if (!draws_only(options))
+        good = options->input ? print_one(results, fit) : cs_predict_print(results, fit);
+    if (options->svg && !draws_only(options))
+        cs_cli_complain("predict: picture in %s", options->svg);
+    return good && answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
 }
 
 static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,

@@ -55,8 +55,9 @@ struct cs_predict_sum *cs_predict_sums(const struct cs_predict_results *results,
 
 /* Does the list fit? */
 struct cs_predict_fit {
-    size_t before, after;            /* layers whose peak does not fit, without and with convshim */
-    bool possible;                   /* there is a workspace with which all fit: */
+    size_t before, after;            /* layers that do not fit, without and with convshim */
+    size_t unanswered;               /* of them, those for which cuDNN has no engine */
+    bool possible;                   /* there is a workspace with which all others fit: */
     int64_t workspace;               /* the largest such setting; 0: any will do */
     const struct cs_layer *hopeless; /* else one whose tensors alone are too large, or that no
                                         tiling makes small enough */
@@ -102,7 +103,7 @@ void cs_why_workspace(const struct cs_problem *problem, const struct cs_predicti
                       struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
                       char second[CS_EXPLAIN_LINE]);
 
-/* Draws the layers as SVG. False, with a line in `error`. */
+/* Draws the layers as SVG; path "-": on standard output. False, with a line in `error`. */
 bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,
                     size_t size);
 

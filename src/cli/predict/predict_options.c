@@ -2,6 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "cli/common/cli.h"
+#include "cli/config/config_advice.h"
 #include "config/limits.h"
 #include "config/option.h"
 #include "convshim/policy.h"
@@ -14,15 +15,15 @@
 static const struct cs_cli_command command = {
     .name = "predict",
     .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
-             "       convshim predict --csv FILE | --trace FILE [options]\n"
+             "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
     .about = "How much memory convolutions take on a GPU while they run, without convshim and "
              "with it. Real cuDNN is\n"
              "asked, which plans for GPUs that are not present: no GPU and no driver is needed. "
              "Peak means input, filter,\n"
              "output and workspace together; floor means without workspace.\n\n"
-             "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for it; 2 for input "
-             "not understood.",
+             "Status: 0; 1 if it does not fit (--fits) or cuDNN has no engine for some of it; 2 for "
+             "input not\nunderstood, or a file that cannot be written.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -105,6 +106,7 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
                  {OPTION_DILATION, offsetof(struct cs_predict_options, dilation)},
                  {OPTION_GROUPS, offsetof(struct cs_predict_options, groups)},
                  {OPTION_CSV, offsetof(struct cs_predict_options, csv)},
+                 {OPTION_SUMMARY, offsetof(struct cs_predict_options, trace)},
                  {OPTION_TRACE, offsetof(struct cs_predict_options, trace)},
                  {OPTION_DEVICE, offsetof(struct cs_predict_options, device)},
                  {OPTION_DEVICES, offsetof(struct cs_predict_options, devices)},
@@ -159,9 +161,9 @@ static int check_options(const struct cs_predict_options *options)
     bool window = options->pad || options->stride || options->dilation || options->groups;
     if (sources == 0)
         return cs_cli_refuse(command.name,
-                             "nothing to predict: --input, --csv or --trace says what");
+                             "nothing to predict: --input, --csv or --summary says what");
     if (sources > 1)
-        return cs_cli_refuse(command.name, "only one of --input, --csv and --trace");
+        return cs_cli_refuse(command.name, "only one of --input, --csv and --summary");
     if (options->input && !options->filter)
         return cs_cli_refuse(command.name, "--input needs --filter");
     if (!options->input && (options->filter || window))
@@ -182,6 +184,15 @@ static void note(void *ctx, const char *line)
     int *notes = ctx;
     ++*notes;
     cs_cli_complain("predict: %s", line);
+}
+
+/* What comes from no line of a file was said on the command line. */
+static void advise(void *ctx, const char *line)
+{
+    static const char here[] = "built-in: ";
+    (void)ctx;
+    bool given = strncmp(line, here, strlen(here)) == 0;
+    cs_cli_complain("predict: %s", given ? line + strlen(here) : line);
 }
 
 /* The file's options; what the command line says is to be read again over them. */
@@ -219,6 +230,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
         return CS_CLI_USAGE;
     if (options->file)
         (void)read_options(argc, argv, options);
+    cs_config_advise(&options->config, advise, NULL);
     cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
 }

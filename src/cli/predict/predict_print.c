@@ -111,6 +111,7 @@ static void fill_row(const struct cs_predict_results *results, size_t i, char en
     for (int k = ANSWER; k < COLUMNS; k++)
         row[k] = (struct cs_value){.number = -1};
     row[REASON].text = "no engine";
+    row[REASON + 1].text = "no"; /* does it fit? */
     if (prediction->status != CS_OK)
         return;
     row[4].text = engine_text(results->options, prediction, engine);
@@ -183,24 +184,46 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     return true;
 }
 
+static const char *verb(size_t count)
+{
+    return count == 1 ? "does" : "do";
+}
+
+/* Of layers that cuDNN has an engine for. */
+static void print_remedy(const struct cs_predict_results *results, const struct cs_predict_fit *fit,
+                         FILE *out)
+{
+    char workspace[CS_BYTES_TEXT];
+    const struct cs_layer *layer = fit->hopeless;
+    const char *all = fit->unanswered > 0 ? "Everything else" : "Everything";
+    cs_bytes_text(workspace, fit->workspace);
+    if (fit->before == fit->unanswered)
+        fprintf(out, "%s fits as it is.\n", all);
+    else if (fit->possible)
+        fprintf(out, "%s fits with workspace = %s (%" PRId64 "KiB) or less.\n", all, workspace,
+                fit->workspace / 1024);
+    else if (results->layers->count == 1)
+        fprintf(out, "No setting of workspace makes it fit.\n");
+    else
+        fprintf(out, "No setting of workspace makes everything fit: %s%s%s does not.\n",
+                layer->model, *layer->model ? ", " : "", layer->name);
+}
+
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out)
 {
-    char size[CS_BYTES_TEXT], workspace[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
+    char size[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
     size_t count = results->layers->count;
     cs_bytes_text(size, results->options->fits);
-    cs_bytes_text(workspace, fit->workspace);
     cs_bytes_text(now, results->options->config.workspace);
-    fprintf(out, "\n%s: %zu of %zu do not fit without convshim, %zu with workspace = %s.\n", size,
-            fit->before, count, fit->after, now);
-    if (fit->before == 0)
-        fprintf(out, "Everything fits as it is.\n");
-    else if (fit->possible)
-        fprintf(out, "Everything fits with workspace = %s (%" PRId64 "KiB) or less.\n", workspace,
-                fit->workspace / 1024);
-    else
-        fprintf(out, "No workspace makes everything fit: not %s%s%s.\n", fit->hopeless->model,
-                *fit->hopeless->model ? ", " : "", fit->hopeless->name);
+    fprintf(out, "\n%s: %zu of %zu %s not fit without convshim, %zu %s not with workspace = %s.\n",
+            size, fit->before, count, verb(fit->before), fit->after, verb(fit->after), now);
+    if (fit->unanswered > 0)
+        fprintf(out,
+                "cuDNN has no engine for %zu of them on this GPU: they count as not fitting.\n",
+                fit->unanswered);
+    if (fit->unanswered < count)
+        print_remedy(results, fit, out);
 }
 
 static void print_head(const struct cs_predict_results *results, FILE *out)
@@ -235,8 +258,9 @@ static void add_fit(cJSON *root, const struct cs_predict_options *options,
     cJSON_AddNumberToObject(object, "bytes", (double)options->fits);
     cJSON_AddNumberToObject(object, "too_large", (double)fit->before);
     cJSON_AddNumberToObject(object, "too_large_with_convshim", (double)fit->after);
-    cJSON_AddBoolToObject(object, "possible", fit->possible);
-    if (fit->possible && fit->before > 0)
+    cJSON_AddNumberToObject(object, "no_engine", (double)fit->unanswered);
+    cJSON_AddBoolToObject(object, "possible", fit->possible && fit->unanswered == 0);
+    if (fit->possible && fit->before > fit->unanswered)
         cJSON_AddNumberToObject(object, "workspace_bytes", (double)fit->workspace);
 }
 

@@ -102,12 +102,12 @@ bool cs_predict_fits(const struct cs_predict_results *results, const struct cs_p
     *fit = (struct cs_predict_fit){.possible = true};
     for (size_t i = 0; i < results->layers->count; i++) {
         const struct cs_prediction *prediction = &results->prediction[i];
-        if (prediction->status != CS_OK)
-            continue;
-        fit->before += prediction->peak > results->options->fits;
-        fit->after += prediction->tiled_peak > results->options->fits;
+        bool known = prediction->status == CS_OK;
+        fit->unanswered += !known;
+        fit->before += !known || prediction->peak > results->options->fits;
+        fit->after += !known || prediction->tiled_peak > results->options->fits;
     }
-    if (fit->before == 0)
+    if (fit->before == fit->unanswered)
         return true;
     if (find_workspace(results, fit))
         return confirm(results, predictor, fit, error, size);

@@ -250,14 +250,16 @@ bool cs_predict_svg(const struct cs_predict_results *results, const char *path, 
 {
     size_t models;
     struct cs_predict_sum *sum = cs_predict_sums(results, &models);
-    FILE *out = sum ? fopen(path, "we") : NULL;
+    bool standard = strcmp(path, "-") == 0;
+    FILE *out = sum ? standard ? stdout : fopen(path, "we") : NULL;
     bool good = out != NULL;
     errno = sum ? errno : ENOMEM;
     if (out) {
         put_all(out, results, sum, models);
         good = !ferror(out);
-        good = fclose(out) == 0 && good;
     }
+    if (out && !standard)
+        good = fclose(out) == 0 && good;
     if (!good)
         snprintf(error, size, "%s: %s", path, strerror(errno));
     free(sum);

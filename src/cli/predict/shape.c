@@ -41,6 +41,17 @@ const char *cs_shape_direction_name(enum cs_direction direction)
 
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p)
 {
+    static const struct {
+        const char *name;
+        enum cs_dtype dtype;
+    } others[] = {{"fp16", CS_F16},  {"half", CS_F16},    {"float16", CS_F16},  {"fp32", CS_F32},
+                  {"float", CS_F32}, {"float32", CS_F32}, {"bfloat16", CS_BF16}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(text, others[i].name) == 0) {
+            *dtype_p = others[i].dtype;
+            return true;
+        }
+    }
     for (int i = 0; i < CS_DTYPES; i++) {
         if (strcmp(text, cs_dtype_name((enum cs_dtype)i)) == 0) {
             *dtype_p = (enum cs_dtype)i;

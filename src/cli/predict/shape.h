@@ -28,7 +28,7 @@ bool cs_shape_direction(const char *text, enum cs_direction *direction_p);
 /* "fwd", "dgrad", "wgrad". */
 const char *cs_shape_direction_name(enum cs_direction direction);
 
-/* "f32", "f16", "bf16". */
+/* "f32", "f16", "bf16", and what frameworks call them: "float32", "fp16", "half" and so on. */
 bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p);
 
 /* "nchw", "nhwc" and their like of other dimensions. */

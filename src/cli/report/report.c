@@ -36,9 +36,13 @@ static int choose(enum option option, const char *value, const char *const *word
     for (int i = 0; words[i]; i++)
         if (strcmp(value, words[i]) == 0)
             return i;
+    char all[160] = "";
+    for (int i = 0; words[i]; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i > 0 ? ", " : "", words[i]);
     const char *nearest = cs_cli_nearest(value, words);
-    cs_cli_refuse(command.name, "--%s '%s': not known%s%s%s", rows[option].name, value,
-                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    cs_cli_refuse(command.name, "--%s '%s': not known%s%s%s; allowed: %s", rows[option].name, value,
+                  nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                  all);
     return -1;
 }
 
@@ -150,15 +154,20 @@ static int write_html(const struct cs_report *report, const char *path)
             return CS_CLI_NO;
         }
     }
-    FILE *file = fopen(path, "w");
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "we");
+    bool good = file != NULL;
     if (file) {
         cs_report_html(report, file);
-        bool good = !ferror(file);
-        if (fclose(file) == 0 && good)
-            return CS_CLI_OK;
+        good = !ferror(file);
     }
-    cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
-    return CS_CLI_NO;
+    if (file && !standard)
+        good = fclose(file) == 0 && good;
+    if (!good)
+        cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
+    else if (!standard)
+        cs_cli_complain("report: page in %s", path);
+    return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
 static int run(const struct request *request, char **paths, size_t count)

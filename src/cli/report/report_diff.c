@@ -7,17 +7,20 @@
 static const struct figure {
     const char *name, *title;
     size_t offset;
+    char *(*unit)(char text[CS_BYTES_TEXT], int64_t number); /* for people; NULL: none */
 } figures[] = {
-    {"calls", "convolutions", offsetof(struct cs_run_summary, calls)},
-    {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls)},
-    {"fallback", "run on the fallback plan", offsetof(struct cs_run_summary, fallback)},
-    {"failed", "failed", offsetof(struct cs_run_summary, failed)},
-    {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches)},
-    {"required_max", "largest workspace, before, bytes",
-     offsetof(struct cs_run_summary, required_max)},
-    {"reported_max", "largest workspace, after, bytes", offsetof(struct cs_run_summary, reported_max)},
-    {"own_peak", "scratch of the library's own, bytes", offsetof(struct cs_run_summary, own_peak)},
-    {"host_ns", "host time spent, ns", offsetof(struct cs_run_summary, host_ns)},
+    {"calls", "convolutions", offsetof(struct cs_run_summary, calls), NULL},
+    {"tiled", "tiled", offsetof(struct cs_run_summary, tiled_calls), NULL},
+    {"fallback", "run on the fallback plan", offsetof(struct cs_run_summary, fallback), NULL},
+    {"failed", "failed", offsetof(struct cs_run_summary, failed), NULL},
+    {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches), NULL},
+    {"required_max", "largest workspace, before", offsetof(struct cs_run_summary, required_max),
+     cs_bytes_text},
+    {"reported_max", "largest workspace, after", offsetof(struct cs_run_summary, reported_max),
+     cs_bytes_text},
+    {"own_peak", "scratch of the library's own", offsetof(struct cs_run_summary, own_peak),
+     cs_bytes_text},
+    {"host_ns", "host time spent", offsetof(struct cs_run_summary, host_ns), cs_time_text},
 };
 
 /* With its sign; a text, as a table's numbers are none below 0. Both are from 0 to 2^63. */
@@ -25,6 +28,26 @@ static const char *change_text(int64_t a, int64_t b, char text[CS_CELL_TEXT_BYTE
 {
     snprintf(text, CS_CELL_TEXT_BYTES, a == b ? "0" : "%+lld", (long long)(b - a));
     return text;
+}
+
+/* The figures of two runs and their difference; for people in units. */
+static void add_figure(struct cs_table *table, const struct figure *figure, int64_t a, int64_t b)
+{
+    char change[CS_CELL_TEXT_BYTES], left[CS_BYTES_TEXT], right[CS_BYTES_TEXT];
+    char size[CS_BYTES_TEXT], shown[CS_BYTES_TEXT + 1];
+    struct cs_value row[] = {{.text = figure->name},
+                             {.text = figure->title},
+                             {.number = a},
+                             {.number = b},
+                             {.text = change_text(a, b, change)}};
+    if (figure->unit) {
+        row[2].shown = figure->unit(left, a);
+        row[3].shown = figure->unit(right, b);
+        snprintf(shown, sizeof shown, "%c%s", a < b ? '+' : '-',
+                 figure->unit(size, a < b ? b - a : a - b));
+        row[4].shown = a == b ? NULL : shown;
+    }
+    cs_table_add(table, row);
 }
 
 static void add_figures(struct cs_report *report, const struct cs_run_summary *a,
@@ -39,15 +62,9 @@ static void add_figures(struct cs_report *report, const struct cs_run_summary *a
     *section = (struct cs_section){.name = "figures", .title = "Figures", .most = SIZE_MAX};
     cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        char text[CS_CELL_TEXT_BYTES];
         int64_t left = *(const int64_t *)((const char *)a + figures[i].offset);
         int64_t right = *(const int64_t *)((const char *)b + figures[i].offset);
-        const struct cs_value row[] = {{.text = figures[i].name},
-                                       {.text = figures[i].title},
-                                       {.number = left},
-                                       {.number = right},
-                                       {.text = change_text(left, right, text)}};
-        cs_table_add(&section->table, row);
+        add_figure(&section->table, &figures[i], left, right);
     }
 }
 

@@ -1,5 +1,5 @@
 /* The plots of the page. Shapes are SVG that stretches with the page, texts are HTML that does not:
- * so they stay readable on a telephone. What is behind a shape is told by its title, in numbers. */
+ * so they stay readable on a telephone. The title of a shape says its numbers. */
 #include "cli/report/report.h"
 
 #include <inttypes.h>
@@ -214,15 +214,15 @@ static void put_savings(const struct cs_table *sites, FILE *out)
         NAME = 1,
         PROBLEM = 2,
         DIRECTION = 3,
-        WANTED = 10,
-        TOLD = 11
+        REQUIRED = 10,
+        REPORTED = 11
     };
     size_t rows = sites->rows < MOST_BARS ? sites->rows : MOST_BARS;
     int64_t most = 0;
     for (size_t i = 0; i < rows; i++) {
         const struct cs_value *row = sites->value + i * (size_t)sites->columns;
-        most = row[WANTED].number > most ? row[WANTED].number : most;
-        most = row[TOLD].number > most ? row[TOLD].number : most;
+        most = row[REQUIRED].number > most ? row[REQUIRED].number : most;
+        most = row[REPORTED].number > most ? row[REPORTED].number : most;
     }
     if (most == 0)
         return;
@@ -232,7 +232,7 @@ static void put_savings(const struct cs_table *sites, FILE *out)
     for (size_t i = 0; i < rows; i++) {
         const struct cs_value *row = sites->value + i * (size_t)sites->columns;
         const struct bar bar = {row[PROBLEM].text, row[DIRECTION].text, row[NAME].text,
-                                row[WANTED].number, row[TOLD].number};
+                                row[REQUIRED].number, row[REPORTED].number};
         put_bar(&bar, most, out);
     }
     fputs("</ul>\n", out);

@@ -46,6 +46,7 @@ static void figure(struct cs_table *table, const char *name, const char *title, 
 
 static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
 {
+    char time[CS_BYTES_TEXT];
     figure(table, "calls", "convolutions", CS_CELL_COUNT, all->calls);
     figure(table, "tiled", "  tiled", CS_CELL_COUNT, all->tiled_calls);
     figure(table, "fallback", "  run on the fallback plan", CS_CELL_COUNT, all->fallback);
@@ -60,7 +61,11 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
     figure(table, "required_max", "largest workspace, before", CS_CELL_BYTES, all->required_max);
     figure(table, "reported_max", "largest workspace, after", CS_CELL_BYTES, all->reported_max);
     figure(table, "own_peak", "scratch of the library's own", CS_CELL_BYTES, all->own_peak);
-    figure(table, "host_ns", "host time spent, ns", CS_CELL_COUNT, all->host_ns);
+    const struct cs_value host[] = {{.text = "host_ns"},
+                                    {.number = all->host_ns},
+                                    {.text = "host time spent"},
+                                    {.text = cs_time_text(time, all->host_ns)}};
+    cs_table_add(table, host);
 }
 
 static void add_anatomy(struct cs_table *table, const struct cs_report *report)
@@ -137,13 +142,30 @@ const char *cs_report_direction(const struct cs_summary_site *site)
     return names[site->shape.pass];
 }
 
+/* A reason as people read it; what a younger library has is its id alone. */
+static const char *reason_text(const char *id)
+{
+    static const struct {
+        const char *id, *text;
+    } reasons[] = {
+#define CS_REASON(id, text) {#id, text},
+#include "convshim/reasons.def"
+#undef CS_REASON
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].id, id) == 0)
+            return reasons[i].text;
+    return id;
+}
+
 static void add_site(struct cs_table *table, const struct cs_summary_site *site)
 {
     const struct cs_value row[] = {{.text = site->id},
                                    {.text = *site->name ? site->name : NULL},
                                    {.text = site->text},
                                    {.text = cs_report_direction(site)},
-                                   {.text = site->reason ? site->reason : "tiled"},
+                                   {.text = site->reason ? site->reason : "tiled",
+                                    .shown = site->reason ? reason_text(site->reason) : NULL},
                                    {.number = site->calls},
                                    {.number = site->tiled},
                                    {.number = site->fallback},

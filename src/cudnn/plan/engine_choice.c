@@ -4,14 +4,12 @@
 
 #include "base/hash.h"
 #include "cudnn/bind/new_attributes.h"
-#include <stdatomic.h>
+#include "cudnn/plan/handle_number.h"
 #include <string.h>
 
 enum {
     PICKS = 12 /* heuristic results looked at for a legacy call */
 };
-
-static _Atomic uint64_t retired; /* handles destroyed so far */
 
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
                            const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle)
@@ -119,13 +117,6 @@ static int64_t device_number(cudnnBackendDescriptor_t device)
     return length > 0 ? (int64_t)cs_hash_bytes(CS_HASH_START, text, length) : 0;
 }
 
-/* A handle stands for its device, until it is destroyed and its address is handed out again. */
-static int64_t handle_number(cudnnHandle_t handle)
-{
-    uint64_t generation = atomic_load_explicit(&retired, memory_order_relaxed);
-    return (int64_t)((uintptr_t)handle ^ generation << 48);
-}
-
 /* What a plan needs may depend on these settings of its engine as on the device. */
 static int64_t settings_number(const struct cs_target *target)
 {
@@ -136,14 +127,13 @@ static int64_t settings_number(const struct cs_target *target)
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 {
-    int64_t device = choice->target.handle ? handle_number(choice->target.handle)
-                                           : device_number(choice->target.device);
+    int64_t device;
+    if (!choice->target.handle)
+        device = device_number(choice->target.device);
+    else
+        device =
+            choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
     return device ^ settings_number(&choice->target);
-}
-
-void cs_engine_choice_retire(void)
-{
-    atomic_fetch_add_explicit(&retired, 1, memory_order_relaxed);
 }
 
 /* Reads the configuration's engine into the maker if it is allowed and its plan is built. */

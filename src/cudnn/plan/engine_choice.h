@@ -12,6 +12,7 @@ struct cs_engine_choice {
     struct cs_engine engine;      /* the application's */
     struct cs_engine_notes notes; /* of that engine */
     struct cs_profile profile;    /* of the target, where one was asked for */
+    int64_t handle_number;        /* of the graph's handle; 0: to be asked for */
     bool known;                   /* engine and notes were read */
 };
 
@@ -34,8 +35,5 @@ bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden);
 
 /* A number that separates the devices that plans are made for. */
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice);
-
-/* A handle is about to be destroyed: its address may mean another device soon. */
-void cs_engine_choice_retire(void);
 
 #endif

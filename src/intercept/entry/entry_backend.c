@@ -86,13 +86,20 @@ CS_EXPORT cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descript
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
+static bool refuses(const struct cs_shadow *shadow)
+{
+    return shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.verdict.refused;
+}
+
 static int finalize_replay(struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
     return (int)CS_REAL(cudnnBackendFinalize, a->descriptor);
 }
 
-static void finalized(struct cs *cs, struct cs_shadow *shadow)
+/* The vendor's status if the application has to take a plan for one that cuDNN cannot build: its
+ * workspace would not fit what the application was told. */
+static int finalized(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
@@ -104,6 +111,7 @@ static void finalized(struct cs *cs, struct cs_shadow *shadow)
     default:
         break;
     }
+    return refuses(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
 static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
@@ -112,9 +120,7 @@ static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
     int status = finalize_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
-    if (shadow)
-        finalized(cs, shadow);
-    return status;
+    return shadow ? finalized(cs, shadow) : status;
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
@@ -244,12 +250,21 @@ static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
                : NULL;
 }
 
+/* For who runs a plan although it could not be finalized. */
+static int refused(struct cs *cs, const struct cs_shadow *plan)
+{
+    cs_account_failed(&cs->account, &plan->plan.verdict.site);
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
     if (!plan)
         return execute_replay(call);
+    if (refuses(plan))
+        return refused(cs, plan);
     if (plan->plan.verdict.rewrite)
         return cs_plan_hooks_run(cs, plan, a->handle, a->pack);
     cs_flow_pass(cs, &plan->plan.verdict, plan->plan.verdict.reason);
@@ -287,6 +302,8 @@ static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
+    if (plan && refuses(plan))
+        return refused(cs, plan);
     if (plan && plan->plan.verdict.rewrite)
         return cs_populate(cs, plan, a->handle, a->pack, a->graph);
     if (plan)
@@ -298,6 +315,8 @@ static int update_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
+    if (plan && refuses(plan))
+        return refused(cs, plan);
     return plan && plan->plan.verdict.rewrite
                ? cs_populate_update(cs, plan, a->handle, a->pack, a->graph)
                : update_replay(call);

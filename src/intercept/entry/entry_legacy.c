@@ -1,5 +1,5 @@
 /* The exported functions that run a convolution of the legacy API. */
-#include "cudnn/plan/engine_choice.h"
+#include "cudnn/plan/handle_number.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
@@ -140,7 +140,7 @@ static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
     cs_plan_cache_forget(CS_ARGS(struct destroy, call)->handle);
-    cs_engine_choice_retire();
+    cs_handle_retire(CS_ARGS(struct destroy, call)->handle);
     return destroy_replay(call);
 }
 

@@ -410,6 +410,9 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
 {
     if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
         set_origin(shadow, a);
+    else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && a->type == CUDNN_TYPE_HANDLE &&
+             a->count == 1)
+        memcpy(&shadow->plan.handle, a->elements, sizeof shadow->plan.handle);
     else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
         shadow->plan.reason = CS_REASON_FROM_JSON;
 }

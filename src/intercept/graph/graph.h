@@ -15,6 +15,8 @@ struct cs_graph {
     struct cs_problem problem;
     int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */
     cudnnHandle_t handle;        /* NULL: planned by device properties */
+    int64_t handle_number;       /* of the handle when the graph was finalized, when it was alive;
+                                    0: not asked */
 };
 
 /* Another reference; NULL gives NULL. */

@@ -34,7 +34,11 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE)
         return verdict;
-    cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid, plan->graph->handle);
+    /* With the plan's own handle: the graph's may be gone by now. */
+    cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid,
+                          plan->graph->handle && plan->plan.handle ? plan->plan.handle
+                                                                   : plan->graph->handle);
+    choice.handle_number = plan->graph->handle_number;
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
@@ -63,6 +67,7 @@ int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configurat
     if (!graph || !graph->convolution || graph->reason != CS_REASON_NONE)
         return reported;
     cs_engine_choice_init(&choice, &graph->problem, graph->uid, graph->handle);
+    choice.handle_number = graph->handle_number;
     if (cs_engine_choice_read(&choice, configuration->descriptor)) {
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_timing_vendor(&choice);

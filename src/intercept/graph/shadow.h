@@ -12,6 +12,7 @@
 
 struct cs_plan_attributes {
     enum cs_reason reason; /* set before the plan is finalized */
+    cudnnHandle_t handle;  /* likewise; NULL: none */
     struct cs_verdict verdict;
     bool counted; /* its graph holds a convolution: executions are counted */
 };

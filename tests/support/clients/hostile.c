@@ -4,20 +4,30 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-    THREADS = 8
+    THREADS = 8,
+    ROUNDS = 5,
+    GRACEFUL = 7,      /* a status of its own */
+    WORK_PAUSE = 50000 /* microseconds */
 };
 
 struct library {
     const char *path;
+    void *object;
     work_open_fn *open;
     work_run_fn *run;
     work_close_fn *close;
@@ -33,6 +43,7 @@ static bool load(int flags)
         fprintf(stderr, "hostile: %s\n", dlerror());
         return false;
     }
+    library.object = object;
     library.open = (work_open_fn *)dlsym(object, "work_open");
     library.run = (work_run_fn *)dlsym(object, "work_run");
     library.close = (work_close_fn *)dlsym(object, "work_close");
@@ -230,6 +241,101 @@ static bool run_main_gone(void)
     pthread_exit(NULL);
 }
 
+/* Says by a file that it runs, and goes on until it is killed. */
+static bool run_forever(void)
+{
+    if (!run_local())
+        return false;
+    int fd = open("hostile.runs", O_WRONLY | O_CREAT, 0600);
+    while (fd >= 0 && work_of(0))
+        usleep(WORK_PAUSE);
+    return false;
+}
+
+static struct sigaction inherited;
+
+static void end_gracefully(int signal)
+{
+    if (inherited.sa_handler != SIG_DFL && inherited.sa_handler != SIG_IGN)
+        inherited.sa_handler(signal);
+    _exit(GRACEFUL);
+}
+
+/* Has a handler of its own, which calls the one that was there. */
+static bool run_chained_signal(void)
+{
+    struct sigaction own = {.sa_handler = end_gracefully};
+    if (!run_local() || sigaction(SIGTERM, &own, &inherited) != 0)
+        return false;
+    raise(SIGTERM);
+    return false;
+}
+
+static bool run_ignored_signal(void)
+{
+    return signal(SIGTERM, SIG_IGN) != SIG_ERR && run_local() && raise(SIGTERM) == 0 && work_of(0);
+}
+
+static bool run_vfork_exec(void)
+{
+    int status = 1;
+    if (!run_local())
+        return false;
+    pid_t child = vfork();
+    if (child == 0) {
+        execl("/proc/self/exe", "hostile", "local", library.path, (char *)NULL);
+        _exit(1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 && work_of(0);
+}
+
+/* What uses cuDNN goes, and with it cuDNN where nobody else holds it, and comes again. */
+static bool run_unload(void)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        if (!load(RTLD_LOCAL) || !work_of(0) || !work_of(1) || dlclose(library.object) != 0)
+            return false;
+    return true;
+}
+
+#define DENY(call)                                                                                 \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+/* A sandbox that is closed when everything is set up: no file, no program, no memory. */
+static bool close_sandbox(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        DENY(openat),
+        DENY(unlinkat),
+        DENY(mmap),
+        DENY(mremap),
+        DENY(execve),
+        DENY(socket),
+        DENY(prlimit64),
+        DENY(readlink),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+/* _exit: the simulated device writes a report at the end. */
+static bool run_sandbox(void)
+{
+    struct work *work;
+    bool right = load(RTLD_LOCAL) && good(library.open(0, &work));
+    for (int i = 0; i < ROUNDS && right; i++)
+        right = good(library.run(work));
+    if (!right || !close_sandbox())
+        return false;
+    for (int i = 0; i < ROUNDS && right; i++)
+        right = good(library.run(work));
+    _exit(right ? 0 : 1);
+}
+
 static const struct {
     const char *name;
     bool (*run)(void);
@@ -250,6 +356,12 @@ static const struct {
     {"abort", run_abort},
     {"thread_exit", run_thread_exit},
     {"main_gone", run_main_gone},
+    {"forever", run_forever},
+    {"chained_signal", run_chained_signal},
+    {"ignored_signal", run_ignored_signal},
+    {"vfork_exec", run_vfork_exec},
+    {"unload", run_unload},
+    {"sandbox", run_sandbox},
 };
 
 int main(int argc, char **argv)

@@ -60,8 +60,10 @@ static size_t read_text(const char *from)
 static cJSON *events_of(const char *from)
 {
     size_t length = read_text(from);
-    text[length] = ']';
-    text[length + 1] = '\0';
+    if (length < 3 || strcmp(text + length - 3, "\n]\n") != 0) {
+        text[length] = ']';
+        text[length + 1] = '\0';
+    }
     cJSON *events = cJSON_Parse(text);
     CHECK(cJSON_IsArray(events));
     return events;
@@ -302,6 +304,48 @@ static void a_child_adds_to_its_parents_or_has_its_own(void)
     end();
 }
 
+static void check_json(int events)
+{
+    read_text(path);
+    cJSON *list = cJSON_ParseWithOpts(text, NULL, true);
+    CHECK_INT(cJSON_GetArraySize(list), events);
+    cJSON_Delete(list);
+}
+
+/* A normal end closes the bracket; what comes after it is inside all the same. */
+static void a_normal_end_leaves_json(void)
+{
+    begin(file_of("whole"), 1 << 20, "program");
+    cs_trace_close(trace);
+    CHECK_INT(read_text(path), 0); /* nothing happened: no file */
+    cs_trace_tile(trace, 0, 1, 1, 2);
+    cs_trace_close(trace);
+    check_json(3);
+    cs_trace_tile(trace, 0, 2, 3, 4);
+    cs_trace_tile(trace, 0, 3, 3, 4);
+    check_json(5);
+    cs_trace_close(trace);
+    check_json(5);
+    end();
+    begin(file_of("full"), PAGE, "program");
+    for (int i = 0; i < CALLS; i++)
+        cs_trace_tile(trace, 0, i, 1, 2);
+    CHECK(!cs_trace_on(trace));
+    cs_trace_close(trace);
+    read_text(path);
+    CHECK(strstr(text, "trace_limit reached") && strcmp(text + strlen(text) - 3, "\n]\n") == 0);
+    end();
+    /* Of processes that share a file nobody knows who is the last. */
+    begin(file_of("shared"), 1 << 20, "program");
+    cs_trace_tile(trace, 0, 1, 1, 2);
+    cs_trace_fork(trace, true, false);
+    cs_trace_fork(trace, false, false);
+    cs_trace_close(trace);
+    read_text(path);
+    CHECK(strchr(text, ']') == NULL && strstr(text, "tile 1") != NULL);
+    end();
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
@@ -313,6 +357,7 @@ int main(void)
     TEST(threads_lose_nothing);
     TEST(it_ends_at_its_limit);
     TEST(an_older_file_is_begun_anew);
+    TEST(a_normal_end_leaves_json);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);

@@ -130,7 +130,7 @@ static void json_says_the_same(void)
     static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
     const char text[] =
         "{\"layers\": [{\"layer\": \"a\", \"n\": 1, \"c\": \"8\", \"w\": 9, \"k\": 8,"
-        " \"kw\": 3, \"dtype\": \"f16\", \"calls\": 17}]}";
+        " \"kw\": 3, \"dtype\": \"f16\"}]}";
     struct cs_layers layers, same;
     struct notes notes;
     CHECK(read_list(cs_layers_json, text, sizeof text - 1, &plain, &layers, &notes));
@@ -141,6 +141,12 @@ static void json_says_the_same(void)
     CHECK(memcmp(words, others, (size_t)count * sizeof *words) == 0);
     cs_layers_fini(&layers);
     cs_layers_fini(&same);
+    const char odd[] = "[{\"layer\": \"a\", \"n\": 1, \"c\": 8, \"w\": 9, \"k\": 8, \"kw\": 3, "
+                       "\"dtype\": \"f16\", \"grups\": 17, \"calls\": 17}]";
+    CHECK(!read_list(cs_layers_json, odd, sizeof odd - 1, &plain, &layers, &notes));
+    CHECK_INT(notes.count, 2);
+    CHECK(strstr(notes.last, " element 1: unknown key 'calls'") != NULL);
+    cs_layers_fini(&layers);
 }
 
 /* A sound list with some characters changed: layers or notes, and nothing out of bounds (the

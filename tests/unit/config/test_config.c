@@ -230,8 +230,8 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
         {"log=loud",
          "log: \"loud\" is not allowed, ignored; allowed: off, error, warn, info, debug"},
-        {"summary=json:",
-         "summary: \"json:\" is not allowed, ignored; allowed: off, text, json:PATH"},
+        {"summary=json:", "summary: \"json:\" is not allowed, ignored; allowed: off, text, "
+                          "json:PATH, text,json:PATH"},
         {"workspace=\x1b[31mred\x07",
          "workspace: \"?[31mred?\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
         {"tiles=1111111111222222222233333333334444444444555555555566666666667777",
@@ -522,8 +522,8 @@ static void check_valid_values(void)
     CHECK(config.interleave_budget == 0 || config.backing == CS_CONFIG_BACKING_OWN);
     CHECK(config.interleave_timeout >= 1 && config.interleave_timeout <= 60000);
     CHECK(config.log >= CS_LOG_OFF && config.log < CS_LEVELS);
-    CHECK(config.summary.form >= CS_SUMMARY_OFF && config.summary.form <= CS_SUMMARY_JSON);
-    CHECK((config.summary.form == CS_SUMMARY_JSON) == (config.summary.path[0] != '\0'));
+    CHECK(config.summary.form >= CS_SUMMARY_OFF && config.summary.form <= CS_SUMMARY_BOTH);
+    CHECK(((config.summary.form & CS_SUMMARY_JSON) != 0) == (config.summary.path[0] != '\0'));
     CHECK(memchr(config.log_file.text, '\0', sizeof config.log_file.text) != NULL);
     const char *const *policy = policies;
     while (*policy && strcmp(*policy, config.policy.text) != 0)

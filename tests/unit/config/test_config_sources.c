@@ -161,10 +161,18 @@ static void the_environment_goes_over_the_file(void)
     CHECK_STR(note(0), "CONVSHIM_LOG: log: \"much\" is not allowed, ignored; allowed: off, error, "
                        "warn, info, debug");
     CHECK_STR(note(1), "CONVSHIM_SUMMARY: summary: \"json\" is not allowed, ignored; allowed: off, "
-                       "text, json:PATH");
+                       "text, json:PATH, text,json:PATH");
     CHECK_INT(config.log, CS_LOG_ERROR);
     CHECK_STR(config.log_file.text, "b");
     CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
+    setenv("CONVSHIM_SUMMARY", "text, json:a,b", 1);
+    load();
+    CHECK_INT(config.summary.form, CS_SUMMARY_BOTH);
+    CHECK_STR(config.summary.path, "a,b");
+    load_items("summary=text,json:");
+    CHECK_INT(note_count, 1);
+    load_items("summary=text,json:x");
+    CHECK_INT(config.summary.form, CS_SUMMARY_BOTH);
 }
 
 /* Every option has one, named after it. */

@@ -86,12 +86,14 @@ static void settings_of_an_engine_have_scopes_of_their_own(void)
 static void a_destroyed_handle_leaves_nothing_to_the_next_one(void)
 {
     vendor = (struct cs_real){.cudnnDestroy = destroy};
-    int64_t before = scope_of(first, 0, 0, false);
+    int64_t before = scope_of(first, 0, 0, false), other = scope_of(second, 0, 0, false);
     CHECK_INT(scope_of(first, 0, 0, false), before);
     CHECK_INT(cudnnDestroy((cudnnHandle_t)(void *)first), CUDNN_STATUS_SUCCESS);
     CHECK_INT(forgotten, 1);
     CHECK_INT(destroyed, 1);
     CHECK(scope_of(first, 0, 0, false) != before);
+    /* What was told for another handle is not forgotten. */
+    CHECK_INT(scope_of(second, 0, 0, false), other);
 }
 
 int main(void)

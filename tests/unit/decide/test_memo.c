@@ -220,6 +220,38 @@ static void hashes_spread(void)
     CHECK(empty < CS_MEMO_SETS / 10);
 }
 
+/* A size that was told is not replaced by a decision to leave the problem alone, and outlives what
+ * was told to nobody. */
+static void what_was_told_stays(void)
+{
+    struct cs_memo *memo = memo_new();
+    struct cs_key key, told;
+    struct cs_problem problem = numbered(1);
+    struct cs_decision decision = decision_of(1), left = decision_of(2);
+    cs_key_make(&problem, &plain, 1, 0, 0, &told);
+    decision.reason = CS_REASON_NONE;
+    left.reason = CS_REASON_VENDOR;
+    CHECK(cs_memo_leave(memo, &told, &left)); /* nobody was told yet */
+    struct cs_decision seen = decision;
+    cs_memo_promise(memo, &told, &seen);
+    CHECK_INT(seen.reason, CS_REASON_VENDOR); /* too late: it was left alone before */
+    CHECK(!seen.promised);
+    cs_memo_put(memo, &told, &decision);
+    cs_memo_promise(memo, &told, &seen);
+    CHECK_INT(seen.reported, decision.reported);
+    CHECK(seen.promised);
+    CHECK(!cs_memo_leave(memo, &told, &left));
+    for (int i = 0; i < 8 * CS_MEMO_WAYS; i++) {
+        cs_key_make(&problem, &plain, 2 + i, 0, 0, &key);
+        key.hash = told.hash; /* the same set */
+        cs_memo_put(memo, &key, &left);
+    }
+    CHECK(cs_memo_get(memo, &told, &seen));
+    CHECK_INT(seen.reported, decision.reported);
+    CHECK(seen.promised);
+    free(memo);
+}
+
 struct worker {
     struct cs_memo *memo;
     uint64_t seed;
@@ -276,6 +308,7 @@ int main(void)
     TEST(longest_unused_goes_first);
     TEST(equal_hashes);
     TEST(hashes_spread);
+    TEST(what_was_told_stays);
     TEST(threads_agree);
     return REPORT();
 }

@@ -129,6 +129,29 @@ static void a_told_size_is_kept(void)
     }
 }
 
+/* Nothing can be built in the size that was told: the plan must not run, now or later, and the
+ * answer stays the same. */
+static void what_cannot_be_kept_is_refused(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_request request = ordinary();
+    int64_t small = reported(cs, &request);
+    CHECK(small < request.required);
+    fake.fault = REFUSES;
+    for (int i = 0; i < 2; i++) {
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK(verdict.refused);
+        CHECK(verdict.rewrite == NULL);
+        CHECK_INT(reported(cs, &request), small);
+    }
+    fake.fault = NO_FAULT;
+    struct answer answer = prepare(cs, &request);
+    CHECK_INT(answer.reason, CS_REASON_NONE);
+    CHECK_INT(answer.reported, small);
+    CHECK_INT(kernels, 0);
+    free(cs);
+}
+
 static void every_failing_call_is_survived(void)
 {
     struct cs_request request = ordinary();
@@ -334,6 +357,7 @@ int main(void)
     TEST(every_failing_call_is_survived);
     TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
+    TEST(what_cannot_be_kept_is_refused);
     TEST(what_always_fails_has_its_reason);
     TEST(a_fallback_may_raise_what_is_told);
     TEST(a_fallback_beyond_what_was_told_is_no_fallback);

@@ -52,8 +52,6 @@ int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
     return (int64_t)(intptr_t)choice->target.handle;
 }
 
-void cs_engine_choice_retire(void) {}
-
 struct cs_vendor cs_timing_vendor(struct cs_engine_choice *choice)
 {
     return (struct cs_vendor){.ctx = choice};

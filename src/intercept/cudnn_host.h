@@ -1,6 +1,6 @@
 /* What flow asks of the vendor's library and of the process: see flow/host.h. */
-#ifndef CS_INTERCEPT_HOST_H
-#define CS_INTERCEPT_HOST_H
+#ifndef CS_INTERCEPT_CUDNN_HOST_H
+#define CS_INTERCEPT_CUDNN_HOST_H
 
 #include "flow/host.h"
 

@@ -1,7 +1,8 @@
 /* The answers of cuDNN and of this process to what the flow asks. */
-#include "intercept/host.h"
+#include "intercept/cudnn_host.h"
 
 #include "cudnn/bind/real.h"
+#include "cudnn/plan/handle_number.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/oversized_tensor.h"
@@ -32,6 +33,7 @@ static void fork_locks(bool before)
     cs_plan_cache_fork(before);
     cs_shadow_fork(before);
     cs_oversized_tensor_fork(before);
+    cs_handle_fork(before);
 }
 
 const struct cs_host cs_host = {.device = &cs_device_cuda,

@@ -1,0 +1,176 @@
+/* Options and rules that cannot do what they look like: said by `convshim config --check` and by
+ * `convshim predict`. */
+#include "cli/config/config_advice.h"
+
+#include "config/option.h"
+#include "config/option_text.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LINE = 2 * CS_CONFIG_TEXT
+};
+
+struct advice {
+    const struct cs_config *config;
+    cs_config_note_fn *note;
+    void *ctx;
+};
+
+static void say(const struct advice *advice, const char *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say(const struct advice *advice, const char *place, const char *format, ...)
+{
+    char line[LINE];
+    int used = snprintf(line, sizeof line, "%s: ", place);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line + used, sizeof line - (size_t)used, format, list);
+    va_end(list);
+    advice->note(advice->ctx, line);
+}
+
+static bool is_set(const struct advice *advice, int option)
+{
+    char value[CS_CONFIG_TEXT];
+    cs_option_text(advice->config, option, value, sizeof value);
+    return strcmp(value, cs_options[option].value) != 0;
+}
+
+static const char *policy_of(const struct cs_config *config, const struct cs_rule *rule)
+{
+    return cs_rule_has(rule, CS_RULE_policy) ? rule->policy.text : config->policy.text;
+}
+
+/* Somewhere, in the options or by a rule. */
+static bool has_policy(const struct cs_config *config, const char *policy)
+{
+    bool has = strcmp(config->policy.text, policy) == 0;
+    for (int i = 0; !has && i < config->rules.count; i++)
+        has = strcmp(policy_of(config, &config->rules.rule[i]), policy) == 0;
+    return has;
+}
+
+static void advise_options(const struct advice *advice)
+{
+    const struct cs_config *config = advice->config;
+    const struct {
+        int option;
+        bool counts;
+        const char *with;
+    } rows[] = {
+        {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
+        {CS_OPTION_min_saving, has_policy(config, "fast"), "policy = fast"},
+        {CS_OPTION_budget_total, has_policy(config, "budget"), "policy = budget"},
+        {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
+         "interleave = stage"},
+        {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},
+        {CS_OPTION_arena, config->interleave_budget == 0, "interleave.budget = off"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char place[CS_CONFIG_TEXT + 32];
+        if (rows[i].counts || !is_set(advice, rows[i].option))
+            continue;
+        cs_origin_text(config, rows[i].option, place, sizeof place);
+        say(advice, place, "%s has no effect: it counts only with %s",
+            cs_options[rows[i].option].name, rows[i].with);
+    }
+}
+
+/* Neither quotes nor ~ mean anything here. */
+static void advise_path(const struct advice *advice, int option, const char *path)
+{
+    char place[CS_CONFIG_TEXT + 32];
+    size_t length = strlen(path);
+    bool quoted = length > 1 && (*path == '"' || *path == '\'') && path[length - 1] == *path;
+    cs_origin_text(advice->config, option, place, sizeof place);
+    if (quoted)
+        say(advice, place, "%s: the quotes are taken for a part of the path",
+            cs_options[option].name);
+    else if (*path == '~')
+        say(advice, place, "%s: ~ is taken for a part of the path", cs_options[option].name);
+}
+
+static bool always_WORDS(enum cs_rule_key key, const cs_rule_WORDS *words)
+{
+    int length, count = 0;
+    while (cs_rule_word(key, count, &length), length > 0)
+        count++;
+    return *words == ((cs_rule_WORDS)1 << count) - 1;
+}
+
+/* Extents begin at 1; an engine may be unknown. */
+static bool always_RANGE(enum cs_rule_key key, const cs_rule_RANGE *span)
+{
+    return key != CS_RULE_engine && span->least <= 1 && span->most == INT64_MAX;
+}
+
+static bool always_BYTES(enum cs_rule_key key, const cs_rule_BYTES *span)
+{
+    (void)key;
+    return span->least == 0 && span->most == INT64_MAX;
+}
+
+static bool always_KERNEL(enum cs_rule_key key, const cs_rule_KERNEL *kernel)
+{
+    (void)key;
+    return kernel->any;
+}
+
+static bool always_GLOB(enum cs_rule_key key, const cs_rule_GLOB *glob)
+{
+    (void)key;
+    return glob->text[strspn(glob->text, "*")] == '\0';
+}
+
+/* Every convolution of every program follows it. */
+static bool is_for_all(const struct cs_rule *rule)
+{
+#define CS_RULE_WHEN(name, type, allowed, help)                                                    \
+    if (cs_rule_has(rule, CS_RULE_##name) && !always_##type(CS_RULE_##name, &rule->name))          \
+        return false;
+#define CS_RULE_SET(name, type, allowed, help)
+#include "convshim/rules.def"
+    return true;
+}
+
+static bool sets_more_than_skip(const struct cs_rule *rule)
+{
+    for (int key = 0; key < CS_RULE_KEYS; key++)
+        if (key != CS_RULE_skip && cs_rule_key_sets((enum cs_rule_key)key) &&
+            cs_rule_has(rule, (enum cs_rule_key)key))
+            return true;
+    return false;
+}
+
+static void advise_rule(const struct advice *advice, int index)
+{
+    const struct cs_config *config = advice->config;
+    const struct cs_rule *rule = &config->rules.rule[index];
+    bool skips = cs_rule_has(rule, CS_RULE_skip) && rule->skip;
+    int behind = config->rules.count - index - 1;
+    if (behind > 0 && is_for_all(rule))
+        say(advice, config->source,
+            "rule %s: every convolution matches it: the rules after it, from %s on, are never "
+            "tried",
+            rule->name, rule[1].name);
+    if (skips && sets_more_than_skip(rule))
+        say(advice, config->source, "rule %s: skip = yes leaves its other settings without effect",
+            rule->name);
+    else if (cs_rule_has(rule, CS_RULE_tiles) && strcmp(policy_of(config, rule), "fixed") != 0)
+        say(advice, config->source,
+            "rule %s: tiles has no effect: it counts only with policy = fixed", rule->name);
+}
+
+void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx)
+{
+    const struct advice advice = {config, note, ctx};
+    advise_options(&advice);
+    advise_path(&advice, CS_OPTION_log_file, config->log_file.text);
+    advise_path(&advice, CS_OPTION_trace, config->trace.text);
+    advise_path(&advice, CS_OPTION_summary, config->summary.path);
+    for (int i = 0; i < config->rules.count; i++)
+        advise_rule(&advice, i);
+}

@@ -1,0 +1,83 @@
+/* The JSON summary of a process that may not come to its end. */
+#include "flow/renewal.h"
+
+#include "flow/exit_report.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    EVERY = 10 /* seconds */
+};
+
+static struct cs *instance;
+static char vendor[64];
+static _Atomic(pid_t) process;
+static _Atomic(int64_t) due; /* seconds of the monotonic clock */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return time.tv_sec;
+}
+
+static void leave_to_default(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    raise(SIGTERM); /* as soon as this handler is left */
+}
+
+/* Waits only for locks whose holders run on: a thread has none of ours while it is in foreign code,
+ * and one that has one itself does not wait. The child of a vfork has its parent's memory, of which
+ * nothing is touched. */
+static void terminated(int signal)
+{
+    struct sigaction current;
+    int error = errno;
+    (void)signal;
+    if (getpid() == process && cs_locks_held == 0)
+        cs_exit_report_early(instance, vendor);
+    /* The program's own handler may have called this one. */
+    if (sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated)
+        leave_to_default();
+    errno = error;
+}
+
+void cs_renewal_begin(struct cs *cs)
+{
+    struct sigaction action;
+    if (!(cs->config.summary.form & CS_SUMMARY_JSON))
+        return;
+    instance = cs;
+    process = getpid();
+    due = now() + EVERY;
+    cs->host->version(vendor, sizeof vendor);
+    if (sigaction(SIGTERM, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
+        action.sa_handler != SIG_DFL)
+        return;
+    action = (struct sigaction){.sa_handler = terminated, .sa_flags = SA_RESTART | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void cs_renewal_fork(void)
+{
+    process = getpid();
+    due = now() + EVERY;
+}
+
+void cs_renewal_pass(struct cs *cs)
+{
+    int64_t at = due;
+    if (!(cs->config.summary.form & CS_SUMMARY_JSON) || now() < at ||
+        !atomic_compare_exchange_strong(&due, &at, now() + EVERY))
+        return;
+    int error = errno;
+    cs_exit_report_early(cs, vendor);
+    errno = error;
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/env bats
+# Hostile processes: killed, sandboxed, privileged, without what is usually there. The program's results and its end are
+# those without the library.
+load helper
+
+# hostile MODE [STATUS]: everything is tiled; both runs end with that status (0).
+hostile()
+{
+    plain "$CLIENTS/hostile" "$1" "$CLIENTS/libwork.so"
+    expect_status "${2:-0}"
+    CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" "$1" "$CLIENTS/libwork.so"
+    expect_status "${2:-0}"
+    expect_empty shimmed.out
+}
+
+# begin [NAME=VALUE...]: a program that runs until it is killed; its id is in $victim.
+begin()
+{
+    rm -f hostile.runs summary.json
+    "$ROOT/scripts/with-simdev" -- env LD_PRELOAD="$PRELOAD" CONVSHIM_CONFIG="$EVERYTHING" CONVSHIM_SUMMARY=json:summary.json \
+        "$@" "$CLIENTS/hostile" forever "$CLIENTS/libwork.so" >shimmed.out 2>shimmed.err 3>&- &
+    victim=$!
+    wait_for hostile.runs
+}
+
+# wait_for FILE
+wait_for()
+{
+    local tries=0
+    until [ -e "$1" ]; do
+        kill -0 "$victim" 2>/dev/null || fail "the program has ended"
+        [ $((tries += 1)) -lt 3000 ] || fail "no $1"
+        sleep 0.1
+    done
+}
+
+# end SIGNAL STATUS: sends the signal to the program; what it ends with.
+end()
+{
+    status=0
+    kill "-$1" "$(program_of "$victim")"
+    wait "$victim" || status=$?
+    expect_status "$2"
+}
+
+# with-simdev waits for the program, or has become it.
+program_of()
+{
+    local child
+    child=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
+    child=${child%% *}
+    if [ -n "$child" ]; then program_of "$child"; else echo "$1"; fi
+}
+
+@test "SIGTERM in the middle: the JSON summary is there, and the program ends of the signal" {
+    begin
+    [ ! -e summary.json ] || fail "a summary before its time"
+    end TERM 143
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+    expect_empty shimmed.err
+}
+
+@test "SIGKILL in the middle: the JSON summary of the last seconds is there" {
+    begin
+    wait_for summary.json
+    end KILL 137
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+    local left=(summary.json.*)
+    [ ! -e "${left[0]}" ] || rm "${left[0]}" # killed while it wrote the next one
+}
+
+@test "SIGTERM to a program with a handler of its own, which calls the one before: its own end" {
+    SUMMARY=json:summary.json hostile chained_signal 7
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+}
+
+@test "SIGTERM that the program ignores stays ignored" {
+    SUMMARY=json:summary.json hostile ignored_signal
+    expect_equal "calls" "$(summary_total calls summary.json)" 2
+}
+
+@test "SIGTERM without a JSON summary: nothing is caught, nothing is written" {
+    begin CONVSHIM_SUMMARY=text
+    local mask
+    mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$(program_of "$victim")/status")
+    expect_equal "SIGTERM among the signals caught" "$((0x$mask >> 14 & 1))" 0
+    end TERM 143
+    [ ! -e summary.json ] || fail "a summary"
+}
+
+@test "a child of vfork that executes another program: both work" {
+    hostile vfork_exec
+}
+
+@test "a framework unloaded and loaded again, and cuDNN with it: every result right" {
+    hostile unload
+    expect_equal "calls" "$(counted calls)" 10
+    expect_equal "tiled calls" "$(counted tiled)" 10
+    expect_no_violation shimmed
+}
+
+@test "a sandbox that is closed after the first calls: the others open no file and take no memory" {
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers take memory"
+    [ "$(uname -m)" = x86_64 ] || cannot_run "the filter is for x86_64"
+    SUMMARY=off hostile sandbox
+}
+
+# allocator NAME: preloaded before and behind the library.
+allocator()
+{
+    local file order
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers have an allocator of their own"
+    file=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | sed -n "s/.* => \(.*\/$1\.so\.2\)\$/\1/p;" | head -n 1)
+    [ -n "$file" ] || cannot_run "$1 is not installed"
+    for order in "$file:$LIBRARY" "$LIBRARY:$file"; do
+        PRELOAD=$order CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+        expect_status 0
+        expect_equal "tiled calls" "$(counted tiled)" 2
+        expect_no_violation shimmed
+        PRELOAD=$order CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" threads "$CLIENTS/libwork.so"
+        expect_status 0
+        PRELOAD=$order CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" fork_before "$CLIENTS/libwork.so"
+        expect_status 0
+    done
+}
+
+@test "jemalloc preloaded, in either order" {
+    allocator libjemalloc
+}
+
+@test "mimalloc preloaded, in either order" {
+    allocator libmimalloc
+}
+
+# without FOLDER: the program finds it empty.
+without()
+{
+    unshare -m true 2>/dev/null || cannot_run "no namespaces of mounts"
+    CONVSHIM_CONFIG=$EVERYTHING shimmed unshare -m sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$1" \
+        "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    ! grep -q 'mount:' shimmed.err || cannot_run "nothing can be mounted"
+    expect_status 0
+    expect_equal "tiled calls" "$(counted tiled)" 2
+    expect_no_violation shimmed
+}
+
+@test "no /etc" {
+    without /etc
+}
+
+@test "no /proc" {
+    without /proc
+}
+
+@test "no /proc, and a thread with a small stack" {
+    unshare -m true 2>/dev/null || cannot_run "no namespaces of mounts"
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers take more than a small stack"
+    SIMDEV_PLANNING=rule CONVSHIM_CONFIG="workspace=60KiB" shimmed unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+        "$CLIENTS/small_stack" 64
+    ! grep -q 'mount:' shimmed.err || cannot_run "nothing can be mounted"
+    expect_status 0
+    expect_line shimmed.out 'right$'
+}
+
+@test "standard error closed from the start: no harm" {
+    CONVSHIM_CONFIG=$EVERYTHING shimmed sh -c 'exec "$@" 2>&-' sh "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+}
+
+@test "a full disk: the summary and the trace are missing, with a line each, and the program goes on" {
+    [ -c /dev/full ] || cannot_run "there is no /dev/full"
+    CONVSHIM_CONFIG="$EVERYTHING;summary=json:/dev/full;trace=/dev/full" shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line shimmed.err 'cannot write the summary: No space left on device: /dev/full'
+    expect_line shimmed.err 'cannot write the trace'
+}
+
+@test "a limit of file size: no signal, no half summary" {
+    local left
+    CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG=$EVERYTHING "$ROOT/scripts/with-simdev" -- env LD_PRELOAD="$PRELOAD" \
+        bash -c 'ulimit -f 0; exec "$@"' bash "$CLIENTS/hostile" both "$CLIENTS/libwork.so" 2> >(cat >shimmed.err)
+    left=(summary.json*)
+    [ ! -e "${left[0]}" ] || fail "${left[0]} is left"
+}
+
+@test "a set-user-id program: what its user's environment says is ignored" {
+    local folder status=0
+    [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime reads the environment itself"
+    [ "$(id -u)" = 0 ] && command -v setcap setpriv >/dev/null || cannot_run "only root gives a file capabilities"
+    folder=$(mktemp -d /tmp/convshim.XXXXXX)
+    chmod 755 "$folder"
+    cp "$BUILD/convshim" "$folder/plain"
+    cp "$BUILD/convshim" "$folder/privileged"
+    echo 'policy = off' >"$folder/user.ini"
+    setcap cap_net_raw+ep "$folder/privileged" 2>/dev/null || status=$?
+    local name
+    for name in plain privileged; do
+        setpriv --reuid=65534 --regid=65534 --clear-groups env CONVSHIM_CONFIG=workspace=1KiB CONVSHIM_CONFIGFILE="$folder/user.ini" \
+            "$folder/$name" config --format csv >"$name.out" 2>"$name.err" || status=$?
+    done
+    rm -r "$folder"
+    [ "$status" = 0 ] || cannot_run "this file system takes no capabilities"
+    expect_equal "options that the environment gave the plain one" "$(grep -cE 'CONVSHIM_CONFIG|user\.ini' plain.out)" 2
+    expect_equal "options that the environment gave the privileged one" "$(grep -cE 'CONVSHIM_CONFIG|user\.ini' privileged.out)" 0
+}
+
+@test "files are made for their user alone" {
+    umask 022
+    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json;trace=trace.json" \
+        shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    local name
+    for name in log.txt summary.json trace.json; do
+        expect_equal "mode of $name" "$(stat -c %a "$name")" 600
+    done
+}
+
+@test "no file is made through a link" {
+    local name
+    for name in log.txt summary.json trace.json; do
+        ln -s "victim.$name" "$name"
+    done
+    CONVSHIM_LOG=debug CONVSHIM_LOG_FILE=log.txt CONVSHIM_CONFIG="$EVERYTHING;summary=json:summary.json;trace=trace.json" \
+        shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    local made=(victim.*)
+    [ ! -e "${made[0]}" ] || fail "${made[*]} through a link"
+    expect_true "complaints" "$(grep -cE 'cannot (open the log file|write the (summary|trace))' shimmed.err) == 3"
+}
+
+@test "a link that another user laid is not followed, one of the user's own is" {
+    [ "$(id -u)" = 0 ] || cannot_run "only root lays links for others"
+    touch target
+    ln -s target log.txt
+    CONVSHIM_LOG_FILE=log.txt CONVSHIM_SUMMARY=text CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_line target 'convolutions +1 calls?'
+    : >target
+    chown -h 65534 log.txt
+    CONVSHIM_LOG_FILE=log.txt CONVSHIM_SUMMARY=text CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_empty target
+    expect_line shimmed.err 'cannot open the log file'
+}
