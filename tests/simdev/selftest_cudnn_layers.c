@@ -390,6 +390,10 @@ static void check_rnn_layout(void)
     ok((char *)at == base + 4 * (4 * (20 * 10 + 20 * 20) + 4 * 20 * 20) &&
            (char *)bias_at == base + 4 * (matrices + 8 * 20 + 4 * 20),
        "a matrix and a bias of the second layer lie where they must");
+    /* PyTorch asks for one of the two addresses at a time. */
+    void *alone = NULL;
+    NEED(cudnnGetRNNWeightParams(handle, rnn, 1, bytes, base, 4, matrix, &alone, NULL, NULL));
+    ok(alone == at, "the matrix alone can be asked for");
     NEED(cudnnDestroyTensorDescriptor(matrix));
     NEED(cudnnDestroyTensorDescriptor(bias));
     NEED(cudnnDestroyRNNDescriptor(rnn));
