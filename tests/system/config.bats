@@ -118,7 +118,7 @@ refused()
     refused "workspace" 'CONVSHIM_CONFIG:1: "workspace" is not an option, ignored; allowed: NAME = VALUE'
     refused "tiles=0" 'CONVSHIM_CONFIG:1: tiles: "0" is not allowed, ignored; allowed: 1 to 1024'
     refused "log=loud" 'CONVSHIM_CONFIG:1: log: "loud" is not allowed, ignored; allowed: *warn*'
-    CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" is not allowed, ignored; allowed: off, text, json:PATH'
+    CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" is not allowed, ignored; allowed: off, text, json:PATH, text,json:PATH'
 }
 
 @test "a bad value among good ones spoils nothing else" {
