@@ -70,7 +70,7 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
 #: all          library, command, simulated device and test programs (the default)
 all: lib cli $(simdev) $(simdev12) $(apps)
 #: lib          build/libconvshim.so
@@ -217,6 +217,11 @@ include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk 
 #: demo         a VAE decoder without and with the library, on the simulated device
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
+
+#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME for others)
+FRAMEWORK ?= torch-2.15
+frameworks: lib $(simdev)
+	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)

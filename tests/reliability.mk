@@ -22,7 +22,7 @@ $(patsubst %.c,$(B)/faults/obj/%.o,$(pure)): FAULTS := $(PURE) -include tests/fa
 $(patsubst %.c,$(B)/faults/obj/%.o,$(vendor)): FAULTS := $(VENDOR) -DCS_FAULTS_VENDOR -include tests/faults/faults.h
 $(B)/faults/obj/%.o: %.c tests/faults/faults.h $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(FAULTS) -MMD -MP -c -o $@ $<
-$(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(B)/obj/$(doors).o $(B)/gen/convshim.map
+$(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(filter %.o,$^) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 

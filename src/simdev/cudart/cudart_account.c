@@ -154,6 +154,7 @@ bool simdev_missing(const char *function)
 
 void simdev_estimated(const char *function)
 {
+    (void)simdev_usable();
     simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
 }
 
