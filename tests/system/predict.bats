@@ -38,6 +38,16 @@ load predict
     expect_equal "axis" "$(column tiled_axis)" H
 }
 
+# 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
+@test "pairs of axes that a single one does not do: KC in twelfths, KW" {
+    expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --format csv
+    expect_equal "axes" "$(column tiled_axis)" KC
+    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 64 << 20"
+    expect_predicted 0 --input 16x1280x1x3000 --filter 1280x1280x1x3 --pad 0x1 --stride 1x2 --workspace 4MiB --format csv
+    expect_equal "axes" "$(column tiled_axis)" KW
+    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
+}
+
 @test "channels last there is no spike, and that is what the explanation says" {
     expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
     expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
