@@ -65,7 +65,7 @@ simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
-appshare := $(call objects,$(filter-out $(patsubst %,tests/support/programs/%.c,$(appmain)),$(wildcard tests/support/programs/*.c)))
+appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
 .PHONY: all lib cli man demo bench fuzz lint fmt conf install clean help FORCE

@@ -13,3 +13,49 @@ $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(w
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
+
+# --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
+faultobj := $(patsubst %.c,$(B)/faults/obj/%.o,$(pure) $(vendor)) $(B)/faults/obj/tests/faults/faults.o
+
+$(B)/faults/obj/tests/faults/faults.o: FAULTS :=
+$(patsubst %.c,$(B)/faults/obj/%.o,$(pure)): FAULTS := $(PURE) -include tests/faults/faults.h
+$(patsubst %.c,$(B)/faults/obj/%.o,$(vendor)): FAULTS := $(VENDOR) -DCS_FAULTS_VENDOR -include tests/faults/faults.h
+$(B)/faults/obj/%.o: %.c tests/faults/faults.h $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(FAULTS) -MMD -MP -c -o $@ $<
+$(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o) $(B)/gen/convshim.map
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(filter %.o,$^) \
+	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
+
+.PHONY: faults
+#: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--every 10
+faults: $(B)/faults/libconvshim.so $(B)/apps/conv_random $(addprefix $(B)/clients/,plans reshape)
+	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
+
+# --- fuzzers of more than the parts without cuDNN (the others and the rule: tests/fuzz.mk) ------------------------------
+layersrc  := $(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c \
+             $(addprefix predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c))
+$(B)/fuzz/fuzz_legacy: fuzzed = $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/shadow.c \
+                       legacy/describe_legacy.c legacy/legacy_call.c legacy/oversized_tensor.c) \
+                       $(addprefix src/cudnn/plan/,fusion.c operation.c) -Itests/unit
+$(B)/fuzz/fuzz_layers: fuzzed = $(layersrc) -lcjson
+$(B)/fuzz/fuzz_summary: fuzzed = $(addprefix src/cli/,common/read_file.c $(addprefix report/,summary_reader.c summary_merge.c anatomy.c)) -lcjson
+
+# --- long runs ---------------------------------------------------------------------------------------------------------
+.PHONY: mutants soak coverage
+MUTANTS     ?= 200
+SEED        ?= 1
+SOAK_PASSED ?= 100000000
+#: mutants      which small changes of the sources the tests notice; MUTANTS=200 SEED=1
+mutants: tests-built
+	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED)
+
+#: soak         calls by 64 threads, and the memory that stays: SOAK_PASSED=100000000
+# 10^6 calls of ever new shapes and 10^8 that are passed on, by 64 threads each.
+soak: SOAK_CALLS := 1000000
+soak: lib $(simdev) $(B)/apps/soak $(idle)
+	$(Q)$(TESTENV) SOAK_THREADS=64 SOAK_PASSED=$(SOAK_PASSED) bats tests/system/soak.bats
+
+# What of src and policies the tests run: a build of its own, the unit tests, the fuzzers' seeds, and suites of whole programs.
+#: coverage     the share of lines and branches that the tests run
+coverage:
+	$(Q)scripts/coverage

@@ -15,10 +15,11 @@ tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
 short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
-            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t')
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev -- $t') accounts='tests/sweeps/accounts.py $(B)'
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \
-            gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))'
+            gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
+            $(if $(WHOLE),faults='tests/faults/run.py $(B) --every 10' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60')
 bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
@@ -36,12 +37,14 @@ test: short-built
 test-full: tests-built $(tsan)
 	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))
 
-#: test-all     the same with the whole sweep of patch_conv and many more random problems; hours
+#: test-all     the same with the whole sweep of patch_conv and many more random problems, faults, fuzzers; hours
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
 test-all: CARDS :=
 test-all: POLICIES := fit fast
+test-all: WHOLE := $(if $(SAN),,1)
+test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))
 test-all: test-full
 
 #: tsan         what the suite `tsan_threads` needs, whatever this build is

@@ -1,21 +1,21 @@
 # Programs and libraries that suites run, on the simulated device.
 
-$(call objects,$(wildcard tests/support/programs/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/programs/,compare.o values.o)
+$(call objects,$(wildcard tests/support/apps/*.c)): INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(B)/apps/compare: $(addprefix $(B)/obj/tests/support/apps/,compare.o values.o)
 	$(call say,LD)mkdir -p $(@D); $(CC) $(SANFLAGS) -o $@ $^ -lm
-$(B)/apps/%: $(B)/obj/tests/support/programs/%.o $(appshare) $(simdev)
+$(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in hostile ways.
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so load_race libload_race_plugin.so reset small_stack bad_arguments told hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so load_race libload_race_plugin.so reset small_stack bad_arguments told hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
               bypass bypass_static)
 include tests/support/clients/frontend/rules.mk
 include tests/support/clients/frameworks/rules.mk
-clientbase := tests/support/clients/layer.c $(addprefix tests/support/programs/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
-clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/programs/*.h) $(B)/flags
+clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 SIMLIB      = $(CLIENT) $(LDLIB) -fPIC -Wl,-Bsymbolic -Wl,-soname,libcudnn.so.9
@@ -56,7 +56,7 @@ $(addprefix $(B)/clients/,large refused): $(B)/clients/%: tests/support/clients/
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
 $(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
-$(B)/clients/libinterposer.so: tests/support/clients/interposer.c $(clientdep)
+$(B)/clients/libinterposer.so $(B)/clients/libflip.so: $(B)/clients/lib%.so: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -fPIC -shared -o $@ $< -ldl
 # libwork.so with a cuDNN that is loaded and looked up instead of linked.
 $(B)/obj/tests/support/clients/loader_cudnn.o: INCLUDES := $(SIMFLAGS)

@@ -26,7 +26,8 @@ enum {
 
 const char *cs_variable_of(int option)
 {
-    static char names[CS_OPTIONS][NAME];
+    /* Each thread its own: several may read the options at once. */
+    static __thread char names[CS_OPTIONS][NAME] __attribute__((tls_model("initial-exec")));
     char *name = names[option];
     const char *from = cs_options[option].name;
     if (*name)

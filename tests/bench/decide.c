@@ -3,7 +3,7 @@
  * Prints "LAYER WORKSPACE FIRST AGAIN WALL" a line: nanoseconds of the processor, since those of
  * the clock are also other programs', and for the first time of the clock too. */
 #include "bench.h"
-#include "support/programs/csv.h"
+#include "support/apps/csv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ for fuzzer in "$dir"/fuzz_*; do
     corpus=("$dir/corpus.$name")
     mkdir -p "${corpus[0]}"
     [ ! -d "$seeds/$name" ] || corpus+=("$seeds/$name")
-    if "$fuzzer" -max_total_time="$seconds" -max_len=2048 -artifact_prefix="$dir/found-$name-" "${corpus[@]}" \
+    if "$fuzzer" -max_total_time="$seconds" -max_len=8192 -artifact_prefix="$dir/found-$name-" "${corpus[@]}" \
         >"$dir/$name.log" 2>&1; then
         echo "ok $number - $name: $(sed -nE 's/^Done ([0-9]+) runs.*/\1/p' "$dir/$name.log") inputs"
     else

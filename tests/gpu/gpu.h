@@ -3,7 +3,7 @@
 #ifndef GPU_H
 #define GPU_H
 
-#include "../support/programs/client.h"
+#include "../support/apps/client.h"
 
 /* The exit status where there is no card. */
 #define GPU_NONE 77

@@ -1,5 +1,5 @@
 /* What the card is, and whether cuDNN plans for it from its profile as it does with a handle. */
-#include "../support/programs/csv.h"
+#include "../support/apps/csv.h"
 #include "gpu.h"
 #include "plan_query.h"
 #include "profile.h"

@@ -1,5 +1,5 @@
 /* Runs convolution layers of a list one at a time, and prints what each took of memory and time. */
-#include "../support/programs/csv.h"
+#include "../support/apps/csv.h"
 #include "gpu.h"
 #include "layer_run.h"
 

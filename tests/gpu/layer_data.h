@@ -3,7 +3,7 @@
 #ifndef LAYER_DATA_H
 #define LAYER_DATA_H
 
-#include "../support/programs/conv.h"
+#include "../support/apps/conv.h"
 
 #include <stdio.h>
 

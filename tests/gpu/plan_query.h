@@ -3,7 +3,7 @@
 #ifndef PLAN_QUERY_H
 #define PLAN_QUERY_H
 
-#include "../support/programs/conv.h"
+#include "../support/apps/conv.h"
 
 enum direction {
     DIRECTION_FORWARD,

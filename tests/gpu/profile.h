@@ -3,7 +3,7 @@
 #ifndef PROFILE_H
 #define PROFILE_H
 
-#include "../support/programs/client.h"
+#include "../support/apps/client.h"
 
 /* The profile of a device, by its number or, where cuDNN does not take that, by a handle on it.
  * Text is ended by a zero; the caller frees it. False with a line on stderr. */

@@ -238,3 +238,30 @@ data_channels()
     expect_equal "tiled calls" "$(counted tiled)" 4
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }
+
+# Every convolution of both runs a true one, by a library in front of the other.
+flipped()
+{
+    local problems=(--api both --direction all --count "$(few 60)" --seed 71 --dtype all)
+    plain "$APPS/conv_random" "${problems[@]}" --dump straight.bin
+    expect_status 0
+    on_device plain env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$CLIENTS/libflip.so" "$APPS/conv_random" "${problems[@]}" --dump plain.bin
+    expect_status 0
+    ! "$APPS/compare" --exact straight.bin plain.bin >straight.out 2>&1 || fail "nothing was flipped"
+    CONVSHIM_CONFIG=$1 on_device shimmed env LD_PRELOAD="${SAN_RT:+$SAN_RT:}$CLIENTS/libflip.so:$LIBRARY" \
+        "$APPS/conv_random" "${problems[@]}" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+    expect_same --exact
+    expect_true "rewritten calls" "$(counted rewritten) >= $(few 100)"
+}
+
+# bats test_tags=quick
+@test "true convolutions, all directions, both APIs, three tiles of everything: equal to the bit" {
+    flipped "$EVERYTHING"
+}
+
+@test "true convolutions, all directions, both APIs, six tiles on two lanes, packed: equal to the bit" {
+    flipped "$SIX;lanes=2;staged=always"
+}

@@ -22,7 +22,7 @@ failing()
         "$APPS/compare" --exact plain.bin shimmed.bin >compare.out 2>&1 || fail "$1: status 0, but another result"
     else
         expect_status 1
-        grep -qE '^record=|^tests/support/programs|not everything was run' shimmed.err || fail "$1: status 1 without a word"
+        grep -qE '^record=|^tests/support/apps|not everything was run' shimmed.err || fail "$1: status 1 without a word"
     fi
     expect_no_violation shimmed
 }

@@ -38,3 +38,31 @@ grown()
         expect_true "growth <= 256 KiB" "$(grown shimmed) <= 262144"
     done
 }
+
+# As many handles as threads, each with a memory of shapes, which the first half fills. SOAK_THREADS, SOAK_PASSED: 64 and 10^8
+# in `make soak`.
+soak_threads()
+{
+    local config=$1
+    shift
+    status=0
+    LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG=$config LD_PRELOAD=$PRELOAD \
+        "$APPS/soak" --threads "${SOAK_THREADS:-8}" "$@" >shimmed.out 2>shimmed.err || status=$?
+    expect_status 0
+}
+
+# Each handle forgets all its shapes from time to time, whenever it is full.
+@test "many threads, calls in tiles: the heap of the second half is that of the first" {
+    local backing calls=$((${SOAK_CALLS:-1000000} * ${SOAK_THREADS:-8} / 64))
+    for backing in own client; do
+        soak_threads "workspace=8KiB;backing=$backing" --calls "$calls" --repeat 4
+        expect_true "growth <= a tenth" \
+            "10 * $(grown shimmed) <= $(sed -nE 's/.*"first_half_bytes": ([0-9]+).*/\1/p' shimmed.out)"
+    done
+}
+
+@test "many threads, calls that are passed on: the heap of the second half is that of the first" {
+    local calls=${SOAK_PASSED:-2000000}
+    soak_threads "workspace=1TiB" --calls "$calls" --repeat $((calls / 1000))
+    expect_true "growth <= 256 KiB" "$(grown shimmed) <= 262144"
+}

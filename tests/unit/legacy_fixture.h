@@ -22,6 +22,7 @@ static struct window {
     int groups;
 } conv;
 static cudnnActivationMode_t activation;
+static cudnnNanPropagation_t nan_setting = CUDNN_NOT_PROPAGATE_NAN;
 static int z_reads;
 
 static inline cudnnStatus_t get_tensor(cudnnTensorDescriptor_t descriptor, int most,
@@ -79,7 +80,7 @@ static inline cudnnStatus_t get_activation(const cudnnActivationDescriptor_t des
 {
     CHECK((const void *)descriptor == &activation);
     *mode = activation;
-    *nan = CUDNN_NOT_PROPAGATE_NAN;
+    *nan = nan_setting;
     *coefficient = 0;
     return CUDNN_STATUS_SUCCESS;
 }

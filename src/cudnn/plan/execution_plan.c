@@ -143,6 +143,15 @@ static enum cs_status build_near(const struct cs_engine_choice *choice,
     return status;
 }
 
+/* Nothing that the application's engine does not do to the numbers. Tensor cores lose nothing where
+ * the operands have 16 bits. */
+static bool computes_alike(const struct cs_engine_choice *choice, unsigned numerical)
+{
+    unsigned exact =
+        choice->problem.tensor[CS_X].dtype == CS_F32 ? 0 : 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    return (numerical & ~(choice->notes.numerical | exact)) == 0;
+}
+
 /* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nobody tells
  * whether the application allows that. */
 static bool may_stand_in(const struct cs_engine_choice *choice,
@@ -151,13 +160,11 @@ static bool may_stand_in(const struct cs_engine_choice *choice,
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     int64_t index = cs_descriptors_index(&builder, configuration);
-    unsigned exact =
-        choice->problem.tensor[CS_X].dtype == CS_F32 ? 0 : 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     unsigned native =
         choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
     cs_descriptor_builder_clear(&builder);
     return builder.status == CUDNN_STATUS_SUCCESS && index != PLAIN &&
-           (notes.numerical & ~(choice->notes.numerical | exact)) == 0 &&
+           computes_alike(choice, notes.numerical) &&
            (notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) == 0 &&
            (notes.behaviour & native) == native;
 }
@@ -212,7 +219,16 @@ static enum cs_status keep_within(enum cs_status status, int64_t limit, void **e
     return status;
 }
 
-/* Any engine that the heuristics fall back to. */
+static bool may_fall_back(const struct cs_engine_choice *choice,
+                          cudnnBackendDescriptor_t configuration)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
+    cs_descriptor_builder_clear(&builder);
+    return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
+}
+
+/* An engine that the heuristics fall back to and that computes as the application's. */
 static enum cs_status build_fallback_engine(const struct cs_engine_choice *choice, int64_t limit,
                                             void **execution_plan_p, int64_t *workspace_p)
 {
@@ -223,6 +239,8 @@ static enum cs_status build_fallback_engine(const struct cs_engine_choice *choic
                                             CUDNN_HEUR_MODE_FALLBACK, configuration, FALLBACKS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
         struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        if (!may_fall_back(choice, configuration[i]))
+            continue;
         status = finish(&own, &choice->target, configuration[i], execution_plan_p, workspace_p);
         status = keep_within(status, limit, execution_plan_p, workspace_p);
     }

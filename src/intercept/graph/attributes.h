@@ -7,9 +7,9 @@
 #include "cudnn/plan/fusion.h"
 
 /* How many tensors of a variant pack are noted (a pack with more is not understood), and how many
- * operations of a graph. */
+ * operations of a graph. A pack may name tensors that its graph does not have. */
 enum {
-    CS_PACK_TENSORS = CS_MAX_TENSORS,
+    CS_PACK_TENSORS = 4 * CS_MAX_TENSORS,
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
 };
 

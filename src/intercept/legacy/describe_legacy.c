@@ -177,7 +177,17 @@ static struct cs_setting float_setting(cudnnBackendAttributeName_t name, double 
     return setting;
 }
 
-static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p)
+static struct cs_setting nan_setting(cudnnNanPropagation_t value)
+{
+    struct cs_setting setting = {CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
+                                 0};
+    memcpy(&setting.bits, &value, sizeof value);
+    return setting;
+}
+
+/* What a ReLU makes of NaN is the application's choice. */
+static enum cs_reason describe_activation(const struct cs_legacy_call *call, bool *relu_p,
+                                          struct cs_setting *nan_p)
 {
     cudnnActivationMode_t mode;
     cudnnNanPropagation_t nan;
@@ -185,6 +195,7 @@ static enum cs_reason describe_activation(const struct cs_legacy_call *call, boo
     if (CS_REAL(cudnnGetActivationDescriptor, call->fusion->activation, &mode, &nan,
                 &coefficient) != CUDNN_STATUS_SUCCESS)
         return CS_REASON_UNSEEN;
+    *nan_p = nan_setting(nan);
     *relu_p = mode == CUDNN_ACTIVATION_RELU;
     return *relu_p || mode == CUDNN_ACTIVATION_IDENTITY ? CS_REASON_NONE : CS_REASON_FUSED;
 }
@@ -212,12 +223,13 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
     double alpha2 = scale_of(call->fusion->alpha2, 0);
     int64_t bias, z = -1;
     bool relu;
+    struct cs_setting nan;
     y.written = true;
     problem->tensor[CS_Y].dtype = problem->compute;
     problem->tensor[CS_Y].is_virtual = true;
     problem->tensor[CS_Y].written = false;
     chain->addresses->tensor[CS_Y] = NULL;
-    enum cs_reason reason = describe_activation(call, &relu);
+    enum cs_reason reason = describe_activation(call, &relu, &nan);
     if (reason == CS_REASON_NONE)
         reason = describe_side(call->fusion->bias, call->fusion->bias_data, problem->spatial, chain,
                                &bias);
@@ -232,7 +244,7 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
     }
     add_step(chain, CUDNN_POINTWISE_ADD, bias, relu ? add_virtual(chain) : result, NULL);
     if (relu)
-        add_step(chain, CUDNN_POINTWISE_RELU_FWD, -1, result, NULL);
+        add_step(chain, CUDNN_POINTWISE_RELU_FWD, -1, result, &nan);
     return CS_REASON_NONE;
 }
 

@@ -2,7 +2,7 @@
  * reported. */
 #include "intercept/legacy/find_algorithm.h"
 
-#include "cudnn/bind/runtime.h"
+#include "cudnn/bind/driver.h"
 #include "intercept/legacy/describe_legacy.h"
 #include <stdlib.h>
 
@@ -11,31 +11,31 @@ enum {
 };
 
 /* Milliseconds on the device between two events around a run; false if it failed. */
-static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, cudaStream_t stream,
-                      cudaEvent_t begin, cudaEvent_t end, float *time_p)
+static bool run_timed(struct cs *cs, const struct cs_legacy_call *call, CUstream stream,
+                      CUevent begin, CUevent end, float *time_p)
 {
     int status = CUDNN_STATUS_SUCCESS;
-    bool good = CS_CUDA(cudaEventRecord, begin, stream) == cudaSuccess &&
+    bool good = CS_CU(cuEventRecord, begin, stream) == CUDA_SUCCESS &&
                 cs_legacy_try(cs, call, &status) && status == CUDNN_STATUS_SUCCESS;
-    good = CS_CUDA(cudaEventRecord, end, stream) == cudaSuccess && good;
-    good = CS_CUDA(cudaEventSynchronize, end) == cudaSuccess && good;
-    return good && CS_CUDA(cudaEventElapsedTime, time_p, begin, end) == cudaSuccess;
+    good = CS_CU(cuEventRecord, end, stream) == CUDA_SUCCESS && good;
+    good = CS_CU(cuEventSynchronize, end) == CUDA_SUCCESS && good;
+    return good && CS_CU(cuEventElapsedTime, time_p, begin, end) == CUDA_SUCCESS;
 }
 
 /* The second of two runs: the first one loads what there is to load. */
 static bool time_run(struct cs *cs, const struct cs_legacy_call *call, float *time_p)
 {
-    cudaStream_t stream;
-    cudaEvent_t begin = NULL, end = NULL;
+    CUstream stream;
+    CUevent begin = NULL, end = NULL;
     bool good = CS_REAL(cudnnGetStream, call->handle, &stream) == CUDNN_STATUS_SUCCESS &&
-                CS_CUDA(cudaEventCreate, &begin) == cudaSuccess &&
-                CS_CUDA(cudaEventCreate, &end) == cudaSuccess;
+                CS_CU(cuEventCreate, &begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+                CS_CU(cuEventCreate, &end, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
     good = good && run_timed(cs, call, stream, begin, end, time_p) &&
            run_timed(cs, call, stream, begin, end, time_p);
     if (begin)
-        (void)CS_CUDA(cudaEventDestroy, begin);
+        (void)CS_CU(cuEventDestroy_v2, begin);
     if (end)
-        (void)CS_CUDA(cudaEventDestroy, end);
+        (void)CS_CU(cuEventDestroy_v2, end);
     return good;
 }
 
@@ -123,6 +123,16 @@ static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, siz
     return tiled_calls;
 }
 
+/* Of the driver: what fails in the runtime becomes the program's last error. */
+static bool memory(size_t bytes, void **address_p)
+{
+    CUdeviceptr address;
+    if (CS_CU(cuMemAlloc_v2, &address, bytes) != CUDA_SUCCESS)
+        return false;
+    *address_p = (void *)address;
+    return true;
+}
+
 /* Memory for a search: operands and workspace. */
 static bool allocate(struct cs_legacy_call *call)
 {
@@ -133,20 +143,20 @@ static bool allocate(struct cs_legacy_call *call)
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
         if (cs_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
-            CS_CUDA(cudaMalloc, &call->execution.data[i], (size_t)bytes) != cudaSuccess)
+            !memory((size_t)bytes, &call->execution.data[i]))
             return false;
     }
     return call->execution.provided == 0 ||
-           CS_CUDA(cudaMalloc, &call->execution.workspace, call->execution.provided) == cudaSuccess;
+           memory(call->execution.provided, &call->execution.workspace);
 }
 
 static void deallocate(const struct cs_legacy_call *call)
 {
     for (int i = 0; i < CS_OPERANDS; i++)
         if (call->execution.data[i])
-            (void)CS_CUDA(cudaFree, call->execution.data[i]);
+            (void)CS_CU(cuMemFree_v2, (CUdeviceptr)call->execution.data[i]);
     if (call->execution.workspace)
-        (void)CS_CUDA(cudaFree, call->execution.workspace);
+        (void)CS_CU(cuMemFree_v2, (CUdeviceptr)call->execution.workspace);
 }
 
 int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
@@ -162,7 +172,6 @@ int cs_find_algorithm(struct cs *cs, const struct cs_legacy_call *call,
     }
     /* What there is room for is left to the vendor's own search. */
     deallocate(&own);
-    (void)CS_CUDA(cudaGetLastError); /* not the program's error */
     int status = (int)cs_legacy_call_find(call, to);
     if (status == CUDNN_STATUS_SUCCESS)
         cs_legacy_report_results(cs, call, to);

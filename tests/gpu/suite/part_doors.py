@@ -16,8 +16,8 @@ WORKSPACE = "64MiB"
 
 
 def run(suite):
-    _c_client(suite, "vae_decoder-legacy", ("support/programs/vae_decoder", "--api", "legacy"), 20)
-    _c_client(suite, "vae_decoder-graph", ("support/programs/vae_decoder", "--api", "graph"), 20)
+    _c_client(suite, "vae_decoder-legacy", ("support/apps/vae_decoder", "--api", "legacy"), 20)
+    _c_client(suite, "vae_decoder-graph", ("support/apps/vae_decoder", "--api", "graph"), 20)
     if suite.simulated:
         for name in ("jax", "cudnn-frontend in Python", "cudnn-frontend in C++"):
             suite.report.skip(name, "it cannot run on the simulated device")

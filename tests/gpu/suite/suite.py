@@ -33,7 +33,7 @@ class Suite:
         return os.path.join(folder, name)
 
     def c_program(self, name, *arguments, capacity=None):
-        """(argv, settings) of a program built from tests/gpu or tests/support/programs."""
+        """(argv, settings) of a program built from tests/gpu or tests/support/apps."""
         program = [os.path.join(self.build, *name.split("/")), *map(str, arguments)]
         if self.simulated:
             size = ["--capacity", str(capacity)] if capacity else []

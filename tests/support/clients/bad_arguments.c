@@ -1,6 +1,6 @@
 /* Calls that cuDNN refuses for their arguments: a line each, with the status and what became of the
  * output. */
-#include "../programs/conv.h"
+#include "../apps/conv.h"
 #include "layer.h"
 
 #include <stdio.h>

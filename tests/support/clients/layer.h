@@ -2,7 +2,7 @@
 #ifndef LAYER_H
 #define LAYER_H
 
-#include "../programs/problems.h"
+#include "../apps/problems.h"
 
 /* 2x16x32x32 -> 16 channels, 3x3, padding 1, f16 NCHW: small, but cuDNN wants input, filter and
  * output again as workspace. */

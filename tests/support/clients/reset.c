@@ -1,6 +1,6 @@
 /* A program that resets its device between models, as long-lived servers and test suites do. Each
  * round: handle, plan, run, check, free everything, cudaDeviceReset. */
-#include "../programs/conv.h"
+#include "../apps/conv.h"
 #include "layer.h"
 
 #include <stdio.h>

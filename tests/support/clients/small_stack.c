@@ -1,6 +1,6 @@
 /* A thread with a small stack makes a plan and executes it.
  * small_stack KIB [legacy]: the stack's size, 128 if left out; an argument more: the legacy API. */
-#include "../programs/conv.h"
+#include "../apps/conv.h"
 #include "layer.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
  *
  * Linked with --wrap=cudnnBackendGetAttribute. Status 0: the result is right, or the plan was
  * refused before anything ran; says which. */
-#include "../programs/conv.h"
+#include "../apps/conv.h"
 #include "layer.h"
 
 #include <stdio.h>

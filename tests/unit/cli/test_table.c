@@ -7,6 +7,47 @@ static const struct cs_column columns[] = {
     {"bytes", "size", CS_CELL_BYTES},  {"count", "count", CS_CELL_COUNT},
     {"ratio", "ratio", CS_CELL_RATIO}, {"note", "note", CS_CELL_TEXT}};
 
+/* The call that finds no memory, counted down to 1; 0: all find some. */
+static int fails_at;
+
+char *strdup(const char *text)
+{
+    char *copy = fails_at > 0 && --fails_at == 0 ? NULL : malloc(strlen(text) + 1);
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+void *reallocarray(void *memory, size_t count, size_t bytes)
+{
+    return fails_at > 0 && --fails_at == 0 ? NULL : realloc(memory, count * bytes);
+}
+
+/* A table that lacks something is not printed as if it were all. */
+static void without_memory_nothing_is_printed(void)
+{
+    for (int at = 0; at <= 5; at++) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        struct cs_table table;
+        fails_at = at;
+        cs_table_init(&table, columns, 6);
+        for (int row = 0; row < 2; row++)
+            cs_table_add(&table, (struct cs_value[]){{.text = "a"},
+                                                     {.text = NULL},
+                                                     {.number = 1},
+                                                     {.number = 2},
+                                                     {.ratio = 3},
+                                                     {.text = "b"}});
+        fails_at = 0;
+        bool good = cs_table_print(&table, CS_FORMAT_CSV, out);
+        CHECK_INT(good, at == 0);
+        cs_table_fini(&table);
+        fclose(out);
+        CHECK_INT(size > 0, at == 0);
+        free(text);
+    }
+}
+
 static char *printed(enum cs_format format)
 {
     char *text = NULL;
@@ -92,6 +133,7 @@ static void sizes(void)
 
 int main(void)
 {
+    TEST(without_memory_nothing_is_printed);
     TEST(for_people);
     TEST(for_programs);
     TEST(bytes_for_people);

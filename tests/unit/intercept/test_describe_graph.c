@@ -272,6 +272,35 @@ static void a_pack_that_says_more_than_addresses_is_not_understood(void)
     CHECK(!pack_understood(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, &number));
 }
 
+/* Programs may have one pack for several graphs. */
+static void a_pack_may_name_more_tensors_than_the_graph_has(void)
+{
+    enum {
+        NAMES = 3 * CS_MAX_TENSORS
+    };
+    static char memory[NAMES];
+    int64_t uids[NAMES];
+    void *pointers[NAMES];
+    struct cs_addresses addresses;
+    start();
+    struct cs_graph *graph = described(false);
+    for (int i = 0; i < NAMES; i++) {
+        uids[i] = 1000 + i;
+        pointers[i] = &memory[i];
+    }
+    uids[NAMES - 1] = TENSOR_W;
+    uids[NAMES - 2] = TENSOR_Y;
+    uids[0] = TENSOR_X;
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, NAMES, pointers);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, NAMES, uids);
+    CHECK(cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses));
+    CHECK(addresses.tensor[CS_X] == pointers[0]);
+    CHECK(addresses.tensor[CS_FILTER] == pointers[NAMES - 1]);
+    CHECK(addresses.tensor[CS_Y] == pointers[NAMES - 2]);
+    cs_graph_drop(graph);
+    stop();
+}
+
 int main(void)
 {
     TEST(sound_graphs_are_described);
@@ -287,5 +316,6 @@ int main(void)
     TEST(true_convolutions_are_told_apart);
     TEST(scales_and_windows_are_read);
     TEST(a_pack_that_says_more_than_addresses_is_not_understood);
+    TEST(a_pack_may_name_more_tensors_than_the_graph_has);
     return REPORT();
 }

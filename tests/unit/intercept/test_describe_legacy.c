@@ -1,5 +1,6 @@
 /* What a legacy call says, from descriptors and addresses, and which engines may stand in for its
  * algorithm. */
+#include "cudnn/plan/fusion.h"
 #include "intercept/legacy/describe_legacy.h"
 
 #include "flow/flow.h"
@@ -100,6 +101,24 @@ static void only_what_is_known_is_fused(void)
     CHECK_INT(problem.steps, 1);
     activation = CUDNN_ACTIVATION_TANH;
     CHECK_INT(describe(&call), CS_REASON_FUSED);
+}
+
+/* Whether a ReLU lets NaN through is part of the problem: tiles do as the whole. */
+static void what_a_relu_makes_of_nan_is_kept(void)
+{
+    static const cudnnNanPropagation_t settings[] = {CUDNN_NOT_PROPAGATE_NAN, CUDNN_PROPAGATE_NAN};
+    for (int i = 0; i < 2; i++) {
+        struct cs_legacy_call call = fused(&zero);
+        struct cs_pointwise relu;
+        nan_setting = settings[i];
+        CHECK_INT(describe(&call), CS_REASON_NONE);
+        cs_fusion_unpack(&problem.step[problem.steps - 1], &relu);
+        CHECK_INT(relu.mode, CUDNN_POINTWISE_RELU_FWD);
+        CHECK_INT(relu.settings, 1);
+        CHECK_INT(relu.setting[0].name, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION);
+        CHECK_INT(relu.setting[0].type, CUDNN_TYPE_NAN_PROPOGATION);
+        CHECK_INT(relu.setting[0].bits, settings[i]);
+    }
 }
 
 static void what_cannot_be_planned_is_refused(void)
@@ -236,6 +255,7 @@ int main(void)
     TEST(an_address_says_its_alignment);
     TEST(z_is_not_read_where_its_scale_is_zero);
     TEST(only_what_is_known_is_fused);
+    TEST(what_a_relu_makes_of_nan_is_kept);
     TEST(what_cannot_be_planned_is_refused);
     TEST(groups_that_contradict_the_extents_are_refused);
     TEST(channels_last_filters_are_packed_so);

@@ -8,7 +8,7 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-#include "../../programs/client.h"
+#include "../../apps/client.h"
 #include <stdio.h>
 
 enum direction {

@@ -1,0 +1,59 @@
+"""Small programs in every mode of the library: tests/faults/run.py lets their calls fail, tests/sweeps/accounts.py looks at what
+the device saw of them."""
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+FORWARD = ["--problem", "dtype=f16 x=4x8x12x8 w=8x8x3x3 pre=1"]
+EACH = FORWARD + ["--problem", "direction=data dtype=f16 x=4x8x8x8 w=8x8x3x3 pre=1",
+                  "--problem", "direction=filter dtype=f32 x=4x8x8x8 w=8x8x3x3 pre=1 beta=1"]
+CHANNELS = ["--problem", "direction=data dtype=f16 x=1x24x1x1 w=64x24x3x3 pre=1",
+            "--problem", "direction=filter dtype=f16 x=2x24x4x4 w=16x24x3x3 pre=1 beta=1"]
+TILES = "policy=fixed;tiles=3;threshold=0"
+SIX = "policy=fixed;tiles=6;threshold=0"
+
+
+def problems(api, *more):
+    return ["apps/conv_random", "--check", "--api", api, *(more or EACH)]
+
+
+NATIVE = {"SIMDEV_NATIVE_GRAPHS": "1"}
+
+# Name: options of the library, program, more environment; of a program that takes long, one point in how many.
+MODES = {
+    "graph": (TILES, problems("graph"), {}),
+    "legacy": (TILES, problems("legacy"), {}),
+    "fused": (TILES, ["apps/conv_random", "--check", "--api", "both", "--fused", "legacy", "--count", "2"], {}),
+    "residual": (TILES, ["apps/conv_random", "--check", "--fused", "residual", "--count", "1"], {}),
+    "own": (TILES + ";backing=own", problems("both", *FORWARD), {}),
+    "lanes": (SIX + ";backing=own;lanes=3", problems("both", *FORWARD), {"SIMDEV_RACES": "1"}),
+    "lent": (SIX + ";lanes=2", problems("both", *EACH), {"SIMDEV_RACES": "1"}),
+    "staged": (SIX + ";lanes=2;staged=always", problems("both", *CHANNELS), {"SIMDEV_RACES": "1"}),
+    "capture": (TILES, ["clients/plans", "captured"], {}),
+    "capture_lanes": (SIX + ";backing=own;lanes=3", ["clients/plans", "captured"], {"SIMDEV_RACES": "1"}),
+    "populate": (TILES, ["clients/plans", "populate"], NATIVE),
+    "populate_own": (SIX + ";backing=own;lanes=2", ["clients/plans", "populate"], NATIVE),
+    "config_first": (TILES, ["clients/plans", "config_first"], {}),
+    "fit": ("policy=fit;workspace=4KiB", problems("both", *FORWARD), {}),
+    "fast": ("policy=fast;workspace=4KiB;min_saving=0", problems("both", *FORWARD), {}),
+    "measure": ("policy=measure;workspace=16KiB", problems("graph", "--count", "3", "--seed", "36", "--dtype", "f32"), {}),
+    "budget": ("policy=budget;workspace=8KiB;budget.total=12KiB", problems("both", *FORWARD), {}),
+    "reshape": (TILES, ["clients/reshape", "place"], {}),
+    "oversized": ("policy=fixed;tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
+                  {"SIMDEV_MAX_SPAN": "5000"}),
+    "find": ("workspace=3MiB", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
+    "summary": (TILES + ";summary=json:summary.json;trace=trace.json", problems("both", *FORWARD), {}),
+    "turns": (TILES + ";interleave=stage;backing=own", problems("both", *EACH), {}),
+}
+
+WRONG = ("an output element was not written", "differs from the host loop", "wrote outside the output", "wrong result",
+         "layer_equal", "memcmp(", "simdev: violation", "Sanitizer")
+
+
+def device_environment(build):
+    """What with-simdev sets."""
+    listed = subprocess.run([os.path.join(ROOT, "scripts/with-simdev"), "--", "env", "-0"], check=True, capture_output=True,
+                            env=dict(os.environ, SIMDEV_DIR=os.path.join(build, "simdev"))).stdout
+    environment = dict(item.split("=", 1) for item in listed.decode().split("\0") if "=" in item)
+    return {k: v for k, v in environment.items() if not k.startswith("CONVSHIM") and k != "SIMDEV_FAIL"}

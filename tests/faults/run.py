@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Every call that the library makes fails once: its allocations, and its calls to cuDNN, driver and runtime.
+
+    tests/faults/run.py BUILD [--mode NAME]... [--every K] [--jobs N] [--record]
+
+BUILD/faults/libconvshim.so counts these calls as points (faults.h). Each mode, a program with options, is run once to count them,
+then once for every point (every K-th, each K-th part of a mode from another one on), which fails alone, and for some of them
+with all that follow. Whatever failed, the program must end by itself, with the right result or with a status that cuDNN may
+give, and the device must see nothing illegal. A mode with fewer points than points.txt records fails: something is no longer
+called, or no longer seen. --record writes that file, with nine tenths of what was counted. Prints TAP.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from modes import MODES, WRONG, device_environment
+
+RECORDED = os.path.join(os.path.dirname(os.path.realpath(__file__)), "points.txt")
+HANGS = 120  # seconds
+
+
+class Mode:
+    def __init__(self, name, build, environment):
+        self.name, self.build = name, build
+        options, command, more, *every = MODES[name]
+        self.every = every[0] if every else 1
+        self.command = [os.path.join(build, command[0]), *command[1:]]
+        self.environment = dict(environment, SIMDEV_PLANNING="rule", OMP_NUM_THREADS="1", CONVSHIM_CONFIG=options,
+                                LD_PRELOAD=os.path.join(build, "faults", "libconvshim.so"), **more)
+
+    def run(self, at):
+        """What is wrong with a run in which that point fails (None: none does), how many points it had, what failed."""
+        with tempfile.TemporaryDirectory(prefix="convshim-fault-") as folder:
+            environment = dict(self.environment, FAULT_REPORT=os.path.join(folder, "points"), HOME=folder,
+                               XDG_CONFIG_HOME=folder, XDG_CACHE_HOME=folder, XDG_STATE_HOME=folder,
+                               SIMDEV_REPORT=os.path.join(folder, "device.json"))
+            if at is not None:
+                environment["FAULT_AT"] = at
+            errors = os.path.join(folder, "errors")
+            with open(errors, "w", encoding="utf-8") as file:
+                process = subprocess.Popen(self.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=file, start_new_session=True)
+                try:
+                    status = process.wait(HANGS)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                    return f"hangs: not over after {HANGS} seconds", 0, "?"
+            with open(errors, encoding="utf-8", errors="replace") as file:
+                said = file.read()
+            points, fired = self.report(environment["FAULT_REPORT"])
+            return self.judge(status, said, environment["SIMDEV_REPORT"], at), points, fired
+
+    @staticmethod
+    def report(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                points, fired = file.read().split()
+            return int(points), fired
+        except (OSError, ValueError):
+            return 0, "?"
+
+    @staticmethod
+    def judge(status, said, device, at):
+        tail = " / ".join(said.strip().splitlines()[-3:])
+        if status < 0:
+            return f"ends by signal {-status}: {tail}"
+        for text in WRONG:
+            if text in said:
+                line = next(line for line in said.splitlines() if text in line)
+                return f"wrong: {line}"
+        if status != 0 and at is None:
+            return f"fails without a fault, status {status}: {tail}"
+        if status not in (0, 1):
+            return f"status {status}: {tail}"
+        if status == 1 and not said.strip():
+            return "status 1 without a word"
+        try:
+            with open(device, encoding="utf-8") as file:
+                violations = json.load(file)["violations"]
+        except (OSError, ValueError, KeyError):
+            return "the device left no report"
+        return f"{violations} violations" if violations else None
+
+
+def recorded():
+    try:
+        with open(RECORDED, encoding="utf-8") as file:
+            return {line.split()[0]: int(line.split()[1]) for line in file if line.strip() and not line.startswith("#")}
+    except FileNotFoundError:
+        return {}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build")
+    parser.add_argument("--mode", action="append", choices=sorted(MODES))
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--record", action="store_true")
+    return parser.parse_args()
+
+
+def cases(points, every, number):
+    """The points that fail alone, and of them every tenth with all that follow."""
+    chosen = list(range(1 + number % every, points + 1, every))
+    return [str(n) for n in chosen] + [f"{n}+" for n in chosen[::10]]
+
+
+def run_mode(mode, number, options, least, pool):
+    """Failures of a mode, its points, how many runs there were, kinds of calls that failed."""
+    wrong, points, _ = mode.run(None)
+    if wrong:
+        return [wrong], points, 1, set()
+    failures = []
+    if points < least:
+        failures.append(f"{points} points, of which {least} are recorded")
+    at = cases(points, options.every * mode.every, number)
+    kinds = set()
+    for case, (wrong, _, fired) in zip(at, pool.map(mode.run, at)):
+        kinds.add(fired)
+        if wrong:
+            failures.append(f"FAULT_AT={case} ({fired}): {wrong}")
+    return failures, points, len(at) + 1, kinds
+
+
+def main():
+    options = arguments()
+    build = os.path.realpath(options.build)
+    environment = device_environment(build)
+    least, counts, failed, kinds = recorded(), {}, 0, set()
+    names = options.mode or list(MODES)
+    runs = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for number, name in enumerate(names):
+            mode = Mode(name, build, environment)
+            failures, counts[name], made, seen = run_mode(mode, number, options, least.get(name, 0), pool)
+            runs += made
+            kinds |= seen - {"none", "?"}
+            failed += bool(failures)
+            print(f"{'not ok' if failures else 'ok'} {number + 1} - {name}: {counts[name]} points, {made} runs", flush=True)
+            for failure in failures[:20]:
+                print(f"# {failure}")
+            if len(failures) > 20:
+                print(f"# and {len(failures) - 20} more")
+    print(f"1..{len(names)}")
+    print(f"# {sum(counts.values())} points in {len(names)} modes, {runs} runs, {len(kinds)} functions that failed: "
+          f"{' '.join(sorted(kinds))}")
+    if options.record:
+        with open(RECORDED, "w", encoding="utf-8") as file:
+            file.write("# mode, least calls that can fail: written by tests/faults/run.py --record\n")
+            file.writelines(f"{name} {counts[name] * 9 // 10}\n" for name in names)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+/* Any bytes as a list of layers, CSV and JSON: what is read as good are problems that pass
+ * cs_problem_check, under names that end, and wrong lists say so. */
+#include "memory_file.h"
+
+#include "cli/predict/layers.h"
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef bool reader(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
+                    cs_layers_note_fn *note, void *ctx);
+
+static void count(void *ctx, const char *line)
+{
+    require(strlen(line) > 0);
+    ++*(int *)ctx;
+}
+
+static void read_as(reader *read, const uint8_t *data, size_t size)
+{
+    const struct cs_layer_rules rules = {0};
+    struct cs_layers layers = {0};
+    char path[MEMORY_FILE_PATH];
+    int notes = 0, fd = memory_file(data, size, path);
+    bool good = read(&layers, path, &rules, count, &notes);
+    require(good == (notes == 0));
+    require(!good || layers.count > 0);
+    for (size_t i = 0; good && i < layers.count; i++) {
+        require(cs_problem_check(&layers.layer[i].problem) == CS_OK);
+        require(layers.layer[i].model && layers.layer[i].name && layers.layer[i].line > 0);
+    }
+    cs_layers_fini(&layers);
+    close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_as(cs_layers_csv, data, size);
+    read_as(cs_layers_json, data, size);
+    return 0;
+}
