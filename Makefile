@@ -63,14 +63,16 @@ simcudart := $(wildcard src/simdev/cudart/*.c)
 simcudnn := $(wildcard src/simdev/cudnn/*.c)
 simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
+# The same for programs of CUDA 12, in a folder of their own.
+simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1)
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
 #: all          library, command, simulated device and test programs (the default)
-all: lib cli $(simdev) $(apps)
+all: lib cli $(simdev) $(simdev12) $(apps)
 #: lib          build/libconvshim.so
 lib: $(B)/libconvshim.so
 #: cli          build/convshim and its manual pages
@@ -193,6 +195,21 @@ $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/simdev/libcuda.so.1: $(call objects,$(simdriver)) $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+# With CUDA 12's names for what CUDA 13 has otherwise. What is in libcudnn asks for none of that.
+objects12 = $(patsubst %.c,$(B)/obj/cuda12/%.o,$(1))
+$(B)/obj/cuda12/%.o: %.c src/simdev/cuda12/names.h $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(SIMFLAGS) -include src/simdev/cuda12/names.h -MMD -MP -c -o $@ $<
+$(B)/gen/cudart12.map: src/simdev/cudart/cudart.map
+	$(call say,GEN)mkdir -p $(@D); sed 's/^libcudart.so.13/libcudart.so.12/; s/^global:/global:\n    simdev_13_*;/' $< > $@
+$(B)/simdev/cuda12/libcudart.so.12: $(call objects12,$(simcudart) src/simdev/cuda12/cudart_cuda12.c) $(B)/gen/cudart12.map
+	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$(@F) \
+	-Wl,--version-script=$(B)/gen/cudart12.map -o $@ $(filter %.o,$^) -lcjson
+	$(Q)ln -sf $(@F) $(@D)/libcudart.so
+$(B)/simdev/cuda12/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
+	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+$(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk suites.mk)
@@ -200,6 +217,11 @@ include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk 
 #: demo         a VAE decoder without and with the library, on the simulated device
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
+
+#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME for others)
+FRAMEWORK ?= torch-2.15
+frameworks: lib $(simdev)
+	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)

@@ -3,6 +3,9 @@
 unitsrc  := $(wildcard tests/unit/*/test_*.c)
 unit     := $(addprefix $(B)/unit/,$(notdir $(basename $(unitsrc))))
 selftest := $(patsubst tests/simdev/%.c,$(B)/simdev/%,$(wildcard tests/simdev/selftest_*.c))
+# One more where there is a compiler for it. Sanitizers are not for what it compiles.
+NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 
 $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
 $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
@@ -21,5 +24,11 @@ $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objec
 $(B)/unit/%: $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)
 
+$(B)/simdev/selftest_cuda12: $(B)/obj/tests/simdev/selftest_cuda12.o $(simdev12)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(B)/simdev/cuda12 -lcudart -lcjson -ldl
+$(B)/simdev/selftest_account: $(B)/obj/tests/simdev/selftest_account.o $(B)/obj/tests/simdev/fat_image.o $(simdev)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(@D) -lcudart -lcjson
+$(B)/simdev/selftest_nvcc: tests/simdev/selftest_nvcc.cu $(simdev)
+	$(call say,NVCC)$(NVCC) -cudart shared -gencode arch=compute_90,code=sm_90 -o $@ $<
 $(B)/simdev/selftest_%: $(B)/obj/tests/simdev/selftest_%.o $(simdev)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -lcudart -lcjson -lm

@@ -68,12 +68,14 @@ void simdev_violation(const char *format, ...) __attribute__((format(printf, 1, 
 uint64_t simdev_violations(void);
 
 enum simdev_counter {
-    SIMDEV_CONV_LAUNCHES,  /* convolutions executed, tiles counted singly */
-    SIMDEV_OTHER_LAUNCHES, /* pointwise, activation, add, transform */
-    SIMDEV_COPIES,         /* memory copies and sets executed */
-    SIMDEV_GRAPH_LAUNCHES, /* executable graphs queued; what they do counts besides */
-    SIMDEV_WAITS,          /* calls of the runtime that made the host wait for the device */
-    SIMDEV_DRIVER_WAITS,   /* the same of the driver's API */
+    SIMDEV_CONV_LAUNCHES,   /* convolutions executed, tiles counted singly */
+    SIMDEV_OTHER_LAUNCHES,  /* pointwise, activation, add, transform */
+    SIMDEV_COPIES,          /* memory copies and sets executed */
+    SIMDEV_GRAPH_LAUNCHES,  /* executable graphs queued; what they do counts besides */
+    SIMDEV_WAITS,           /* calls of the runtime that made the host wait for the device */
+    SIMDEV_DRIVER_WAITS,    /* the same of the driver's API */
+    SIMDEV_KERNEL_LAUNCHES, /* the program's own kernels, in account mode: not executed */
+    SIMDEV_LIBRARY_CALLS,   /* simdev_account_call: not executed */
     SIMDEV_COUNTERS
 };
 void simdev_count(enum simdev_counter counter);
@@ -102,6 +104,10 @@ bool simdev_account_mode(void);
  */
 cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
                                 const struct simdev_cost *cost);
+
+/* In account mode: work that ran would have written this device memory, so that what lay there
+ * before is no more. For whoever knows what its work writes. */
+void simdev_account_written(const void *memory, size_t bytes);
 
 /* A function was called that the simulated device does not have, or not with these arguments:
  * counted by name. True if it is to fail, false if it is to answer success and do nothing: as

@@ -254,7 +254,7 @@ flipped()
     expect_no_violation plain shimmed
     expect_equal "failed calls" "$(counted failed)" 0
     expect_same --exact
-    expect_true "rewritten calls" "$(counted rewritten) >= $(few 100)"
+    expect_true "tiled calls" "$(counted tiled) >= $(few 100)"
 }
 
 # bats test_tags=quick

@@ -53,7 +53,8 @@ soak_threads()
 
 # Each handle forgets all its shapes from time to time, whenever it is full.
 @test "many threads, calls in tiles: the heap of the second half is that of the first" {
-    local backing calls=$((${SOAK_CALLS:-1000000} * ${SOAK_THREADS:-8} / 64))
+    local backing calls=$((${SOAK_CALLS:-1000000} * ${SOAK_THREADS:-8} / 64)) least=$((${SOAK_THREADS:-8} * 8192))
+    [ "$calls" -ge "$least" ] || calls=$least
     for backing in own client; do
         soak_threads "workspace=8KiB;backing=$backing" --calls "$calls" --repeat 4
         expect_true "growth <= a tenth" \

@@ -1,5 +1,6 @@
 /* Account mode: what is counted instead of executed, by name, and what is not there at all. */
 #include "cudart_account.h"
+#include "cudart_bytes.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +107,11 @@ void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, voi
 
 static void run_counted(void *arg)
 {
-    simdev_tally_add(arg);
+    struct simdev_tally *tally = arg;
+    simdev_tally_add(tally);
+    if (tally)
+        simdev_count(tally->kind == SIMDEV_TALLY_KERNEL ? SIMDEV_KERNEL_LAUNCHES
+                                                        : SIMDEV_LIBRARY_CALLS);
 }
 
 struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost)
@@ -123,6 +128,12 @@ cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
     const struct simdev_work work =
         simdev_account_work(simdev_tally(SIMDEV_TALLY_CALL, name), cost);
     return simdev_enqueue(stream, &work);
+}
+
+void simdev_account_written(const void *memory, size_t bytes)
+{
+    if (on && memory && bytes > 0)
+        simdev_bytes_forget(memory, bytes);
 }
 
 bool simdev_missing(const char *function)
@@ -143,6 +154,7 @@ bool simdev_missing(const char *function)
 
 void simdev_estimated(const char *function)
 {
+    (void)simdev_usable();
     simdev_tally_add(simdev_tally(SIMDEV_TALLY_GUESSED, function));
 }
 

@@ -20,6 +20,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct extent *extents; /* sorted, apart */
 static size_t count, room;
 static struct simdev_unwritten unwritten;
+static uintptr_t *given; /* sorted: what kernels were given since it was written */
+static size_t givens, given_room;
 
 /* --- extents; the caller holds the lock --- */
 
@@ -72,11 +74,40 @@ static void release_pages(uintptr_t begin, uintptr_t end)
         madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
+/* The first address given from this one on. */
+static size_t first_given(uintptr_t address)
+{
+    size_t low = 0, high = givens;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (given[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void forget_given(uintptr_t begin, uintptr_t end)
+{
+    const size_t first = first_given(begin), last = first_given(end);
+    memmove(&given[first], &given[last], (givens - last) * sizeof(*given));
+    givens -= last - first;
+}
+
+static bool was_given(uintptr_t begin, uintptr_t end)
+{
+    const size_t first = first_given(begin);
+    return first < givens && given[first] < end;
+}
+
 /* Takes [begin, end) out. False if memory is short: then nothing happened. */
 static bool carve(uintptr_t begin, uintptr_t end)
 {
     if (!make_room(2))
         return false;
+    if (givens > 0)
+        forget_given(begin, end);
     size_t at = first_behind(begin);
     if (at < count && extents[at].begin < begin) {
         const struct extent whole = extents[at];
@@ -96,25 +127,11 @@ static bool carve(uintptr_t begin, uintptr_t end)
     return true;
 }
 
-static bool joins(const struct extent *left, const struct extent *right)
-{
-    return left->end == right->begin && left->value == right->value;
-}
-
 static void put(uintptr_t begin, uintptr_t end, int value)
 {
     if (!carve(begin, end))
         return;
-    size_t at = first_behind(begin);
-    insert_at(at, (struct extent){begin, end, value});
-    if (at + 1 < count && joins(&extents[at], &extents[at + 1])) {
-        extents[at].end = extents[at + 1].end;
-        remove_at(at + 1, 1);
-    }
-    if (at > 0 && joins(&extents[at - 1], &extents[at])) {
-        extents[at - 1].end = extents[at].end;
-        remove_at(at, 1);
-    }
+    insert_at(first_behind(begin), (struct extent){begin, end, value});
 }
 
 static void drop(uintptr_t begin, uintptr_t end)
@@ -179,6 +196,9 @@ void simdev_bytes_read(void *host, const void *device, size_t bytes)
         const struct extent *extent = &extents[i];
         const uintptr_t from = extent->begin > begin ? extent->begin : begin;
         const uintptr_t to = extent->end < end ? extent->end : end;
+        const bool is_whole = extent->begin >= begin && extent->end <= end;
+        if (!is_whole && was_given(from, to))
+            continue;
         if (extent->value == IN_PAGES)
             memcpy((char *)host + (from - begin), (const void *)from, to - from);
         else
@@ -212,6 +232,38 @@ void simdev_bytes_move(void *to, const void *from, size_t bytes)
             set_locked(target, next - at, extents[i].value);
         at = next;
     }
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_written(uintptr_t address)
+{
+    const size_t at = first_behind(address);
+    return at < count && extents[at].begin <= address;
+}
+
+static void give(uintptr_t address)
+{
+    const size_t at = first_given(address);
+    if (!is_written(address) || (at < givens && given[at] == address))
+        return;
+    if (givens == given_room) {
+        const size_t wanted = given_room ? 2 * given_room : 256;
+        uintptr_t *larger = realloc(given, wanted * sizeof(*larger));
+        if (!larger)
+            return;
+        given = larger;
+        given_room = wanted;
+    }
+    memmove(&given[at + 1], &given[at], (givens - at) * sizeof(*given));
+    given[at] = address;
+    givens++;
+}
+
+void simdev_bytes_given(const uintptr_t *address, size_t addresses)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < addresses; i++)
+        give(address[i]);
     pthread_mutex_unlock(&lock);
 }
 

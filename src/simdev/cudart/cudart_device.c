@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef SIMDEV_RUNTIME_VERSION
+#define SIMDEV_RUNTIME_VERSION CUDART_VERSION
+#endif
+
 static const char builtin_profile[] =
     "{\"source\":\"NVIDIA H200 data sheet (2024), SXM; Hopper architecture whitepaper; not read "
     "back from a card\",\"memoryBusWidth\":6144,\"cudaDeviceId\":0,\"deviceVer\":900,"
@@ -292,6 +296,27 @@ static void set_limits(struct cudaDeviceProp *prop)
     }
 }
 
+static void set_features(struct cudaDeviceProp *prop, int ordinal)
+{
+    static const char uuid[] = "simulateddevice";
+    memcpy(prop->uuid.bytes, uuid, sizeof(prop->uuid.bytes));
+    prop->uuid.bytes[15] = (char)ordinal;
+    prop->pciBusID = ordinal + 1;
+    prop->memoryBusWidth = optional("memoryBusWidth");
+    prop->managedMemory = 1;
+    prop->concurrentManagedAccess = 1;
+    prop->canMapHostMemory = 1;
+    prop->hostRegisterSupported = 1;
+    prop->canUseHostPointerForRegisteredMem = 1;
+    prop->asyncEngineCount = 2;
+    prop->surfaceAlignment = 512;
+    prop->texturePitchAlignment = 32;
+    prop->globalL1CacheSupported = 1;
+    prop->localL1CacheSupported = 1;
+    prop->computePreemptionSupported = 1;
+    prop->clusterLaunch = integer("deviceVer") >= 900;
+}
+
 /* What the profile does not tell and all CUDA cards share is set; the rest stays 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
@@ -318,9 +343,15 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
     prop->concurrentKernels = 1;
     prop->streamPrioritiesSupported = 1;
     prop->memoryPoolsSupported = 1;
+    set_features(prop, ordinal);
     set_limits(prop);
     return cudaSuccess;
 }
+
+enum {
+    VIRTUAL_MEMORY_SUPPORTED = 102, /* the driver's name for it only */
+    LAST_ATTRIBUTE = 160            /* none of CUDA 13.3 is above */
+};
 
 struct attribute {
     enum cudaDeviceAttr attribute;
@@ -356,11 +387,19 @@ static const struct attribute attributes[] = {
     {cudaDevAttrIntegrated, NULL, 0},
     {cudaDevAttrEccEnabled, NULL, 0},
     {cudaDevAttrComputeMode, NULL, cudaComputeModeDefault},
-    {cudaDevAttrPciBusId, NULL, 0},
-    {cudaDevAttrPciDomainId, NULL, 0},
-    {cudaDevAttrManagedMemory, NULL, 0},
-    {cudaDevAttrPageableMemoryAccess, NULL, 0},
-    {cudaDevAttrConcurrentManagedAccess, NULL, 0},
+    {cudaDevAttrManagedMemory, NULL, 1},
+    {cudaDevAttrConcurrentManagedAccess, NULL, 1},
+    {cudaDevAttrGpuOverlap, NULL, 1},
+    {cudaDevAttrCanMapHostMemory, NULL, 1},
+    {cudaDevAttrHostRegisterSupported, NULL, 1},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, NULL, 1},
+    {cudaDevAttrAsyncEngineCount, NULL, 2},
+    {cudaDevAttrSurfaceAlignment, NULL, 512},
+    {cudaDevAttrTexturePitchAlignment, NULL, 32},
+    {cudaDevAttrGlobalL1CacheSupported, NULL, 1},
+    {cudaDevAttrLocalL1CacheSupported, NULL, 1},
+    {cudaDevAttrComputePreemptionSupported, NULL, 1},
+    {(enum cudaDeviceAttr)VIRTUAL_MEMORY_SUPPORTED, NULL, 1},
 };
 
 static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
@@ -388,6 +427,12 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
     case cudaDevAttrGlobalMemoryBusWidth:
         *value = optional("memoryBusWidth");
         return cudaSuccess;
+    case cudaDevAttrClusterLaunch:
+        *value = integer("deviceVer") >= 900;
+        return cudaSuccess;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* computing cards, and the others */
+        return cudaSuccess;
     default:
         break;
     }
@@ -400,7 +445,9 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
             return cudaSuccess;
         }
     }
-    return cudaErrorInvalidValue;
+    *value = 0; /* not there, or not simulated */
+    return (int)attribute >= 1 && (int)attribute <= LAST_ATTRIBUTE ? cudaSuccess
+                                                                   : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
@@ -410,7 +457,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && (ordinal < 0 || ordinal >= device.count))
         error = cudaErrorInvalidDevice;
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && attribute == cudaDevAttrPciBusId)
+        *value = ordinal + 1;
+    else if (error == cudaSuccess)
         error = attribute_value(attribute, value);
     return simdev_leave(error);
 }
@@ -449,7 +498,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 {
     if (!version)
         return simdev_leave(cudaErrorInvalidValue);
-    *version = CUDART_VERSION;
+    *version = SIMDEV_RUNTIME_VERSION;
     return cudaSuccess;
 }
 
@@ -473,4 +522,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
             *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     }
     return simdev_leave(error);
+}
+
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *result)
+{
+    return cudaGetDriverEntryPointByVersion(symbol, function, SIMDEV_RUNTIME_VERSION, flags,
+                                            result);
 }

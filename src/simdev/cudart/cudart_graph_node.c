@@ -7,9 +7,13 @@ static cudaError_t add_kernel(cudaGraphNode_t *node, cudaGraph_t graph,
                               const struct simdev_grid *grid)
 {
     struct simdev_work work;
-    const cudaError_t error = simdev_launch_work(key, grid, &work);
-    return error != cudaSuccess ? error
-                                : simdev_graph_add_work(node, graph, dependencies, count, &work);
+    cudaError_t error = simdev_launch_work(key, grid, &work);
+    if (error != cudaSuccess)
+        return error;
+    error = simdev_graph_add_work(node, graph, dependencies, count, &work);
+    if (error != cudaSuccess)
+        work.release(work.arg);
+    return error;
 }
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -22,7 +26,8 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
     if (error == cudaSuccess) {
         const struct simdev_grid grid = {.blocks = params->gridDim,
                                          .threads = params->blockDim,
-                                         .shared = params->sharedMemBytes};
+                                         .shared = params->sharedMemBytes,
+                                         .arguments = params->kernelParams};
         error = add_kernel(node, graph, dependencies, count, params->func, &grid);
     }
     return simdev_leave(error);
@@ -32,8 +37,10 @@ static cudaError_t add_kernel_v2(cudaGraphNode_t *node, cudaGraph_t graph,
                                  const cudaGraphNode_t *dependencies, size_t count,
                                  const struct cudaKernelNodeParamsV2 *params)
 {
-    const struct simdev_grid grid = {
-        .blocks = params->gridDim, .threads = params->blockDim, .shared = params->sharedMemBytes};
+    const struct simdev_grid grid = {.blocks = params->gridDim,
+                                     .threads = params->blockDim,
+                                     .shared = params->sharedMemBytes,
+                                     .arguments = params->kernelParams};
     const cudaError_t error = simdev_enter("cudaGraphAddNode");
     return simdev_leave(error != cudaSuccess
                             ? error

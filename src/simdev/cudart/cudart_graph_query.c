@@ -1,5 +1,6 @@
 /* cudaGraph_t, asked: nodes, edges, types. */
 #include "cudart_graph.h"
+#include <stdio.h>
 #include <string.h>
 
 /* A list on its way to the program: as many as fit are written, `found` counts all. */
@@ -170,5 +171,37 @@ cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *g
     else
         error = cudaErrorInvalidValue;
     simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+static void print_graph(FILE *file, cudaGraph_t graph)
+{
+    fputs("digraph simdev {\n", file);
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+        fprintf(file, "    n%llu [label=\"type %d\"];\n", (unsigned long long)node->id,
+                (int)node->type);
+        for (size_t i = 0; i < node->dependencies; i++)
+            fprintf(file, "    n%llu -> n%llu;\n", (unsigned long long)node->dependency[i]->id,
+                    (unsigned long long)node->id);
+    }
+    fputs("}\n", file);
+}
+
+/* Nodes and edges; no flag asks for anything that there is here. */
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags)
+{
+    (void)flags;
+    cudaError_t error = simdev_enter(__func__);
+    FILE *file = error == cudaSuccess && path ? fopen(path, "we") : NULL;
+    if (error == cudaSuccess && !file)
+        error = cudaErrorOperatingSystem;
+    simdev_graph_lock();
+    if (error == cudaSuccess && !simdev_graph_known(graph))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        print_graph(file, graph);
+    simdev_graph_unlock();
+    if (file && fclose(file) != 0 && error == cudaSuccess)
+        error = cudaErrorOperatingSystem;
     return simdev_leave(error);
 }

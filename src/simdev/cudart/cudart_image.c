@@ -244,9 +244,25 @@ static const Elf64_Shdr *section_of(const struct simdev_image *image, const char
 
 enum {
     INFO_MAX_THREADS = 0x05,
+    INFO_PARAMETER = 0x17,
     INFO_PARAMETER_BYTES = 0x19,
-    INFO_WITH_SIZE = 4
+    INFO_WITH_SIZE = 4,
+    RESERVED_SHARED = 1024 /* in a kernel's size where the image says that some is reserved */
 };
+
+/* Its index, its place in order and in memory, and its size above 18 other bits. */
+static void read_parameter(const unsigned char *info, struct simdev_image_kernel *kernel)
+{
+    uint16_t order;
+    uint32_t size;
+    memcpy(&order, info + 4, sizeof(order));
+    memcpy(&size, info + 8, sizeof(size));
+    if (order >= SIMDEV_MOST_PARAMETERS)
+        return;
+    kernel->bytes[order] = (uint16_t)(size >> 18);
+    if (order >= kernel->parameters)
+        kernel->parameters = order + 1u;
+}
 
 static void read_info(const unsigned char *info, size_t bytes, struct simdev_image_kernel *kernel)
 {
@@ -259,6 +275,8 @@ static void read_info(const unsigned char *info, size_t bytes, struct simdev_ima
             return;
         if (attribute == INFO_PARAMETER_BYTES && payload == 0)
             kernel->parameter_bytes = (int)value;
+        if (attribute == INFO_PARAMETER && payload >= 12)
+            read_parameter(info + at + 4, kernel);
         if (attribute == INFO_MAX_THREADS && payload >= sizeof(threads)) {
             memcpy(threads, info + at + 4, sizeof(threads));
             kernel->max_threads = (int)(threads[0] * threads[1] * threads[2]);
@@ -271,13 +289,15 @@ bool simdev_image_kernel(const struct simdev_image *image, const char *name,
                          struct simdev_image_kernel *kernel)
 {
     const Elf64_Shdr *text = section_of(image, ".text.", name);
-    *kernel = (struct simdev_image_kernel){-1, -1, 0, 0, -1};
+    *kernel =
+        (struct simdev_image_kernel){.registers = -1, .max_threads = -1, .parameter_bytes = -1};
     if (!text)
         return false;
     kernel->registers = (int)(text->sh_info >> 24);
     const Elf64_Shdr *shared = section_of(image, ".nv.shared.", name);
-    if (shared)
-        kernel->static_shared = (int)shared->sh_size;
+    const bool reserves = section_of(image, ".nv.shared.", "reserved.0") != NULL;
+    if (shared && (!reserves || shared->sh_size >= RESERVED_SHARED))
+        kernel->static_shared = (int)shared->sh_size - (reserves ? RESERVED_SHARED : 0);
     const Elf64_Shdr *local = section_of(image, ".nv.local.", name);
     if (local)
         kernel->local = (int)local->sh_size;

@@ -20,9 +20,15 @@ struct simdev_image {
 bool simdev_image_find(const void *fat, int arch, struct simdev_image *image);
 void simdev_image_release(struct simdev_image *image);
 
+enum {
+    SIMDEV_MOST_PARAMETERS = 64 /* of one kernel that are told of */
+};
+
 /* What is told of one kernel; -1 where nothing is. */
 struct simdev_image_kernel {
     int registers, max_threads, static_shared, local, parameter_bytes;
+    unsigned parameters;
+    uint16_t bytes[SIMDEV_MOST_PARAMETERS]; /* of each parameter, in order */
 };
 bool simdev_image_kernel(const struct simdev_image *image, const char *name,
                          struct simdev_image_kernel *kernel);

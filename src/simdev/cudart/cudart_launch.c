@@ -1,12 +1,15 @@
 /* Launches of kernels, in every form: checked as a card checks them, queued, and counted. */
+#include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_device.h"
 #include "cudart_module.h"
 #include "cudart_nvcc.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    DEPTH = 16,          /* of configurations pushed and not popped */
+    DEPTH = 16, /* of configurations pushed and not popped */
+    LEAST_ADDRESS = 4096,
     BYTES_OF_THREAD = 16 /* the time model's guess: one vector read or written by each */
 };
 
@@ -66,6 +69,61 @@ static cudaError_t refuse(const struct simdev_function *function)
     return cudaErrorNotSupported;
 }
 
+/* What a launch leaves behind: a count, and which addresses the kernel was given. */
+struct launch {
+    struct simdev_tally *tally;
+    size_t addresses;
+    uintptr_t address[];
+};
+
+static void run(void *arg)
+{
+    const struct launch *launch = arg;
+    simdev_tally_add(launch->tally);
+    simdev_count(SIMDEV_KERNEL_LAUNCHES);
+    simdev_bytes_given(launch->address, launch->addresses);
+}
+
+/* Whatever in a parameter may be the address of device memory, at most `room` of them; `address`
+ * NULL: only counts them. */
+static size_t scan(const struct simdev_parameters *parameters, void **arguments, uintptr_t *address,
+                   size_t room)
+{
+    struct simdev_mem_info info;
+    size_t found = 0;
+    for (unsigned p = 0; parameters && arguments && p < parameters->count; p++) {
+        for (size_t at = 0; at + sizeof(uintptr_t) <= parameters->bytes[p]; at += 8) {
+            uintptr_t word;
+            memcpy(&word, (const char *)arguments[p] + at, sizeof(word));
+            if (word < LEAST_ADDRESS || !simdev_mem_block((void *)word, &info))
+                continue;
+            if (address && found < room)
+                address[found] = word;
+            found += found < room;
+        }
+    }
+    return found;
+}
+
+static bool make_work(struct simdev_function *function, const struct simdev_grid *grid,
+                      struct simdev_work *work)
+{
+    const struct simdev_parameters *parameters = simdev_function_parameters(function);
+    const double threads = count(&grid->blocks) * count(&grid->threads);
+    const size_t most = scan(parameters, grid->arguments, NULL, SIZE_MAX);
+    struct launch *launch = malloc(sizeof(*launch) + most * sizeof(*launch->address));
+    if (!launch)
+        return false;
+    launch->tally = tally_of(function);
+    launch->addresses = scan(parameters, grid->arguments, launch->address, most);
+    *work = (struct simdev_work){.run = run,
+                                 .release = free,
+                                 .arg = launch,
+                                 .maker = launch->tally,
+                                 .cost = {.bytes = threads * BYTES_OF_THREAD}};
+    return true;
+}
+
 cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
                                struct simdev_work *work)
 {
@@ -75,10 +133,8 @@ cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
     cudaError_t error = check(function, grid);
     if (error == cudaSuccess && !simdev_account_on())
         error = refuse(function);
-    const double threads = count(&grid->blocks) * count(&grid->threads);
-    const struct simdev_cost cost = {.bytes = threads * BYTES_OF_THREAD};
-    if (error == cudaSuccess)
-        *work = simdev_account_work(tally_of(function), &cost);
+    if (error == cudaSuccess && !make_work(function, grid, work))
+        error = cudaErrorMemoryAllocation;
     return error;
 }
 
@@ -89,36 +145,42 @@ cudaError_t simdev_launch(const char *name, const void *key, const struct simdev
     cudaError_t error = simdev_enter(name);
     if (error == cudaSuccess)
         error = simdev_launch_work(key, grid, &work);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
         error = simdev_enqueue(stream, &work);
+        if (error != cudaSuccess)
+            free(work.arg);
+    }
     return simdev_leave(error);
 }
 
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream)
 {
-    const struct simdev_grid launch = {.blocks = grid, .threads = block, .shared = shared};
-    (void)arguments;
+    const struct simdev_grid launch = {
+        .blocks = grid, .threads = block, .shared = shared, .arguments = arguments};
     return simdev_launch(__func__, function, &launch, stream);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
                                         void **arguments, size_t shared, cudaStream_t stream)
 {
-    const struct simdev_grid launch = {
-        .blocks = grid, .threads = block, .shared = shared, .cooperative = true};
-    (void)arguments;
+    const struct simdev_grid launch = {.blocks = grid,
+                                       .threads = block,
+                                       .shared = shared,
+                                       .cooperative = true,
+                                       .arguments = arguments};
     return simdev_launch(__func__, function, &launch, stream);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **arguments)
 {
-    (void)arguments;
     if (!config)
         return simdev_leave(cudaErrorInvalidValue);
-    struct simdev_grid launch = {
-        .blocks = config->gridDim, .threads = config->blockDim, .shared = config->dynamicSmemBytes};
+    struct simdev_grid launch = {.blocks = config->gridDim,
+                                 .threads = config->blockDim,
+                                 .shared = config->dynamicSmemBytes,
+                                 .arguments = arguments};
     for (unsigned i = 0; i < config->numAttrs; i++)
         if (config->attrs[i].id == cudaLaunchAttributeCooperative)
             launch.cooperative = config->attrs[i].val.cooperative != 0;
@@ -169,8 +231,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *stub)
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared, cudaStream_t stream)
 {
-    const struct simdev_grid launch = {.blocks = grid, .threads = block, .shared = shared};
-    (void)arguments;
+    const struct simdev_grid launch = {
+        .blocks = grid, .threads = block, .shared = shared, .arguments = arguments};
     return simdev_launch("cudaLaunchKernel", kernel, &launch, stream);
 }
 

@@ -130,7 +130,7 @@ static void empty(struct simdev_module *module)
 /* The image for the device, NULL if there is none that can be read. Caller holds the lock. */
 static const struct simdev_image *image_of(struct simdev_module *module)
 {
-    if (!module->was_read && module->fat) {
+    if (!module->was_read && module->fat && simdev_usable() == cudaSuccess) {
         module->was_read = true;
         module->has_image = simdev_image_find(module->fat, simdev_device_arch(), &module->image);
     }
@@ -267,7 +267,7 @@ bool simdev_module_initial(struct simdev_module *module, const char *name, size_
 
 struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *function)
 {
-    struct simdev_image_kernel told = {-1, -1, 0, 0, -1};
+    struct simdev_image_kernel told = {.registers = -1, .max_threads = -1, .parameter_bytes = -1};
     int arch = simdev_device_arch();
     pthread_mutex_lock(&lock);
     const struct simdev_image *image = image_of(function->module);
@@ -282,6 +282,29 @@ struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *f
                                         .parameter_bytes = told.parameter_bytes,
                                         .ptx_version = arch,
                                         .binary_version = arch};
+}
+
+const struct simdev_parameters *simdev_function_parameters(struct simdev_function *function)
+{
+    struct simdev_parameters *known = atomic_load(&function->parameters), *none = NULL;
+    struct simdev_image_kernel told = {.parameters = 0};
+    if (known)
+        return known;
+    pthread_mutex_lock(&lock);
+    const struct simdev_image *image = image_of(function->module);
+    if (image && !simdev_image_kernel(image, function->name, &told))
+        told.parameters = 0;
+    pthread_mutex_unlock(&lock);
+    struct simdev_parameters *made =
+        calloc(1, sizeof(*made) + told.parameters * sizeof(*made->bytes));
+    if (!made)
+        return NULL;
+    made->count = told.parameters;
+    memcpy(made->bytes, told.bytes, told.parameters * sizeof(*made->bytes));
+    if (atomic_compare_exchange_strong(&function->parameters, &none, made))
+        return made;
+    free(made);
+    return none;
 }
 
 int simdev_function_dynamic_shared(const struct simdev_function *function)
@@ -332,12 +355,6 @@ void __cudaUnregisterFatBinary(void **handle)
     empty(module);
     pthread_mutex_unlock(&lock);
     simdev_variable_forget(module);
-}
-
-char __cudaInitModule(void **handle)
-{
-    (void)handle;
-    return 1;
 }
 
 void __cudaRegisterFunction(void **handle, const char *stub, char *device_stub, const char *name,

@@ -17,6 +17,12 @@ struct simdev_kernel_facts {
     int ptx_version, binary_version; /* 10 * major + minor */
 };
 
+/* The sizes of a kernel's parameters, as far as its image tells. */
+struct simdev_parameters {
+    unsigned count;
+    uint16_t bytes[];
+};
+
 struct simdev_module; /* a registered fat binary, or a loaded library */
 
 struct simdev_function {
@@ -25,6 +31,7 @@ struct simdev_function {
     struct simdev_module *module;
     struct simdev_function *next; /* of the same module */
     _Atomic(struct simdev_tally *) tally;
+    _Atomic(struct simdev_parameters *) parameters; /* NULL: not asked for yet */
     atomic_int dynamic_shared; /* the most that a launch may ask for; -1: not set */
 };
 
@@ -32,6 +39,8 @@ struct simdev_function {
 struct simdev_function *simdev_function_find(const void *key);
 /* What the images tell, and the profile where they tell nothing. */
 struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *function);
+/* NULL if memory is short. */
+const struct simdev_parameters *simdev_function_parameters(struct simdev_function *function);
 /* The most dynamic shared memory that a launch may ask for. */
 int simdev_function_dynamic_shared(const struct simdev_function *function);
 cudaError_t simdev_function_set(struct simdev_function *function, enum cudaFuncAttribute attribute,
@@ -49,6 +58,7 @@ struct simdev_grid {
     dim3 blocks, threads;
     size_t shared;
     bool cooperative;
+    void **arguments; /* of the kernel; NULL: not known */
 };
 
 /* The same as work: not queued yet. */

@@ -77,26 +77,21 @@ static void release(struct simdev_op *op)
         free_op(op);
 }
 
-/* Drops the dependencies that are done; true if none is left. */
-static bool ready(struct simdev_op *op)
+/* Drops the dependencies, all or up to one that is not done. */
+static void drop_deps(struct simdev_op *op, bool all)
 {
-    while (op->deps && op->deps->on->done) {
+    while (op->deps && (all || op->deps->on->done)) {
         struct dep *dep = op->deps;
         op->deps = dep->next;
         release(dep->on);
         free(dep);
     }
-    return !op->deps;
 }
 
-static void drop_deps(struct simdev_op *op)
+static bool ready(struct simdev_op *op)
 {
-    while (op->deps) {
-        struct dep *dep = op->deps;
-        op->deps = dep->next;
-        release(dep->on);
-        free(dep);
-    }
+    drop_deps(op, false);
+    return !op->deps;
 }
 
 static bool add_dep(struct simdev_op *op, struct simdev_op *on)
@@ -119,15 +114,18 @@ static bool is_blocking(const struct CUstream_st *stream)
 
 /* In a context the legacy default stream waits for every blocking stream, and each of those for it.
  */
+static bool waits_for(const struct CUstream_st *stream, const struct CUstream_st *other)
+{
+    const bool ordered =
+        stream->is_legacy ? is_blocking(other) : is_blocking(stream) && other->is_legacy;
+    return ordered && other->owner.context == stream->owner.context;
+}
+
 static bool add_implicit_deps(struct simdev_op *op, const struct CUstream_st *stream)
 {
-    if (!stream->is_legacy && !is_blocking(stream))
-        return true;
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered = stream->is_legacy ? is_blocking(s) : s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context && !add_dep(op, s->tail))
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s) && !add_dep(op, s->tail))
             return false;
-    }
     return true;
 }
 
@@ -145,12 +143,9 @@ static void set_clock(struct simdev_op *op, struct CUstream_st *stream)
     simdev_clock_join(op->clock, stream->clock);
     if (op->task.after)
         simdev_clock_join(op->clock, op->task.after->clock);
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered =
-            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context)
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s))
             simdev_clock_join(op->clock, s->clock);
-    }
     op->clock->at[stream->chain]++;
     *stream->clock = *op->clock;
 }
@@ -219,10 +214,9 @@ static void complete_head(struct CUstream_st *stream)
     if (chosen == stream)
         chosen = NULL;
     choose();
-    for (struct CUstream_st *s = streams; s; s = s->next) {
+    for (struct CUstream_st *s = streams; s; s = s->next)
         if (s->blocked)
             pthread_cond_signal(&s->wake);
-    }
     if (stream->has_worker)
         pthread_cond_signal(&stream->wake);
     if (host_waiters > 0)
@@ -376,14 +370,11 @@ static void set_time(struct simdev_op *op, struct CUstream_st *stream)
     uint64_t start = stream->time;
     if (!simdev_time_modelled())
         return;
-    if (op->task.after && op->task.after->done_ns > start)
-        start = op->task.after->done_ns;
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        const bool ordered =
-            stream->is_legacy ? is_blocking(s) : is_blocking(stream) && s->is_legacy;
-        if (ordered && s->owner.context == stream->owner.context && s->time > start)
+    if (op->task.after)
+        start = op->task.after->done_ns > start ? op->task.after->done_ns : start;
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (waits_for(stream, s) && s->time > start)
             start = s->time;
-    }
     op->done_ns = start + simdev_time_of(&op->task);
     stream->time = op->done_ns;
 }
@@ -419,8 +410,7 @@ static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool
     return cudaSuccess;
 }
 
-/* Runs the stream's only piece of work, and what another thread has queued behind it meanwhile is
- * its worker's. */
+/* Runs the stream's only piece of work; what is queued behind it meanwhile is its worker's. */
 static void run_at_once(struct CUstream_st *stream)
 {
     on_worker = true;
@@ -460,7 +450,7 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
         if (out)
             *out = op;
     } else {
-        drop_deps(op);
+        drop_deps(op, true);
         free_op(op);
     }
     if (at_once)
@@ -543,7 +533,7 @@ static void wait_for_progress(void)
     host_waiters--;
 }
 
-/* Whether it has to wait depends on how fast the device is; that it would does not. */
+/* That it waits does not depend on how fast the device is. */
 static void count_wait(void)
 {
     simdev_count(simdev_driver_call() ? SIMDEV_DRIVER_WAITS : SIMDEV_WAITS);
@@ -601,12 +591,10 @@ void simdev_queue_wait_all(uint64_t context)
 
 static bool device_active(uint64_t sequence)
 {
-    for (const struct CUstream_st *s = streams; s; s = s->next) {
-        if (!s->head || s->head->sequence > sequence)
-            continue;
-        if (s->running ? !s->head->task.host_function : ready(s->head))
+    for (const struct CUstream_st *s = streams; s; s = s->next)
+        if (s->head && s->head->sequence <= sequence &&
+            (s->running ? !s->head->task.host_function : ready(s->head)))
             return true;
-    }
     return false;
 }
 

@@ -245,6 +245,8 @@ static void add_counters(cJSON *report)
         [SIMDEV_GRAPH_LAUNCHES] = "graph_launches",
         [SIMDEV_WAITS] = "synchronisations",
         [SIMDEV_DRIVER_WAITS] = "driver_synchronisations",
+        [SIMDEV_KERNEL_LAUNCHES] = "kernel_launches",
+        [SIMDEV_LIBRARY_CALLS] = "library_calls",
     };
     for (int i = 0; i < SIMDEV_COUNTERS; i++)
         add_number(report, keys[i], atomic_load(&counters[i]));

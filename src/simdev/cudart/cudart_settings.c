@@ -98,3 +98,29 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
         *config = cudaFuncCachePreferNone;
     return simdev_leave(error);
 }
+
+/* --- where managed memory should lie: it lies in one place here --- */
+
+static cudaError_t check_managed(const char *function, const void *memory, size_t bytes)
+{
+    struct simdev_mem_info info;
+    cudaError_t error = simdev_enter(function);
+    if (error == cudaSuccess &&
+        (bytes == 0 || !simdev_mem_block(memory, &info) || info.kind != SIMDEV_KIND_MANAGED))
+        error = cudaErrorInvalidValue;
+    return simdev_leave(error);
+}
+
+cudaError_t cudaMemAdvise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location)
+{
+    (void)advice, (void)location;
+    return check_managed(__func__, memory, bytes);
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *memory, size_t bytes, struct cudaMemLocation location,
+                                 unsigned flags, cudaStream_t stream)
+{
+    (void)location, (void)stream;
+    return flags ? simdev_leave(cudaErrorInvalidValue) : check_managed(__func__, memory, bytes);
+}

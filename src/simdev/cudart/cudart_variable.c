@@ -12,6 +12,7 @@ struct simdev_variable {
     const void *host;             /* what the program names it by; NULL: of a loaded module */
     const char *name;
     size_t bytes;
+    bool is_initial;                   /* managed, and given what it begins with */
     void **managed;                    /* where the program looks for its address; else NULL */
     void *storage[SIMDEV_MAX_DEVICES]; /* NULL: not asked for yet */
 };
@@ -44,7 +45,9 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
         (void)add((void *)handle, host, name, bytes);
 }
 
-/* The program reads the address without a call: it is there from the start. */
+/* The program reads the address without a call: it is there from the start. What it begins with
+ * comes with __cudaInitModule, which nvcc's code calls before the host's first look: the device
+ * need not be there before. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
                               int external, size_t bytes, int constant, int global)
 {
@@ -54,7 +57,20 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
         return;
     variable->managed = host;
     *host = calloc(1, bytes);
-    (void)simdev_module_initial(variable->module, name, bytes, *host);
+}
+
+char __cudaInitModule(void **handle)
+{
+    struct simdev_module *module = (void *)handle;
+    (void)simdev_usable();
+    pthread_mutex_lock(&lock);
+    for (struct simdev_variable *v = variables; v; v = v->next) {
+        if (v->module == module && v->managed && *v->managed && !v->is_initial)
+            (void)simdev_module_initial(module, v->name, v->bytes, *v->managed);
+        v->is_initial = v->is_initial || v->module == module;
+    }
+    pthread_mutex_unlock(&lock);
+    return 1;
 }
 
 struct simdev_variable *simdev_variable_of_module(struct simdev_module *module, const char *name,

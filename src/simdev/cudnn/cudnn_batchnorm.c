@@ -3,7 +3,7 @@
  * The sizes of workspace and reserve space only a cuDNN with a device tells. For NCHW cuDNN has
  * answered 0 for both; for NHWC it keeps partial sums of the channels, and of a fused activation a
  * bit for each element. What is answered here is an estimate and counted as one. */
-#include "cudnn_internal.h"
+#include "cudnn_host_math.h"
 
 /* Most parameters are data that is not looked at in account mode. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -80,7 +80,19 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardInference(
     void *y, const cudnnTensorDescriptor_t parameters, const void *scale, const void *bias,
     const void *mean, const void *variance, double epsilon)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha || !beta || !x_desc || !x || !y_desc || !y || !parameters || !scale || !bias ||
+        !mean || !variance)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_inference);
+    call.mode = (int)mode;
+    call.epsilon = epsilon;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, y_desc, y, alpha, beta);
+    simdev_host_read(&call, parameters, scale);
+    simdev_host_read(&call, parameters, bias);
+    simdev_host_read(&call, parameters, mean);
+    simdev_host_read(&call, parameters, variance);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTraining(
@@ -90,7 +102,23 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTraining(
     double factor, void *running_mean, void *running_variance, double epsilon, void *saved_mean,
     void *saved_variance)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha || !beta || !x_desc || !x || !y_desc || !y || !parameters || !scale || !bias)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_training);
+    call.mode = (int)mode;
+    call.epsilon = epsilon;
+    call.factor = factor;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, y_desc, y, alpha, beta);
+    simdev_host_read(&call, parameters, scale);
+    simdev_host_read(&call, parameters, bias);
+    simdev_host_read(&call, parameters, running_mean);
+    simdev_host_read(&call, parameters, running_variance);
+    simdev_host_write(&call, parameters, running_mean, NULL, NULL);
+    simdev_host_write(&call, parameters, running_variance, NULL, NULL);
+    simdev_host_write(&call, parameters, saved_mean, NULL, NULL);
+    simdev_host_write(&call, parameters, saved_variance, NULL, NULL);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
@@ -102,6 +130,10 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(
     void *saved_variance, cudnnActivationDescriptor_t activation, void *workspace_memory,
     size_t workspace_bytes, void *reserve, size_t reserve_bytes)
 {
+    if (!simdev_account_mode() && ops == CUDNN_BATCHNORM_OPS_BN)
+        return cudnnBatchNormalizationForwardTraining(
+            handle, mode, alpha, beta, x_desc, x, y_desc, y, parameters, scale, bias, factor,
+            running_mean, running_variance, epsilon, saved_mean, saved_variance);
     return simdev_account(handle, __func__);
 }
 
@@ -113,7 +145,22 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackward(
     const void *scale, void *scale_gradient, void *bias_gradient, double epsilon,
     const void *saved_mean, const void *saved_variance)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha_data || !beta_data || !alpha_parameters || !beta_parameters || !x_desc || !x ||
+        !dy_desc || !dy || !dx_desc || !dx || !parameters || !scale || !scale_gradient ||
+        !bias_gradient)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_backward);
+    call.mode = (int)mode;
+    call.epsilon = epsilon;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_write(&call, dx_desc, dx, alpha_data, beta_data);
+    simdev_host_read(&call, parameters, scale);
+    simdev_host_write(&call, parameters, scale_gradient, alpha_parameters, beta_parameters);
+    simdev_host_write(&call, parameters, bias_gradient, alpha_parameters, beta_parameters);
+    simdev_host_read(&call, parameters, saved_mean);
+    simdev_host_read(&call, parameters, saved_variance);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackwardEx(
@@ -127,5 +174,10 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackwardEx(
     const void *saved_mean, const void *saved_variance, cudnnActivationDescriptor_t activation,
     void *workspace_memory, size_t workspace_bytes, void *reserve, size_t reserve_bytes)
 {
+    if (!simdev_account_mode() && ops == CUDNN_BATCHNORM_OPS_BN)
+        return cudnnBatchNormalizationBackward(
+            handle, mode, alpha_data, beta_data, alpha_parameters, beta_parameters, x_desc, x,
+            dy_desc, dy, dx_desc, dx, parameters, scale, scale_gradient, bias_gradient, epsilon,
+            saved_mean, saved_variance);
     return simdev_account(handle, __func__);
 }

@@ -1,7 +1,7 @@
 /* Pooling of the legacy API: descriptors, the extents of results, and calls. */
 #include <string.h>
 
-#include "cudnn_internal.h"
+#include "cudnn_host_math.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -120,7 +120,16 @@ SIMDEV_EXPORT cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle,
                                                 const void *beta,
                                                 const cudnnTensorDescriptor_t y_desc, void *y)
 {
-    return simdev_account(handle, __func__);
+    if (!pooling || !alpha || !x_desc || !x || !beta || !y_desc || !y)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_pooling_forward);
+    const int rank = pooling->spatial + 2;
+    if (x_desc->rank != rank || y_desc->rank != rank)
+        return CUDNN_STATUS_BAD_PARAM;
+    call.pooling = *pooling;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, y_desc, y, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnPoolingBackward(
@@ -129,5 +138,17 @@ SIMDEV_EXPORT cudnnStatus_t cudnnPoolingBackward(
     const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
     const cudnnTensorDescriptor_t dx_desc, void *dx)
 {
-    return simdev_account(handle, __func__);
+    if (!pooling || !alpha || !y_desc || !y || !dy_desc || !dy || !x_desc || !x || !beta ||
+        !dx_desc || !dx)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_pooling_backward);
+    const int rank = pooling->spatial + 2;
+    if (x_desc->rank != rank || y_desc->rank != rank || dx_desc->rank != rank)
+        return CUDNN_STATUS_BAD_PARAM;
+    call.pooling = *pooling;
+    simdev_host_read(&call, y_desc, y);
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, dx_desc, dx, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }

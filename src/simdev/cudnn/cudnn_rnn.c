@@ -132,7 +132,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightParams(
     const void *weights, int32_t id, cudnnTensorDescriptor_t matrix_desc, void **matrix_at,
     cudnnTensorDescriptor_t bias_desc, void **bias_at)
 {
-    if (!handle || !rnn || !matrix_at || !bias_at)
+    if (!handle || !rnn || !(matrix_at || bias_at))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (pseudo_layer < 0 || pseudo_layer >= rnn->layers * rnn->directions || id < 0 ||
         id > 2 * gates(rnn))
@@ -142,12 +142,13 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightParams(
     int64_t columns = 0;
     const bool absent = id == 2 * gates(rnn) && !is_projected(rnn);
     const int64_t rows = absent ? 0 : matrix(rnn, pseudo_layer, id, &columns);
-    *matrix_at = NULL;
-    *bias_at = NULL;
-    if (rows > 0 && columns > 0)
-        *matrix_at = base + (size_t)offset(rnn, pseudo_layer, id, false) * element;
-    if (has_bias(rnn, id))
-        *bias_at = base + (size_t)(all(rnn, false) + offset(rnn, pseudo_layer, id, true)) * element;
+    const int64_t first_bias = all(rnn, false) + offset(rnn, pseudo_layer, id, true);
+    if (matrix_at)
+        *matrix_at = rows > 0 && columns > 0
+                         ? base + (size_t)offset(rnn, pseudo_layer, id, false) * element
+                         : NULL;
+    if (bias_at)
+        *bias_at = has_bias(rnn, id) ? base + (size_t)first_bias * element : NULL;
     describe(matrix_desc, rnn->type, rows, columns);
     describe(bias_desc, rnn->type, has_bias(rnn, id) ? rnn->hidden : 0, 1);
     return CUDNN_STATUS_SUCCESS;

@@ -321,6 +321,16 @@ static void count_launches(const struct simdev_program *program)
     simdev_note_workspace(program->workspace);
 }
 
+/* What lay where a result belongs is no more. */
+static void forget_results(const struct run *run)
+{
+    for (int i = 0; !run->program->refusal[0] && i < run->program->tensors; i++) {
+        const struct simdev_tensor *tensor = &run->program->tensor[i];
+        if (tensor->is_written && !tensor->is_virtual)
+            simdev_account_written(run->data[i], simdev_view_span(&tensor->view));
+    }
+}
+
 static void work(void *arg)
 {
     const struct run *run = arg;
@@ -330,6 +340,7 @@ static void work(void *arg)
         return;
     if (simdev_account_mode()) {
         count_launches(run->program);
+        forget_results(run);
         return;
     }
     touch_operands(run);

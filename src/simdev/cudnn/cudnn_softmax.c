@@ -1,5 +1,5 @@
 /* Softmax, the gradients of activations and of biases, and local response normalisation. */
-#include "cudnn_internal.h"
+#include "cudnn_host_math.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -9,7 +9,14 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftm
                                                 const void *beta,
                                                 const cudnnTensorDescriptor_t y_desc, void *y)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha || !x_desc || !x || !beta || !y_desc || !y)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_softmax_forward);
+    call.mode = (int)mode;
+    call.algorithm = (int)algo;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, y_desc, y, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxBackward(
@@ -17,7 +24,15 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxBackward(
     const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnTensorDescriptor_t dy_desc,
     const void *dy, const void *beta, const cudnnTensorDescriptor_t dx_desc, void *dx)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha || !y_desc || !y || !dy_desc || !dy || !beta || !dx_desc || !dx)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_softmax_backward);
+    call.mode = (int)mode;
+    call.algorithm = (int)algo;
+    simdev_host_read(&call, y_desc, y);
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_write(&call, dx_desc, dx, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnActivationBackward(
@@ -26,7 +41,16 @@ SIMDEV_EXPORT cudnnStatus_t cudnnActivationBackward(
     const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
     const cudnnTensorDescriptor_t dx_desc, void *dx)
 {
-    return simdev_account(handle, __func__);
+    if (!activation || !alpha || !y_desc || !y || !dy_desc || !dy || !x_desc || !x || !beta ||
+        !dx_desc || !dx)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_activation_gradient);
+    call.activation = *activation;
+    simdev_host_read(&call, y_desc, y);
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, dx_desc, dx, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void *alpha,
@@ -35,7 +59,14 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, c
                                                          const cudnnTensorDescriptor_t db_desc,
                                                          void *db)
 {
-    return simdev_account(handle, __func__);
+    if (!alpha || !dy_desc || !dy || !beta || !db_desc || !db)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, simdev_bias_gradient);
+    if (db_desc->rank < 2 || db_desc->dim[1] != dy_desc->dim[1])
+        return CUDNN_STATUS_BAD_PARAM;
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_write(&call, db_desc, db, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 /* ---- local response normalisation ---- */

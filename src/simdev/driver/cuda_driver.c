@@ -6,6 +6,8 @@
 #include "cuda_driver.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,28 @@ CUresult cuInit(unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     return cuda_driver_is_planner(__builtin_return_address(0)) ? CUDA_ERROR_NO_DEVICE
                                                                : CUDA_SUCCESS;
+}
+
+/* Asked for tables without names by runtimes that are linked into a program or library: they drive
+ * a device by them, and this one has none. NVIDIA's planning libraries have such a runtime too, and
+ * plan without. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const void *caller = __builtin_return_address(0);
+    struct dl_find_object found = {.dlfo_link_map = NULL};
+    if (table)
+        *table = NULL;
+    if (cuda_driver_is_planner(caller) || atomic_flag_test_and_set(&told))
+        return CUDA_ERROR_NOT_FOUND;
+    (void)_dl_find_object((void *)(uintptr_t)caller, &found);
+    const char *path = found.dlfo_link_map ? found.dlfo_link_map->l_name : "";
+    fprintf(
+        stderr,
+        "simdev: %s has CUDA's runtime linked in (nvcc's default), which cannot run here: build it "
+        "with -cudart shared\n",
+        *path ? path : "the program");
+    return CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuDriverGetVersion(int *version)

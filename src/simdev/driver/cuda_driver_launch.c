@@ -2,7 +2,7 @@
 #include "cuda_driver.h"
 #include "cudart_module.h"
 
-/* Parameters of kernels are not looked at. */
+/* Parameters in a buffer (`extra`) are not looked at. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* The driver says the same in other words. */
@@ -25,7 +25,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 {
     const struct simdev_grid grid = {.blocks = {grid_x, grid_y, grid_z},
                                      .threads = {block_x, block_y, block_z},
-                                     .shared = shared};
+                                     .shared = shared,
+                                     .arguments = parameters};
     if (cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_ERROR_NO_DEVICE;
     return CUDA_DRIVER_CALL(launch(__func__, function, &grid, stream));
@@ -39,7 +40,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
     const struct simdev_grid grid = {.blocks = {grid_x, grid_y, grid_z},
                                      .threads = {block_x, block_y, block_z},
                                      .shared = shared,
-                                     .cooperative = true};
+                                     .cooperative = true,
+                                     .arguments = parameters};
     if (cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_ERROR_NO_DEVICE;
     return CUDA_DRIVER_CALL(launch(__func__, function, &grid, stream));
@@ -65,7 +67,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         return CUDA_ERROR_NO_DEVICE;
     if (!config)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct simdev_grid grid = grid_of(config);
+    struct simdev_grid grid = grid_of(config);
+    grid.arguments = parameters;
     return CUDA_DRIVER_CALL(launch(__func__, function, &grid, config->hStream));
 }
 

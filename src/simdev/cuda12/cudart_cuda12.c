@@ -1,0 +1,256 @@
+/* What is CUDA 12's alone: the forms of functions that CUDA 13 no longer has, and structures as
+ * they were. Compiled for libcudart.so.12, together with all the other files. */
+#include "cudart_internal.h"
+#include <string.h>
+
+/* As in CUDA 12's driver_types.h; CUDA 13 dropped some and added others. */
+struct cuda12_pointer_attributes {
+    enum cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+};
+
+struct cuda12_device_prop {
+    char name[256];
+    cudaUUID_t uuid;
+    char luid[8];
+    unsigned luidDeviceNodeMask;
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
+    size_t totalConstMem;
+    int major, minor;
+    size_t textureAlignment, texturePitchAlignment;
+    int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated;
+    int canMapHostMemory, computeMode;
+    int textures[40]; /* largest extents of textures and surfaces: none of either here */
+    size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
+    int asyncEngineCount, unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize;
+    int persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+    int globalL1CacheSupported, localL1CacheSupported;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID;
+    int hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio, pageableMemoryAccess;
+    int concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem;
+    int cooperativeLaunch, cooperativeMultiDeviceLaunch;
+    size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+    int maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
+    int timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned memoryPoolSupportedHandleTypes;
+    int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch;
+    int unifiedFunctionPointers, reserved[63];
+};
+_Static_assert(sizeof(struct cuda12_pointer_attributes) == 24 &&
+                   sizeof(struct cuda12_device_prop) == 1032 &&
+                   offsetof(struct cuda12_device_prop, surfaceAlignment) == 568 &&
+                   offsetof(struct cuda12_device_prop, clusterLaunch) == 772,
+               "the sizes of CUDA 12's structures");
+
+cudaError_t simdev_12_PointerGetAttributes(struct cuda12_pointer_attributes *attributes,
+                                           const void *ptr) __asm__("cudaPointerGetAttributes");
+cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int device);
+
+cudaError_t simdev_12_PointerGetAttributes(struct cuda12_pointer_attributes *attributes,
+                                           const void *ptr)
+{
+    struct cudaPointerAttributes newer;
+    const cudaError_t error = cudaPointerGetAttributes(attributes ? &newer : NULL, ptr);
+    if (error == cudaSuccess)
+        *attributes = (struct cuda12_pointer_attributes){.type = newer.type,
+                                                         .device = newer.device,
+                                                         .devicePointer = newer.devicePointer,
+                                                         .hostPointer = newer.hostPointer};
+    return error;
+}
+
+static int attribute(enum cudaDeviceAttr name, int device)
+{
+    int value = 0;
+    (void)cudaDeviceGetAttribute(&value, name, device);
+    return value;
+}
+
+static void convert_memory(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
+{
+    to->totalGlobalMem = from->totalGlobalMem;
+    to->sharedMemPerBlock = from->sharedMemPerBlock;
+    to->sharedMemPerBlockOptin = from->sharedMemPerBlockOptin;
+    to->sharedMemPerMultiprocessor = from->sharedMemPerMultiprocessor;
+    to->reservedSharedMemPerBlock = from->reservedSharedMemPerBlock;
+    to->memPitch = from->memPitch;
+    to->totalConstMem = from->totalConstMem;
+    to->textureAlignment = from->textureAlignment;
+    to->texturePitchAlignment = from->texturePitchAlignment;
+    to->surfaceAlignment = from->surfaceAlignment;
+    to->l2CacheSize = from->l2CacheSize;
+    to->memoryBusWidth = from->memoryBusWidth;
+}
+
+static void convert_limits(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
+{
+    to->major = from->major;
+    to->minor = from->minor;
+    to->regsPerBlock = from->regsPerBlock;
+    to->regsPerMultiprocessor = from->regsPerMultiprocessor;
+    to->warpSize = from->warpSize;
+    to->maxThreadsPerBlock = from->maxThreadsPerBlock;
+    to->maxThreadsPerMultiProcessor = from->maxThreadsPerMultiProcessor;
+    to->maxBlocksPerMultiProcessor = from->maxBlocksPerMultiProcessor;
+    to->multiProcessorCount = from->multiProcessorCount;
+    memcpy(to->maxThreadsDim, from->maxThreadsDim, sizeof(to->maxThreadsDim));
+    memcpy(to->maxGridSize, from->maxGridSize, sizeof(to->maxGridSize));
+}
+
+static void convert_features(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
+{
+    to->pciBusID = from->pciBusID;
+    to->pciDeviceID = from->pciDeviceID;
+    to->tccDriver = from->tccDriver;
+    to->asyncEngineCount = from->asyncEngineCount;
+    to->deviceOverlap = from->asyncEngineCount > 0;
+    to->unifiedAddressing = from->unifiedAddressing;
+    to->concurrentKernels = from->concurrentKernels;
+    to->canMapHostMemory = from->canMapHostMemory;
+    to->streamPrioritiesSupported = from->streamPrioritiesSupported;
+    to->globalL1CacheSupported = from->globalL1CacheSupported;
+    to->localL1CacheSupported = from->localL1CacheSupported;
+    to->managedMemory = from->managedMemory;
+    to->concurrentManagedAccess = from->concurrentManagedAccess;
+    to->computePreemptionSupported = from->computePreemptionSupported;
+    to->canUseHostPointerForRegisteredMem = from->canUseHostPointerForRegisteredMem;
+    to->cooperativeLaunch = from->cooperativeLaunch;
+    to->hostRegisterSupported = from->hostRegisterSupported;
+    to->memoryPoolsSupported = from->memoryPoolsSupported;
+    to->clusterLaunch = from->clusterLaunch;
+}
+
+cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int device)
+{
+    struct cudaDeviceProp newer;
+    const cudaError_t error = cudaGetDeviceProperties(prop ? &newer : NULL, device);
+    if (error != cudaSuccess)
+        return error;
+    memset(prop, 0, sizeof(*prop));
+    memcpy(prop->name, newer.name, sizeof(prop->name));
+    prop->uuid = newer.uuid;
+    convert_memory(prop, &newer);
+    convert_limits(prop, &newer);
+    convert_features(prop, &newer);
+    prop->clockRate = attribute(cudaDevAttrClockRate, device);
+    prop->memoryClockRate = attribute(cudaDevAttrMemoryClockRate, device);
+    prop->singleToDoublePrecisionPerfRatio =
+        attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
+    return cudaSuccess;
+}
+
+/* --- forms without edges' data --- */
+
+/* Under the names that the header renames: their own declarations are CUDA 13's. */
+#define OLD(name) __asm__(name)
+
+cudaError_t simdev_12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                   unsigned long long *id) OLD("cudaStreamGetCaptureInfo");
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                        unsigned long long *id, cudaGraph_t *graph,
+                                        const cudaGraphNode_t **nodes, size_t *count);
+cudaError_t simdev_12_update(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
+                             unsigned flags) OLD("cudaStreamUpdateCaptureDependencies");
+cudaError_t simdev_12_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                       const cudaGraphNode_t *to, size_t count)
+    OLD("cudaGraphAddDependencies");
+cudaError_t simdev_12_add_node(cudaGraphNode_t *node, cudaGraph_t graph,
+                               const cudaGraphNode_t *dependencies, size_t count,
+                               struct cudaGraphNodeParams *params) OLD("cudaGraphAddNode");
+cudaError_t simdev_12_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                            size_t *count) OLD("cudaGraphGetEdges");
+cudaError_t simdev_12_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
+    OLD("cudaGraphNodeGetDependencies");
+cudaError_t simdev_12_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
+    OLD("cudaGraphNodeGetDependentNodes");
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end);
+
+cudaError_t simdev_12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                   unsigned long long *id)
+{
+    return cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                        unsigned long long *id, cudaGraph_t *graph,
+                                        const cudaGraphNode_t **nodes, size_t *count)
+{
+    return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes, NULL, count);
+}
+
+cudaError_t simdev_12_update(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
+                             unsigned flags)
+{
+    return cudaStreamUpdateCaptureDependencies(stream, nodes, NULL, count, flags);
+}
+
+cudaError_t simdev_12_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                       const cudaGraphNode_t *to, size_t count)
+{
+    return cudaGraphAddDependencies(graph, from, to, NULL, count);
+}
+
+cudaError_t simdev_12_add_node(cudaGraphNode_t *node, cudaGraph_t graph,
+                               const cudaGraphNode_t *dependencies, size_t count,
+                               struct cudaGraphNodeParams *params)
+{
+    return cudaGraphAddNode(node, graph, dependencies, NULL, count, params);
+}
+
+cudaError_t simdev_12_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                            size_t *count)
+{
+    return cudaGraphGetEdges(graph, from, to, NULL, count);
+}
+
+cudaError_t simdev_12_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
+{
+    return cudaGraphNodeGetDependencies(node, nodes, NULL, count);
+}
+
+cudaError_t simdev_12_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
+{
+    return cudaGraphNodeGetDependentNodes(node, nodes, NULL, count);
+}
+
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+    return cudaEventElapsedTime(ms, start, end);
+}
+
+/* --- forms with a device's number --- */
+
+cudaError_t simdev_12_advise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
+                             int device) OLD("cudaMemAdvise");
+cudaError_t simdev_12_prefetch(const void *memory, size_t bytes, int device, cudaStream_t stream)
+    OLD("cudaMemPrefetchAsync");
+
+/* The host's number is -1. */
+static struct cudaMemLocation location_of(int device)
+{
+    return (struct cudaMemLocation){.type = device < 0 ? cudaMemLocationTypeHost
+                                                       : cudaMemLocationTypeDevice,
+                                    .id = device < 0 ? 0 : device};
+}
+
+cudaError_t simdev_12_advise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
+                             int device)
+{
+    return cudaMemAdvise(memory, bytes, advice, location_of(device));
+}
+
+cudaError_t simdev_12_prefetch(const void *memory, size_t bytes, int device, cudaStream_t stream)
+{
+    return cudaMemPrefetchAsync(memory, bytes, location_of(device), 0, stream);
+}

@@ -1,0 +1,46 @@
+/* Calls of the legacy API beside convolutions that are computed on the host, in compute mode. */
+#ifndef CUDNN_HOST_H
+#define CUDNN_HOST_H
+
+#include "cudnn_internal.h"
+
+enum {
+    SIMDEV_HOST_OPERANDS = 10
+};
+
+/* One call. Operands are tensors of any type and strides; the computation sees them as packed f32
+ * in the order of their dimensions. A result r is stored as alpha * r + beta * (what was there). */
+struct simdev_host_call {
+    const char *function;
+    /* value[i] is NULL where the operand's address is. */
+    void (*compute)(const struct simdev_host_call *call, float *const value[]);
+    int operands;
+    struct {
+        struct simdev_view view;
+        bool is_result;
+        float alpha, beta;
+    } operand[SIMDEV_HOST_OPERANDS];
+    struct cudnnPoolingStruct pooling;
+    struct cudnnActivationStruct activation;
+    int mode, algorithm;
+    double epsilon, factor;
+};
+
+struct simdev_host_call simdev_host_call(const char *function,
+                                         void (*compute)(const struct simdev_host_call *call,
+                                                         float *const value[]));
+/* Adds an operand; returns its index. `alpha` and `beta` are cuDNN's, NULL for 1 and 0. */
+int simdev_host_read(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,
+                     const void *data);
+int simdev_host_write(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, void *data,
+                      const void *alpha, const void *beta);
+/* In compute mode queues the call after checking its operands, in account mode counts it. */
+cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_call *call);
+
+/* A tensor as images, channels and elements of a channel. */
+struct simdev_planes {
+    int64_t images, channels, elements;
+};
+struct simdev_planes simdev_planes_of(const struct simdev_view *view);
+
+#endif

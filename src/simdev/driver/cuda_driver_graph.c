@@ -1,0 +1,264 @@
+/* The driver's captures, graphs and host functions: the stand-in runtime's, whose handles and
+ * numbers are the driver's. */
+#include "cuda_driver.h"
+#include "cudart_module.h"
+
+/* Versions by their numbers: which of them a plain name means depends on the header. */
+#undef cuStreamBeginCapture
+#undef cuGraphAddDependencies
+#undef cuGraphGetEdges
+#undef cuGraphNodeGetDependencies
+#undef cuGraphNodeGetDependentNodes
+#undef cuStreamUpdateCaptureDependencies
+
+_Static_assert((int)CU_GRAPH_NODE_TYPE_KERNEL == (int)cudaGraphNodeTypeKernel &&
+                   (int)CU_GRAPH_NODE_TYPE_GRAPH == (int)cudaGraphNodeTypeGraph &&
+                   (int)CU_GRAPH_NODE_TYPE_EMPTY == (int)cudaGraphNodeTypeEmpty &&
+                   sizeof(CUgraphEdgeData) == sizeof(cudaGraphEdgeData),
+               "the runtime's numbers are the driver's");
+
+static const cudaGraphEdgeData *edges_in(const CUgraphEdgeData *edges)
+{
+    return (const cudaGraphEdgeData *)(const void *)edges;
+}
+
+static cudaGraphEdgeData *edges_out(CUgraphEdgeData *edges)
+{
+    return (cudaGraphEdgeData *)(void *)edges;
+}
+
+/* --- host functions --- */
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+    return CUDA_DRIVER_CALL(cudaLaunchHostFunc(stream, function, data));
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *data, unsigned flags)
+{
+    return CUDA_DRIVER_CALL(
+        cudaStreamAddCallback(stream, (cudaStreamCallback_t)(void *)function, data, flags));
+}
+
+/* --- captures --- */
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+    return CUDA_DRIVER_CALL(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)mode));
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
+                                     const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+                                     size_t count, CUstreamCaptureMode mode)
+{
+    return CUDA_DRIVER_CALL(cudaStreamBeginCaptureToGraph(
+        stream, graph, dependencies, edges_in(edges), count, (enum cudaStreamCaptureMode)mode));
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    return CUDA_DRIVER_CALL(cudaStreamEndCapture(stream, graph));
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *dependencies,
+                                              const CUgraphEdgeData *edges, size_t count,
+                                              unsigned flags)
+{
+    return CUDA_DRIVER_CALL(
+        cudaStreamUpdateCaptureDependencies(stream, dependencies, edges_in(edges), count, flags));
+}
+
+/* --- graphs --- */
+
+CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
+{
+    return CUDA_DRIVER_CALL(cudaGraphCreate(graph, flags));
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+    return CUDA_DRIVER_CALL(cudaGraphDestroy(graph));
+}
+
+CUresult cuGraphClone(CUgraph *clone, CUgraph graph)
+{
+    return CUDA_DRIVER_CALL(cudaGraphClone(clone, graph));
+}
+
+CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                             size_t count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphAddEmptyNode(node, graph, dependencies, count));
+}
+
+CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                  size_t count, CUgraph child)
+{
+    return CUDA_DRIVER_CALL(cudaGraphAddChildGraphNode(node, graph, dependencies, count, child));
+}
+
+static cudaError_t add_host(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                            size_t count, const CUDA_HOST_NODE_PARAMS *params)
+{
+    if (!params)
+        return cudaErrorInvalidValue;
+    const struct cudaHostNodeParams own = {.fn = params->fn, .userData = params->userData};
+    return cudaGraphAddHostNode(node, graph, dependencies, count, &own);
+}
+
+CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                            size_t count, const CUDA_HOST_NODE_PARAMS *params)
+{
+    return CUDA_DRIVER_CALL(add_host(node, graph, dependencies, count, params));
+}
+
+static cudaError_t add_kernel(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                              size_t count, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    if (!params)
+        return cudaErrorInvalidValue;
+    const struct cudaKernelNodeParams own = {
+        .func = params->func ? (void *)params->func : (void *)params->kern,
+        .gridDim = {params->gridDimX, params->gridDimY, params->gridDimZ},
+        .blockDim = {params->blockDimX, params->blockDimY, params->blockDimZ},
+        .sharedMemBytes = params->sharedMemBytes};
+    return cudaGraphAddKernelNode(node, graph, dependencies, count, &own);
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                 size_t count, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    return CUDA_DRIVER_CALL(add_kernel(node, graph, dependencies, count, params));
+}
+
+static cudaError_t add_set(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                           size_t count, const CUDA_MEMSET_NODE_PARAMS *params)
+{
+    if (!params)
+        return cudaErrorInvalidValue;
+    const struct cudaMemsetParams own = {.dst = (void *)(uintptr_t)params->dst,
+                                         .pitch = params->pitch,
+                                         .value = params->value,
+                                         .elementSize = params->elementSize,
+                                         .width = params->width,
+                                         .height = params->height};
+    return cudaGraphAddMemsetNode(node, graph, dependencies, count, &own);
+}
+
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                              size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
+                              CUcontext context)
+{
+    return CUDA_DRIVER_CALL(context ? add_set(node, graph, dependencies, count, params)
+                                    : cudaErrorDeviceUninitialized);
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *edges, size_t count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphAddDependencies(graph, from, to, edges_in(edges), count));
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphGetNodes(graph, nodes, count));
+}
+
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphGetRootNodes(graph, nodes, count));
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                            CUgraphEdgeData *edges, size_t *count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphGetEdges(graph, from, to, edges_out(edges), count));
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *edges,
+                                       size_t *count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphNodeGetDependencies(node, nodes, edges_out(edges), count));
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes,
+                                         CUgraphEdgeData *edges, size_t *count)
+{
+    return CUDA_DRIVER_CALL(cudaGraphNodeGetDependentNodes(node, nodes, edges_out(edges), count));
+}
+
+static cudaError_t type_of(CUgraphNode node, CUgraphNodeType *type)
+{
+    enum cudaGraphNodeType own = cudaGraphNodeTypeEmpty;
+    const cudaError_t error = cudaGraphNodeGetType(node, type ? &own : NULL);
+    if (error == cudaSuccess)
+        *type = (CUgraphNodeType)own;
+    return error;
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+    return CUDA_DRIVER_CALL(type_of(node, type));
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph)
+{
+    return CUDA_DRIVER_CALL(cudaGraphChildGraphNodeGetGraph(node, graph));
+}
+
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned flags)
+{
+    return CUDA_DRIVER_CALL(cudaGraphDebugDotPrint(graph, path, flags));
+}
+
+/* --- executable graphs --- */
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+    return CUDA_DRIVER_CALL(cudaGraphInstantiate(exec, graph, flags));
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+    return CUDA_DRIVER_CALL(cudaGraphExecDestroy(exec));
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    return CUDA_DRIVER_CALL(cudaGraphLaunch(exec, stream));
+}
+
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+    return CUDA_DRIVER_CALL(cudaGraphUpload(exec, stream));
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
+{
+    unsigned long long own = 0;
+    const CUresult result = CUDA_DRIVER_CALL(cudaGraphExecGetFlags(exec, flags ? &own : NULL));
+    if (result == CUDA_SUCCESS)
+        *flags = own;
+    return result;
+}
+
+static cudaError_t update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+    cudaGraphExecUpdateResultInfo own = {.result = cudaGraphExecUpdateError};
+    const cudaError_t error = cudaGraphExecUpdate(exec, graph, &own);
+    if (info)
+        *info = (CUgraphExecUpdateResultInfo){.result = (CUgraphExecUpdateResult)own.result,
+                                              .errorNode = own.errorNode,
+                                              .errorFromNode = own.errorFromNode};
+    return error;
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
+{
+    return CUDA_DRIVER_CALL(update(exec, graph, info));
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+    return CUDA_DRIVER_CALL(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+}

@@ -1,0 +1,72 @@
+"""PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients.
+
+Values go in and out by copies and are made on the host, so that nothing but cuDNN has to be computed. Prints TAP; a point
+holds if all three results are within what rounding to the type and another order of sums can explain.
+"""
+import sys
+
+import torch
+
+# name, spatial dimensions, batch, channels in and out, extent, filter, and what torch.nn.functional.conv takes
+CASES = [
+    ("1-D", 1, 2, 8, 16, 100, 5, {"padding": 2}),
+    ("2-D", 2, 2, 16, 32, 24, 3, {"padding": 1}),
+    ("2-D strided", 2, 2, 16, 32, 24, 3, {"padding": 1, "stride": 2}),
+    ("2-D dilated", 2, 1, 16, 16, 24, 3, {"padding": 2, "dilation": 2}),
+    ("2-D grouped", 2, 2, 16, 32, 24, 3, {"padding": 1, "groups": 4}),
+    ("2-D 1x1", 2, 2, 32, 16, 24, 1, {}),
+    ("2-D large", 2, 2, 64, 64, 96, 3, {"padding": 1}),
+    ("2-D transposed", 2, 2, 16, 8, 16, 4, {"padding": 1, "stride": 2, "transposed": True}),
+    ("3-D", 3, 1, 8, 16, 12, 3, {"padding": 1}),
+    ("3-D strided", 3, 1, 8, 16, 12, 3, {"padding": 1, "stride": 2}),
+]
+TOLERANCE = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def results(x, w, options, spatial, dy=None):
+    """[output, input gradient, filter gradient] on the host."""
+    name = f"conv{'_transpose' if options.get('transposed') else ''}{spatial}d"
+    options = {key: value for key, value in options.items() if key != "transposed"}
+    x, w = x.requires_grad_(), w.requires_grad_()
+    y = getattr(torch.nn.functional, name)(x, w, **options)
+    dx, dw = torch.autograd.grad(y, (x, w), dy(y).to(y.device))
+    return [tensor.detach().cpu().float() for tensor in (y, dx, dw)]
+
+
+def check(case, dtype):
+    _, spatial, batch, c_in, c_out, extent, size, options = case
+    generator = torch.Generator().manual_seed(1)
+    shape = (c_in, c_out) if options.get("transposed") else (c_out, c_in // options.get("groups", 1))
+    x = torch.randn(batch, c_in, *(extent,) * spatial, generator=generator).to(dtype)
+    w = torch.randn(*shape, *(size,) * spatial, generator=generator).to(dtype) / (c_in * size ** spatial) ** 0.5
+    made = {}
+
+    def gradient(y):
+        if "dy" not in made:
+            made["dy"] = torch.randn(y.shape, generator=generator).to(dtype)
+        return made["dy"].to(y.dtype)
+    wanted = results(x.float().clone(), w.float().clone(), options, spatial, gradient)
+    got = results(x.clone().cuda(), w.clone().cuda(), options, spatial, gradient)
+    worst = max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(got, wanted))
+    return worst, worst <= TOLERANCE[dtype]
+
+
+def main():
+    torch.backends.cudnn.allow_tf32 = False
+    number, failures = 0, 0
+    print(f"1..{len(CASES) * len(TOLERANCE)}")
+    for case in CASES:
+        for dtype in TOLERANCE:
+            number += 1
+            try:
+                worst, good = check(case, dtype)
+                text = f"largest difference {worst:.2g} of the largest value"
+            except RuntimeError as error:
+                good, text = False, str(error).split("\n", 1)[0]
+            failures += not good
+            print(f"{'ok' if good else 'not ok'} {number} - {case[0]}, {str(dtype).removeprefix('torch.')}\n# {text}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

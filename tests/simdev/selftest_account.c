@@ -1,0 +1,659 @@
+/* Tests of account mode: a program with kernels of its own, registered as the code that nvcc
+ * generates registers them; its memory, its kernels, and what is told of both. */
+#include "cudart_nvcc.h"
+#include "fat_image.h"
+#include "selftest_cudart.h"
+#include <cuda.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* The program's side of its kernels and its variable: only their addresses count. */
+static char plain_stub, shared_stub;
+static int numbers[FAT_NUMBERS];
+
+static struct {
+    int magic, version;
+    const void *data;
+    void *unused;
+} wrapper = {0x466243b1, 1, NULL, NULL};
+
+static void **register_program(enum fat_packing packing)
+{
+    wrapper.data = fat_image(90, packing);
+    void **handle = __cudaRegisterFatBinary(&wrapper);
+    __cudaRegisterFunction(handle, &plain_stub, &plain_stub, "plain", -1, NULL, NULL, NULL, NULL,
+                           NULL);
+    __cudaRegisterFunction(handle, &shared_stub, &shared_stub, "shared", -1, NULL, NULL, NULL, NULL,
+                           NULL);
+    __cudaRegisterVar(handle, (char *)numbers, (char *)numbers, "numbers", 0, sizeof(numbers), 0,
+                      0);
+    __cudaRegisterFatBinaryEnd(handle);
+    return handle;
+}
+
+/* kernel<<<blocks, threads, shared, stream>>>() */
+static cudaError_t launch(const void *stub, unsigned blocks, unsigned threads, size_t shared,
+                          cudaStream_t stream)
+{
+    struct dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
+    cudaKernel_t kernel;
+    cudaStream_t popped;
+    if (__cudaPushCallConfiguration(grid, block, shared, stream) != 0 ||
+        __cudaGetKernel(&kernel, stub) != cudaSuccess ||
+        __cudaPopCallConfiguration(&grid, &block, &shared, &popped) != cudaSuccess)
+        return cudaErrorUnknown;
+    return __cudaLaunchKernel(kernel, grid, block, NULL, shared, popped);
+}
+
+static uint64_t launched(void)
+{
+    cudaDeviceSynchronize();
+    return simdev_counted(SIMDEV_KERNEL_LAUNCHES);
+}
+
+/* --- kernels --- */
+
+static void test_launches(void)
+{
+    const struct dim3 one = {1, 1, 1}, many = {1, 1, 2000};
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    check(launch(&plain_stub, 8, 128, 0, NULL) == cudaSuccess && launched() == 1,
+          "a launch as nvcc writes it is counted");
+    check(cudaLaunchKernel(&plain_stub, one, one, NULL, 0, stream) == cudaSuccess &&
+              launched() == 2,
+          "cudaLaunchKernel");
+    check(cudaLaunchCooperativeKernel(&plain_stub, one, one, NULL, 0, stream) == cudaSuccess &&
+              launched() == 3,
+          "a cooperative launch");
+    const struct dim3 large = {1u << 20, 1, 1};
+    check(fails(cudaLaunchCooperativeKernel(&plain_stub, large, one, NULL, 0, stream),
+                cudaErrorCooperativeLaunchTooLarge),
+          "one whose blocks cannot be on the device at once is refused");
+    const cudaLaunchConfig_t config = {.gridDim = one, .blockDim = one, .stream = stream};
+    check(cudaLaunchKernelExC(&config, &plain_stub, NULL) == cudaSuccess && launched() == 4,
+          "cudaLaunchKernelExC");
+    check(fails(cudaLaunchKernel(&plain_stub, one, many, NULL, 0, stream),
+                cudaErrorInvalidConfiguration),
+          "a block of too many threads is refused");
+    check(
+        fails(cudaLaunchKernel(numbers, one, one, NULL, 0, stream), cudaErrorInvalidDeviceFunction),
+        "what is no kernel is refused");
+    check(launched() == 4, "what was refused is not counted");
+    cudaStreamDestroy(stream);
+}
+
+static void test_attributes(const char *packing)
+{
+    struct cudaFuncAttributes plain, shared;
+    int blocks = 0;
+    const bool got = cudaFuncGetAttributes(&plain, &plain_stub) == cudaSuccess &&
+                     cudaFuncGetAttributes(&shared, &shared_stub) == cudaSuccess;
+    printf("# %s: %d registers, %zu bytes shared, %d threads\n", packing, plain.numRegs,
+           shared.sharedSizeBytes, shared.maxThreadsPerBlock);
+    check(got && plain.numRegs == FAT_REGISTERS && plain.sharedSizeBytes == 0 &&
+              plain.maxThreadsPerBlock == 1024,
+          "registers as the image tells");
+    check(shared.sharedSizeBytes == FAT_SHARED && shared.maxThreadsPerBlock == FAT_MAX_THREADS,
+          "shared memory and launch bounds as the image tells");
+    /* H200: 65536 registers, 64 warps and 228 KiB of shared memory a multiprocessor. 40 registers
+     * are 1280 a warp: 51 warps, counted as 48: 6 blocks of 8. */
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &plain_stub, 256, 0) ==
+                  cudaSuccess &&
+              blocks == 6,
+          "occupancy by registers");
+    /* 4 KiB, 60 KiB and the reserved one: 3 fit. */
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &shared_stub, 32, 60 << 10) ==
+                  cudaSuccess &&
+              blocks == 3,
+          "occupancy by shared memory");
+}
+
+static void test_dynamic_shared(void)
+{
+    check(fails(launch(&shared_stub, 1, 32, 46 << 10, NULL), cudaErrorInvalidValue),
+          "more dynamic shared memory than the default is refused");
+    check(cudaFuncSetAttribute(&shared_stub, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               100 << 10) == cudaSuccess &&
+              launch(&shared_stub, 1, 32, 100 << 10, NULL) == cudaSuccess,
+          "unless the kernel was told of it");
+    check(fails(cudaFuncSetAttribute(&shared_stub, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     300 << 10),
+                cudaErrorInvalidValue),
+          "no more than a block can have");
+}
+
+static void test_graph(void)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    const uint64_t before = launched();
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    launch(&plain_stub, 1, 32, 0, stream);
+    simdev_account_call(stream, "library", NULL);
+    cudaStreamEndCapture(stream, &graph);
+    check(launched() == before, "a captured launch is not counted");
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, stream);
+    cudaGraphLaunch(exec, stream);
+    check(launched() == before + 2, "each launch of the graph counts it");
+    check(simdev_counted(SIMDEV_LIBRARY_CALLS) == 2, "and a library's call beside it");
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+}
+
+/* --- variables --- */
+
+static void test_variable(void)
+{
+    int host[FAT_NUMBERS] = {0};
+    const int changed[2] = {-1, -2};
+    void *address = NULL;
+    size_t bytes = 0;
+    check(cudaGetSymbolSize(&bytes, numbers) == cudaSuccess && bytes == sizeof(numbers) &&
+              cudaGetSymbolAddress(&address, numbers) == cudaSuccess &&
+              simdev_range_alive(address, bytes),
+          "a variable has storage of its size");
+    check(cudaMemcpyFromSymbol(host, numbers, sizeof(host), 0, cudaMemcpyDeviceToHost) ==
+                  cudaSuccess &&
+              host[0] == 11 && host[3] == 44,
+          "with what the image begins with");
+    check(cudaMemcpyToSymbol(numbers, changed, sizeof(changed), 4, cudaMemcpyHostToDevice) ==
+                  cudaSuccess &&
+              cudaMemcpy(host, address, sizeof(host), cudaMemcpyDeviceToHost) == cudaSuccess &&
+              host[0] == 11 && host[1] == -1 && host[2] == -2 && host[3] == 44,
+          "and keeps what is copied into it");
+    check(fails(cudaMemcpyToSymbol(numbers, host, sizeof(host), 4, cudaMemcpyHostToDevice),
+                cudaErrorInvalidValue),
+          "a copy beyond its end is refused");
+    check(fails(cudaGetSymbolAddress(&address, &plain_stub), cudaErrorInvalidSymbol),
+          "what is no variable is refused");
+}
+
+/* --- memory --- */
+
+static size_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    size_t total = 0, resident = 0;
+    if (!file || fscanf(file, "%zu %zu", &total, &resident) != 2)
+        resident = SIZE_MAX / 4096;
+    if (file)
+        fclose(file);
+    return resident * 4096;
+}
+
+static void test_large(void)
+{
+    const size_t bytes = 40000 * MIB;
+    const size_t before = resident_bytes();
+    size_t free_before = 0, free_after = 0, total = 0;
+    unsigned char end[4] = {1, 1, 1, 1};
+    cudaMemGetInfo(&free_before, &total);
+    unsigned char *first = device_alloc(bytes), *second = device_alloc(bytes);
+    cudaMemGetInfo(&free_after, &total);
+    check(first && second && free_before - free_after == 2 * bytes, "80 GB are there, and counted");
+    cudaMemset(first, 7, bytes);
+    cudaMemcpy(second, first, bytes, cudaMemcpyDeviceToDevice);
+    cudaMemcpy(end, second + bytes - 4, 4, cudaMemcpyDeviceToHost);
+    check(end[0] == 7 && end[3] == 7, "what a set filled is copied");
+    check(resident_bytes() < before + 64 * MIB, "without room here");
+    check(!device_alloc(total), "the capacity holds");
+    (void)cudaGetLastError();
+    cudaFree(first);
+    cudaFree(second);
+}
+
+static bool all(const unsigned char *bytes, size_t count, unsigned char value)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+static void test_bytes(void)
+{
+    enum {
+        BYTES = 10000
+    };
+    unsigned char host[BYTES], back[BYTES];
+    unsigned char *a = device_alloc(BYTES), *b = device_alloc(BYTES);
+    memset(host, 3, sizeof(host));
+    memset(back, 9, sizeof(back));
+    cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
+    check(all(back, BYTES, 0), "what nothing wrote reads as zeros");
+    cudaMemcpy(a + 1000, host, 5000, cudaMemcpyHostToDevice);
+    cudaMemset(a + 2000, 4, 100);
+    cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
+    check(all(back, 1000, 0) && all(back + 1000, 1000, 3) && all(back + 2000, 100, 4) &&
+              all(back + 2100, 3900, 3) && all(back + 6000, 4000, 0),
+          "copies and sets are kept, and nothing else");
+    cudaMemset(b, 5, BYTES);
+    cudaMemcpy(b, a + 500, 1700, cudaMemcpyDeviceToDevice);
+    cudaMemcpy(back, b, BYTES, cudaMemcpyDeviceToHost);
+    check(all(back, 500, 0) && all(back + 500, 1000, 3) && all(back + 1500, 100, 4) &&
+              all(back + 1600, 100, 3) && all(back + 1700, 8300, 5),
+          "a copy inside the device takes all of it along");
+    cudaMemcpy2D(b, 100, host, 50, 50, 10, cudaMemcpyHostToDevice);
+    cudaMemcpy(back, b, 1000, cudaMemcpyDeviceToHost);
+    check(all(back, 50, 3) && all(back + 50, 50, 0) && all(back + 900, 50, 3),
+          "copies of rows write the rows alone");
+    cudaFree(a);
+    cudaFree(b);
+    a = device_alloc(BYTES);
+    cudaMemcpy(back, a, BYTES, cudaMemcpyDeviceToHost);
+    check(all(back, BYTES, 0), "new memory holds nothing of the old");
+    cudaFree(a);
+}
+
+/* What a kernel was given it may have written. */
+static void test_given(void)
+{
+    static const struct dim3 one = {1, 1, 1};
+    int host[4] = {1, 2, 3, 4}, back[4] = {9, 9, 9, 9};
+    int *given = device_alloc(64), *within = device_alloc(64), *apart = device_alloc(64);
+    struct {
+        uint64_t number;
+        int *address;
+    } pair = {7, within};
+    void *arguments[] = {&given, &pair};
+    cudaMemcpy(given, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(within, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(apart, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaLaunchKernel(&plain_stub, one, one, arguments, 0, NULL);
+    cudaMemcpy(back, given, sizeof(back), cudaMemcpyDeviceToHost);
+    check(back[0] == 1 && back[3] == 4, "an input is there when it is asked for as it was written");
+    cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 0, "what a kernel may have written over a part of it is not what lay there");
+    cudaMemcpy(back, given + 1, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 2, "the rest of it is");
+    cudaMemcpy(back, within, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 0, "addresses inside of structures are seen");
+    cudaMemcpy(back, apart, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 1, "memory that no kernel was given keeps what it has");
+    cudaMemcpy(given, host, sizeof(host), cudaMemcpyHostToDevice);
+    cudaMemcpy(back, given, sizeof(int), cudaMemcpyDeviceToHost);
+    check(back[0] == 1, "and so does what was written since");
+    simdev_account_written(apart, sizeof(int));
+    cudaMemcpy(back, apart, sizeof(back), cudaMemcpyDeviceToHost);
+    check(back[0] == 0 && back[1] == 2, "what a library says that it wrote is gone");
+    cudaFree(given);
+    cudaFree(within);
+    cudaFree(apart);
+}
+
+static void test_managed(void)
+{
+    int *shared = NULL, back = 0;
+    check(cudaMallocManaged((void **)&shared, 4096, cudaMemAttachGlobal) == cudaSuccess,
+          "managed memory");
+    shared[5] = 77;
+    cudaMemcpy(&back, &shared[5], sizeof(back), cudaMemcpyDefault);
+    check(back == 77, "what the host writes to it is there");
+    cudaFree(shared);
+    static char own[8192];
+    check(cudaHostRegister(own, sizeof(own), 0) == cudaSuccess &&
+              fails(cudaHostRegister(own, 10, 0), cudaErrorHostMemoryAlreadyRegistered) &&
+              cudaHostUnregister(own) == cudaSuccess &&
+              fails(cudaHostUnregister(own), cudaErrorHostMemoryNotRegistered),
+          "memory of the program can be page-locked once");
+}
+
+/* --- pools --- */
+
+static uint64_t pool_number(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = UINT64_MAX;
+    cudaMemPoolGetAttribute(pool, attribute, &value);
+    return value;
+}
+
+static void test_pools(void)
+{
+    cudaMemPool_t pool = NULL, own = NULL;
+    uint64_t zero = 0;
+    void *a = NULL, *b = NULL;
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaMallocAsync(&a, 3 * MIB, NULL);
+    cudaMallocAsync(&b, 5 * MIB, NULL);
+    check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 8 * MIB &&
+              pool_number(pool, cudaMemPoolAttrReservedMemCurrent) >= 8 * MIB,
+          "a pool knows what is used of it");
+    cudaFreeAsync(a, NULL);
+    check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 5 * MIB &&
+              pool_number(pool, cudaMemPoolAttrUsedMemHigh) == 8 * MIB,
+          "and what was used most");
+    cudaFree(b);
+    cudaMemPoolTrimTo(pool, 0);
+    check(pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 0 &&
+              pool_number(pool, cudaMemPoolAttrReservedMemCurrent) == 0,
+          "trimmed, it holds nothing");
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero);
+    check(pool_number(pool, cudaMemPoolAttrUsedMemHigh) == 0, "high-water marks begin again");
+    const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                           .location = {.type = cudaMemLocationTypeDevice}};
+    check(cudaMemPoolCreate(&own, &props) == cudaSuccess &&
+              cudaMallocFromPoolAsync(&a, MIB, own, NULL) == cudaSuccess &&
+              pool_number(own, cudaMemPoolAttrUsedMemCurrent) == MIB &&
+              pool_number(pool, cudaMemPoolAttrUsedMemCurrent) == 0,
+          "pools of the program's own");
+    cudaFreeAsync(a, NULL);
+    check(cudaMemPoolDestroy(own) == cudaSuccess &&
+              fails(cudaMallocFromPoolAsync(&a, MIB, own, NULL), cudaErrorInvalidValue),
+          "and their end");
+}
+
+/* --- time --- */
+
+static float time_of_launch(unsigned blocks)
+{
+    cudaEvent_t start, end;
+    float ms = -1;
+    cudaEventCreate(&start);
+    cudaEventCreate(&end);
+    cudaEventRecord(start, NULL);
+    launch(&plain_stub, blocks, 256, 0, NULL);
+    cudaEventRecord(end, NULL);
+    cudaEventSynchronize(end);
+    cudaEventElapsedTime(&ms, start, end);
+    cudaEventDestroy(start);
+    cudaEventDestroy(end);
+    return ms;
+}
+
+static void test_time(void)
+{
+    const float small = time_of_launch(1), large = time_of_launch(1u << 20);
+    check(small > 0 && large > 10 * small, "a launch takes time by its grid");
+    check(time_of_launch(1u << 20) == large && time_of_launch(1) == small, "the same every time");
+}
+
+static void sleep_a_little(void *data)
+{
+    usleep(20000);
+    ++*(int *)data;
+}
+
+static void test_order(void)
+{
+    int calls = 0;
+    cudaStream_t stream;
+    const uint64_t before = launched();
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaLaunchHostFunc(stream, sleep_a_little, &calls);
+    launch(&plain_stub, 1, 32, 0, stream);
+    check(simdev_counted(SIMDEV_KERNEL_LAUNCHES) == before,
+          "a kernel waits for the program's function before it");
+    check(cudaStreamQuery(stream) == cudaErrorNotReady, "and the stream is not ready");
+    cudaStreamSynchronize(stream);
+    check(calls == 1 && simdev_counted(SIMDEV_KERNEL_LAUNCHES) == before + 1, "until both ran");
+    launch(&plain_stub, 1, 32, 0, stream);
+    check(cudaStreamQuery(stream) == cudaSuccess, "alone, a kernel is over at once");
+    cudaStreamDestroy(stream);
+}
+
+/* --- images that are loaded by a call --- */
+
+static void test_library(void)
+{
+    const void *image = fat_image(90, FAT_PLAIN);
+    cudaLibrary_t library;
+    cudaKernel_t kernel = NULL;
+    unsigned count = 0;
+    int *address = NULL, back = 0;
+    size_t bytes = 0;
+    check(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0) == cudaSuccess &&
+              cudaLibraryGetKernelCount(&count, library) == cudaSuccess && count == 2,
+          "a library's kernels are counted");
+    check(cudaLibraryGetKernel(&kernel, library, "shared") == cudaSuccess && kernel &&
+              fails(cudaLibraryGetKernel(&kernel, library, "absent"), cudaErrorSymbolNotFound),
+          "and found by their names");
+    cudaLibraryGetKernel(&kernel, library, "shared");
+    const struct dim3 one = {1, 1, 1};
+    const uint64_t before = launched();
+    check(cudaLaunchKernel(kernel, one, one, NULL, 0, NULL) == cudaSuccess &&
+              launched() == before + 1,
+          "a handle can be launched");
+    check(cudaLibraryGetGlobal((void **)&address, &bytes, library, "numbers") == cudaSuccess &&
+              bytes == sizeof(numbers) &&
+              cudaMemcpy(&back, address + 2, 4, cudaMemcpyDeviceToHost) == cudaSuccess &&
+              back == 33,
+          "and its variables read");
+    check(cudaLibraryUnload(library) == cudaSuccess &&
+              fails(cudaLaunchKernel(kernel, one, one, NULL, 0, NULL),
+                    cudaErrorInvalidDeviceFunction) &&
+              fails(cudaLibraryUnload(library), cudaErrorInvalidResourceHandle),
+          "after its end all are gone");
+}
+
+/* --- the driver, as programs look it up --- */
+
+static void *driver(const char *name, unsigned version)
+{
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult result;
+    cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &result);
+    return result == cudaDriverEntryPointSuccess ? function : NULL;
+}
+
+#define DRIVER(name) __typeof__(&name) p_##name = (__typeof__(&name))driver(#name, 13000)
+
+static void test_driver_module(void)
+{
+    DRIVER(cuModuleLoadData);
+    DRIVER(cuModuleGetFunction);
+    DRIVER(cuLaunchKernel);
+    DRIVER(cuFuncGetAttribute);
+    DRIVER(cuModuleUnload);
+    CUmodule module;
+    CUfunction function = NULL;
+    int registers = 0;
+    const uint64_t before = launched();
+    if (!check(p_cuModuleLoadData && p_cuModuleGetFunction && p_cuLaunchKernel &&
+                   p_cuFuncGetAttribute && p_cuModuleUnload,
+               "the driver's functions are found"))
+        return;
+    check(p_cuModuleLoadData(&module, fat_image(90, FAT_PLAIN)) == CUDA_SUCCESS &&
+              p_cuModuleGetFunction(&function, module, "plain") == CUDA_SUCCESS &&
+              p_cuModuleGetFunction(&function, module, "none") == CUDA_ERROR_NOT_FOUND &&
+              p_cuModuleGetFunction(&function, module, "plain") == CUDA_SUCCESS,
+          "a module's kernels by name");
+    check(p_cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS &&
+              launched() == before + 1,
+          "cuLaunchKernel");
+    check(p_cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function) == CUDA_SUCCESS &&
+              registers == FAT_REGISTERS,
+          "cuFuncGetAttribute");
+    check(p_cuModuleUnload(module) == CUDA_SUCCESS &&
+              p_cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) ==
+                  CUDA_ERROR_INVALID_HANDLE,
+          "the module's end");
+    check(driver("cuStreamGetCaptureInfo", 12000) != driver("cuStreamGetCaptureInfo", 13000) &&
+              !driver("cuNothing", 13000),
+          "each version of CUDA finds its own");
+}
+
+static void test_driver_graph(void)
+{
+    DRIVER(cuGraphCreate);
+    DRIVER(cuGraphAddKernelNode);
+    DRIVER(cuGraphInstantiateWithFlags);
+    DRIVER(cuGraphLaunch);
+    DRIVER(cuGraphDestroy);
+    DRIVER(cuGraphExecDestroy);
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1};
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.func = (CUfunction)(void *)&plain_stub;
+    const uint64_t before = launched();
+    check(p_cuGraphCreate(&graph, 0) == CUDA_SUCCESS &&
+              p_cuGraphAddKernelNode(&node, graph, NULL, 0, &params) == CUDA_SUCCESS &&
+              p_cuGraphAddKernelNode(&node, graph, &node, 1, &params) == CUDA_SUCCESS &&
+              p_cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS,
+          "a graph of kernels through the driver");
+    check(p_cuGraphLaunch(exec, NULL) == CUDA_SUCCESS && launched() == before + 2,
+          "and its launch");
+    check(p_cuGraphExecDestroy(exec) == CUDA_SUCCESS && p_cuGraphDestroy(graph) == CUDA_SUCCESS,
+          "and its end");
+}
+
+static void test_virtual_memory(void)
+{
+    DRIVER(cuMemAddressReserve);
+    DRIVER(cuMemAddressFree);
+    DRIVER(cuMemCreate);
+    DRIVER(cuMemMap);
+    DRIVER(cuMemSetAccess);
+    DRIVER(cuMemUnmap);
+    DRIVER(cuMemRelease);
+    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUmemAccessDesc access = {.location = prop.location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle first = 0, second = 0;
+    CUdeviceptr base = 0;
+    size_t free_before = 0, free_after = 0, total;
+    int back[2] = {9, 9};
+    const int value = 123;
+    cudaMemGetInfo(&free_before, &total);
+    check(p_cuMemAddressReserve(&base, 1000 * MIB, 0, 0, 0) == CUDA_SUCCESS &&
+              base % (2 * MIB) == 0,
+          "addresses are reserved");
+    check(!simdev_range_alive((void *)base, 1), "and nothing is there");
+    check(p_cuMemCreate(&first, 2 * MIB, &prop, 0) == CUDA_SUCCESS &&
+              p_cuMemCreate(&second, 2 * MIB, &prop, 0) == CUDA_SUCCESS &&
+              p_cuMemMap(base, 2 * MIB, 0, first, 0) == CUDA_SUCCESS &&
+              p_cuMemMap(base + 2 * MIB, 2 * MIB, 0, second, 0) == CUDA_SUCCESS &&
+              p_cuMemSetAccess(base, 4 * MIB, &access, 1) == CUDA_SUCCESS,
+          "memory is mapped side by side");
+    check(p_cuMemMap(base, 2 * MIB, 0, second, 0) == CUDA_ERROR_INVALID_VALUE,
+          "and not where some is mapped");
+    cudaMemGetInfo(&free_after, &total);
+    check(free_before - free_after == 4 * MIB, "it counts");
+    check(simdev_range_alive((void *)(base + MIB), 2 * MIB) &&
+              !simdev_range_alive((void *)(base + 3 * MIB), 2 * MIB),
+          "a range may lie in both, and not beyond");
+    cudaMemcpy((void *)(base + 2 * MIB - 4), &value, 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(back, (void *)(base + 2 * MIB - 4), 8, cudaMemcpyDeviceToHost);
+    check(back[0] == 123 && back[1] == 0, "copies go over the seam");
+    check(p_cuMemUnmap(base, 4 * MIB) == CUDA_SUCCESS && p_cuMemRelease(first) == CUDA_SUCCESS &&
+              p_cuMemRelease(second) == CUDA_SUCCESS &&
+              p_cuMemRelease(second) == CUDA_ERROR_INVALID_VALUE &&
+              p_cuMemAddressFree(base, 1000 * MIB) == CUDA_SUCCESS,
+          "all of it ends");
+    cudaMemGetInfo(&free_after, &total);
+    check(free_before == free_after, "and counts no more");
+    check(p_cuMemCreate(&first, total / (2 * MIB) * 2 * MIB + 2 * MIB, &prop, 0) ==
+              CUDA_ERROR_OUT_OF_MEMORY,
+          "the capacity holds for it");
+}
+
+/* --- what is told, and compute mode --- */
+
+static int number_in(const cJSON *json, const char *first, const char *second, const char *third)
+{
+    json = cJSON_GetObjectItem(json, first);
+    json = second ? cJSON_GetObjectItem(json, second) : json;
+    json = third ? cJSON_GetObjectItem(json, third) : json;
+    return cJSON_IsNumber(json) ? json->valueint : -1;
+}
+
+static int report_child(void)
+{
+    int back;
+    int *memory = device_alloc(sizeof(back));
+    launch(&plain_stub, 1, 32, 0, NULL);
+    launch(&plain_stub, 1, 32, 0, NULL);
+    launch(&shared_stub, 1, 32, 0, NULL);
+    simdev_account_call(NULL, "blas", NULL);
+    cudaMemcpy(&back, memory, sizeof(back), cudaMemcpyDeviceToHost);
+    return !simdev_missing("cuNothing") && back == 0 ? 0 : 1;
+}
+
+static int compute_child(void)
+{
+    return launch(&plain_stub, 1, 32, 0, NULL) == cudaErrorNotSupported && simdev_violations() == 1
+               ? 0
+               : 1;
+}
+
+static int run_self(const char *how, const char *mode, const char *report)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("SIMDEV_MODE", mode, 1);
+        setenv("SIMDEV_REPORT", report, 1);
+        execl("/proc/self/exe", "selftest_account", how, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_report(void)
+{
+    char path[] = "/tmp/simdev-account-XXXXXX";
+    const int file = mkstemp(path);
+    check(run_self("report", "account", path) == 0, "a program that is told of");
+    cJSON *report = read_json(path);
+    check(number_in(report, "not_executed", "kernels", "total") == 3 &&
+              number_in(report, "not_executed", "kernels", "names") == 2 &&
+              number_in(report, "kernel_launches", NULL, NULL) == 3,
+          "its kernels");
+    check(number_in(report, "not_executed", "calls", "total") == 1, "a library's call");
+    check(number_in(report, "missing", "most", "cuNothing") == 1, "what is missing");
+    check(number_in(report, "reads_of_nothing_written", "bytes", NULL) == 4,
+          "a read of what a kernel should have written");
+    cJSON_Delete(report);
+    check(run_self("compute", "compute", path) == 0,
+          "in compute mode a kernel is refused, and that is a violation");
+    close(file);
+    unlink(path);
+}
+
+int main(int count, char **arguments)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    alarm(120);
+    if (count == 1)
+        setenv("SIMDEV_MODE", "account", 1);
+    void **handle = register_program(FAT_PLAIN);
+    if (count > 1)
+        return strcmp(arguments[1], "report") == 0 ? report_child() : compute_child();
+    test_launches();
+    test_attributes("as it is");
+    __cudaUnregisterFatBinary(handle);
+    check(fails(launch(&plain_stub, 1, 32, 0, NULL), cudaErrorUnknown),
+          "a program's library that is gone takes its kernels along");
+    handle = register_program(FAT_LZ4);
+    test_attributes("LZ4");
+    __cudaUnregisterFatBinary(handle);
+    handle = register_program(FAT_ZSTD);
+    test_attributes("Zstandard");
+    test_dynamic_shared();
+    test_graph();
+    test_variable();
+    test_large();
+    test_bytes();
+    test_given();
+    test_managed();
+    test_pools();
+    test_time();
+    test_order();
+    test_library();
+    test_driver_module();
+    test_driver_graph();
+    test_virtual_memory();
+    test_report();
+    __cudaUnregisterFatBinary(handle);
+    return finish_checks();
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# Stand-ins for NVIDIA's libraries: made from the names that an installed library exports, they count what is called. No library of
+# NVIDIA's is needed: the ones that names are read from are made here.
+
+load helper
+
+# installed NAME SONAME FUNCTION...: a library with these names, one version node, and nothing behind them.
+installed()
+{
+    local name=$1 soname=$2
+    shift 2
+    printf 'int %s(void);int %s(void){return 77;}\n' $(for f in "$@"; do echo "$f $f"; done) >"$name.c"
+    printf '%s { global: *; };\n' "$soname" >"$name.map"
+    gcc -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script="$name.map" -o "$soname" "$name.c"
+}
+
+# client TEXT: a program that calls what it loads by name.
+client()
+{
+    {
+        printf '#include <dlfcn.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n'
+        printf 'typedef uintptr_t call(uintptr_t, ...);\n'
+        printf '#define GET(l, f) call *f = (call *)dlsym(l, #f); if (!f) { puts(#f); return 1; }\n'
+        printf 'int main(void) {\n%s\nreturn 0; }\n' "$1"
+    } >client.c
+    gcc -w -o client client.c -ldl
+}
+
+# accounted PROGRAM: in account mode, with its report in report.json.
+accounted()
+{
+    SIMDEV_MODE=account SIMDEV_REPORT=report.json "$ROOT/scripts/with-simdev" -- "$@"
+}
+
+setup_file()
+{
+    export CC=gcc
+}
+
+@test "a stand-in has the soname, the names and the versions of the library that it was made from" {
+    installed cublas libcublas.so.13 cublasCreate_v2 cublasSgemm_v2 cublasNobodyKnows
+    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    [ "$(nm -D --defined-only --with-symbol-versions made/libcublas.so.13 | awk '$2 == "T" { print $3 }' | sort | tr '\n' ' ')" = \
+        "cublasCreate_v2@@libcublas.so.13 cublasNobodyKnows@@libcublas.so.13 cublasSgemm_v2@@libcublas.so.13 " ]
+    readelf -dW made/libcublas.so.13 | grep -q 'SONAME.*\[libcublas.so.13\]'
+}
+
+@test "handles are made, products are counted by name and not executed" {
+    installed cublas libcublas.so.13 cublasCreate_v2 cublasDestroy_v2 cublasSgemm_v2 cublasSnrm2_v2
+    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasCreate_v2) GET(l, cublasSgemm_v2)
+        GET(l, cublasSnrm2_v2) GET(l, cublasDestroy_v2)
+        void *handle = 0; float norm = 7;
+        if (cublasCreate_v2((uintptr_t)&handle) || !handle) return 2;
+        if (cublasSgemm_v2((uintptr_t)handle) || cublasSgemm_v2((uintptr_t)handle)) return 3;
+        if (cublasSnrm2_v2((uintptr_t)handle, 1, 0, 1, &norm) || norm != 0) return 4;
+        if (cublasDestroy_v2((uintptr_t)handle)) return 5;'
+    accounted ./client
+    [ "$(python3 -c 'import json; print(json.load(open("report.json"))["not_executed"]["calls"]["most"]["cublasSgemm_v2"])')" = 2 ]
+}
+
+@test "a function that calls.def does not know is listed, and passes or fails as SIMDEV_MISSING says" {
+    installed cublas libcublas.so.13 cublasNobodyKnows
+    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasNobodyKnows) printf("%d\n", (int)cublasNobodyKnows(0));'
+    [ "$(SIMDEV_MISSING=allow accounted ./client)" = 0 ]
+    [ "$(python3 -c 'import json; print(json.load(open("report.json"))["missing"]["most"]["cublasNobodyKnows"])')" = 1 ]
+    [ "$(SIMDEV_MISSING=fail accounted ./client 2>err)" = 15 ]
+    grep -q cublasNobodyKnows err
+}
+
+@test "cuBLASLt's heuristics answer one algorithm without workspace" {
+    installed cublasLt libcublasLt.so.13 cublasLtMatmulAlgoGetHeuristic cublasLtMatmul
+    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublasLt.so.13
+    client 'void *l = dlopen("made/libcublasLt.so.13", RTLD_NOW); GET(l, cublasLtMatmulAlgoGetHeuristic)
+        struct { uint64_t algo[8]; size_t workspace; int status; float waves; int reserved[4]; } found;
+        int count = 0; memset(&found, 0xff, sizeof found);
+        if (cublasLtMatmulAlgoGetHeuristic(1, 1, 1, 1, 1, 1, 1, 1, &found, &count)) return 2;
+        if (count != 1 || found.workspace != 0 || found.status != 0) return 3;'
+    accounted ./client
+}
+
+@test "sizes that only the library knows are written, and the report names them as estimates" {
+    installed cusolver libcusolver.so.12 cusolverDnCreate cusolverDnSgetrf_bufferSize cusolverDnXpotrf_bufferSize
+    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcusolver.so.12
+    client 'void *l = dlopen("made/libcusolver.so.12", RTLD_NOW); GET(l, cusolverDnSgetrf_bufferSize) GET(l, cusolverDnXpotrf_bufferSize)
+        int work = -1; size_t device = 0, host = 0;
+        if (cusolverDnSgetrf_bufferSize(1, 4, 4, 0, 4, &work) || work <= 0) return 2;
+        if (cusolverDnXpotrf_bufferSize(1, 0, 0, 4, 0, 0, 4, 0, &device, &host) || !device || !host) return 3;'
+    accounted ./client
+    [ "$(python3 -c 'import json; print(len(json.load(open("report.json"))["estimated"]["most"]))')" = 2 ]
+}
