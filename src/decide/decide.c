@@ -16,7 +16,7 @@ enum {
                             lanes as four fifths of one, so that beyond it nothing is gained */
     LANE_HALO_PART = 16, /* of the operands, that may be read once more for it. A choice; no GPU has
                             confirmed it */
-    PRODUCT_ASKS = 22,   /* kept for products of two cuts */
+    PRODUCT_ASKS = 28,   /* kept for products of two cuts */
     COMPILED_ASKS = 8,   /* where every one may take seconds; fallback plans are never compiled */
     MOST_ASKS = CS_MAX_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
                 FALLBACK_ASKS

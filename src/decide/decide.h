@@ -27,9 +27,9 @@ struct cs_decision {
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MAX_ASKS = 132,
+    CS_MAX_ASKS = 144,
     CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
-    CS_LANE_ASKS = 24,       /* for another number of lanes */
+    CS_LANE_ASKS = 30,       /* for another number of lanes */
     CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12     /* for policies that explore */
 };

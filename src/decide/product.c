@@ -3,15 +3,15 @@
 #include "decide/search.h"
 
 enum {
-    MOST_TURNS = 12,  /* probes of one pair of axes */
-    MOST_OUTER = 32,  /* tiles along the outer axis */
-    OUTER_COUNTS = 5, /* 2, 4, 8, 16, 32 */
+    MOST_TURNS = 12, /* probes of one pair of axes */
+    MOST_OUTER = 32, /* tiles along the outer axis: as many as a set of bits holds */
 };
 
 static const enum cs_axis pairs[][CS_MAX_CUTS] = {
-    {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H},
-    {CS_AXIS_H, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H},
-    {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N}, {CS_AXIS_C, CS_AXIS_H}};
+    {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_H, CS_AXIS_W},
+    {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H}, {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N},
+    {CS_AXIS_C, CS_AXIS_H}, {CS_AXIS_N, CS_AXIS_W}, {CS_AXIS_D, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_W},
+    {CS_AXIS_C, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_D}, {CS_AXIS_C, CS_AXIS_D}};
 
 /* Bytes that the vendor asks for kinds by the size of their operands: a line through the last two
  * answers. What is staged is known and comes on top. */
@@ -57,6 +57,24 @@ static int64_t step_for(const struct cs_search *search, enum cs_axis axis, int64
 {
     return cs_ceil_div(units_of(search, axis), tiles) *
            cs_axis_unit(search->question->problem, axis);
+}
+
+/* Worth a look are outer counts that leave no rest, and as many tiles as the step of a power of two
+ * really makes: 12 units are cut into 2, 3, 4, 6 and 12. */
+static bool looks_even(int64_t units, int64_t outer)
+{
+    if (outer > units)
+        return false;
+    bool even = units % outer == 0;
+    for (int64_t power = 2; !even && power <= MOST_OUTER && power <= units; power *= 2)
+        even = cs_ceil_div(units, cs_ceil_div(units, power)) == outer;
+    return even;
+}
+
+/* The bit of an outer count in a set of those that are skipped. */
+static unsigned bit_of(int64_t outer)
+{
+    return 1u << (outer - 1);
 }
 
 /* True if the product is legal and its largest kind predicted to fit. */
@@ -105,47 +123,45 @@ static bool propose_inner(struct cs_search *search, struct cs_mode mode, const s
 }
 
 /* The best product of a pair with an outer count that is not in `skipped`, a set of bits. Returns
- * the number of that bit, -1 if none is predicted to fit. */
-static int propose(struct cs_search *search, struct cs_mode mode, const struct model *model,
-                   const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
-                   struct proposal *proposal)
+ * that count, 0 if none is predicted to fit. */
+static int64_t propose(struct cs_search *search, struct cs_mode mode, const struct model *model,
+                       const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
+                       struct proposal *proposal)
 {
-    int best = -1;
-    int64_t most = cs_search_most(search);
+    int64_t best = 0, units = units_of(search, pair[0]), most = cs_search_most(search);
     most = most < CS_MAX_TILES ? most : CS_MAX_TILES;
-    for (int i = 0; i < OUTER_COUNTS; i++) {
+    for (int64_t outer = 2; outer <= MOST_OUTER; outer++) {
         struct proposal found;
-        int64_t outer = INT64_C(2) << i;
-        if (skipped >> i & 1 || outer > units_of(search, pair[0]) ||
+        if (skipped & bit_of(outer) || !looks_even(units, outer) ||
             !propose_inner(search, mode, model, pair, outer, most, &found))
             continue;
-        if (best < 0 || found.tiles < proposal->tiles ||
+        if (best == 0 || found.tiles < proposal->tiles ||
             (found.tiles == proposal->tiles && found.halo < proposal->halo)) {
-            best = i;
+            best = outer;
             *proposal = found;
         }
     }
     return best;
 }
 
-/* The smallest tiles that a pair can make. Returns the number of the outer count's bit, -1 if there
- * are none. */
-static int finest(struct cs_search *search, struct cs_mode mode,
-                  const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped, struct proposal *proposal)
+/* The smallest tiles that a pair can make. Returns their outer count, 0 if there are none. */
+static int64_t finest(struct cs_search *search, struct cs_mode mode,
+                      const enum cs_axis pair[CS_MAX_CUTS], unsigned skipped,
+                      struct proposal *proposal)
 {
     const struct model free = {{0, 1}, {0, 0}};
-    for (int i = OUTER_COUNTS - 1; i >= 0; i--) {
-        int64_t outer = INT64_C(2) << i, inner = units_of(search, pair[1]);
+    for (int64_t outer = MOST_OUTER; outer >= 2; outer--) {
+        int64_t inner = units_of(search, pair[1]);
         inner = inner < CS_MAX_TILES / outer ? inner : CS_MAX_TILES / outer;
-        if (skipped >> i & 1 || outer > units_of(search, pair[0]) || inner < 2)
+        if (skipped & bit_of(outer) || !looks_even(units_of(search, pair[0]), outer) || inner < 2)
             continue;
         struct cs_tiling tiling = {
             .axis = {pair[0], pair[1]},
             .step = {step_for(search, pair[0], outer), step_for(search, pair[1], inner)}};
         if (predicted(search, mode, &free, &tiling, proposal))
-            return i;
+            return outer;
     }
-    return -1;
+    return 0;
 }
 
 /* Where nothing is predicted to fit, one answer about the smallest tiles says whether to go on. */
@@ -160,18 +176,18 @@ static enum cs_status search_pair(struct cs_search *search, struct cs_mode mode,
         struct proposal proposal;
         enum cs_probed probed;
         int64_t bytes = 0;
-        int count = propose(search, mode, &model, pair, skipped, &proposal);
-        if (count < 0 && !smallest && cs_shortlist_empty(&search->list)) {
+        int64_t count = propose(search, mode, &model, pair, skipped, &proposal);
+        if (count == 0 && !smallest && cs_shortlist_empty(&search->list)) {
             smallest = true;
             count = finest(search, mode, pair, skipped, &proposal);
         }
-        if (count < 0)
+        if (count == 0)
             return CS_OK;
         enum cs_status status = cs_search_probe(search, mode, &proposal.tiling, &probed, &bytes);
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
-            skipped |= 1u << count;
+            skipped |= bit_of(count);
         else
             learn(&model, proposal.size, (double)bytes - proposal.staged);
     }

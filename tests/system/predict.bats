@@ -25,7 +25,7 @@ load predict
 # bats test_tags=quick
 @test "the spike of a channels-first convolution, and what is left of it" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
-    expect_equal header "$(head -n 1 predict.out)" "$HEADER"
+    expect_equal header "$(head -n 1 predict.out)" "$HEADER,$YOUNGER"
     expect_equal "input" "$(column input_bytes)" $((512 * 512 * 512 * 2))
     expect_equal "filter" "$(column filter_bytes)" $((512 * 512 * 9 * 2))
     expect_equal "output" "$(column output_bytes)" $((512 * 512 * 512 * 2))
@@ -36,6 +36,68 @@ load predict
     expect_true "workspace with convshim <= limit" "$(column tiled_workspace_bytes) <= 64 << 20"
     expect_true "tiles" "$(column tiles) > 1"
     expect_equal "axis" "$(column tiled_axis)" H
+}
+
+# 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
+@test "pairs of axes that a single one does not do: KC in twelfths, KW" {
+    expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --format csv
+    expect_equal "axes" "$(column tiled_axis)" KC
+    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 64 << 20"
+    expect_predicted 0 --input 16x1280x1x3000 --filter 1280x1280x1x3 --pad 0x1 --stride 1x2 --workspace 4MiB --format csv
+    expect_equal "axes" "$(column tiled_axis)" KW
+    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
+}
+
+@test "bytes read again and predicted slowdown; advice where the limit costs more than half of the time again" {
+    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format csv
+    # Each of the tiles but the last reads two rows of the next one's input.
+    expect_equal "read again" "$(column read_again_bytes)" $((($(column tiles) - 1) * 2 * 512 * 512 * 2))
+    slowdown=$(column predicted_slowdown)
+    expect_true "slowdown" "${slowdown%.*} >= 2"
+    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
+    expect_line predict.out "^Advice: the limit costs ${slowdown/./\\.} times the time by the model; --sweep"
+    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format json
+    expect_line predict.out '"advice":.*Advice: the limit costs'
+    expect_line predict.out "\"predicted_slowdown\":[[:space:]]*${slowdown/./\\.}"
+    expect_predicted 0 "${SPIKE[@]}"
+    ! grep -q Advice predict.out || fail "advice where the limit is cheap"
+    expect_predicted 0 "${SPIKE[@]}" --workspace 2GiB --format csv
+    expect_equal "nothing is read again" "$(column read_again_bytes)" 0
+    expect_equal "no tiles, no slowdown" "$(column predicted_slowdown)" ""
+}
+
+@test "a sweep: each limit as predicted alone, up to the first that needs no tiles" {
+    expect_predicted 0 "${SPIKE[@]}" --sweep --format csv
+    mv predict.out sweep.csv
+    expect_equal "limits" "$(tail -n +2 sweep.csv | cut -d, -f1 | head -n 1)" $((1 << 20))
+    expect_equal "last limit: nothing tiled" "$(tail -n 1 sweep.csv | cut -d, -f1,2,3)" "$((1 << 30)),0,0"
+    expect_predicted 0 "${SPIKE[@]}" --workspace 16MiB --format csv
+    expect_equal "16 MiB" "$(grep "^$((16 << 20))," sweep.csv)" \
+        "$((16 << 20)),1,0,$(column tiled_workspace_bytes),$(column tiled_peak_bytes),$(column tiles),$(column read_again_bytes),$(column predicted_slowdown)"
+    expect_predicted 0 "${SPIKE[@]}" --sweep --format json
+    python3 - <<'END'
+import csv, json
+rows, told = list(csv.DictReader(open("sweep.csv"))), json.load(open("predict.out"))
+assert told["layers"] == 1 and len(told["sweep"]) == len(rows) == 11, told
+for row, layer in zip(rows, told["sweep"]):
+    assert layer == {k: float(v) for k, v in row.items() if v}, (row, layer)
+END
+    expect_predicted 0 "${SPIKE[@]}" --sweep
+    expect_line predict.out '^ +16 MiB +1 +0 '
+}
+
+@test "a sweep of a list: the largest of its layers, tiles and bytes as under each limit" {
+    grep -E '^(model|resnet50-b64),' "$LAYERS" >resnet.csv
+    expect_predicted 0 --csv resnet.csv --workspace 32MiB --format csv
+    local tiled peak again
+    tiled=$(column tiles | awk '$1 > 1' | wc -l) peak=$(column tiled_peak_bytes | sort -n | tail -n 1)
+    again=$(column read_again_bytes | awk '{ sum += $1 } END { printf "%d", sum }')
+    expect_predicted 0 --csv resnet.csv --sweep --format csv
+    expect_true "tiled" "$tiled > 0"
+    awk -F, -v limit=$((32 << 20)) '$1 == limit { print $2 "," $5 "," $7 }' predict.out >found
+    expect_equal "tiled, peak, read again" "$(cat found)" "$tiled,$peak,$again"
+    refused '\-\-sweep does not go with --fits' --csv resnet.csv --sweep --fits 1GiB
+    refused '\-\-sweep does not go with --engines' "${SPIKE[@]}" --sweep --engines
 }
 
 @test "channels last there is no spike, and that is what the explanation says" {

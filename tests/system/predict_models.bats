@@ -118,6 +118,8 @@ assert answer["device"] == "h200" and answer["estimate"] is False, answer["devic
 assert len(answer["layers"]) == len(rows)
 for row, layer in zip(rows, answer["layers"]):
     told = {k: str(v) for k, v in layer.items() if v != "" and k in row}
+    slowdown = float(told.pop("predicted_slowdown", 0)), float(row.pop("predicted_slowdown") or 0)
+    assert slowdown[0] == slowdown[1] == layer.get("time_ratio", 0), (row, layer)
     assert told == {k: v for k, v in row.items() if v != ""}, (row, layer)
     tiled = int(row["tiles"]) > 1
     assert ("time_ratio" in layer) == tiled and (layer["halo_bytes"] > 0) <= tiled, layer
@@ -167,7 +169,7 @@ END
 
 @test "does it fit? The workspace named makes it fit, a larger one does not" {
     expect_predicted 1 --csv "$LAYERS" --fits 1GiB --format csv
-    expect_equal "header" "$(head -n 1 predict.out)" "$HEADER,fits"
+    expect_equal "header" "$(head -n 1 predict.out)" "$HEADER,fits,$YOUNGER"
     expect_true "layers that do not fit" "$(column fits | grep -cx no) > 0"
     grep -v '^sdxl-vae-1024,' "$LAYERS" >smaller.csv
     budget=1090

@@ -249,6 +249,17 @@ static int print(const struct cs_predict_results *results, const struct cs_predi
     return good && answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;
 }
 
+static int sweep(const struct cs_predict_results *results, const struct cs_predictor *predictor)
+{
+    char error[ERROR_BYTES];
+    if (!cs_predict_sweep(results, predictor, error, sizeof error)) {
+        cs_cli_complain("predict: %s", error);
+        return CS_CLI_NO;
+    }
+    bool none = results->options->input && results->prediction->status != CS_OK;
+    return none ? CS_CLI_NO : CS_CLI_OK;
+}
+
 static int answer(struct cs_predict_results *results, struct cs_prediction *prediction,
                   const struct cs_problem **problem)
 {
@@ -264,7 +275,8 @@ static int answer(struct cs_predict_results *results, struct cs_prediction *pred
         cs_cli_complain("predict: %s", error);
         return CS_CLI_NO;
     }
-    return print(results, options->fits > 0 ? &fit : NULL);
+    return options->sweep ? sweep(results, &predictor)
+                          : print(results, options->fits > 0 ? &fit : NULL);
 }
 
 /* A profile of somebody's own may lack what cuDNN requires to know. */

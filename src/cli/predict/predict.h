@@ -23,7 +23,7 @@ struct cs_predict_options {
     struct cs_config config;    /* what bears upon decisions; the rest means nothing here */
     struct cs_rules rules;      /* of it, for the program */
     int64_t fits;               /* bytes; 0: not asked */
-    bool engines;
+    bool engines, sweep;
     enum cs_format format;
     const char *svg;
     int threads;
@@ -74,6 +74,17 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 /* What --fits asked, in words. */
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
+
+/* One line, behind `before`, where the limit is predicted to cost some layer more than half of its
+ * time again; else nothing. */
+void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
+                             FILE *out);
+
+/* Plans everything again under workspaces from 1 MiB to the largest that the layers require, each
+ * twice the one before, and prints a row for each on standard output. False, with a line in
+ * `error`, as cs_predict. */
+bool cs_predict_sweep(const struct cs_predict_results *results,
+                      const struct cs_predictor *predictor, char *error, size_t size);
 
 /* What the parts of one convolution's page share: "a", "b", "fallback"; its first lines; a line if
  * engines are missing for want of a driver. */

@@ -106,6 +106,7 @@ void cs_predict_print_one(const struct cs_predict_results *results)
     }
     print_numbers(results);
     print_time(prediction);
+    cs_predict_print_advice(results, "", stdout);
     if (results->list && prediction->offer.workspace > 0) {
         cs_why_workspace(&results->layers->layer->problem, prediction, results->list, first,
                          second);

@@ -136,6 +136,8 @@ static bool take(void *to, int row, const char *value)
         return options->estimate = true;
     case OPTION_ENGINES:
         return options->engines = true;
+    case OPTION_SWEEP:
+        return options->sweep = true;
     case OPTION_FITS:
         return take_fits(options, value);
     case OPTION_THREADS:
@@ -174,6 +176,11 @@ static int check_options(const struct cs_predict_options *options)
     if (options->engines && (options->estimate || options->fits > 0))
         return cs_cli_refuse(command.name, "--engines does not go with --%s",
                              options->estimate ? "estimate" : "fits");
+    if (options->sweep && (options->engines || options->fits > 0 || options->svg))
+        return cs_cli_refuse(command.name, "--sweep does not go with --%s",
+                             options->engines    ? "engines"
+                             : options->fits > 0 ? "fits"
+                                                 : "svg");
     if (options->estimate && options->cudnn)
         return cs_cli_refuse(command.name, "only one of --cudnn and --estimate");
     return -1;

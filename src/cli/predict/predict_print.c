@@ -36,6 +36,8 @@ static const struct {
     {{"time_ratio", "time", CS_CELL_RATIO}, NOT_CSV},
     {{"reason", "not tiled because", CS_CELL_TEXT}, ALWAYS},
     {{"fits", "fits", CS_CELL_TEXT}, ASKED},
+    {{"read_again_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"predicted_slowdown", NULL, CS_CELL_RATIO}, ALWAYS},
 };
 
 enum {
@@ -44,6 +46,9 @@ enum {
     REASON = 16,
     ENGINE_TEXT = 24
 };
+
+/* Predicted times the untiled call's beyond which a limit is worth a line of advice. */
+static const double SLOW = 1.5;
 
 char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TITLE])
 {
@@ -88,6 +93,8 @@ static void fill_answer(const struct cs_predict_options *options,
         {.ratio = prediction->time_ratio},
         {.text = cs_reason_text(decision->reason)},
         {.text = fits_text(options, prediction)},
+        {.number = prediction->halo},
+        {.ratio = prediction->time_ratio},
     };
     memcpy(row + ANSWER, values, sizeof values);
 }
@@ -237,6 +244,30 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
             options->config.policy.text);
 }
 
+void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
+                             FILE *out)
+{
+    size_t slow = 0, worst = 0;
+    for (size_t i = 0; i < results->layers->count; i++) {
+        double ratio = results->prediction[i].time_ratio;
+        slow += ratio > SLOW;
+        worst = ratio > results->prediction[worst].time_ratio ? i : worst;
+    }
+    if (slow == 0)
+        return;
+    const struct cs_layer *layer = &results->layers->layer[worst];
+    double most = results->prediction[worst].time_ratio;
+    if (results->layers->count == 1)
+        fprintf(out, "%sAdvice: the limit costs %.2f times the time by the model", before, most);
+    else
+        fprintf(out,
+                "%sAdvice: the limit costs %zu of %zu convolutions over %.1f times the time by the "
+                "model, %s%s%s most (%.2f times)",
+                before, slow, results->layers->count, SLOW, layer->model, *layer->model ? ", " : "",
+                layer->name, most);
+    fprintf(out, "; --sweep shows what larger ones cost.\n");
+}
+
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
                        const struct cs_table *models, const struct cs_predict_fit *fit)
 {
@@ -246,6 +277,7 @@ static bool print_text(const struct cs_predict_results *results, const struct cs
     puts("");
     if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
         return false;
+    cs_predict_print_advice(results, "\n", stdout);
     if (fit)
         cs_predict_print_fit(results, fit, stdout);
     return true;
@@ -267,6 +299,22 @@ static void add_fit(cJSON *root, const struct cs_predict_options *options,
 static void write_text(void *ctx, const char *bytes, size_t size)
 {
     fwrite(bytes, 1, size, ctx);
+}
+
+/* The line for people, where there is one. */
+static void add_advice(cJSON *root, const struct cs_predict_results *results)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return;
+    cs_predict_print_advice(results, "", file);
+    if (fclose(file) == 0 && size > 0) {
+        text[size - 1] = '\0'; /* the line's end */
+        cJSON_AddStringToObject(root, "advice", text);
+    }
+    free(text);
 }
 
 /* What the decision was made among, as a summary has it; NULL if memory ran out. */
@@ -317,6 +365,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddItemToObject(root, "models", cs_table_json(models));
     if (fit)
         add_fit(root, options, fit);
+    add_advice(root, results);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     if (text)

@@ -54,16 +54,23 @@ static int64_t exhaustive_axes(const struct fake *fake, const struct cs_problem 
     return INT64_MAX;
 }
 
+/* Outer counts that are looked at: powers of two, and what leaves no rest. */
+static bool is_looked_at(int64_t units, int64_t count)
+{
+    return units % count == 0 || (count & (count - 1)) == 0;
+}
+
 /* The fewest tiles of the products of two axes, with the outer counts that are looked at. */
 static int64_t exhaustive_pair(const struct fake *fake, const struct cs_problem *problem,
                                const enum cs_axis pair[CS_MAX_CUTS], int64_t limit)
 {
     int64_t fewest = INT64_MAX;
-    int64_t outer = cs_axis_extent(problem, pair[0]), inner = cs_axis_extent(problem, pair[1]);
-    for (int64_t count = 2; count <= 32 && count <= outer; count *= 2) {
-        for (int64_t step = 1; step < inner; step++) {
+    int64_t unit = cs_axis_unit(problem, pair[0]), inner = cs_axis_extent(problem, pair[1]);
+    int64_t units = (cs_axis_extent(problem, pair[0]) + unit - 1) / unit;
+    for (int64_t count = 2; count <= 32 && count <= units; count++) {
+        for (int64_t step = 1; is_looked_at(units, count) && step < inner; step++) {
             struct cs_tiling tiling = {.axis = {pair[0], pair[1]},
-                                       .step = {(outer + count - 1) / count, step}};
+                                       .step = {(units + count - 1) / count * unit, step}};
             int64_t tiles = tiles_of(fake, problem, &tiling, limit);
             fewest = tiles < fewest ? tiles : fewest;
         }
@@ -77,7 +84,9 @@ static int64_t exhaustive_products(const struct fake *fake, const struct cs_prob
     static const enum cs_axis pairs[][CS_MAX_CUTS] = {
         {CS_AXIS_N, CS_AXIS_D}, {CS_AXIS_N, CS_AXIS_H}, {CS_AXIS_D, CS_AXIS_H},
         {CS_AXIS_H, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H},
-        {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N}, {CS_AXIS_C, CS_AXIS_H}};
+        {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N}, {CS_AXIS_C, CS_AXIS_H},
+        {CS_AXIS_N, CS_AXIS_W}, {CS_AXIS_D, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_W},
+        {CS_AXIS_C, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_D}, {CS_AXIS_C, CS_AXIS_D}};
     int64_t fewest = INT64_MAX;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && fewest == INT64_MAX; i++)
         fewest = exhaustive_pair(fake, problem, pairs[i], limit);
@@ -167,6 +176,9 @@ static void products_where_one_axis_is_not_enough(void)
         {CS_FORWARD, 1, 7168, 1, 400, 400, 16, 4, 1, {CS_AXIS_H, CS_AXIS_W}},
         {CS_FORWARD, 64, 2048, 1, 1, 512, 2048, 1, 3, {CS_AXIS_K, CS_AXIS_N}},
         {CS_BACKWARD_DATA, 1, 2048, 1, 512, 64, 2048, 1, 3, {CS_AXIS_C, CS_AXIS_H}},
+        {CS_FORWARD, 64, 65536, 1, 1, 512, 8, 4, 0, {CS_AXIS_N, CS_AXIS_W}},
+        {CS_FORWARD, 1, 8192, 1, 1, 4096, 8192, 1, 3, {CS_AXIS_K, CS_AXIS_W}},
+        {CS_BACKWARD_DATA, 1, 8192, 1, 1, 4096, 8192, 1, 3, {CS_AXIS_C, CS_AXIS_W}},
     };
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         struct fake fake = {.per_byte = layers[i].per_byte,
@@ -323,6 +335,23 @@ static void data_gradients_of_large_filters(void)
     check_true(&fake, &problem, &decision);
 }
 
+/* 96 channels are 12 units of 8: only tiles of one unit on both axes are small enough. */
+static void counts_that_are_no_power_of_two(void)
+{
+    struct fake fake = {.per_byte = 0.01, .per_filter_byte = 300};
+    struct cs_problem problem = towards(CS_BACKWARD_FILTER, 4, 192, 1, 48, 48, 96);
+    int64_t required = formula(&fake, &problem);
+    struct cs_limits limits = {
+        .workspace = required / 250, .threshold = -1, .tiles = 4, .lanes = 1};
+    struct cs_decision decision = decide(&fake, &problem, required, cs_policy_find("fit"), &limits);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_K);
+    CHECK_INT(decision.tiling.axis[1], CS_AXIS_C);
+    CHECK_INT(decision.tiling.step[0], 8);
+    CHECK_INT(decision.tiling.step[1], 8);
+    check_true(&fake, &problem, &decision);
+}
+
 /* An engine that is compiled for every plan is not asked for more than a few. */
 static void compiled_engines_are_asked_little(void)
 {
@@ -388,6 +417,7 @@ int main(void)
     TEST(asks_are_kept_for_products);
     TEST(filters_of_16_bits);
     TEST(data_gradients_of_large_filters);
+    TEST(counts_that_are_no_power_of_two);
     TEST(compiled_engines_are_asked_little);
     TEST(asks_are_bounded);
     return REPORT();
