@@ -50,7 +50,8 @@ static int on_small(const struct cs_account *account, char *text, size_t size)
                         "no convolution requires more than the limit; the largest requires %s",
                         cs_size_text(required, account->required_max));
     if (account->folds == 0 && all_channels_last(account))
-        return snprintf(text, size, "channels last: cuDNN requires no workspace, there is nothing to save");
+        return snprintf(text, size,
+                        "channels last: cuDNN requires no workspace, there is nothing to save");
     return snprintf(text, size, "nothing to save: all convolutions are within the limit");
 }
 
@@ -67,7 +68,8 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
     if (account->passed[CS_REASON_NO_TILING] > 0)
         return snprintf(text, size, "no tiling fits %s: try a larger workspace", limit);
     if (account->passed[CS_REASON_PROVIDED] > 0)
-        return snprintf(text, size, "the application ignores the reported size and allocates its own");
+        return snprintf(text, size,
+                        "the application ignores the reported size and allocates its own");
     if (reason == CS_REASON_SMALL)
         return on_small(account, text, size);
     return snprintf(text, size, "nothing was tiled; mostly: %s", cs_reason_text(reason));
@@ -80,13 +82,14 @@ int cs_advice_text(const struct cs_account *account, const struct cs_summary_hea
     int64_t tiles = most_tiles(account);
     text[0] = '\0';
     if (*head->bypass)
-        return snprintf(text, size, "convshim doctor says what can be done about calls that bypass convshim");
+        return snprintf(text, size,
+                        "convshim doctor says what can be done about calls that bypass convshim");
     if (account->tiled_calls + account->fallbacks + account->failed == 0)
         return on_nothing(account, head, text, size);
     /* Workspace grows about as the tile does. */
     if (tiles >= MANY && head->workspace < INT64_MAX / 4)
-        return snprintf(text, size, "%lld tiles per call cost time: workspace = %s needs about %lld",
-                        (long long)tiles, cs_size_text(more, head->workspace * 4),
-                        (long long)(tiles + 3) / 4);
+        return snprintf(
+            text, size, "%lld tiles per call cost time: workspace = %s needs about %lld",
+            (long long)tiles, cs_size_text(more, head->workspace * 4), (long long)(tiles + 3) / 4);
     return 0;
 }

@@ -331,8 +331,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
         append(text, "%-*shanded from stream to stream %lld times", LABEL, "",
                (long long)own->handed_over);
     if (own->refused > 0)
-        append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget", LABEL, "",
-               (long long)own->refused, own->refused == 1 ? "call" : "calls");
+        append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
+               LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
 static void append_gate(struct cs_text *text, const struct cs_summary_gate *gate)

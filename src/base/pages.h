@@ -1,6 +1,6 @@
 /* Memory from the system itself, for what is large or is needed while a lock is held: the
- * application's allocator is not asked. Zeroed; in whole pages, of which only those that are touched
- * cost anything. */
+ * application's allocator is not asked. Zeroed; in whole pages, of which only those that are
+ * touched cost anything. */
 #ifndef CS_BASE_PAGES_H
 #define CS_BASE_PAGES_H
 

@@ -1,6 +1,6 @@
-/* Which point fails. FAULT_AT=N: the N-th of the process alone; FAULT_AT=N+: that and all behind it;
- * unset: none. FAULT_REPORT=PATH is written when the process ends: how many points there were, and
- * what the first one that failed was. */
+/* Which point fails. FAULT_AT=N: the N-th of the process alone; FAULT_AT=N+: that and all behind
+ * it; unset: none. FAULT_REPORT=PATH is written when the process ends: how many points there were,
+ * and what the first one that failed was. */
 #define CS_FAULTS_ITSELF
 #include "faults.h"
 

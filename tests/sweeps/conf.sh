@@ -20,11 +20,11 @@ check 3 "policies/README.md has at most 30 lines, its example at most 40; what i
 links=$(for file in *.md docs/*.md docs/*/*.md tests/*.md policies/*.md; do
     grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | sed "s|^|$(dirname "$file")/|"
 done | sort -u | xargs ls -d 2>&1 >/dev/null)
-printf '%s' "$links" | sed 's/^/# /'
+[ -z "$links" ] || sed 's/^/# /' <<<"$links"
 [ -z "$links" ]
 check 4 "what the documents link to exists" $?
 # Those need NVIDIA's cudnn-frontend, Chromium, a million calls.
 slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|report_page|soak)\.bats$')
-printf '%s' "$slow" | sed 's/^/# /'
+[ -z "$slow" ] || sed 's/^/# /' <<<"$slow"
 [ -z "$slow" ]
 check 5 "every bats suite has a test for the short run" $?

@@ -13,6 +13,7 @@ word()
     sed -n "s/^[[:space:]]*\"$2\":[[:space:]]*\"\(.*\)\",*\$/\1/p" "$1" | head -n 1
 }
 
+# bats test_tags=quick
 @test "a program that is counted takes the memory of one that is computed" {
     decoder
     expect_status 0

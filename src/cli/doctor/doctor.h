@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 enum cs_severity {
-    CS_FINE,      /* as it should be */
-    CS_NOTE, /* worth knowing, nothing to fix */
-    CS_WARNING,   /* works less well than it could, or may */
-    CS_FATAL      /* will not work */
+    CS_FINE,    /* as it should be */
+    CS_NOTE,    /* worth knowing, nothing to fix */
+    CS_WARNING, /* works less well than it could, or may */
+    CS_FATAL    /* will not work */
 };
 
 enum cs_check {

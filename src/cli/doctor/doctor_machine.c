@@ -198,8 +198,9 @@ void cs_check_cudnn(struct cs_doctor *doctor)
     struct cs_packages none = {.text = NULL};
     if (!cs_loader_find("libcudnn.so.9", "", NULL, NULL, path, sizeof path) &&
         !cs_loader_find("libcudnn.so.8", "", NULL, NULL, path, sizeof path)) {
-        cs_doctor_add(doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
-                      "none where the loader looks: only programs with a cuDNN of their own find one");
+        cs_doctor_add(
+            doctor, CS_CHECK_cudnn, CS_NOTE, "libcudnn.so.9",
+            "none where the loader looks: only programs with a cuDNN of their own find one");
         return;
     }
     int version = cs_libcudnn_version(path, &none);

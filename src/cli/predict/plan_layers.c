@@ -79,7 +79,8 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         prediction->time_ratio = after / before;
 }
 
-/* As the library decides, but without other processes to share a total with and without a device to time on.
+/* As the library decides, but without other processes to share a total with and without a device to
+ * time on.
  */
 static struct cs_decision decide_as_library(const struct cs_predictor *predictor,
                                             const struct cs_problem *problem,

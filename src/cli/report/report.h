@@ -2,8 +2,8 @@
 #ifndef CS_CLI_REPORT_REPORT_H
 #define CS_CLI_REPORT_REPORT_H
 
-#include "cli/report/summary_reader.h"
 #include "cli/common/table.h"
+#include "cli/report/summary_reader.h"
 
 enum {
     CS_REPORT_SECTIONS = 7

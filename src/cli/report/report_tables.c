@@ -111,10 +111,10 @@ static void add_figures(struct cs_report *report)
 static void add_processes(struct cs_report *report)
 {
     static const struct cs_column columns[] = {
-        {"rank", "rank", CS_CELL_COUNT},       {"pid", "pid", CS_CELL_COUNT},
-        {"program", "program", CS_CELL_TEXT},  {"calls", "calls", CS_CELL_COUNT},
-        {"tiled", "tiled", CS_CELL_COUNT}, {"required_max", "before", CS_CELL_BYTES},
-        {"reported_max", "after", CS_CELL_BYTES},  {"file", NULL, CS_CELL_TEXT}};
+        {"rank", "rank", CS_CELL_COUNT},          {"pid", "pid", CS_CELL_COUNT},
+        {"program", "program", CS_CELL_TEXT},     {"calls", "calls", CS_CELL_COUNT},
+        {"tiled", "tiled", CS_CELL_COUNT},        {"required_max", "before", CS_CELL_BYTES},
+        {"reported_max", "after", CS_CELL_BYTES}, {"file", NULL, CS_CELL_TEXT}};
     struct cs_table *table = begin(report, "processes", "Processes", "Largest workspace of each.",
                                    SIZE_MAX, columns, LENGTH(columns));
     for (size_t i = 0; i < report->runs; i++) {

@@ -6,8 +6,8 @@
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"
 #include "flow/instance.h"
-#include "intercept/entry/entries.h"
 #include "intercept/cudnn_host.h"
+#include "intercept/entry/entries.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -30,8 +30,7 @@ static void say_once(const char *path)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&said) && cs_instance(&cs_host))
-        cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted",
-               path);
+        cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted", path);
 }
 
 static void note_answered(const void *caller)

@@ -360,11 +360,10 @@ static void advice_is_given_where_there_is_some(void)
     } cases[] = {
         {false, 5 << 20, CS_REASON_SMALL,
          "no convolution requires more than the limit; the largest requires 5 MiB"},
-        {true, 0, CS_REASON_SMALL, "channels last: cuDNN requires no workspace, there is nothing to save"},
-        {false, 0, CS_REASON_SMALL,
-         "nothing to save: all convolutions are within the limit"},
-        {false, 1 << 30, CS_REASON_NO_TILING,
-         "no tiling fits 64 MiB: try a larger workspace"},
+        {true, 0, CS_REASON_SMALL,
+         "channels last: cuDNN requires no workspace, there is nothing to save"},
+        {false, 0, CS_REASON_SMALL, "nothing to save: all convolutions are within the limit"},
+        {false, 1 << 30, CS_REASON_NO_TILING, "no tiling fits 64 MiB: try a larger workspace"},
         {false, 1 << 30, CS_REASON_NO_GAIN,
          "nothing was tiled; mostly: policy finds no tiling worthwhile"},
         {false, 1 << 30, CS_REASON_PROVIDED,
@@ -400,7 +399,8 @@ static void advice_is_not_given_where_all_is_well(void)
     CHECK(!strstr(text, "advice")); /* it was not called */
     run(account, &facts, 1);
     summarise(account, &head);
-    CHECK(strstr(text, "130 tiles per call cost time: workspace = 256 MiB needs about 33\n") != NULL);
+    CHECK(strstr(text, "130 tiles per call cost time: workspace = 256 MiB needs about 33\n") !=
+          NULL);
     check_form();
     free(account);
 }
@@ -453,15 +453,16 @@ static void the_summary_is_silent_about_what_was_not(void)
         struct cs_summary_head with = head;
         with.own = cases[i].own;
         summarise(account, &with);
-        snprintf(want, sizeof want, "\nextra launches    788 (fallback plan 0, failed 0)\n%slargest ",
-                 cases[i].lines);
+        snprintf(want, sizeof want,
+                 "\nextra launches    788 (fallback plan 0, failed 0)\n%slargest ", cases[i].lines);
         CHECK(strstr(text, want) != NULL);
         check_form();
     }
     struct cs_summary_head gate = head;
     gate.gate = (struct cs_summary_gate){.waits = 2, .nanoseconds = 50000000};
     summarise(account, &gate);
-    CHECK(strstr(text, "failed 0)\ngate              2 waits of 0.1 s in all, 0 timed out\nlargest"));
+    CHECK(
+        strstr(text, "failed 0)\ngate              2 waits of 0.1 s in all, 0 timed out\nlargest"));
     free(account);
 }
 
