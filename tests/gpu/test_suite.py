@@ -23,11 +23,11 @@ MIB = 1 << 20
 @test
 def summaries_of_two_processes_are_added():
     small = {"id": "SMALL", "text": "workspace within the limit"}
-    totals = {"calls": 35, "rewritten": 20, "lifeboat": 2, "failed": 1, "passed": [{**small, "calls": 7}]}
-    totals.update(extra_launches=60, wanted_max=541589504, told_max=1024)
-    totals["passed"].append({"id": "DTYPE", "text": "another type", "calls": 5})
-    other = {"calls": 1, "rewritten": 0, "lifeboat": 0, "failed": 0, "passed": [{**small, "calls": 1}]}
-    other.update(extra_launches=0, wanted_max=0, told_max=0)
+    totals = {"calls": 35, "tiled": 20, "fallback": 2, "failed": 1, "not_tiled": [{**small, "calls": 7}]}
+    totals.update(extra_launches=60, required_max=541589504, reported_max=1024)
+    totals["not_tiled"].append({"id": "DTYPE", "text": "another type", "calls": 5})
+    other = {"calls": 1, "tiled": 0, "fallback": 0, "failed": 0, "not_tiled": [{**small, "calls": 1}]}
+    other.update(extra_launches=0, required_max=0, reported_max=0)
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in "abc"]
         for path, text in zip(paths, (json.dumps({"totals": totals}), json.dumps({"totals": other}), '{"totals":')):
