@@ -26,7 +26,7 @@ run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 .PHONY: short-built tests-built test test-full test-all tsan
 short-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $(feclients),$(clients)) $(frameworks)
 #: tests-built  everything that the tests run
-tests-built: short-built $(clients) $(gpu) $(idle)
+tests-built: short-built $(clients) $(gpu) $(idle) $(benches)
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 10

@@ -396,6 +396,21 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
     return start(&walk, plan->problem.beta == 0 && shared == APART);
 }
 
+bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease)
+{
+    const struct cs_device *device = exec->device;
+    struct cs_capture capture;
+    *lease = (struct cs_lease){NULL, NULL};
+    return device && exec->backing != CS_BACKING_CLIENT &&
+           device->capture(device->ctx, stream, &capture) == 0 &&
+           cs_arena_take(&exec->arena, device, stream, &capture, bytes, true, lease);
+}
+
+void cs_exec_take_back(struct cs_exec *exec, void *stream, struct cs_lease *lease)
+{
+    cs_arena_give(&exec->arena, exec->device, stream, false, lease);
+}
+
 void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_backing backing,
                   int64_t limit)
 {

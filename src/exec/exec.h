@@ -59,6 +59,12 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
 /* Runs the fallback plan at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 
+/* Scratch of our own for a call that runs untiled on `stream`, even where it brings some itself.
+ * False, and an empty lease, if scratch is to be the application's or none can be had. Given back
+ * after everything that the call started was started on that stream. */
+bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease);
+void cs_exec_take_back(struct cs_exec *exec, void *stream, struct cs_lease *lease);
+
 /* Holds (before) or frees (after) the locks across a fork of the process; a child has no device. */
 void cs_exec_process_fork(struct cs_exec *exec, bool before, bool child);
 

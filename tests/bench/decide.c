@@ -45,7 +45,7 @@ static bool same_layer(const struct csv_layer *a, const struct csv_layer *b)
 {
     return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w &&
            a->k == b->k && a->groups == b->groups && a->type == b->type &&
-           memcmp(a->execution_plan, b->execution_plan, sizeof a->execution_plan) == 0 &&
+           memcmp(a->kernel, b->kernel, sizeof a->kernel) == 0 &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
            memcmp(a->padding, b->padding, sizeof a->padding) == 0;
 }

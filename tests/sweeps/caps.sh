@@ -15,6 +15,7 @@ readonly CARDS="${CARDS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 
 work=$(mktemp -d)
 # What the log says of a convolution that stays over the limit. Nothing is run here, so that there is no summary.
 reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_FALLBACK|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
+[ "$(wc -l <<<"$reasons")" = 3 ] || { echo "Bail out! reasons.def has other names" && exit 1; }
 trap 'rm -rf "$work"' EXIT
 tests=0 table=()
 

@@ -14,17 +14,17 @@ cmp -s docs/options.md <(scripts/gen-options)
 check 2 "docs/options.md is up to date (make conf)" $?
 # shellcheck disable=SC2016 # a pattern
 named=$(grep -o '`[a-z]*/[a-zA-Z/_.]*`' policies/README.md | tr -d '`' | sed 's|/NAME\.c$||' | xargs ls -d 2>&1 >/dev/null)
-printf '%s' "$named" | sed 's/^/# /'
+printf '%s\n' "$named" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$named" ] && [ "$(wc -l <policies/README.md)" -le 30 ] && [ "$(wc -l <tests/policies/example.c)" -le 40 ]
 check 3 "policies/README.md has at most 30 lines, its example at most 40; what it names exists" $?
 links=$(for file in *.md docs/*.md docs/*/*.md tests/*.md policies/*.md; do
     grep -oE '\]\([^)#: ]+' "$file" | cut -c3- | sed "s|^|$(dirname "$file")/|"
 done | sort -u | xargs ls -d 2>&1 >/dev/null)
-printf '%s' "$links" | sed 's/^/# /'
+printf '%s\n' "$links" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$links" ]
 check 4 "what the documents link to exists" $?
 # Those need NVIDIA's cudnn-frontend, Chromium, a million calls.
 slow=$(grep -L '^# bats test_tags=quick' tests/system/*.bats | grep -vE '/(cudnn_frontend|report_page|soak)\.bats$')
-printf '%s' "$slow" | sed 's/^/# /'
+printf '%s\n' "$slow" | sed '/^$/d' | sed 's/^/# /'
 [ -z "$slow" ]
 check 5 "every bats suite has a test for the short run" $?

@@ -121,6 +121,43 @@ told()
     told destroy
 }
 
+# queried MODE OPTIONS [failures]: a plain query is told less, and for the call that follows neither tiles nor a fallback plan can
+# be built.
+queried()
+{
+    SIMDEV_FAIL=$(seq -s, -f 'cudnnBackendFinalize:%g' 9 80)${3:-} CONVSHIM_CONFIG="$EVERYTHING;$2" shimmed "$CLIENTS/queried" "$1"
+    expect_status 0
+    expect_line shimmed.err 'no fallback plan fits the reported workspace'
+}
+
+@test "a legacy call that brings what a plain query was told runs whole in lent scratch where nothing else fits" {
+    local mode backing
+    plain "$CLIENTS/queried" fused
+    expect_line plain.out '^reported 135696: 0, right$'
+    for mode in fused sum; do
+        for backing in auto own; do
+            queried "$mode" "backing=$backing"
+            expect_no_violation shimmed
+            expect_line shimmed.out ': 0, right$'
+            expect_true "scratch lent" "$(device shimmed peak_bytes) >= $(device plain peak_bytes)"
+        done
+    done
+}
+
+@test "without scratch to lend, or a byte less than was told: cuDNN's refusal, and no result" {
+    local mode
+    plain "$CLIENTS/queried" small
+    expect_line plain.out '^reported 135696: 2000, untouched$'
+    queried small backing=auto
+    expect_line shimmed.out '^reported 53776: 2000, untouched$'
+    for mode in fused sum; do
+        queried "$mode" backing=client
+        expect_line shimmed.out '^reported 53776: 2000, untouched$'
+        queried "$mode" backing=auto "$(seq -s '' -f ',cuMemAlloc_v2:%g' 1 20)"
+        expect_line shimmed.out '^reported 53776: 2000, untouched$'
+    done
+}
+
 @test "a card just too small: out of memory without the library, the right result with it" {
     plain "$CLIENTS/plans" channels
     expect_status 0

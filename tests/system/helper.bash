@@ -268,6 +268,12 @@ not_tiled_because()
     summary_reason "$1" "$(summaries)"
 }
 
+# reason_text REASON: what people read of it.
+reason_text()
+{
+    sed -nE "s/^CS_REASON\($1, \"(.*)\"\)/\1/p" "$ROOT/include/convshim/reasons.def" | grep . || fail "no reason $1"
+}
+
 # expect_axis PATTERN [TILES]: some convolution runs in so many tiles along axes that match.
 expect_axis()
 {

@@ -52,6 +52,7 @@ program_of()
     if [ -n "$child" ]; then program_of "$child"; else echo "$1"; fi
 }
 
+# bats test_tags=quick
 @test "SIGTERM in the middle: the JSON summary is there, and the program ends of the signal" {
     begin
     [ ! -e summary.json ] || fail "a summary before its time"

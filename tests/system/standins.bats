@@ -37,6 +37,7 @@ setup_file()
     export CC=gcc
 }
 
+# bats test_tags=quick
 @test "a stand-in has the soname, the names and the versions of the library that it was made from" {
     installed cublas libcublas.so.13 cublasCreate_v2 cublasSgemm_v2 cublasNobodyKnows
     "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13

@@ -282,6 +282,46 @@ static bool has_scales(const struct cs_legacy_call *call)
     return run->alpha && (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
+/* What a query about the call was answered: it knows neither scales nor what is fused. NULL if
+ * there was no query, or it was answered with all that is required. */
+static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs_legacy_call *call)
+{
+    struct cs_problem problem;
+    struct cs_addresses none;
+    struct cs_legacy_call query = *call;
+    query.fusion = NULL;
+    query.execution = (struct cs_legacy_execution){NULL};
+    if (cs_oversized_tensor_in(&query) || !cs_query_filter_has(&query) ||
+        cs_describe_legacy(&query, &problem, &none) != CS_REASON_NONE)
+        return NULL;
+    const struct cs_plan_cache_entry *entry = entry_of(cs, &query, &problem, -1, 0);
+    return entry && entry->verdict.rewrite ? entry : NULL;
+}
+
+/* Runs a call as it is that brings no more than a query about it was told, which was less than
+ * cuDNN requires: with scratch of our own. False if that is not so, or there is no such scratch:
+ * then cuDNN refuses the call. */
+static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
+                     int *status_p)
+{
+    struct cs_legacy_call lent = *call;
+    struct cs_lease lease;
+    cudaStream_t stream;
+    if (match->entry && provided_by(call) >= match->entry->required)
+        return false;
+    const struct cs_plan_cache_entry *query = query_of(cs, call);
+    if (!query || provided_by(call) < query->verdict.reported ||
+        provided_by(call) >= query->required ||
+        CS_REAL(cudnnGetStream, call->handle, &stream) != CUDNN_STATUS_SUCCESS ||
+        !cs_exec_lend(&cs->exec, stream, query->required, &lease))
+        return false;
+    lent.execution.workspace = lease.memory;
+    lent.execution.provided = (size_t)query->required;
+    *status_p = (int)cs_legacy_call_run(&lent);
+    cs_exec_take_back(&cs->exec, stream, &lease);
+    return true;
+}
+
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
@@ -300,7 +340,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     if (entry && entry->verdict.rewrite)
         found.reason = CS_REASON_PROVIDED;
     cs_flow_pass(cs, entry ? &entry->verdict : NULL, found.reason);
-    return false;
+    return run_lent(cs, call, &found, status_p);
 }
 
 bool cs_legacy_try(struct cs *cs, const struct cs_legacy_call *call, int *status_p)

@@ -28,8 +28,9 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);
 bool cs_legacy_settle(struct cs *cs, int status);
 
-/* Runs a call as tiles in the workspace that it provided. False if it is to run as it is; then it
- * was counted as passed on. */
+/* Runs a call as tiles in the workspace that it provided. A call that is not tiled is counted as
+ * passed on; it runs here only if a query about it was told less than cuDNN requires and it brings
+ * no more than that: in scratch of our own. False: the caller is to run it as it is. */
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p);
 
 /* Runs a call once as tiles in what it provided, uncounted: to be timed. False if it is not

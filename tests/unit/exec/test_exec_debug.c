@@ -9,6 +9,8 @@
 #define cs_exec_init debug_exec_init
 #define cs_exec_run debug_exec_run
 #define cs_exec_fallback debug_exec_fallback
+#define cs_exec_lend debug_exec_lend
+#define cs_exec_take_back debug_exec_take_back
 #define cs_exec_process_fork debug_exec_process_fork
 #define cs_plan_scratch wrong_scratch
 #include "exec/exec.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,0 +1,114 @@
+/* A program that asks for the workspace of a plain convolution and brings that much to another call
+ * of the same shape, as the legacy API has no better question: `fused` with bias and ReLU, `sum`
+ * with beta 1, `small` the fused one with a byte less than it was told, if it was told any.
+ *
+ * Says what was reported, the status, and whether the output is right, untouched or wrong. Status
+ * 0, unless the call succeeded with anything but the right result. */
+#include "../apps/conv.h"
+#include "layer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct program {
+    struct conv_problem problem;
+    struct problem_data data;
+    struct conv_plan plan;
+    cudnnHandle_t handle;
+    cudnnTensorDescriptor_t bias;
+    cudnnActivationDescriptor_t relu;
+    void *x, *w, *y, *bias_data, *workspace;
+    size_t bytes; /* of y */
+};
+
+static bool upload(void **device, const void *host, size_t bytes)
+{
+    return cudaMalloc(device, bytes) == cudaSuccess &&
+           cudaMemcpy(*device, host, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
+}
+
+static bool start(struct program *p)
+{
+    const int64_t channels = p->problem.y.size[1];
+    cudaStream_t stream;
+    p->bytes = tensor_storage_bytes(&p->problem.y);
+    return cudaStreamCreate(&stream) == cudaSuccess && cudnnSetStream(p->handle, stream) == 0 &&
+           upload(&p->x, p->data.x, tensor_storage_bytes(&p->problem.x)) &&
+           upload(&p->w, p->data.w, tensor_storage_bytes(&p->problem.w)) &&
+           upload(&p->y, p->data.y, p->bytes) &&
+           cudaMalloc(&p->bias_data, (size_t)channels * sizeof(float)) == cudaSuccess &&
+           cudaMemset(p->bias_data, 0, (size_t)channels * sizeof(float)) == cudaSuccess &&
+           (p->plan.workspace == 0 ||
+            cudaMalloc(&p->workspace, (size_t)p->plan.workspace) == cudaSuccess) &&
+           cudnnCreateTensorDescriptor(&p->bias) == 0 &&
+           cudnnSetTensor4dDescriptor(p->bias, CUDNN_TENSOR_NCHW, p->problem.y.type, 1,
+                                      (int)channels, 1, 1) == 0 &&
+           cudnnCreateActivationDescriptor(&p->relu) == 0 &&
+           cudnnSetActivationDescriptor(p->relu, CUDNN_ACTIVATION_RELU, CUDNN_NOT_PROPAGATE_NAN,
+                                        0) == 0;
+}
+
+static int run(const struct program *p, bool fused, size_t provided)
+{
+    const float one = 1, zero = 0;
+    const struct conv_plan *plan = &p->plan;
+    const cudnnConvolutionFwdAlgo_t algorithm = (cudnnConvolutionFwdAlgo_t)plan->algorithm;
+    if (!fused)
+        return (int)cudnnConvolutionForward(p->handle, &one, plan->x, p->x, plan->w, p->w,
+                                            plan->conv, algorithm, p->workspace, provided, &one,
+                                            plan->y, p->y);
+    return (int)cudnnConvolutionBiasActivationForward(
+        p->handle, &one, plan->x, p->x, plan->w, p->w, plan->conv, algorithm, p->workspace,
+        provided, &zero, plan->y, p->y, p->bias, p->bias_data, p->relu, plan->y, p->y);
+}
+
+static void expect(struct program *p, bool fused, void *expected)
+{
+    memcpy(expected, p->data.y, p->bytes);
+    problem_reference(&p->problem, &p->data, expected);
+    for (size_t i = 0; fused && i < (size_t)tensor_elements(&p->problem.y); i++)
+        if (dtype_load(p->problem.y.type, expected, i) < 0)
+            dtype_store(p->problem.y.type, expected, i, 0);
+}
+
+static const char *judge(struct program *p, bool fused)
+{
+    void *expected = malloc(p->bytes), *result = malloc(p->bytes);
+    const char *text = "wrong";
+    if (!expected || !result)
+        goto free;
+    expect(p, fused, expected);
+    if (cudaDeviceSynchronize() != cudaSuccess ||
+        cudaMemcpy(result, p->y, p->bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
+        goto free;
+    if (layer_equal(&p->problem, result, expected))
+        text = "right";
+    else if (memcmp(result, p->data.y, p->bytes) == 0)
+        text = "untouched";
+free:
+    free(expected);
+    free(result);
+    return text;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct conv_settings named = {.ask_workspace = true};
+    struct program p = {.handle = NULL};
+    const char *mode = argc > 1 ? argv[1] : "fused";
+    bool fused = strcmp(mode, "sum") != 0;
+    layer_describe(&p.problem);
+    p.problem.beta = fused ? 0.0F : 1.0F;
+    if (!problem_fill(&p.problem, 1, DATA_INTEGERS, &p.data) || cudnnCreate(&p.handle) != 0 ||
+        conv_plan_create(p.handle, CONV_LEGACY, &p.problem, &named, 0, &p.plan) != OUTCOME_OK ||
+        !start(&p))
+        return 2;
+    size_t provided = (size_t)p.plan.workspace;
+    if (strcmp(mode, "small") == 0 && provided > 0)
+        provided--;
+    int status = run(&p, fused, provided);
+    const char *result = judge(&p, fused);
+    printf("reported %lld: %d, %s\n", (long long)p.plan.workspace, status, result);
+    return strcmp(result, status == 0 ? "right" : "untouched") != 0;
+}
