@@ -75,6 +75,10 @@ struct cs_device {
      */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
 
+    /* True if a stream's work is confined to a part of the device (a green context), which streams
+     * made beside it would not be. */
+    bool (*confined)(void *ctx, void *stream);
+
     /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;
      * also while something is being captured. */
     int (*stream_create)(void *ctx, void *like, void **stream_p);
