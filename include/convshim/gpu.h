@@ -43,6 +43,10 @@ struct cs_gpu {
      * in the order of launches: into the scratch (`in`) or out of it. NULL: nothing can be copied.
      */
     int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
+
+    /* Nothing is started by a launch or a copy, and the fallback plan takes the place of whatever
+     * was launched before: then a failure is always repaired. */
+    bool only_records;
 };
 
 /* A stream capture that is under way. */
