@@ -43,6 +43,10 @@ struct cs_gpu {
      * in the order of launches: into the scratch (`in`) or out of it. NULL: nothing can be copied.
      */
     int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
+
+    /* Nothing is started by a launch or a copy, and the fallback plan takes the place of whatever
+     * was launched before: then a failure is always repaired. */
+    bool only_records;
 };
 
 /* A stream capture that is under way. */
@@ -74,6 +78,10 @@ struct cs_device {
     /* The capture that a stream takes part in, id 0 for none. Fails for one that was invalidated.
      */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
+
+    /* True if a stream's work is confined to a part of the device (a green context), which streams
+     * made beside it would not be. */
+    bool (*confined)(void *ctx, void *stream);
 
     /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;
      * also while something is being captured. */

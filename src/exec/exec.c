@@ -393,7 +393,7 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
         put_back(&walk, true);
         return cs_exec_fallback(gpu);
     }
-    return start(&walk, plan->problem.beta == 0 && shared == APART);
+    return start(&walk, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
 }
 
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease)

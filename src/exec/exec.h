@@ -1,8 +1,8 @@
 /* Walks a plan over a device: fork, tiles on their lanes, join. Takes everything it needs before
  * the first launch (the point of no return); what fails before that is run on the fallback plan.
  * After it, a failure is repaired by the fallback plan only if running again gives the same result:
- * beta is 0 and nothing that is written is read. Otherwise the vendor's status is returned as it
- * is. A plan without tiles runs on the fallback plan.
+ * beta is 0 and nothing that is written is read, or nothing runs yet. Otherwise the vendor's status
+ * is returned as it is. A plan without tiles runs on the fallback plan.
  *
  * Where less scratch is to be had than all lanes need, fewer lanes are used; where one lane's
  * cannot be had either, the fallback plan. */

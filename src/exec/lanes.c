@@ -219,7 +219,8 @@ void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void 
 {
     *lease = (struct cs_lanes_lease){.lanes = 1, .stream = {stream}};
     struct taker taker = {.device = device, .stream = stream, .capture = capture->id};
-    taker.context = required > 1 ? device->context(device->ctx) : 0;
+    taker.context =
+        required > 1 && !device->confined(device->ctx, stream) ? device->context(device->ctx) : 0;
     if (taker.context == 0)
         return;
     taker.id = device->stream_id(device->ctx, stream);

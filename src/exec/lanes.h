@@ -36,7 +36,8 @@ void cs_lanes_init(struct cs_lanes *lanes);
 /* Leases `required` lanes beside and with `stream`, in the current context: those that the same
  * stream had last, else some that nothing runs on, else new ones. What another stream has started
  * never comes between: it may be waiting for what this call computes. Gives fewer, down to the
- * stream alone, where streams or events cannot be had. */
+ * stream alone, where streams or events cannot be had, or side streams would leave the part of the
+ * device that the stream is confined to. */
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
                    const struct cs_capture *capture, int required, struct cs_lanes_lease *lease);
 

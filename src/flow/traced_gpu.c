@@ -56,7 +56,8 @@ const struct cs_gpu *cs_traced_gpu(struct cs_traced *traced, struct cs_trace *tr
                                   .release = release,
                                   .fallback = fallback,
                                   .choose = gpu->choose ? choose : NULL,
-                                  .copy = gpu->copy ? copy : NULL};
+                                  .copy = gpu->copy ? copy : NULL,
+                                  .only_records = gpu->only_records};
     traced->stream[0] = call ? call->stream : NULL;
     return &traced->gpu;
 }

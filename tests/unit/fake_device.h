@@ -78,6 +78,7 @@ static struct fake_device {
     int skip_wait, waits; /* a wait that is left out counts */
     int creations, destructions, allocations, frees, queries;
     bool everything_done; /* done() says yes, and the host knows it from then on */
+    bool confined;        /* streams are those of a part of the device */
     bool no_ids;          /* streams are not known by a number */
     int races, misuses;
     int64_t allocated;
@@ -322,6 +323,16 @@ static inline int device_get_capture(void *ctx, void *stream, struct cs_capture 
     return status;
 }
 
+static inline bool device_confined(void *ctx, void *stream)
+{
+    (void)ctx;
+    device_lock();
+    (void)device_stream_at(stream);
+    bool confined = fake_device.confined;
+    device_unlock();
+    return confined;
+}
+
 static inline int device_stream_create(void *ctx, void *like, void **stream_p)
 {
     (void)ctx;
@@ -515,6 +526,7 @@ static const struct cs_device fake_device_functions = {.context = device_context
                                                        .lives = device_lives,
                                                        .stream_id = device_stream_id,
                                                        .capture = device_get_capture,
+                                                       .confined = device_confined,
                                                        .stream_create = device_stream_create,
                                                        .stream_destroy = device_stream_destroy,
                                                        .event_create = device_event_create,

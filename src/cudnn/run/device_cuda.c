@@ -89,6 +89,13 @@ static CUstreamCaptureMode swap_mode(CUstreamCaptureMode mode)
     return mode;
 }
 
+static bool confined(void *ctx, void *stream)
+{
+    void *green = NULL;
+    (void)ctx;
+    return CS_CU(cuStreamGetGreenCtx, stream, &green) == CUDA_SUCCESS && green;
+}
+
 static int stream_create(void *ctx, void *like, void **stream_p)
 {
     CUstream stream = NULL;
@@ -211,6 +218,7 @@ const struct cs_device cs_device_cuda = {
     .lives = lives,
     .stream_id = stream_id,
     .capture = capture,
+    .confined = confined,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .event_create = event_create,

@@ -89,7 +89,7 @@ static int copy(void *ctx, const struct cs_copy *what, void *view, void *packed,
 
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
 {
-    struct cs_gpu gpu = {launcher, bind, launch, release, fallback, choose, copy};
+    struct cs_gpu gpu = {launcher, bind, launch, release, fallback, choose, copy, false};
     cudaStream_t stream = NULL;
     bool known = CS_REAL(cudnnGetStream, launcher->handle, &stream) == CUDNN_STATUS_SUCCESS;
     if (!known)

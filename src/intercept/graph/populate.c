@@ -153,8 +153,13 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                 cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {
-        &walk, bind, add_tile, release, add_fallback, NULL, cs_copy_possible() ? add_copy : NULL};
+    struct cs_gpu gpu = {.ctx = &walk,
+                         .bind = bind,
+                         .launch = add_tile,
+                         .release = release,
+                         .fallback = add_fallback,
+                         .copy = cs_copy_possible() ? add_copy : NULL,
+                         .only_records = true};
     cudaGraphNode_t node;
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
         return (int)CS_REAL(
@@ -197,13 +202,12 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
                        cudnnBackendDescriptor_t pack, cudaGraph_t graph)
 {
     struct walk walk = {.launcher = cs_plan_hooks_launcher(plan, handle, pack)};
-    struct cs_gpu gpu = {&walk,
-                         bind,
-                         change_tile,
-                         release,
-                         change_fallback,
-                         NULL,
-                         cs_copy_possible() ? change_copy : NULL};
+    struct cs_gpu gpu = {.ctx = &walk,
+                         .bind = bind,
+                         .launch = change_tile,
+                         .release = release,
+                         .fallback = change_fallback,
+                         .copy = cs_copy_possible() ? change_copy : NULL};
     cudaGraphNode_t root = only_root(graph);
     if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
         CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)

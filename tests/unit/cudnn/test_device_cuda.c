@@ -8,6 +8,8 @@ static struct {
     CUresult answer; /* of every call that makes or queues something */
     CUstreamCaptureStatus capture;
     CUresult capture_answer, priority_answer;
+    CUresult green_answer;
+    void *green;
     int priority, created_priority;
     unsigned created_flags, event_flags, wait_flags;
     CUstreamCaptureMode mode; /* the thread's */
@@ -50,6 +52,13 @@ static CUresult get_priority(CUstream stream, int *priority)
     CHECK(stream == (CUstream)&stream_handle);
     *priority = fake.priority;
     return fake.priority_answer;
+}
+
+static CUresult get_green(CUstream stream, void **green)
+{
+    CHECK(stream == (CUstream)&stream_handle);
+    *green = fake.green;
+    return fake.green_answer;
 }
 
 static CUresult create_stream(CUstream *stream, unsigned flags, int priority)
@@ -166,6 +175,7 @@ static void start(void)
     memset(&fake, 0, sizeof fake);
     driver = (struct cs_driver){.cuThreadExchangeStreamCaptureMode = exchange_mode,
                                 .cuStreamGetCaptureInfo_v2 = capture_info,
+                                .cuStreamGetGreenCtx = get_green,
                                 .cuStreamGetPriority = get_priority,
                                 .cuStreamCreateWithPriority = create_stream,
                                 .cuStreamDestroy_v2 = destroy_stream,
@@ -232,6 +242,18 @@ static void lanes_have_the_priority_of_the_callers_stream(void)
     CHECK_INT(fake.created_priority, 0);
     device->stream_destroy(NULL, stream);
     CHECK_INT(fake.destroyed, 1);
+}
+
+static void a_green_contexts_stream_is_confined(void)
+{
+    start();
+    CHECK(!device->confined(NULL, &stream_handle));
+    fake.green = &graph_handle;
+    CHECK(device->confined(NULL, &stream_handle));
+    fake.green_answer = CUDA_ERROR_INVALID_HANDLE;
+    CHECK(!device->confined(NULL, &stream_handle));
+    driver.cuStreamGetGreenCtx = NULL; /* a driver that has none */
+    CHECK(!device->confined(NULL, &stream_handle));
 }
 
 /* Another thread's capture in a strict mode would be spoilt by what is made here. */
@@ -333,6 +355,7 @@ int main(void)
 {
     TEST(a_void_capture_is_a_failure);
     TEST(lanes_have_the_priority_of_the_callers_stream);
+    TEST(a_green_contexts_stream_is_confined);
     TEST(what_is_made_is_made_relaxed);
     TEST(failures_become_statuses_and_nothing_is_handed_out);
     TEST(a_graph_tells_once_when_it_is_gone);

@@ -305,10 +305,10 @@ static void a_capture_keeps_its_memory(void)
     join(side, stream);
     int waits = fake_device.waits;
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, NULL));
-    CHECK_INT(fake_device.waits, waits);
-    CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
-    CHECK(third == first); /* in its own order */
     CHECK_INT(fake_device.waits, waits + 1);
+    CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
+    CHECK(third == first); /* after what has it */
+    CHECK_INT(fake_device.waits, waits + 2);
     join(stream, side);
     CHECK(device_end_capture(capture.id));
     CHECK(!call(arena, stream, 5 * MIB, true));
@@ -327,6 +327,26 @@ static void a_capture_keeps_its_memory(void)
     CHECK(call(arena, eager, 4 * MIB, false));
     CHECK_INT(fake_device.keeps, 1);
     check_sound();
+}
+
+/* A program may say what comes next in a capture comes after (cudaStreamUpdateCaptureDependencies):
+ * two calls on one stream are in order no more. */
+static void a_capture_whose_dependencies_are_set(void)
+{
+    for (int skip = 0; skip <= 1; skip++) {
+        struct cs_arena *arena = new_arena(4 * MIB);
+        void *stream = device_new_stream(), *first, *second;
+        struct cs_capture capture = begin_capture(stream);
+        for (int i = 0; i < 3; i++) /* so that times before and after differ */
+            device_touch(stream, &capture, 1, true);
+        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
+        memset(&device_stream_at(stream)->captured, 0, sizeof(struct device_clock));
+        fake_device.skip_wait = skip;
+        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
+        CHECK(first == second);
+        CHECK_INT(fake_device.races, skip);
+        CHECK(device_end_capture(capture.id));
+    }
 }
 
 /* An invalid capture becomes no graph, a lost place in a capture runs nowhere: neither keeps memory
@@ -633,6 +653,7 @@ int main(void)
     TEST(allocating_is_the_last_resort);
     TEST(a_larger_need_takes_the_place_of_smaller_memory);
     TEST(a_capture_keeps_its_memory);
+    TEST(a_capture_whose_dependencies_are_set);
     TEST(a_capture_that_comes_to_nothing);
     TEST(a_graph_that_goes_during_a_call);
     TEST(a_capture_without_word_of_its_end_gets_nothing);

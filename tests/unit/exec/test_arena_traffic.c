@@ -249,19 +249,19 @@ static void no_failure_makes_a_race(void)
 }
 
 /* A wait that is left out is a race, unless another one orders the same or the same bytes are not
- * touched. */
+ * touched; or, as most are, it is of a capture's own stream, whose order no program changes here. */
 static void waits_are_needed(void)
 {
     int raced = 0, skipped = 0;
-    for (int n = 1; n <= 40; n++) {
+    for (int n = 1; n <= 240; n++) {
         (void)run_traffic(7, 0, n, STEPS);
         if (fake_device.waits < n)
             break;
         skipped++;
         raced += fake_device.races > 0;
     }
-    CHECK(skipped >= 20);
-    CHECK(raced * 3 > skipped);
+    CHECK(skipped >= 200);
+    CHECK(raced * 20 > skipped);
 }
 
 struct worker {

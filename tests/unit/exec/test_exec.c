@@ -93,7 +93,7 @@ static int fake_fallback(void *ctx)
 }
 
 static const struct cs_gpu gpu = {&device,       fake_bind, fake_launch, fake_release,
-                                  fake_fallback, NULL,      fake_copy};
+                                  fake_fallback, NULL,      fake_copy,   false};
 
 /* Addresses are compared, never followed. */
 static void *address(int64_t value)

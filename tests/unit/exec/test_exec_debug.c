@@ -83,7 +83,7 @@ static struct cs_plan plan_of(const struct cs_problem *problem, struct cs_tiling
 static void check(const struct cs_plan *plan, uintptr_t scratch, int64_t staged, int64_t workspace,
                   bool apart)
 {
-    const struct cs_gpu gpu = {NULL, bind, launch, release, fallback, NULL, copy};
+    const struct cs_gpu gpu = {NULL, bind, launch, release, fallback, NULL, copy, false};
     struct cs_call call = {.base = {.workspace = (void *)scratch}, .provided = plan->workspace};
     static struct cs_exec exec;
     debug_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);

@@ -97,7 +97,7 @@ static int gpu_copy(void *ctx, const struct cs_copy *copy, void *view, void *pac
 }
 
 static const struct cs_gpu gpu = {&gpu_state,   gpu_bind,   gpu_launch, gpu_release,
-                                  gpu_fallback, gpu_choose, gpu_copy};
+                                  gpu_fallback, gpu_choose, gpu_copy,   false};
 
 /* One image of six tiles in height, one channel, so that the tiles' rows do not interleave. */
 static struct cs_plan plan_on(int lanes, double beta)
@@ -478,6 +478,35 @@ static void without_streams_one_lane_in_the_clients_scratch(void)
     CHECK_INT(fake_device.waits + fake_device.allocations + fake_device.creations, 0);
 }
 
+/* Launches that only record can be taken back, whatever beta is. */
+static void nodes_that_cannot_be_made_become_the_fallback_plan(void)
+{
+    int fallbacks = 0;
+    struct cs_gpu nodes = gpu;
+    nodes.choose = NULL;
+    for (int records = 0; records <= 1; records++)
+        for (int n = 1, failed = 1; failed; n++) {
+            struct cs_exec *exec = new_exec(CS_BACKING_CLIENT, 0);
+            struct cs_plan plan = plan_on(1, 1);
+            void *stream = device_new_stream();
+            const struct cs_call call = call_with(&plan, stream, true);
+            nodes.only_records = records;
+            fake_device.fail_at = n;
+            gpu_state =
+                (struct gpu){.plan = &plan, .client = stream, .chosen = stream, .fails = true};
+            struct cs_outcome got = cs_exec_run(exec, &plan, &nodes, &call);
+            failed = fake_device.calls >= n;
+            if (!failed)
+                CHECK_INT(got.ran, CS_RAN_TILES);
+            else if (gpu_state.bound < TILES || records)
+                CHECK_INT(got.ran, CS_RAN_FALLBACK);
+            else
+                CHECK_INT(got.ran, CS_RAN_NOTHING);
+            fallbacks += got.ran == CS_RAN_FALLBACK;
+        }
+    CHECK_INT(fallbacks, TILES + 2 * TILES);
+}
+
 int main(void)
 {
     TEST(lanes_are_forked_and_joined);
@@ -490,6 +519,7 @@ int main(void)
     TEST(a_broken_capture);
     TEST(copies_are_apart);
     TEST(without_streams_one_lane_in_the_clients_scratch);
+    TEST(nodes_that_cannot_be_made_become_the_fallback_plan);
     (void)new_exec(CS_BACKING_AUTO, 0);
     return REPORT();
 }

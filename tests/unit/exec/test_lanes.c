@@ -243,6 +243,20 @@ static void a_capture_that_comes_to_nothing(void)
     check_sound();
 }
 
+/* Not even those that another stream of the same context had. */
+static void a_confined_stream_has_no_lanes_beside_it(void)
+{
+    struct cs_lanes *lanes = new_lanes();
+    void *stream = device_new_stream();
+    CHECK_INT(call(lanes, stream, 3, 0), 3);
+    fake_device.confined = true;
+    CHECK_INT(call(lanes, stream, 3, 0), 1);
+    fake_device.confined = false;
+    CHECK_INT(call(lanes, stream, 3, 0), 3);
+    CHECK_INT(fake_device.races, 0);
+    CHECK_INT(fake_device.misuses, 0);
+}
+
 /* A call whose join fails leaves its lanes to the next one of its capture, which joins them. */
 static void broken_lanes(void)
 {
@@ -517,6 +531,7 @@ int main(void)
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(a_capture_keeps_its_lanes);
     TEST(a_capture_that_comes_to_nothing);
+    TEST(a_confined_stream_has_no_lanes_beside_it);
     TEST(broken_lanes);
     TEST(only_what_was_forked_is_joined);
     TEST(all_are_joined_that_can_be);

@@ -318,7 +318,7 @@ static void runs_are_counted_by_how_they_ended(void)
 {
     int status = 0;
     const struct cs_gpu gpu = {&status,    fake_bind, fake_launch, fake_release,
-                               fake_whole, NULL,      NULL};
+                               fake_whole, NULL,      NULL,        false};
     static char memory[3];
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary();
