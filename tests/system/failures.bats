@@ -28,13 +28,14 @@ failing()
 }
 
 @test "plans that fail to build: every result right, whichever it is" {
-    local n finalized=0
+    local n tried=0 finalized=0
     reference
     for n in $(some 1 2 3 4 5 6 7 8 9 10 15 40 90); do
         failing "cudnnBackendFinalize:$n"
+        tried=$((tried + 1))
         [ "$status" != 0 ] || finalized=$((finalized + 1))
     done
-    expect_true "of 13 runs those that went well" "$finalized >= 12"
+    expect_true "of $tried runs those that went well" "$finalized >= $tried - 1"
 }
 
 @test "all plans from the second on fail to build: results right, the reason is counted" {

@@ -6,7 +6,7 @@
 
 /* Makes a line for each option that has no effect, each rule that hides all that follow, each key
  * of a rule that has no effect, and each path in quotes or with ~. Values that are the defaults are
- * nobody's mistake. */
+ * no mistake of the user. */
 void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx);
 
 #endif

@@ -1,3 +1,4 @@
+/* Account mode: which bytes of device memory were written by copies and sets, and what reading others gives. */
 #include "cudart_bytes.h"
 #include <pthread.h>
 #include <stdbool.h>

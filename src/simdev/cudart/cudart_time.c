@@ -1,3 +1,4 @@
+/* The deterministic time model behind events: the predicted time of what each stream was given. */
 #include "cudart_time.h"
 #include "cudart_account.h"
 #include "cudart_device.h"
