@@ -1,8 +1,11 @@
 /* Settings of a device that change nothing here but what is told of them, and the profiler's two.
  */
 #include "cudart_context.h"
-#include <cuda_profiler_api.h>
 #include <pthread.h>
+
+/* As in cuda_profiler_api.h, which a package of its own brings. */
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned flags_of[SIMDEV_MAX_DEVICES];
