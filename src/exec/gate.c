@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum {
-    TIMED_OUT_WAITS = 3, /* in a row: the doors stay open */
+    TIMED_OUT_WAITS = 3, /* in a row: the gate stays open */
     OVERDUE_TIMES = 4,   /* as long as a thread has taken from its last high call to a low one */
     OVERDUE_MS = 10,     /* and a little more, as others have the processor too */
     MAX_CONTEXTS = 64    /* contexts; in more, nobody is held */
@@ -28,16 +28,16 @@ struct cs_gate_thread {
     struct cs_gate_context
         *spare; /* for a context that has none yet: made before the lock is taken */
     struct cs_gate_thread *next;   /* of all threads */
-    struct cs_gate_thread *behind; /* at the same door */
+    struct cs_gate_thread *behind; /* at the same gate */
 };
 
 struct cs_gate_context {
     struct cs_gate_context *next;
     uint64_t context;
     struct cs_gate_thread *inside;
-    struct cs_gate_thread *door; /* who waits, the first first */
-    int64_t overdue;             /* when the one inside should have left; 0: unknown */
-    int timed_out;               /* waits in a row */
+    struct cs_gate_thread *waiting; /* in the order of arrival */
+    int64_t overdue;                /* when the one inside should have left; 0: unknown */
+    int timed_out;                  /* waits in a row */
     bool open;
 };
 
@@ -86,7 +86,7 @@ static void go_inside(struct cs_gate *gate, struct cs_gate_context *context_stat
 
 static void queue_up(struct cs_gate_context *context_state, struct cs_gate_thread *thread)
 {
-    struct cs_gate_thread **link = &context_state->door;
+    struct cs_gate_thread **link = &context_state->waiting;
     while (*link)
         link = &(*link)->behind;
     thread->behind = NULL;
@@ -95,7 +95,7 @@ static void queue_up(struct cs_gate_context *context_state, struct cs_gate_threa
 
 static void step_out(struct cs_gate_context *context_state, const struct cs_gate_thread *thread)
 {
-    struct cs_gate_thread **link = &context_state->door;
+    struct cs_gate_thread **link = &context_state->waiting;
     while (*link && *link != thread)
         link = &(*link)->behind;
     if (*link)
@@ -107,7 +107,7 @@ static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
     struct cs_gate_context *context_state = context_of(gate, thread->context);
     if (!context_state || context_state->inside != thread)
         return;
-    struct cs_gate_thread *first = context_state->door;
+    struct cs_gate_thread *first = context_state->waiting;
     go_inside(gate, context_state, first);
     if (!first)
         return;
@@ -119,18 +119,18 @@ static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_stat
 {
     context_state->open = true;
     context_state->inside = NULL;
-    context_state->door = NULL;
+    context_state->waiting = NULL;
     gate->facts.given_up = true;
     cs_condition_tell(&gate->left);
 }
 
-/* Waits until the guest is let in or goes in by itself; true if that was in vain. */
+/* Waits until the thread is let in or goes in by itself; true if the wait timed out. */
 static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_state,
                          struct cs_gate_thread *thread, int64_t deadline)
 {
     queue_up(context_state, thread);
     while (context_state->inside != thread && !context_state->open) {
-        bool first = context_state->door == thread && context_state->overdue > 0;
+        bool first = context_state->waiting == thread && context_state->overdue > 0;
         int64_t until =
             first && context_state->overdue < deadline ? context_state->overdue : deadline;
         (void)cs_condition_wait(&gate->left, &gate->lock, until);
@@ -162,7 +162,7 @@ static void enter(struct cs_gate *gate, struct cs_gate_thread *thread)
         open_gate(gate, context_state);
 }
 
-/* The guest has been through its high calls. How soon it should leave is known from before; the
+/* The thread has been through its high calls. How soon it should leave is known from before; the
  * first time it is as long as the stage took. */
 static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
 {
@@ -172,7 +172,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
         return;
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
     context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
-    if (context_state->door)
+    if (context_state->waiting)
         cs_condition_tell(&gate->left);
 }
 
@@ -279,13 +279,13 @@ struct cs_gate_facts cs_gate_facts(struct cs_gate *gate)
     return facts;
 }
 
-/* Returns the guests that are not there any more. */
+/* Returns the threads that are not there any more. */
 static struct cs_gate_thread *forget_others(struct cs_gate *gate)
 {
     struct cs_gate_thread *self = pthread_getspecific(gate->self), *others = NULL;
     for (struct cs_gate_context *context_state = gate->contexts; context_state;
          context_state = context_state->next) {
-        context_state->door = NULL;
+        context_state->waiting = NULL;
         if (context_state->inside != self)
             context_state->inside = NULL;
     }

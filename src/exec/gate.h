@@ -1,15 +1,14 @@
-/* Memory that takes turns: a host thread waits at the door of its program's high-memory stage while
- * another thread is inside its own.
+/* Serialises the high-memory stages of concurrent threads: a host thread waits at the gate of its
+ * context before its high-memory stage while another thread is inside its own.
  *
  * Every thread's calls are a sequence that repeats (a denoising step, a decode, a training step).
- * From it is learned (habit.h) which call is the last one before memory rises, the door, and which
- * is the first one after it has fallen. One thread per context is inside at a time; whoever waits
- * at the door is let in by the one who leaves, first come, first in. Nobody waits inside, and
- * nobody waits longer than the time-out; whoever has waited in vain goes in, and after a few vain
- * waits in a row the doors of that context stay open for good: a program that cannot take turns is
- * never slowed down for long and never stopped. A thread that ends leaves its stage, and one that
- * is long overdue with the first call after it, counted from the last one inside, loses its place
- * to who waits.
+ * From it is learned (call_period.h) which call is the last one before memory rises and which is
+ * the first one after it has fallen. One thread per context is inside at a time; the one that
+ * leaves lets the next one in, in the order of arrival. No thread waits inside, and none waits
+ * longer than the time-out: then it goes in. After a few time-outs in a row the gate of that
+ * context stays open for good: a program that cannot be serialised is never slowed down for long
+ * and never stopped. A thread that ends leaves its stage, and one that is long overdue with the
+ * first call after it, counted from the last one inside, loses its place to the waiting one.
  *
  * What is held is the host thread. A program that frees in stream order and runs far ahead of its
  * device has left its stage before the device has. */
@@ -25,11 +24,11 @@ struct cs_gate_thread;  /* a thread */
 struct cs_gate_context; /* a context */
 
 struct cs_gate_facts {
-    int64_t waits;     /* threads held at a door */
+    int64_t waits;     /* threads held at a gate */
     int64_t waited;    /* nanoseconds, all of them together */
     int64_t timed_out; /* of the waits, those that ended by time-out */
-    int64_t stages;    /* high-memory stages entered, but for those whose doors stay open */
-    bool given_up;     /* some context's doors stay open */
+    int64_t stages;    /* high-memory stages entered, but for those whose gate stays open */
+    bool given_up;     /* some context's gate stays open */
 };
 
 struct cs_gate {
