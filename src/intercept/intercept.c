@@ -6,6 +6,7 @@
 #include "flow/instance.h"
 #include "flow/renewal.h"
 #include "intercept/cudnn_host.h"
+#include "intercept/loader/caller.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
@@ -37,9 +38,9 @@ static int intercept(void *opaque)
     return status;
 }
 
-int cs_intercept(struct cs_entry_call *call)
+int cs_intercept_from(struct cs_entry_call *call, const void *caller)
 {
-    if (cs_nested() || cs_instance_off())
+    if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))
         return call->replay(call);
     return cs_stack_ample() ? intercept(call) : cs_stack_run(intercept, call);
 }
