@@ -100,7 +100,7 @@ static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode
         if (!cs_shortlist_empty(&search->list))
             return CS_OK;
     }
-    return tiles > 0 ? CS_OK : cs_search_products(search, mode);
+    return tiles > 0 ? CS_OK : cs_product_search(search, mode);
 }
 
 /* Slices of some engines want as much as the whole, with the application's knobs or with any. Then
@@ -267,7 +267,7 @@ static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
     int first = list->count;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t operand;
-        if (cs_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
+        if (cs_problem_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
             !cs_add(bytes, operand, &bytes))
             return CS_OK;
     }
@@ -282,10 +282,10 @@ static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
     return status;
 }
 
-/* The last link of the limits' chain (cs_limits_for has those before it): what a tiling may need.
- * Tiles of huge tensors may be given what the user allows although nothing was required. A policy
- * of fixed counts may exceed what the user allows, but nothing else exceeds what was required or
- * what the caller has provided. */
+/* The last link of the limits' chain (limits_for of by_rules.c has those before it): what a tiling
+ * may need. Tiles of huge tensors may be given what the user allows although nothing was required.
+ * A policy of fixed counts may exceed what the user allows, but nothing else exceeds what was
+ * required or what the caller has provided. */
 static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
                             const struct cs_limits *limits)
 {

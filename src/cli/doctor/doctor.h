@@ -77,15 +77,12 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
 /* The checks. Each makes at least one finding if it could look, and says so if it could not; those
  * about frameworks one for each that it concerns. */
-#define CS_CHECK(id, what, advice) void cs_check_##id(struct cs_doctor *doctor);
+#define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 
 /* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */
 int cs_doctor_capture(const char *cudnn);
-
-/* The file that a shell would run for `name`: false if there is none. */
-bool cs_doctor_which(const char *name, char *path, size_t size);
 
 #endif
