@@ -38,6 +38,8 @@ static int intercept(void *opaque)
     return status;
 }
 
+/* cuDNN calls its own exported functions, inside our calls and on threads of its own, and so do our
+ * plans: all get the real ones. */
 int cs_intercept_from(struct cs_entry_call *call, const void *caller)
 {
     if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))
