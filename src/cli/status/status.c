@@ -63,7 +63,7 @@ static bool take(void *to, int option, const char *value)
 {
     struct request *request = to;
     if (option != OPTION_WATCH)
-        return cs_format_take(command.name, value, &request->format);
+        return cs_table_format_take(command.name, value, &request->format);
     request->watch = true;
     return true;
 }
