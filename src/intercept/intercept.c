@@ -39,6 +39,7 @@ static int intercept(void *opaque)
     return status;
 }
 
+/* Nested: cuDNN calls its own exported functions, and so do our plans; both get the real one. */
 int cs_intercept(struct cs_entry_call *call)
 {
     if (cs_nested() || cs_instance_off())

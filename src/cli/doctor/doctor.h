@@ -87,7 +87,4 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
  * Returns the status to end with. */
 int cs_doctor_capture(const char *cudnn);
 
-/* The file that a shell would run for `name`: false if there is none. */
-bool cs_doctor_which(const char *name, char *path, size_t size);
-
 #endif
