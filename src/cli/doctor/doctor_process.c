@@ -85,7 +85,7 @@ static void tell_counters(struct cs_doctor *doctor, const char *subject)
     }
 }
 
-void cs_check_process(struct cs_doctor *doctor)
+void cs_doctor_process(struct cs_doctor *doctor)
 {
     static struct cs_process_files files;
     char subject[96];
