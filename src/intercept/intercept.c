@@ -5,6 +5,7 @@
 #include "base/stack.h"
 #include "flow/instance.h"
 #include "flow/renewal.h"
+#include "flow/sign_of_life.h"
 #include "intercept/cudnn_host.h"
 #include "intercept/loader/caller.h"
 #include <pthread.h>
@@ -33,6 +34,7 @@ static int intercept(void *opaque)
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
     cs_renewal_pass(cs);
+    cs_sign_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
     return status;

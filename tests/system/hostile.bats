@@ -58,7 +58,9 @@ program_of()
     [ ! -e summary.json ] || fail "a summary before its time"
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_empty shimmed.err
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_equal "lines" "$(wc -l <shimmed.err)" 1
+    expect_equal "files of running processes" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
 
 @test "SIGKILL in the middle: the JSON summary of the last seconds is there" {
