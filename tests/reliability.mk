@@ -28,7 +28,7 @@ $(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/o
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
 .PHONY: faults
-#: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--every 10
+#: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--stacks
 faults: $(B)/faults/libconvshim.so $(B)/apps/conv_random $(addprefix $(B)/clients/,plans reshape)
 	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
 
