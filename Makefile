@@ -111,7 +111,7 @@ $(B)/gen/report_%.h: src/cli/report/report.% Makefile
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/intercept/entry/entries.def scripts/gen-map
+$(B)/gen/convshim.map: src/intercept/entry/entries.def src/intercept/api.def scripts/gen-map
 	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
 #: conf         what is made from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
@@ -236,6 +236,7 @@ install: lib cli
 	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
 	install -D -m 644 $(B)/man/convshim.1 $(DESTDIR)$(PREFIX)/share/man/man1/convshim.1
 	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
+	install -D -m 644 include/convshim.h $(DESTDIR)$(PREFIX)/include/convshim.h
 	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
 	install -d $(DESTDIR)$(PREFIX)/share/convshim/presets

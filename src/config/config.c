@@ -5,6 +5,7 @@
 #include "config/store.h"
 #include "config/variables.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,43 @@ static void load_environment(struct cs_load *load)
         cs_diagnostics_note(load, "only 0 switches convshim off; allowed: 0, 1");
 }
 
+static char overrides[CS_CONFIG_TEXT];
+static _Atomic size_t overriding; /* bytes of them that are whole */
+static atomic_flag writing = ATOMIC_FLAG_INIT;
+
+bool cs_config_override(const char *items)
+{
+    if (atomic_flag_test_and_set(&writing))
+        return false;
+    size_t used = overriding, room = sizeof overrides - used;
+    bool fits = (size_t)snprintf(overrides + used, room, ";%s", items) < room;
+    if (fits)
+        overriding = used + 1 + strlen(items);
+    atomic_flag_clear(&writing);
+    return fits;
+}
+
+static void load_overrides(struct cs_load *load)
+{
+    char items[CS_CONFIG_TEXT], *source = load->config->source;
+    size_t length = overriding, said = strlen(source);
+    if (length == 0)
+        return;
+    snprintf(items, sizeof items, "%.*s", (int)(length - 1), overrides + 1);
+    cs_ini_items(load, "convshim_configure", items);
+    snprintf(source + said, sizeof load->config->source - said, "%sconvshim_configure",
+             said ? " and " : "");
+}
+
+void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
+                          cs_config_note_fn *note, void *ctx)
+{
+    struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
+    cs_config_default(config);
+    cs_ini_items(&load, "convshim_configure", items);
+    settle(&load);
+}
+
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx)
 {
@@ -151,6 +189,7 @@ void cs_config_load(struct cs_config *config, const char *program, const char *c
         return;
     load_file(&load, program);
     load_environment(&load);
+    load_overrides(&load);
     settle(&load);
 }
 

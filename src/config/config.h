@@ -110,6 +110,15 @@ void cs_config_load(struct cs_config *config, const char *program, const char *c
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
                          cs_config_note_fn *note, void *ctx);
 
+/* Items as CONVSHIM_CONFIG has them, alone, over defaults. */
+void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
+                          cs_config_note_fn *note, void *ctx);
+
+/* Items that cs_config_load puts over all else from now on, behind those of calls before; the
+ * program gives them. False, and nothing is changed, if they are too many. Thread-safe but against
+ * cs_config_load, which sees them whole or not at all. */
+bool cs_config_override(const char *items);
+
 /* The environment variable that stands for the option of that name alone, or NULL. */
 const char *cs_config_variable(const char *option);
 
