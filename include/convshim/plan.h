@@ -130,10 +130,10 @@ struct cs_tile {
 const char *cs_axis_name(enum cs_axis axis);
 
 /* "-", "H", "KC". */
-const char *cs_tiling_name(const struct cs_tiling *tiling);
+const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
 
 /* True if both cut alike, on as many lanes. */
-bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
+bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 
 /* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);

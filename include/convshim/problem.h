@@ -116,26 +116,28 @@ enum cs_relaxation {
 };
 
 /* Size of one element in bytes. */
-int64_t cs_dtype_size(enum cs_dtype dtype);
+int64_t cs_problem_dtype_size(enum cs_dtype dtype);
 
 /* "f32", "f16", "bf16". */
-const char *cs_dtype_name(enum cs_dtype dtype);
+const char *cs_problem_dtype_name(enum cs_dtype dtype);
 
 /* The operand that a direction computes. */
 enum cs_operand cs_result(enum cs_direction direction);
 
 /* "forward", "dgrad", "wgrad". */
-const char *cs_direction_name(enum cs_direction direction);
+const char *cs_problem_direction_name(enum cs_direction direction);
 
 /* "knobs", "defaults", "alike", "own". */
-const char *cs_relaxation_name(enum cs_relaxation relaxation);
+const char *cs_problem_relaxation_name(enum cs_relaxation relaxation);
 
 /* Bytes from the first to the last element that the tensor touches, strides included. Strides must
  * not be negative. */
-CS_MUST_CHECK enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p);
+CS_MUST_CHECK enum cs_status cs_problem_tensor_span(const struct cs_tensor *tensor,
+                                                    int64_t *bytes_p);
 
 /* Bytes of the tensor's elements, gaps left out. */
-CS_MUST_CHECK enum cs_status cs_tensor_bytes(const struct cs_tensor *tensor, int64_t *bytes_p);
+CS_MUST_CHECK enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor,
+                                                     int64_t *bytes_p);
 
 /* "nchw" or "nhwc" if x and y are both packed that way ("ncw", "nwc" with one spatial dimension,
  * "ncdhw", "ndhwc" with three; where both fit, channels first), else "strided". */

@@ -60,7 +60,7 @@ static uint64_t hash_of(const struct key *key)
     return hash;
 }
 
-char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
+char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID])
 {
     struct key key;
     key.words = cs_problem_words(problem, key.word);
@@ -103,7 +103,7 @@ static bool add_tagged(cs_tagged *counter, uint32_t tenant, int64_t amount)
     return true;
 }
 
-int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter)
+int64_t cs_account_site_count(const struct cs_site *site, enum cs_counter counter)
 {
     return count_of(atomic_load_explicit(&site->counter[counter], memory_order_relaxed));
 }
@@ -337,11 +337,11 @@ int64_t cs_account_rule(const struct cs_account *account, int rule)
     int64_t calls = 0;
     for (int i = 0; i < account->sites; i++)
         if (account->facts[i].rule == rule)
-            calls += cs_site_count(&account->site[i], CS_COUNT_CALLS);
+            calls += cs_account_site_count(&account->site[i], CS_COUNT_CALLS);
     return calls;
 }
 
-const char *cs_reason_text(enum cs_reason reason)
+const char *cs_account_reason_text(enum cs_reason reason)
 {
     static const char *const texts[CS_REASONS] = {
         "",
@@ -352,7 +352,7 @@ const char *cs_reason_text(enum cs_reason reason)
     return (unsigned)reason < CS_REASONS ? texts[reason] : "";
 }
 
-const char *cs_reason_id(enum cs_reason reason)
+const char *cs_account_reason_id(enum cs_reason reason)
 {
     static const char *const ids[CS_REASONS] = {
         "",

@@ -127,7 +127,7 @@ int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
 /* What a site has counted. */
-int64_t cs_site_count(const struct cs_site *site, enum cs_counter counter);
+int64_t cs_account_site_count(const struct cs_site *site, enum cs_counter counter);
 
 /* The site of call `number`, [1, CS_ORDER], as an index; -1: of none that is still there. */
 int cs_account_order(const struct cs_account *account, int64_t number);
@@ -140,11 +140,11 @@ int64_t cs_account_rule(const struct cs_account *account, int rule);
 enum {
     CS_SITE_ID = 17
 };
-char *cs_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
+char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID]);
 
 /* A problem as people write it: "1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw", behind it "dgrad" or
  * "wgrad" if it is not forward, "fused" if there are other operations with it. Like snprintf. */
-int cs_problem_text(const struct cs_problem *problem, char *text, size_t size);
+int cs_site_problem_text(const struct cs_problem *problem, char *text, size_t size);
 
 /* One line about a convolution for the log, like snprintf: the problem's text and ", engine 62:
  * 516.5 MiB required, 61.5 MiB reported, H x 9 on 2"; "on" so many lanes if more than one. */
@@ -155,8 +155,8 @@ int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size);
 void cs_account_reset(struct cs_account *account);
 
 /* The text of a reason, and its id ("SMALL"); "" outside the list and for CS_REASON_NONE. */
-const char *cs_reason_text(enum cs_reason reason);
-const char *cs_reason_id(enum cs_reason reason);
+const char *cs_account_reason_text(enum cs_reason reason);
+const char *cs_account_reason_id(enum cs_reason reason);
 
 /* Scratch of the library's own; zeros if it had none. */
 struct cs_summary_own {

@@ -13,7 +13,8 @@ static int64_t most_tiles(const struct cs_account *account)
 {
     int64_t most = 0;
     for (int i = 0; i < account->sites; i++)
-        if (cs_site_count(&account->site[i], CS_COUNT_TILED) > 0 && account->facts[i].tiles > most)
+        if (cs_account_site_count(&account->site[i], CS_COUNT_TILED) > 0 &&
+            account->facts[i].tiles > most)
             most = account->facts[i].tiles;
     return most;
 }
@@ -23,7 +24,7 @@ static bool all_channels_last(const struct cs_account *account)
 {
     int called = 0;
     for (int i = 0; i < account->sites; i++) {
-        if (cs_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+        if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
         const char *layout = cs_problem_layout(&account->facts[i].problem);
         if (layout[0] != 'n' || layout[strlen(layout) - 1] != 'c')
@@ -48,7 +49,7 @@ static int on_small(const struct cs_account *account, char *text, size_t size)
     if (account->required_max > 0)
         return snprintf(text, size,
                         "no convolution requires more than the limit; the largest requires %s",
-                        cs_size_text(required, account->required_max));
+                        cs_log_size_text(required, account->required_max));
     if (account->folds == 0 && all_channels_last(account))
         return snprintf(text, size,
                         "channels last: cuDNN requires no workspace, there is nothing to save");
@@ -61,7 +62,7 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
 {
     char limit[CS_SIZE_TEXT];
     enum cs_reason reason = main_reason(account);
-    cs_size_text(limit, head->workspace);
+    cs_log_size_text(limit, head->workspace);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         return snprintf(text, size, "policy %s only reports: use policy = fit to apply it",
                         head->policy);
@@ -72,7 +73,7 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
                         "the application ignores the reported size and allocates its own");
     if (reason == CS_REASON_SMALL)
         return on_small(account, text, size);
-    return snprintf(text, size, "nothing was tiled; mostly: %s", cs_reason_text(reason));
+    return snprintf(text, size, "nothing was tiled; mostly: %s", cs_account_reason_text(reason));
 }
 
 int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
@@ -88,8 +89,9 @@ int cs_advice_text(const struct cs_account *account, const struct cs_summary_hea
         return on_nothing(account, head, text, size);
     /* Workspace grows about as the tile does. */
     if (tiles >= MANY && head->workspace < INT64_MAX / 4)
-        return snprintf(
-            text, size, "%lld tiles per call cost time: workspace = %s needs about %lld",
-            (long long)tiles, cs_size_text(more, head->workspace * 4), (long long)(tiles + 3) / 4);
+        return snprintf(text, size,
+                        "%lld tiles per call cost time: workspace = %s needs about %lld",
+                        (long long)tiles, cs_log_size_text(more, head->workspace * 4),
+                        (long long)(tiles + 3) / 4);
     return 0;
 }

@@ -9,11 +9,11 @@ enum {
     CS_PROBLEM_TEXT = 512 /* bytes that hold every text of a problem */
 };
 
-struct cs_outcome_text {
+struct cs_site_outcome_text {
     char reported[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
     char tiles[64];              /* "H x 9 on 2", "(H x 9 possible)", or the reason */
 };
 
-void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *outcome);
+void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome);
 
 #endif

@@ -48,7 +48,7 @@ static void padding_text(char *text, size_t size, const struct cs_problem *probl
     snprintf(text, size, "%s%s", pre, post);
 }
 
-int cs_problem_text(const struct cs_problem *problem, char *text, size_t size)
+int cs_site_problem_text(const struct cs_problem *problem, char *text, size_t size)
 {
     const struct cs_tensor *x = &problem->tensor[CS_X], *filter = &problem->tensor[CS_FILTER];
     int count = problem->spatial;
@@ -62,27 +62,29 @@ int cs_problem_text(const struct cs_problem *problem, char *text, size_t size)
     if (problem->groups != 1)
         snprintf(groups, sizeof groups, " g%lld", (long long)problem->groups);
     bool forward = problem->direction == CS_FORWARD;
-    return snprintf(
-        text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s%s%s%s", (long long)x->dims[CS_N],
-        (long long)x->dims[CS_C], image, (long long)filter->dims[CS_N], kernel, stride, padding,
-        dilation, groups, cs_dtype_name(x->dtype), cs_problem_layout(problem), forward ? "" : " ",
-        forward ? "" : cs_direction_name(problem->direction), problem->steps > 0 ? " fused" : "");
+    return snprintf(text, size, "%lldx%lldx%s -> %lld k%s%s%s%s%s %s %s%s%s%s",
+                    (long long)x->dims[CS_N], (long long)x->dims[CS_C], image,
+                    (long long)filter->dims[CS_N], kernel, stride, padding, dilation, groups,
+                    cs_problem_dtype_name(x->dtype), cs_problem_layout(problem), forward ? "" : " ",
+                    forward ? "" : cs_problem_direction_name(problem->direction),
+                    problem->steps > 0 ? " fused" : "");
 }
 
-void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *outcome)
+void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome)
 {
     bool possible = facts->reason == CS_REASON_REPORT_ONLY;
     outcome->reported[0] = '\0';
     if (facts->reason != CS_REASON_NONE && !possible) {
-        snprintf(outcome->tiles, sizeof outcome->tiles, "%s", cs_reason_text(facts->reason));
+        snprintf(outcome->tiles, sizeof outcome->tiles, "%s",
+                 cs_account_reason_text(facts->reason));
         return;
     }
-    cs_size_text(outcome->reported, facts->reported);
+    cs_log_size_text(outcome->reported, facts->reported);
     char tiling[48] = "other engine", lanes[16] = "";
     if (facts->tiling.lanes > 1)
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
-        snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_tiling_name(&facts->tiling),
+        snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_axis_tiling_name(&facts->tiling),
                  (long long)facts->tiles, facts->tiling.staged ? " packed" : "", lanes);
     snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s", tiling);
 }
@@ -90,10 +92,10 @@ void cs_outcome_text(const struct cs_site_facts *facts, struct cs_outcome_text *
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)
 {
     char shape[CS_PROBLEM_TEXT], required[CS_SIZE_TEXT];
-    struct cs_outcome_text outcome;
-    cs_problem_text(&facts->problem, shape, sizeof shape);
-    cs_size_text(required, facts->required);
-    cs_outcome_text(facts, &outcome);
+    struct cs_site_outcome_text outcome;
+    cs_site_problem_text(&facts->problem, shape, sizeof shape);
+    cs_log_size_text(required, facts->required);
+    cs_site_outcome_text(facts, &outcome);
     return snprintf(text, size, "%s, engine %lld: %s required, %s%s%s", shape,
                     (long long)facts->engine, required, outcome.reported,
                     outcome.reported[0] ? " reported, " : "", outcome.tiles);

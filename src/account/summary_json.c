@@ -101,8 +101,8 @@ static void put_passed(struct cs_json *json, const struct cs_account *account)
         if (account->passed[i] == 0)
             continue;
         cs_json_open(json, NULL, '{');
-        cs_json_string(json, "id", cs_reason_id((enum cs_reason)i));
-        cs_json_string(json, "text", cs_reason_text((enum cs_reason)i));
+        cs_json_string(json, "id", cs_account_reason_id((enum cs_reason)i));
+        cs_json_string(json, "text", cs_account_reason_text((enum cs_reason)i));
         cs_json_integer(json, "calls", account->passed[i]);
         cs_json_close(json, '}');
     }
@@ -121,7 +121,7 @@ static void put_sums(struct cs_json *json, const struct cs_account *account)
     int64_t required = 0, reported = 0, host = account->folded_host;
     for (int i = 0; i < account->sites; i++) {
         raise_by(&host, account->site[i].host);
-        if (cs_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+        if (cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
             continue;
         raise_by(&required, account->facts[i].required);
         raise_by(&reported, account->facts[i].reported);
@@ -199,7 +199,7 @@ static void put_numbers(struct cs_json *json, const char *key, const int64_t *nu
 static int64_t bytes_of(const struct cs_tensor *tensor)
 {
     int64_t bytes;
-    return cs_tensor_bytes(tensor, &bytes) == CS_OK ? bytes : INT64_MAX;
+    return cs_problem_tensor_bytes(tensor, &bytes) == CS_OK ? bytes : INT64_MAX;
 }
 
 static void put_operands(struct cs_json *json, const struct cs_problem *problem)
@@ -210,7 +210,7 @@ static void put_operands(struct cs_json *json, const struct cs_problem *problem)
         cs_json_open(json, names[i], '{');
         put_numbers(json, "dims", tensor->dims, CS_DIMS);
         put_numbers(json, "strides", tensor->strides, CS_DIMS);
-        cs_json_string(json, "dtype", cs_dtype_name(tensor->dtype));
+        cs_json_string(json, "dtype", cs_problem_dtype_name(tensor->dtype));
         cs_json_integer(json, "bytes", bytes_of(tensor));
         cs_json_close(json, '}');
     }
@@ -228,12 +228,12 @@ static int64_t extra_bytes(const struct cs_problem *problem)
 static void put_problem(struct cs_json *json, const struct cs_problem *problem)
 {
     char text[CS_PROBLEM_TEXT];
-    cs_problem_text(problem, text, sizeof text);
+    cs_site_problem_text(problem, text, sizeof text);
     cs_json_open(json, "problem", '{');
     cs_json_string(json, "text", text);
-    cs_json_string(json, "direction", cs_direction_name(problem->direction));
-    cs_json_string(json, "dtype", cs_dtype_name(problem->tensor[CS_X].dtype));
-    cs_json_string(json, "compute", cs_dtype_name(problem->compute));
+    cs_json_string(json, "direction", cs_problem_direction_name(problem->direction));
+    cs_json_string(json, "dtype", cs_problem_dtype_name(problem->tensor[CS_X].dtype));
+    cs_json_string(json, "compute", cs_problem_dtype_name(problem->compute));
     cs_json_string(json, "layout", cs_problem_layout(problem));
     cs_json_integer(json, "spatial", problem->spatial);
     put_operands(json, problem);
@@ -259,20 +259,20 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
         return;
     }
     cs_json_open(json, "decision", '{');
-    cs_json_string(json, "axis", cs_tiling_name(tiling));
+    cs_json_string(json, "axis", cs_axis_tiling_name(tiling));
     put_numbers(json, "step", tiling->step, CS_MAX_CUTS);
     cs_json_open(json, "runs", '[');
     for (int i = 0; i < tiling->runs; i++) {
         cs_json_open(json, NULL, '{');
         cs_json_integer(json, "step", tiling->run[i].step);
         cs_json_integer(json, "tiles", tiling->run[i].tiles);
-        cs_json_string(json, "relaxation", cs_relaxation_name(tiling->run[i].relaxation));
+        cs_json_string(json, "relaxation", cs_problem_relaxation_name(tiling->run[i].relaxation));
         cs_json_close(json, '}');
     }
     cs_json_close(json, ']');
     cs_json_integer(json, "tiles", facts->tiles);
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
-    cs_json_string(json, "relaxation", cs_relaxation_name(tiling->relaxation));
+    cs_json_string(json, "relaxation", cs_problem_relaxation_name(tiling->relaxation));
     cs_json_boolean(json, "staged", tiling->staged);
     cs_json_close(json, '}');
 }
@@ -291,11 +291,11 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     bool tiled_calls = facts->reason == CS_REASON_NONE;
     put_problem(json, &facts->problem);
     cs_json_integer(json, "engine", facts->engine);
-    put_string_or_null(json, "reason", tiled_calls ? NULL : cs_reason_id(facts->reason));
+    put_string_or_null(json, "reason", tiled_calls ? NULL : cs_account_reason_id(facts->reason));
     put_decision(json, facts);
     cs_json_integer(json, "asked", facts->asked);
     cs_json_integer(json, "listed", facts->choices.listed);
-    cs_choices_json(json, "candidates", &facts->choices);
+    cs_summary_json_choices(json, "candidates", &facts->choices);
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     cs_json_integer(json, "required", facts->required);
     cs_json_integer(json, "reported", facts->reported);
@@ -314,11 +314,11 @@ static void put_site(struct cs_json *json, const struct cs_account *account, int
     calls_of(site, &first, &last);
     cs_json_line(json, 2);
     cs_json_open(json, NULL, '{');
-    cs_json_string(json, "id", cs_problem_id(&facts->problem, id));
+    cs_json_string(json, "id", cs_account_problem_id(&facts->problem, id));
     cs_json_string(json, "name", site->name);
     put_facts(json, facts, rules);
     for (int i = 0; i < CS_COUNTERS; i++)
-        cs_json_integer(json, counters[i], cs_site_count(site, (enum cs_counter)i));
+        cs_json_integer(json, counters[i], cs_account_site_count(site, (enum cs_counter)i));
     cs_json_integer(json, "prepared", site->prepared);
     cs_json_integer(json, "host_ns", site->host);
     cs_json_integer(json, "first_call", first);

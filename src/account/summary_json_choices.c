@@ -5,7 +5,7 @@
 
 static const char *axes_name(const uint8_t axis[CS_MAX_CUTS])
 {
-    return cs_tiling_name(
+    return cs_axis_tiling_name(
         &(struct cs_tiling){.axis = {(enum cs_axis)axis[0], (enum cs_axis)axis[1]}});
 }
 
@@ -20,7 +20,8 @@ static void put_choice(struct cs_json *json, const struct cs_choice *choice)
     cs_json_integer(json, "run_count", choice->runs);
     cs_json_integer(json, "tiles", choice->tiles);
     cs_json_integer(json, "lanes", choice->lanes);
-    cs_json_string(json, "relaxation", cs_relaxation_name((enum cs_relaxation)choice->relaxation));
+    cs_json_string(json, "relaxation",
+                   cs_problem_relaxation_name((enum cs_relaxation)choice->relaxation));
     cs_json_boolean(json, "staged", choice->staged);
     cs_json_integer(json, "workspace", choice->workspace);
     if (isfinite(choice->score))
@@ -31,7 +32,8 @@ static void put_choice(struct cs_json *json, const struct cs_choice *choice)
     cs_json_close(json, '}');
 }
 
-void cs_choices_json(struct cs_json *json, const char *key, const struct cs_choices *choices)
+void cs_summary_json_choices(struct cs_json *json, const char *key,
+                             const struct cs_choices *choices)
 {
     cs_json_open(json, key, '[');
     for (int i = 0; i < choices->count; i++)

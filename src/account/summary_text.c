@@ -69,7 +69,7 @@ struct row {
     char shape[CS_PROBLEM_TEXT];
     char engine[CS_SIZE_TEXT];
     char required[CS_SIZE_TEXT];
-    struct cs_outcome_text outcome;
+    struct cs_site_outcome_text outcome;
     char calls[CS_SIZE_TEXT];
 };
 
@@ -86,12 +86,12 @@ struct savings {
 static void fill_row(struct row *row, const struct cs_account *account)
 {
     const struct cs_site_facts *facts = &account->facts[row->site];
-    cs_problem_text(&facts->problem, row->shape, sizeof row->shape);
+    cs_site_problem_text(&facts->problem, row->shape, sizeof row->shape);
     snprintf(row->engine, sizeof row->engine, "%lld", (long long)facts->engine);
-    cs_size_text(row->required, facts->required);
-    cs_outcome_text(facts, &row->outcome);
+    cs_log_size_text(row->required, facts->required);
+    cs_site_outcome_text(facts, &row->outcome);
     snprintf(row->calls, sizeof row->calls, "%lld",
-             (long long)cs_site_count(&account->site[row->site], CS_COUNT_CALLS));
+             (long long)cs_account_site_count(&account->site[row->site], CS_COUNT_CALLS));
 }
 
 static bool is_larger(const struct cs_site *a, const struct cs_site *b)
@@ -105,7 +105,7 @@ static void collect(const struct cs_account *account, struct savings *savings)
     savings->rows = 0;
     for (int i = 0; i < account->sites; i++) {
         const struct cs_site *site = &account->site[i];
-        if (cs_site_count(site, CS_COUNT_CALLS) == 0 || site->required == 0)
+        if (cs_account_site_count(site, CS_COUNT_CALLS) == 0 || site->required == 0)
             continue;
         int at = savings->rows;
         while (at > 0 && is_larger(site, &account->site[savings->row[at - 1].site]))
@@ -242,7 +242,7 @@ static void append_passed(struct cs_text *text, const struct cs_account *account
                    reasons);
         else
             append(text, "%-*s%*lld %s", LABEL, label, width, (long long)left[most],
-                   cs_reason_text((enum cs_reason)most));
+                   cs_account_reason_text((enum cs_reason)most));
         left[most] = 0;
     }
 }
@@ -280,10 +280,10 @@ static void append_workspace(struct cs_text *text, const struct cs_account *acco
 {
     char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
     int64_t required_max = account->required_max, reported_max = account->reported_max;
-    cs_size_text(required, required_max);
-    cs_size_text(reported, reported_max);
-    cs_size_text(saved, required_max > reported_max ? required_max - reported_max : 0);
-    cs_size_text(most, limit);
+    cs_log_size_text(required, required_max);
+    cs_log_size_text(reported, reported_max);
+    cs_log_size_text(saved, required_max > reported_max ? required_max - reported_max : 0);
+    cs_log_size_text(most, limit);
     if (required_max == 0 && reported_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
@@ -308,7 +308,7 @@ static void append_launches(struct cs_text *text, const struct cs_account *accou
 static void append_bytes(struct cs_text *text, int64_t bytes, const char *what)
 {
     char size[CS_SIZE_TEXT];
-    cs_size_text(size, bytes);
+    cs_log_size_text(size, bytes);
     if (bytes > 0)
         append(text, "%-*s%s %s", LABEL, "", size, what);
 }
@@ -316,8 +316,8 @@ static void append_bytes(struct cs_text *text, int64_t bytes, const char *what)
 static void append_own(struct cs_text *text, const struct cs_summary_own *own)
 {
     char peak[CS_SIZE_TEXT], limit[CS_SIZE_TEXT], allocations[40] = "";
-    cs_size_text(peak, own->peak);
-    cs_size_text(limit, own->limit);
+    cs_log_size_text(peak, own->peak);
+    cs_log_size_text(limit, own->limit);
     if (own->peak == 0 && own->refused == 0)
         return;
     if (own->allocations > 0)

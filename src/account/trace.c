@@ -48,7 +48,7 @@ int64_t cs_trace_now(void)
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
 {
     cs_lock_init(&trace->lock, CS_RANK_TRACE);
-    cs_place_set(&trace->place, path);
+    cs_file_place_set(&trace->place, path);
     trace->limit = limit;
     trace->program = program;
     atomic_store(&trace->on, path[0] != '\0');
@@ -68,16 +68,16 @@ static bool write_chunk(const struct cs_trace *trace)
 {
     struct cs_signals guard;
     /* What was there before is not of this run. */
-    bool anew = trace->position == 0 && cs_path_replaceable(trace->path);
-    int fd =
-        cs_open_append(trace->path, (trace->closed ? O_RDWR : O_WRONLY) | (anew ? O_TRUNC : 0));
+    bool anew = trace->position == 0 && cs_file_path_replaceable(trace->path);
+    int fd = cs_file_open_append(trace->path,
+                                 (trace->closed ? O_RDWR : O_WRONLY) | (anew ? O_TRUNC : 0));
     if (fd < 0)
         return false;
     cs_signals_hold(&guard);
     if (trace->closed)
         reopen(fd);
-    bool whole = cs_write_all(fd, trace->buffer, trace->used) &&
-                 (!trace->closed || cs_write_all(fd, closing, strlen(closing)));
+    bool whole = cs_file_write_all(fd, trace->buffer, trace->used) &&
+                 (!trace->closed || cs_file_write_all(fd, closing, strlen(closing)));
     int error = errno;
     cs_signals_release(&guard);
     close(fd);
@@ -138,7 +138,7 @@ static void put_name(struct cs_trace *trace, const char *what, int64_t thread, c
 static void put_head(struct cs_trace *trace)
 {
     char line[LINE];
-    if (!cs_place_path(&trace->place, trace->path)) {
+    if (!cs_file_place_path(&trace->place, trace->path)) {
         atomic_store(&trace->on, false);
         cs_log(CS_LOG_WARN, "cannot write the trace: the path is too long");
         return;
@@ -249,8 +249,8 @@ static void name_site(struct cs_account *account, const struct cs_site_ref *site
     char text[CS_PROBLEM_TEXT] = "convolution";
     id[0] = '\0';
     if (cs_account_facts(account, site, &facts)) {
-        cs_problem_text(&facts.problem, text, sizeof text);
-        cs_problem_id(&facts.problem, id);
+        cs_site_problem_text(&facts.problem, text, sizeof text);
+        cs_account_problem_id(&facts.problem, id);
     }
     cs_json_quote(name, NAME, text);
 }
@@ -381,7 +381,8 @@ void cs_trace_close(struct cs_trace *trace)
         flush(trace);
     trace->ended = true;
     /* A trace that is off and was written to has reached its limit. */
-    trace->closed = cs_trace_written(trace) && !trace->shared && cs_path_replaceable(trace->path);
+    trace->closed =
+        cs_trace_written(trace) && !trace->shared && cs_file_path_replaceable(trace->path);
     if (trace->closed)
         (void)write_chunk(trace);
     cs_unlock(&trace->lock);
@@ -393,7 +394,7 @@ static void begin_child(struct cs_trace *trace)
 {
     char path[PATH_MAX];
     trace->used = 0;
-    if (!trace->path[0] || !cs_place_path(&trace->place, path))
+    if (!trace->path[0] || !cs_file_place_path(&trace->place, path))
         return;
     if (strcmp(path, trace->path) != 0) {
         trace->path[0] = '\0';

@@ -13,7 +13,7 @@ enum {
     PID_BYTES = 24
 };
 
-bool cs_path_expand(char *out, size_t size, const char *path)
+bool cs_file_path_expand(char *out, size_t size, const char *path)
 {
     char pid[PID_BYTES];
     size_t digits = (size_t)snprintf(pid, sizeof pid, "%lld", (long long)getpid()), used = 0;
@@ -32,7 +32,7 @@ bool cs_path_expand(char *out, size_t size, const char *path)
     return true;
 }
 
-void cs_place_set(struct cs_place *place, const char *path)
+void cs_file_place_set(struct cs_place *place, const char *path)
 {
     int error = errno;
     if (!path)
@@ -47,17 +47,17 @@ void cs_place_set(struct cs_place *place, const char *path)
     errno = error;
 }
 
-bool cs_place_path(const struct cs_place *place, char path[PATH_MAX])
+bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX])
 {
     size_t folder = place->folder;
     memcpy(path, place->path, folder);
-    if (place->fits && cs_path_expand(path + folder, PATH_MAX - folder, place->path + folder))
+    if (place->fits && cs_file_path_expand(path + folder, PATH_MAX - folder, place->path + folder))
         return true;
     errno = ENAMETOOLONG;
     return false;
 }
 
-bool cs_write_all(int fd, const char *bytes, size_t size)
+bool cs_file_write_all(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -71,7 +71,7 @@ bool cs_write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-int cs_open_append(const char *path, int access)
+int cs_file_open_append(const char *path, int access)
 {
     const int flags = O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     struct stat link;
@@ -84,20 +84,20 @@ int cs_open_append(const char *path, int access)
     return -1;
 }
 
-bool cs_path_replaceable(const char *path)
+bool cs_file_path_replaceable(const char *path)
 {
     struct stat there;
     return lstat(path, &there) != 0 || S_ISREG(there.st_mode);
 }
 
-bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
+bool cs_file_new_begin(struct cs_new_file *file, const struct cs_place *place)
 {
     file->failed = false;
     file->part[0] = '\0';
-    if (!cs_place_path(place, file->path))
+    if (!cs_file_place_path(place, file->path))
         return false;
-    if (!cs_path_replaceable(file->path)) {
-        file->fd = cs_open_append(file->path, O_WRONLY);
+    if (!cs_file_path_replaceable(file->path)) {
+        file->fd = cs_file_open_append(file->path, O_WRONLY);
         return file->fd >= 0;
     }
     size_t length = (size_t)snprintf(file->part, sizeof file->part, "%.*s.%lld.part", PATH_MAX - 32,
@@ -112,20 +112,20 @@ bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place)
     return file->fd >= 0;
 }
 
-void cs_new_file_write(void *ctx, const char *bytes, size_t size)
+void cs_file_new_write(void *ctx, const char *bytes, size_t size)
 {
     struct cs_new_file *file = ctx;
     struct cs_signals guard;
     if (file->failed)
         return;
     cs_signals_hold(&guard);
-    file->failed = !cs_write_all(file->fd, bytes, size);
+    file->failed = !cs_file_write_all(file->fd, bytes, size);
     int error = errno;
     cs_signals_release(&guard);
     errno = error;
 }
 
-bool cs_new_file_end(struct cs_new_file *file)
+bool cs_file_new_end(struct cs_new_file *file)
 {
     int error = errno;
     bool whole = close(file->fd) == 0 && !file->failed;

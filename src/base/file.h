@@ -15,28 +15,28 @@ struct cs_place {
 };
 
 /* Takes a path; it stays relative to the folder of now. NULL or empty: no place. errno is kept. */
-void cs_place_set(struct cs_place *place, const char *path);
+void cs_file_place_set(struct cs_place *place, const char *path);
 
 /* Writes `path` into `out`, each %p become the process id. False if that does not fit `size` bytes,
  * its end included; `out` then holds nothing of use. */
-bool cs_path_expand(char *out, size_t size, const char *path);
+bool cs_file_path_expand(char *out, size_t size, const char *path);
 
 /* The path of now, each %p become the process id. False, errno ENAMETOOLONG, if it is too long. */
-bool cs_place_path(const struct cs_place *place, char path[PATH_MAX]);
+bool cs_file_place_path(const struct cs_place *place, char path[PATH_MAX]);
 
 /* Writes everything; false with errno if that fails. */
-bool cs_write_all(int fd, const char *bytes, size_t size);
+bool cs_file_write_all(int fd, const char *bytes, size_t size);
 
 /* Opens a file to be appended to; `access` is O_WRONLY or O_RDWR, with O_TRUNC where it is emptied
  * before. One that is not there is made for the user alone, and never through a link, which
  * somebody else may have laid where anybody may make files. A link of the user's own or of root's,
  * /dev/stderr for one, is followed to what is there, which is not emptied. Does not wait for a
  * pipe's reader. -1 with errno. */
-int cs_open_append(const char *path, int access);
+int cs_file_open_append(const char *path, int access);
 
 /* False if there is something that must be neither replaced nor emptied: a device, a pipe, a link
  * (/dev/stderr is one, and may lead to a file that is somebody's log). */
-bool cs_path_replaceable(const char *path);
+bool cs_file_path_replaceable(const char *path);
 
 /* A file that appears whole or not at all. What is not replaceable is appended to as it comes. */
 struct cs_new_file {
@@ -47,10 +47,10 @@ struct cs_new_file {
 };
 
 /* Begins a file; false with errno if it cannot be made. */
-bool cs_new_file_begin(struct cs_new_file *file, const struct cs_place *place);
-void cs_new_file_write(void *file, const char *bytes, size_t size);
+bool cs_file_new_begin(struct cs_new_file *file, const struct cs_place *place);
+void cs_file_new_write(void *file, const char *bytes, size_t size);
 
 /* Puts it into its place; false with errno, and no trace left, if that or writing failed. */
-bool cs_new_file_end(struct cs_new_file *file);
+bool cs_file_new_end(struct cs_new_file *file);
 
 #endif

@@ -25,7 +25,7 @@ static void put(struct cs_json *json, const char *text)
     }
 }
 
-size_t cs_utf8_length(const char *from)
+size_t cs_json_utf8_length(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;
     unsigned char least = 0x80, most = 0xbf;
@@ -49,7 +49,7 @@ size_t cs_utf8_length(const char *from)
 /* One character of a string as it is written; returns the bytes of `text` that it takes. */
 static size_t escape(const char *text, char out[LONGEST])
 {
-    size_t length = cs_utf8_length(text);
+    size_t length = cs_json_utf8_length(text);
     unsigned char first = (unsigned char)text[0];
     if (first == '"' || first == '\\') {
         snprintf(out, LONGEST, "\\%c", first);

@@ -27,7 +27,7 @@ void cs_json_string(struct cs_json *json, const char *key, const char *text);
 
 /* Bytes of the UTF-8 character that `text` begins with (RFC 3629, 4), its NUL counts as one; 0 if
  * it is none. */
-size_t cs_utf8_length(const char *text);
+size_t cs_json_utf8_length(const char *text);
 
 /* A line's end before what comes next, and that many blanks. */
 void cs_json_line(struct cs_json *json, int indent);

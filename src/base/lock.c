@@ -72,7 +72,7 @@ void cs_unlock(struct cs_lock *lock)
     pthread_mutex_unlock(&lock->mutex);
 }
 
-void cs_condition_init(struct cs_condition *condition)
+void cs_lock_condition_init(struct cs_condition *condition)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -81,12 +81,13 @@ void cs_condition_init(struct cs_condition *condition)
     pthread_condattr_destroy(&attributes);
 }
 
-void cs_condition_tell(struct cs_condition *condition)
+void cs_lock_condition_tell(struct cs_condition *condition)
 {
     pthread_cond_broadcast(&condition->condition);
 }
 
-bool cs_condition_wait(struct cs_condition *condition, struct cs_lock *lock, long long nanoseconds)
+bool cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
+                            long long nanoseconds)
 {
     struct timespec until = {.tv_sec = nanoseconds / SECOND, .tv_nsec = nanoseconds % SECOND};
     int cancel;

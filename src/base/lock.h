@@ -41,12 +41,13 @@ void cs_unlock(struct cs_lock *lock);
 void cs_lock_next(struct cs_lock *lock);
 
 /* Also makes one usable again in a forked child, where those who waited are not. */
-void cs_condition_init(struct cs_condition *condition);
-void cs_condition_tell(struct cs_condition *condition); /* all who wait */
+void cs_lock_condition_init(struct cs_condition *condition);
+void cs_lock_condition_tell(struct cs_condition *condition); /* all who wait */
 
 /* Frees the lock until reported or until the monotonic clock shows `nanoseconds`; false if it was
  * the clock. The thread cannot be cancelled meanwhile: it would end with the lock taken. */
-bool cs_condition_wait(struct cs_condition *condition, struct cs_lock *lock, long long nanoseconds);
+bool cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
+                            long long nanoseconds);
 
 /* The ranks that the calling thread holds, a bit each. */
 extern __thread unsigned cs_locks_held __attribute__((tls_model("initial-exec")));

@@ -48,7 +48,7 @@ static void write_line(int fd, const char *text, size_t length)
         at += strlen(cut_mark);
     }
     line[at++] = '\n';
-    (void)cs_write_all(fd, line, at);
+    (void)cs_file_write_all(fd, line, at);
 }
 
 static void complain(const char *path, int error)
@@ -69,8 +69,8 @@ static struct target open_target(void)
     int fd = -1;
     if (!log_place.path[0])
         return (struct target){STDERR_FILENO, false};
-    if (cs_place_path(&log_place, path))
-        fd = cs_open_append(path, O_WRONLY);
+    if (cs_file_place_path(&log_place, path))
+        fd = cs_file_open_append(path, O_WRONLY);
     if (fd >= 0)
         return (struct target){fd, true};
     complain(log_place.path, errno);
@@ -103,7 +103,7 @@ static bool required(enum cs_level level)
 
 void cs_log_open(enum cs_level level, const char *path)
 {
-    cs_place_set(&log_place, path);
+    cs_file_place_set(&log_place, path);
     atomic_store(&complained, false);
     atomic_store(&log_level, level);
 }
@@ -172,7 +172,7 @@ int cs_log_level(const char *name)
     return -1;
 }
 
-char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes)
+char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes)
 {
     static const char units[] = "KMGTPE";
     const char *sign = bytes < 0 ? "-" : "";

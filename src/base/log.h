@@ -48,6 +48,6 @@ int cs_log_level(const char *name);
 enum {
     CS_SIZE_TEXT = 24
 };
-char *cs_size_text(char text[CS_SIZE_TEXT], long long bytes);
+char *cs_log_size_text(char text[CS_SIZE_TEXT], long long bytes);
 
 #endif

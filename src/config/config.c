@@ -26,7 +26,7 @@ void cs_config_default(struct cs_config *config)
 /* True if the search for a file ends at this one. */
 static bool try_file(struct cs_load *load, const char *path, bool named)
 {
-    int error = cs_load_file(load, path);
+    int error = cs_ini_file(load, path);
     if (!error) {
         struct cs_config *config = load->config;
         snprintf(config->source, sizeof config->source, "%s", path);
@@ -36,9 +36,9 @@ static bool try_file(struct cs_load *load, const char *path, bool named)
     if (!named && (error == ENOENT || error == ENOTDIR))
         return false;
     char text[128];
-    cs_load_begin(load, path);
-    cs_load_note(load, "cannot be read: %s; options there are ignored",
-                 strerror_r(error, text, sizeof text));
+    cs_ini_begin(load, path);
+    cs_diagnostics_note(load, "cannot be read: %s; options there are ignored",
+                        strerror_r(error, text, sizeof text));
     return true;
 }
 
@@ -55,7 +55,7 @@ static bool user_folder(const char *name, const char *below_home, char *path, si
            (size_t)snprintf(path, size, "%s%s/convshim/", base, below) < size;
 }
 
-void cs_store_place(char path[CS_STORE_PATH])
+void cs_config_store_place(char path[CS_STORE_PATH])
 {
     char folder[CS_STORE_PATH];
     if (!user_folder("XDG_CACHE_HOME", "/.cache", folder, sizeof folder) ||
@@ -93,9 +93,10 @@ static void settle(struct cs_load *load)
     struct cs_config *config = load->config;
     if (config->interleave_budget == 0)
         return;
-    cs_load_begin(load, config->source);
+    cs_ini_begin(load, config->source);
     if (config->backing == CS_CONFIG_BACKING_CLIENT)
-        cs_load_note(load, "backing: client cannot keep interleave.budget, ignored; allowed: own");
+        cs_diagnostics_note(load,
+                            "backing: client cannot keep interleave.budget, ignored; allowed: own");
     config->backing = CS_CONFIG_BACKING_OWN;
     config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_interleave_budget];
 }
@@ -124,20 +125,20 @@ static void load_environment(struct cs_load *load)
     if (items) {
         char *source = load->config->source;
         size_t length = strlen(source), room = sizeof load->config->source - length;
-        cs_load_items(load, "CONVSHIM_CONFIG", items);
+        cs_ini_items(load, "CONVSHIM_CONFIG", items);
         snprintf(source + length, room, "%sCONVSHIM_CONFIG", length ? " and " : "");
     }
     for (int i = 0; i < CS_OPTIONS; i++) {
         const char *name = cs_variable_of(i), *value = cs_variable(name);
-        cs_load_begin(load, name);
+        cs_ini_begin(load, name);
         if (value)
-            cs_load_set(load, cs_options[i].name, value);
+            cs_ini_set(load, cs_options[i].name, value);
     }
     cs_variables_unknown(load);
     const char *enabled = cs_variable("CONVSHIM");
-    cs_load_begin(load, "CONVSHIM");
+    cs_ini_begin(load, "CONVSHIM");
     if (enabled && strcmp(enabled, "1") != 0)
-        cs_load_note(load, "only 0 switches convshim off; allowed: 0, 1");
+        cs_diagnostics_note(load, "only 0 switches convshim off; allowed: 0, 1");
 }
 
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
@@ -158,7 +159,7 @@ bool cs_config_load_file(struct cs_config *config, const char *path, const char 
 {
     struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
     cs_config_default(config);
-    int error = cs_load_file(&load, path);
+    int error = cs_ini_file(&load, path);
     if (error) {
         errno = error;
         return false;

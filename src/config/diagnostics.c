@@ -11,7 +11,7 @@ enum {
     SOURCE_BYTES = 240 /* of a file's name in a note */
 };
 
-const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text)
+const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text)
 {
     size_t length = 0;
     for (; text[length] && length < CS_SHOWN_BYTES - 1; length++)
@@ -32,7 +32,7 @@ static int place(const struct cs_load *load, char *note, size_t size)
                       : snprintf(note, size, "%s%s: ", dots, end);
 }
 
-void cs_load_note(struct cs_load *load, const char *format, ...)
+void cs_diagnostics_note(struct cs_load *load, const char *format, ...)
 {
     char note[NOTE_BYTES];
     if (!load->note || load->notes > MAX_NOTES)
@@ -49,7 +49,7 @@ void cs_load_note(struct cs_load *load, const char *format, ...)
     load->note(load->ctx, note);
 }
 
-const char *cs_load_comma(const struct cs_load *load, const char *value)
+const char *cs_diagnostics_comma(const struct cs_load *load, const char *value)
 {
     const char *comma = strchr(value, ',');
     if (!comma || !strchr(comma, '=') || load->line == 0)

@@ -12,7 +12,7 @@ struct cs_load {
     cs_config_note_fn *note; /* may be NULL */
     void *ctx;
 
-    /* Of the source being read; cs_load_begin sets them. */
+    /* Of the source being read; cs_ini_begin sets them. */
     const char *source;
     bool file;              /* else the source is a variable, its name static */
     int line;               /* 0: the source has none */
@@ -27,17 +27,17 @@ struct cs_load {
 };
 
 /* Makes a note with the place before it. */
-void cs_load_note(struct cs_load *load, const char *format, ...)
+void cs_diagnostics_note(struct cs_load *load, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* `text` for a note: shortened, without bytes that a terminal could act on. */
 enum {
     CS_SHOWN_BYTES = 48
 };
-const char *cs_load_show(char shown[CS_SHOWN_BYTES], const char *text);
+const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text);
 
 /* What to add to a note about a value that seems to hold several options, separated by commas; ""
  * for all others. */
-const char *cs_load_comma(const struct cs_load *load, const char *value);
+const char *cs_diagnostics_comma(const struct cs_load *load, const char *value);
 
 #endif

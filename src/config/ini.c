@@ -30,7 +30,7 @@ struct lines {
     char block[4096];
 };
 
-void cs_load_begin(struct cs_load *load, const char *source)
+void cs_ini_begin(struct cs_load *load, const char *source)
 {
     load->source = source;
     load->file = false;
@@ -44,14 +44,15 @@ static void note_unknown(struct cs_load *load, const char *name)
 {
     char shown[CS_SHOWN_BYTES];
     const char *nearest = cs_option_nearest(name);
-    cs_load_show(shown, name);
+    cs_diagnostics_show(shown, name);
     if (nearest)
-        cs_load_note(load, "%s: no such option, ignored; did you mean %s?", shown, nearest);
+        cs_diagnostics_note(load, "%s: no such option, ignored; did you mean %s?", shown, nearest);
     else
-        cs_load_note(load, "%s: no such option, ignored; allowed: %s", shown, cs_option_names());
+        cs_diagnostics_note(load, "%s: no such option, ignored; allowed: %s", shown,
+                            cs_option_names());
 }
 
-void cs_load_set(struct cs_load *load, const char *name, const char *value)
+void cs_ini_set(struct cs_load *load, const char *name, const char *value)
 {
     char shown[CS_SHOWN_BYTES];
     char allowed[CS_OPTION_TEXT];
@@ -63,15 +64,15 @@ void cs_load_set(struct cs_load *load, const char *name, const char *value)
         return;
     }
     if (!cs_option_set(load->config, index, value, load->policies)) {
-        cs_load_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s%s", name,
-                     cs_load_show(shown, value),
-                     cs_option_allowed(&cs_options[index], load->policies, allowed),
-                     cs_load_comma(load, value));
+        cs_diagnostics_note(load, "%s: \"%s\" is not allowed, ignored; allowed: %s%s", name,
+                            cs_diagnostics_show(shown, value),
+                            cs_option_allowed(&cs_options[index], load->policies, allowed),
+                            cs_diagnostics_comma(load, value));
         return;
     }
     if (load->set_at[index])
-        cs_load_note(load, "%s: set again; this value counts, not the one at %d", name,
-                     load->set_at[index]);
+        cs_diagnostics_note(load, "%s: set again; this value counts, not the one at %d", name,
+                            load->set_at[index]);
     load->set_at[index] = load->line;
     load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
 }
@@ -93,7 +94,7 @@ static int next_byte(struct lines *lines)
             filled = read(lines->fd, lines->block, sizeof lines->block);
         while (filled < 0 && errno == EINTR);
         if (filled < 0)
-            cs_load_note(lines->load, "cannot be read further (errno %d)", errno);
+            cs_diagnostics_note(lines->load, "cannot be read further (errno %d)", errno);
         if (filled < 0)
             fate(lines);
         lines->at = 0;
@@ -102,7 +103,7 @@ static int next_byte(struct lines *lines)
     if (lines->filled == 0)
         return EOF;
     if (lines->total++ == MAX_FILE) {
-        cs_load_note(lines->load, "beyond 1 MiB, the rest is ignored");
+        cs_diagnostics_note(lines->load, "beyond 1 MiB, the rest is ignored");
         fate(lines);
         lines->filled = 0;
         return EOF;
@@ -153,8 +154,8 @@ static enum fault read_text(struct lines *lines, char *text, size_t room)
 static void note_unanswered(struct lines *lines)
 {
     if (lines->unanswered)
-        cs_load_note(lines->load, "\"%s\" is not an option, %s; allowed: NAME = VALUE",
-                     lines->shown, fate(lines));
+        cs_diagnostics_note(lines->load, "\"%s\" is not an option, %s; allowed: NAME = VALUE",
+                            lines->shown, fate(lines));
     lines->unanswered = false;
 }
 
@@ -164,16 +165,18 @@ static void refuse_section(struct lines *lines)
     char all[CS_OPTION_TEXT];
     const char *rest = lines->section + strcspn(lines->section, " \t");
     snprintf(first, sizeof first, "%.*s", (int)(rest - lines->section), lines->section);
-    if (cs_name_distance(first, "rule") < 2)
-        cs_load_note(lines->load, "%s: no such section, it is ignored; did you mean [rule%s]?",
-                     lines->shown, *rest ? cs_load_show(shown, rest) : " NAME");
+    if (cs_option_name_distance(first, "rule") < 2)
+        cs_diagnostics_note(lines->load,
+                            "%s: no such section, it is ignored; did you mean [rule%s]?",
+                            lines->shown, *rest ? cs_diagnostics_show(shown, rest) : " NAME");
     else if (cs_option_nearest_section(lines->section, nearest))
-        cs_load_note(lines->load,
-                     "%s: no such section, its options are ignored; did you mean [%s]?",
-                     lines->shown, nearest);
+        cs_diagnostics_note(lines->load,
+                            "%s: no such section, its options are ignored; did you mean [%s]?",
+                            lines->shown, nearest);
     else
-        cs_load_note(lines->load, "%s: no such section, its options are ignored; allowed: %s",
-                     lines->shown, cs_option_sections(all));
+        cs_diagnostics_note(lines->load,
+                            "%s: no such section, its options are ignored; allowed: %s",
+                            lines->shown, cs_option_sections(all));
 }
 
 /* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
@@ -200,15 +203,15 @@ static void enter_section(struct lines *lines, const char *text)
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
 static void announce(struct lines *lines, enum fault fault, const char *text, size_t room)
 {
-    cs_load_show(lines->shown, text);
+    cs_diagnostics_show(lines->shown, text);
     if (fault == HAS_NUL)
-        cs_load_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
-                     fate(lines));
+        cs_diagnostics_note(lines->load, "\"%s\" and a NUL byte, %s; allowed: text", lines->shown,
+                            fate(lines));
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)
-        cs_load_note(lines->load, "\"%s\" is too long, %s; allowed: %zu bytes a line", lines->shown,
-                     fate(lines), room);
+        cs_diagnostics_note(lines->load, "\"%s\" is too long, %s; allowed: %zu bytes a line",
+                            lines->shown, fate(lines), room);
     else if (*text == '[')
         enter_section(lines, text);
     else
@@ -253,7 +256,7 @@ static int handle(void *user, const char *section, const char *name, const char 
     }
     if (lines->section[0] && snprintf(full, sizeof full, "%s.%s", lines->section, name) > 0)
         name = full;
-    cs_load_set(lines->load, name, value ? value : "");
+    cs_ini_set(lines->load, name, value ? value : "");
     return 1;
 }
 
@@ -265,7 +268,7 @@ static void parse(struct lines *lines)
     cs_rules_end(lines->load);
 }
 
-int cs_load_file(struct cs_load *load, const char *path)
+int cs_ini_file(struct cs_load *load, const char *path)
 {
     struct lines lines = {.load = load, .rule = -1};
     ssize_t filled = -1;
@@ -278,7 +281,7 @@ int cs_load_file(struct cs_load *load, const char *path)
     while (filled < 0 && errno == EINTR);
     int error = filled < 0 ? errno : 0;
     if (!error) {
-        cs_load_begin(load, path);
+        cs_ini_begin(load, path);
         load->file = true;
         lines.filled = (size_t)filled;
         parse(&lines);
@@ -287,9 +290,9 @@ int cs_load_file(struct cs_load *load, const char *path)
     return error;
 }
 
-void cs_load_items(struct cs_load *load, const char *source, const char *items)
+void cs_ini_items(struct cs_load *load, const char *source, const char *items)
 {
     struct lines lines = {.load = load, .rule = -1, .fd = -1, .rest = items};
-    cs_load_begin(load, source);
+    cs_ini_begin(load, source);
     parse(&lines);
 }

@@ -8,7 +8,7 @@ void cs_limits_rules(const struct cs_config *config, const char *program, struct
     rules->count = 0;
     for (int i = 0; i < config->rules.count; i++) {
         const struct cs_rule *rule = &config->rules.rule[i];
-        if (!cs_rule_has(rule, CS_RULE_program) || cs_glob_match(rule->program.text, program))
+        if (!cs_rule_has(rule, CS_RULE_program) || cs_rule_glob_match(rule->program.text, program))
             rules->rule[rules->count++] = *rule;
     }
 }

@@ -300,7 +300,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t cs_name_distance(const char *a, const char *b)
+size_t cs_option_name_distance(const char *a, const char *b)
 {
     size_t row[CS_CONFIG_NAME], width = strlen(b);
     for (size_t j = 0; j <= width; j++)
@@ -317,21 +317,21 @@ size_t cs_name_distance(const char *a, const char *b)
     return row[width];
 }
 
-size_t cs_name_too_far(size_t length)
+size_t cs_option_name_too_far(size_t length)
 {
     return 1 + (length + 1) / 3;
 }
 
 const char *cs_option_nearest(const char *name)
 {
-    size_t length = strlen(name), best = cs_name_too_far(length);
+    size_t length = strlen(name), best = cs_option_name_too_far(length);
     const char *nearest = NULL;
     if (length >= CS_CONFIG_NAME)
         return NULL;
     for (int i = 0; i < CS_OPTIONS; i++) {
         /* In the wrong section the name may be right all the same. */
         bool misplaced = strcmp(bare(name), bare(cs_options[i].name)) == 0;
-        size_t distance = misplaced ? 0 : cs_name_distance(name, cs_options[i].name);
+        size_t distance = misplaced ? 0 : cs_option_name_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;
             nearest = cs_options[i].name;
@@ -343,12 +343,12 @@ const char *cs_option_nearest(const char *name)
 bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
 {
     char known[CS_CONFIG_NAME];
-    size_t length = strlen(text), best = cs_name_too_far(length);
+    size_t length = strlen(text), best = cs_option_name_too_far(length);
     bool found = false;
     for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
-        if (!section_of(&cs_options[i], known) || cs_name_distance(text, known) >= best)
+        if (!section_of(&cs_options[i], known) || cs_option_name_distance(text, known) >= best)
             continue;
-        best = cs_name_distance(text, known);
+        best = cs_option_name_distance(text, known);
         memcpy(section, known, sizeof known);
         found = true;
     }

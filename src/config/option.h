@@ -42,10 +42,10 @@ const char *cs_option_allowed(const struct cs_option *option, const char *const 
                               char text[CS_OPTION_TEXT]);
 
 /* Levenshtein's distance of two names, capitals equal; `b` is shorter than CS_CONFIG_NAME. */
-size_t cs_name_distance(const char *a, const char *b);
+size_t cs_option_name_distance(const char *a, const char *b);
 
 /* A distance from which on a name of that length is another one. */
-size_t cs_name_too_far(size_t length);
+size_t cs_option_name_too_far(size_t length);
 
 /* The name that `name` was probably meant to be, or NULL. */
 const char *cs_option_nearest(const char *name);

@@ -89,7 +89,7 @@ void cs_option_text(const struct cs_config *config, int option, char *text, size
     writers[option](row, (const char *)config + row->offset, text, size);
 }
 
-void cs_origin_text(const struct cs_config *config, int option, char *text, size_t size)
+void cs_option_origin_text(const struct cs_config *config, int option, char *text, size_t size)
 {
     const struct cs_origin *origin = &config->origin[option];
     if (origin->variable && origin->line)

@@ -13,6 +13,6 @@ enum {
 void cs_option_text(const struct cs_config *config, int option, char *text, size_t size);
 
 /* Where it comes from: "built-in", "FILE:LINE", "CONVSHIM_CONFIG:ITEM" or a variable. */
-void cs_origin_text(const struct cs_config *config, int option, char *text, size_t size);
+void cs_option_origin_text(const struct cs_config *config, int option, char *text, size_t size);
 
 #endif

@@ -253,8 +253,9 @@ static int add(struct cs_load *load, const char *name)
     struct cs_rules *rules = &load->config->rules;
     if (rules->count == CS_MAX_RULES) {
         if (!load->rules_full)
-            cs_load_note(load, "rule %s: one too many, ignored with all that follow; allowed: %d",
-                         name, CS_MAX_RULES);
+            cs_diagnostics_note(load,
+                                "rule %s: one too many, ignored with all that follow; allowed: %d",
+                                name, CS_MAX_RULES);
         load->rules_full = true;
         return -1;
     }
@@ -270,10 +271,11 @@ static bool name_allowed(struct cs_load *load, const char *name)
     char shown[CS_SHOWN_BYTES];
     if (is_name(name))
         return true;
-    cs_load_note(load,
-                 "rule \"%s\": no name for a rule, ignored; allowed: letters, digits, - and _, %d "
-                 "at most",
-                 cs_load_show(shown, name), CS_RULE_NAME - 1);
+    cs_diagnostics_note(
+        load,
+        "rule \"%s\": no name for a rule, ignored; allowed: letters, digits, - and _, %d "
+        "at most",
+        cs_diagnostics_show(shown, name), CS_RULE_NAME - 1);
     return false;
 }
 
@@ -287,8 +289,9 @@ int cs_rules_open(struct cs_load *load, const char *name)
     int earlier = find(load, trimmed);
     if (earlier < 0)
         return add(load, trimmed);
-    cs_load_note(load, "rule %s: there is one at %d, this one is ignored; allowed: another name",
-                 trimmed, load->rule[earlier].line);
+    cs_diagnostics_note(load,
+                        "rule %s: there is one at %d, this one is ignored; allowed: another name",
+                        trimmed, load->rule[earlier].line);
     return -1;
 }
 
@@ -300,15 +303,16 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
     bool faulty = load->rule[index].faulty;
     load->rule[index].faulty = true;
     if (key == CS_RULE_KEYS)
-        cs_load_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s", rule->name,
-                     cs_load_show(shown, name), names + 2);
+        cs_diagnostics_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s",
+                            rule->name, cs_diagnostics_show(shown, name), names + 2);
     else if (!parse(load, key, value, rule))
-        cs_load_note(load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s%s",
-                     rule->name, name, cs_load_show(shown, value), allowed_of(load, key, allowed),
-                     cs_load_comma(load, value));
+        cs_diagnostics_note(
+            load, "rule %s: %s: \"%s\" is not allowed, the rule is dropped; allowed: %s%s",
+            rule->name, name, cs_diagnostics_show(shown, value), allowed_of(load, key, allowed),
+            cs_diagnostics_comma(load, value));
     else if (cs_rule_has(rule, key))
-        cs_load_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once", rule->name,
-                     name);
+        cs_diagnostics_note(load, "rule %s: %s: set again, the rule is dropped; allowed: once",
+                            rule->name, name);
     else {
         rule->given |= UINT32_C(1) << key;
         load->rule[index].faulty = faulty;
@@ -368,8 +372,9 @@ static void drop_faulty(struct cs_load *load)
             continue;
         if (!cs_rule_sets(&rules->rule[i])) {
             load->line = load->rule[i].line;
-            cs_load_note(load, "rule %s: it sets nothing, the rule is dropped; allowed: one of %s",
-                         rules->rule[i].name, settings + 2);
+            cs_diagnostics_note(load,
+                                "rule %s: it sets nothing, the rule is dropped; allowed: one of %s",
+                                rules->rule[i].name, settings + 2);
             continue;
         }
         rules->rule[kept++] = rules->rule[i];

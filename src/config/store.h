@@ -56,7 +56,7 @@ struct cs_store {
 };
 
 /* Where the file is; "" if neither variable tells. Reads the environment. */
-void cs_store_place(char path[CS_STORE_PATH]);
+void cs_config_store_place(char path[CS_STORE_PATH]);
 
 /* A store on the file of that path; opens nothing. A path that is too long counts as "". */
 void cs_store_init(struct cs_store *store, const char *path);

@@ -68,13 +68,13 @@ static bool is_known(const char *name)
 
 static const char *nearest(const char *name)
 {
-    size_t best = cs_name_too_far(strlen(name));
+    size_t best = cs_option_name_too_far(strlen(name));
     const char *found = NULL;
     if (strlen(name) >= CS_CONFIG_NAME)
         return NULL;
     for (int i = 0; i < CS_OPTIONS + SUGGESTED; i++) {
         const char *known = i < CS_OPTIONS ? cs_variable_of(i) + PREFIX : others[i - CS_OPTIONS];
-        size_t distance = cs_name_distance(name, known);
+        size_t distance = cs_option_name_distance(name, known);
         if (distance < best) {
             best = distance;
             found = known;
@@ -87,19 +87,20 @@ static void note_unknown(struct cs_load *load, const char *name)
 {
     char shown[CS_SHOWN_BYTES];
     const char *meant = nearest(name + PREFIX);
-    cs_load_show(shown, name);
+    cs_diagnostics_show(shown, name);
     if (meant)
-        cs_load_note(load, "%s: no such variable, ignored; did you mean %s%s?", shown, prefix,
-                     meant);
+        cs_diagnostics_note(load, "%s: no such variable, ignored; did you mean %s%s?", shown,
+                            prefix, meant);
     else
-        cs_load_note(load, "%s: no such variable, ignored; allowed: %s and the name of an option",
-                     shown, prefix);
+        cs_diagnostics_note(load,
+                            "%s: no such variable, ignored; allowed: %s and the name of an option",
+                            shown, prefix);
 }
 
 void cs_variables_unknown(struct cs_load *load)
 {
     char name[2 * NAME];
-    cs_load_begin(load, "environment");
+    cs_ini_begin(load, "environment");
     for (char **item = environ; item && *item && !getauxval(AT_SECURE); item++) {
         int length = (int)strcspn(*item, "=");
         bool ours = strncmp(*item, prefix, PREFIX) == 0,

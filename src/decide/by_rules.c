@@ -8,8 +8,8 @@ static int rule_for(const struct cs_settings *settings, const struct cs_decide_c
     if (!settings->rules || settings->rules->count == 0)
         return 0;
     const struct cs_subject subject =
-        cs_subject_of(call->problem, call->required, call->engine, settings->program);
-    return cs_rules_match(settings->rules, &subject) + 1;
+        cs_rule_subject_of(call->problem, call->required, call->engine, settings->program);
+    return cs_rule_match(settings->rules, &subject) + 1;
 }
 
 static bool skips(const struct cs_rule *rule)

@@ -133,7 +133,7 @@ static double operand_bytes(const struct cs_problem *problem)
             continue;
         if (i == (int)cs_result(problem->direction) && (problem->beta > 0 || problem->beta < 0))
             times = 2;
-        bytes += times * elements_of(tensor) * (double)cs_dtype_size(tensor->dtype);
+        bytes += times * elements_of(tensor) * (double)cs_problem_dtype_size(tensor->dtype);
     }
     return bytes;
 }

@@ -100,7 +100,7 @@ static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode
         if (!cs_shortlist_empty(&search->list))
             return CS_OK;
     }
-    return tiles > 0 ? CS_OK : cs_search_products(search, mode);
+    return tiles > 0 ? CS_OK : cs_product_search(search, mode);
 }
 
 /* Slices of some engines want as much as the whole, with the application's knobs or with any. Then
@@ -267,7 +267,7 @@ static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
     int first = list->count;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t operand;
-        if (cs_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
+        if (cs_problem_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
             !cs_add(bytes, operand, &bytes))
             return CS_OK;
     }

@@ -215,7 +215,7 @@ static struct cs_text start(char *text, size_t size)
     return (struct cs_text){.at = text, .size = size};
 }
 
-int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
+int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size)
 {
     struct cs_text out = start(text, size);
@@ -231,7 +231,7 @@ int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subj
     return out.length;
 }
 
-int cs_rule_write(const struct cs_rule *rule, char *text, size_t size)
+int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size)
 {
     struct cs_text out = start(text, size);
     cs_text_put(&out, "[rule %s]\n", rule->name);

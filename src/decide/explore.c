@@ -84,7 +84,7 @@ static bool imagine(const struct exploration *exploration, const struct cs_tilin
 static bool is_listed(const struct cs_shortlist *list, const struct cs_candidate *candidate)
 {
     for (int i = 0; i < list->count; i++)
-        if (cs_tiling_equal(&list->candidate[i].tiling, &candidate->tiling))
+        if (cs_cut_tiling_equal(&list->candidate[i].tiling, &candidate->tiling))
             return true;
     return false;
 }
@@ -92,7 +92,7 @@ static bool is_listed(const struct cs_shortlist *list, const struct cs_candidate
 static bool is_proposed(const struct exploration *exploration, const struct cs_candidate *candidate)
 {
     for (int i = 0; i < exploration->proposals; i++)
-        if (cs_tiling_equal(&exploration->proposal[i].tiling, &candidate->tiling))
+        if (cs_cut_tiling_equal(&exploration->proposal[i].tiling, &candidate->tiling))
             return true;
     return false;
 }

@@ -21,8 +21,8 @@ static uint64_t hash_words(const int64_t *words, int count)
     return cs_hash_word(cs_hash_word(cs_hash_word(a, b), c), d);
 }
 
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
-                 int64_t limit, int64_t scope, struct cs_key *key)
+void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *engine,
+                      int64_t required, int64_t limit, int64_t scope, struct cs_key *key)
 {
     int used = cs_problem_words(problem, key->word);
     key->word[used++] = engine->index;
@@ -38,7 +38,7 @@ void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engin
     key->hash = hash_words(key->word, used);
 }
 
-bool cs_key_equal(const struct cs_key *a, const struct cs_key *b)
+bool cs_memo_key_equal(const struct cs_key *a, const struct cs_key *b)
 {
     return a->hash == b->hash && a->words == b->words &&
            memcmp(a->word, b->word, (size_t)a->words * sizeof *a->word) == 0;
@@ -54,7 +54,7 @@ static struct cs_memo_entry *find(struct cs_memo *memo, const struct cs_key *key
 {
     struct cs_memo_entry *set = memo->entry[key->hash % CS_MEMO_SETS];
     for (int way = 0; way < CS_MEMO_WAYS; way++) {
-        if (set[way].age != 0 && cs_key_equal(&set[way].key, key))
+        if (set[way].age != 0 && cs_memo_key_equal(&set[way].key, key))
             return &set[way];
     }
     return NULL;

@@ -38,10 +38,10 @@ void cs_memo_init(struct cs_memo *memo);
 /* The key of a problem as this application requires it run: its engine, what that requires, the
  * `limit` that this call brings of its own (0: none), and `scope`, any number that separates
  * devices, vendors' versions or configurations. */
-void cs_key_make(const struct cs_problem *problem, const struct cs_engine *engine, int64_t required,
-                 int64_t limit, int64_t scope, struct cs_key *key);
+void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *engine,
+                      int64_t required, int64_t limit, int64_t scope, struct cs_key *key);
 
-bool cs_key_equal(const struct cs_key *a, const struct cs_key *b);
+bool cs_memo_key_equal(const struct cs_key *a, const struct cs_key *b);
 
 /* True and the decision if it is known, but for its choices: many ask, and few want those. `put`
  * takes the place of what was known, its choices only if it has any; `add` does not: *decision

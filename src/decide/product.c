@@ -194,7 +194,7 @@ static enum cs_status search_pair(struct cs_search *search, struct cs_mode mode,
     return CS_OK;
 }
 
-enum cs_status cs_search_products(struct cs_search *search, struct cs_mode mode)
+enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode)
 {
     search->purse.kept = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && cs_shortlist_empty(&search->list); i++) {

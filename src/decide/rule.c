@@ -55,7 +55,7 @@ bool cs_rule_sets(const struct cs_rule *rule)
 }
 
 /* The last * takes one more character whenever what follows it does not fit. */
-bool cs_glob_match(const char *pattern, const char *name)
+bool cs_rule_glob_match(const char *pattern, const char *name)
 {
     const char *star = NULL, *taken = name;
     while (*name) {
@@ -102,7 +102,7 @@ static bool match_KERNEL(const cs_rule_KERNEL *rule, const cs_subject_KERNEL *su
 
 static bool match_GLOB(const cs_rule_GLOB *rule, const cs_subject_GLOB *subject)
 {
-    return cs_glob_match(rule->text, *subject);
+    return cs_rule_glob_match(rule->text, *subject);
 }
 
 enum cs_rule_key cs_rule_miss(const struct cs_rule *rule, const struct cs_subject *subject)
@@ -115,7 +115,7 @@ enum cs_rule_key cs_rule_miss(const struct cs_rule *rule, const struct cs_subjec
     return CS_RULE_KEYS;
 }
 
-int cs_rules_match(const struct cs_rules *rules, const struct cs_subject *subject)
+int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject)
 {
     for (int i = 0; i < rules->count; i++)
         if (cs_rule_miss(&rules->rule[i], subject) == CS_RULE_KEYS)
@@ -132,8 +132,8 @@ static enum cs_layout layout_of(const struct cs_problem *problem)
     return name[1] == 'c' ? CS_LAYOUT_NCHW : CS_LAYOUT_NHWC;
 }
 
-struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t required, int64_t engine,
-                                const char *program)
+struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t required,
+                                     int64_t engine, const char *program)
 {
     const struct cs_tensor *x = &problem->tensor[CS_X];
     struct cs_subject subject = {

@@ -79,8 +79,8 @@ struct cs_subject {
 
 /* A problem whose application's plan is engine `engine` (< 0: not known) and requires `required`
  * bytes, in a program of that file name, which is borrowed. */
-struct cs_subject cs_subject_of(const struct cs_problem *problem, int64_t required, int64_t engine,
-                                const char *program);
+struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t required,
+                                     int64_t engine, const char *program);
 
 /* The name of a key. */
 const char *cs_rule_key_name(enum cs_rule_key key);
@@ -98,13 +98,13 @@ bool cs_rule_has(const struct cs_rule *rule, enum cs_rule_key key);
 bool cs_rule_sets(const struct cs_rule *rule);
 
 /* True if `name` is what `pattern` says: * stands for any text, ? for any character. */
-bool cs_glob_match(const char *pattern, const char *name);
+bool cs_rule_glob_match(const char *pattern, const char *name);
 
 /* The first key by which the rule does not match; CS_RULE_KEYS if it does. */
 enum cs_rule_key cs_rule_miss(const struct cs_rule *rule, const struct cs_subject *subject);
 
 /* The index of the first rule that matches, or -1. */
-int cs_rules_match(const struct cs_rules *rules, const struct cs_subject *subject);
+int cs_rule_match(const struct cs_rules *rules, const struct cs_subject *subject);
 
 /* `limits` as a rule changes them. `most`: bytes beyond which no rule goes. Policy and skip are not
  * among the limits. */
@@ -120,11 +120,11 @@ struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limi
  * or, if there is none, a last line
  *
  *   no rule applies */
-int cs_rules_explain(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
+int cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *subject, char *text,
                      size_t size);
 
 /* The rule as a section of the ini file, of which every reader makes the same rule; like snprintf,
  * returns the length it needs. */
-int cs_rule_write(const struct cs_rule *rule, char *text, size_t size);
+int cs_explain_rule(const struct cs_rule *rule, char *text, size_t size);
 
 #endif

@@ -98,7 +98,8 @@ double cs_search_size(const struct cs_problem *problem)
     double size = 0;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
-        size += cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
+        size +=
+            cs_problem_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK ? (double)bytes : 1e19;
     }
     return size;
 }

@@ -62,7 +62,7 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, struct c
 /* The same for products of two cuts: the first pair of axes that has one, with the outer counts
  * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
  * is predicted from the operands' sizes. */
-CS_MUST_CHECK enum cs_status cs_search_products(struct cs_search *search, struct cs_mode mode);
+CS_MUST_CHECK enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode);
 
 /* Bytes of a problem's operands together, of which workspaces are predicted to be a line; beyond
  * every limit where they leave 64 bits. */

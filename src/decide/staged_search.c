@@ -15,8 +15,8 @@ bool cs_staged_search_is_huge(const struct cs_problem *problem, int64_t elements
     for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
         const struct cs_tensor *tensor = &problem->tensor[i];
         int64_t bytes;
-        if (cs_tensor_span(tensor, &bytes) == CS_OK &&
-            bytes / cs_dtype_size(tensor->dtype) >= elements)
+        if (cs_problem_tensor_span(tensor, &bytes) == CS_OK &&
+            bytes / cs_problem_dtype_size(tensor->dtype) >= elements)
             return true;
     }
     return false;
@@ -25,7 +25,8 @@ bool cs_staged_search_is_huge(const struct cs_problem *problem, int64_t elements
 static double bytes_of(const struct cs_problem *problem, enum cs_operand operand)
 {
     int64_t bytes;
-    return cs_tensor_bytes(&problem->tensor[operand], &bytes) == CS_OK ? (double)bytes : 1e19;
+    return cs_problem_tensor_bytes(&problem->tensor[operand], &bytes) == CS_OK ? (double)bytes
+                                                                               : 1e19;
 }
 
 bool cs_staged_search_may_gain(struct cs_search *search, const struct cs_candidate *views)

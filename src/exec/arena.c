@@ -40,7 +40,7 @@ void cs_arena_init(struct cs_arena *arena, int64_t limit)
     memset(arena, 0, sizeof *arena);
     arena->facts.limit = limit > 0 ? limit : 0;
     cs_lock_init(&arena->lock, CS_RANK_ARENA);
-    cs_condition_init(&arena->given);
+    cs_lock_condition_init(&arena->given);
 }
 
 static int64_t rounded_up(int64_t bytes)
@@ -379,7 +379,7 @@ static bool claim(struct taker *taker, struct run *run, struct cs_lease *lease)
         cs_lock(&arena->lock);
         if (!waiting) {
             set_use(run, CS_BLOCK_FREE);
-            cs_condition_tell(&arena->given);
+            cs_lock_condition_tell(&arena->given);
             return false;
         }
         arena->facts.waits += waits;
@@ -406,7 +406,7 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
 {
     if (*until == 0)
         *until = now() + PATIENCE_NS;
-    return cs_condition_wait(&arena->given, &arena->lock, *until);
+    return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 
 static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
@@ -477,7 +477,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
     }
     report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
-    cs_condition_tell(&arena->given);
+    cs_lock_condition_tell(&arena->given);
     cs_unlock(&arena->lock);
 }
 
@@ -545,7 +545,7 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         arena->watch = watch;
         arena->promised = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
-        cs_condition_init(&arena->given); /* whoever waited is not there */
+        cs_lock_condition_init(&arena->given); /* whoever waited is not there */
     }
     cs_pool_unlock(arena);
 }

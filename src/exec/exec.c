@@ -34,7 +34,8 @@ static enum sharing sharing_of(const struct cs_problem *problem, const struct cs
 {
     const struct cs_tensor *a = &problem->tensor[written], *b = &problem->tensor[other];
     int64_t a_bytes, b_bytes;
-    if (cs_tensor_span(a, &a_bytes) != CS_OK || cs_tensor_span(b, &b_bytes) != CS_OK)
+    if (cs_problem_tensor_span(a, &a_bytes) != CS_OK ||
+        cs_problem_tensor_span(b, &b_bytes) != CS_OK)
         return MIXED;
     if (!overlap(base->tensor[written], a_bytes, base->tensor[other], b_bytes))
         return APART;
@@ -183,7 +184,7 @@ static int list_parts(const struct walk *walk, struct part *part)
     }
     for (int i = 0; i < plan->problem.tensors; i++)
         if (has_address(&plan->problem, base, i) &&
-            cs_tensor_span(&plan->problem.tensor[i], &bytes) == CS_OK)
+            cs_problem_tensor_span(&plan->problem.tensor[i], &bytes) == CS_OK)
             part[parts++] = (struct part){base->tensor[i], bytes};
     return parts;
 }

@@ -112,7 +112,7 @@ static void leave(struct cs_gate *gate, struct cs_gate_thread *thread)
     if (!first)
         return;
     step_out(context_state, first);
-    cs_condition_tell(&gate->left);
+    cs_lock_condition_tell(&gate->left);
 }
 
 static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_state)
@@ -121,7 +121,7 @@ static void open_gate(struct cs_gate *gate, struct cs_gate_context *context_stat
     context_state->inside = NULL;
     context_state->waiting = NULL;
     gate->facts.given_up = true;
-    cs_condition_tell(&gate->left);
+    cs_lock_condition_tell(&gate->left);
 }
 
 /* Waits until the thread is let in or goes in by itself; true if the wait timed out. */
@@ -133,7 +133,7 @@ static bool wait_at_gate(struct cs_gate *gate, struct cs_gate_context *context_s
         bool first = context_state->waiting == thread && context_state->overdue > 0;
         int64_t until =
             first && context_state->overdue < deadline ? context_state->overdue : deadline;
-        (void)cs_condition_wait(&gate->left, &gate->lock, until);
+        (void)cs_lock_condition_wait(&gate->left, &gate->lock, until);
         if (context_state->inside == thread || context_state->open || now() < until)
             continue;
         step_out(context_state, thread);
@@ -173,7 +173,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
     context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
     if (context_state->waiting)
-        cs_condition_tell(&gate->left);
+        cs_lock_condition_tell(&gate->left);
 }
 
 static void begin_low(struct cs_gate *gate, struct cs_gate_thread *thread)
@@ -252,7 +252,7 @@ void cs_gate_init(struct cs_gate *gate, int64_t timeout)
     gate->timeout = timeout;
     gate->usable = pthread_key_create(&gate->self, thread_ended) == 0;
     cs_lock_init(&gate->lock, CS_RANK_GATE);
-    cs_condition_init(&gate->left);
+    cs_lock_condition_init(&gate->left);
 }
 
 void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes)
@@ -300,7 +300,7 @@ static struct cs_gate_thread *forget_others(struct cs_gate *gate)
     if (self)
         self->next = NULL;
     /* Its waiters are gone, but it would still count on them. */
-    cs_condition_init(&gate->left);
+    cs_lock_condition_init(&gate->left);
     memset(&gate->facts, 0, sizeof gate->facts);
     return others;
 }

@@ -35,7 +35,8 @@ static struct cs_store_key key_of(const struct cs_budget *budget, const struct c
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
     const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
     int64_t word[CS_KEY_WORDS + 3];
-    cs_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0, &key);
+    cs_memo_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0,
+                     &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     word[key.words] = limits->threshold;
     word[key.words + 1] = limits->lanes;
@@ -102,7 +103,7 @@ static void warn(struct cs_budget *budget, const char *why)
     char text[CS_SIZE_TEXT];
     if (!budget->reported)
         cs_log(CS_LOG_WARN, "budget.total, %s, %s: some convolutions go beyond it",
-               cs_size_text(text, budget->total), why);
+               cs_log_size_text(text, budget->total), why);
     budget->reported = true;
 }
 

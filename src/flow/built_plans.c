@@ -23,7 +23,7 @@ static void key_of(const struct cs_problem *problem, enum cs_relaxation relaxati
                    struct cs_key *key)
 {
     const struct cs_engine any = {.index = 0}; /* a request has one engine */
-    cs_key_make(problem, &any, (int64_t)relaxation, 0, 0, key);
+    cs_memo_key_make(problem, &any, (int64_t)relaxation, 0, 0, key);
 }
 
 static struct cs_built_plan *take(struct cs_built_plans *built, struct cs_built_plan **link)
@@ -39,7 +39,7 @@ static struct cs_built_plan *take(struct cs_built_plans *built, struct cs_built_
 static struct cs_built_plan *take_problem(struct cs_built_plans *built, const struct cs_key *key)
 {
     struct cs_built_plan **link = &built->first;
-    while (*link && ((*link)->limit >= 0 || !cs_key_equal(&(*link)->key, key)))
+    while (*link && ((*link)->limit >= 0 || !cs_memo_key_equal(&(*link)->key, key)))
         link = &(*link)->next;
     return take(built, link);
 }

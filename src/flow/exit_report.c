@@ -66,12 +66,12 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct
                                          .options = CS_OPTIONS,
                                          .option = option,
                                          .ctx = cs};
-    if (!cs_new_file_begin(file, &cs->summary))
+    if (!cs_file_new_begin(file, &cs->summary))
         return false;
-    json = (struct cs_json){.write = cs_new_file_write, .ctx = file};
+    json = (struct cs_json){.write = cs_file_new_write, .ctx = file};
     cs_summary_json(&json, &cs->account, head, &process);
     cs_json_end(&json);
-    return cs_new_file_end(file);
+    return cs_file_new_end(file);
 }
 
 /* On the terminal nothing else says that there is a file, and where. What is none, as a pipe, is
@@ -79,7 +79,7 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct
 static void name_file(const struct cs *cs, const char *what, const char *path, const char *reader)
 {
     char line[PATH_MAX + 128];
-    if (cs->config.log == CS_LOG_OFF || !cs_path_replaceable(path))
+    if (cs->config.log == CS_LOG_OFF || !cs_file_path_replaceable(path))
         return;
     snprintf(line, sizeof line, "%s in %s%s", what, path, reader);
     cs_log_text(line);
@@ -114,7 +114,7 @@ void cs_exit_report_early(struct cs *cs, const char *vendor)
     static struct cs_new_file file;
     char path[PATH_MAX];
     if (!(cs->config.summary.form & CS_SUMMARY_JSON) || cs->account.calls == 0 ||
-        !cs_place_path(&cs->summary, path) || !cs_path_replaceable(path))
+        !cs_file_place_path(&cs->summary, path) || !cs_file_path_replaceable(path))
         return;
     struct cs_summary_head head = head_of(cs, vendor, "");
     cs_lock(&cs->account.lock);

@@ -69,8 +69,8 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
                                  const struct cs_vendor *vendor, struct cs_key *key)
 {
     struct cs_decision decision;
-    cs_key_make(&request->problem, &request->engine, request->required, request->limit,
-                request->scope, key);
+    cs_memo_key_make(&request->problem, &request->engine, request->required, request->limit,
+                     request->scope, key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
     decision = decide_anew(cs, request, vendor);
@@ -205,7 +205,8 @@ static int64_t footprint(const struct cs_site_facts *facts)
     int64_t sum = facts->reported, bytes;
     for (int i = 0; i < facts->problem.tensors; i++) {
         const struct cs_tensor *tensor = &facts->problem.tensor[i];
-        if (tensor->is_virtual || tensor->by_value || cs_tensor_span(tensor, &bytes) != CS_OK)
+        if (tensor->is_virtual || tensor->by_value ||
+            cs_problem_tensor_span(tensor, &bytes) != CS_OK)
             continue;
         if (!cs_add(sum, bytes, &sum))
             return INT64_MAX;
@@ -288,7 +289,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
         return CS_REASON_NONE;
     }
     cs_log_capped(&cap, CS_LOG_ERROR, "no fallback plan fits the reported workspace (%s)",
-                  cs_reason_text(reason));
+                  cs_account_reason_text(reason));
     if (request->limit > 0 && decision->reason == CS_REASON_NONE)
         (void)leave(cs, request, key, decision, reason);
     return reason;
@@ -435,5 +436,5 @@ void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reaso
     take_turn(cs, verdict);
     int64_t number = cs_account_passed(&cs->account, verdict ? &verdict->site : NULL, reason);
     if (cs_trace_on(&cs->trace))
-        note(number, verdict, cs_reason_id(reason));
+        note(number, verdict, cs_account_reason_id(reason));
 }

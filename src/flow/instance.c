@@ -172,10 +172,10 @@ static void provide(struct cs *cs)
     char place[CS_STORE_PATH];
     cs_log_open((enum cs_level)cs->config.log, cs->config.log_file.text);
     cs_trace_open(&cs->trace, cs->config.trace.text, cs->config.trace_limit, cs->program);
-    cs_place_set(&cs->summary, cs->config.summary.path);
+    cs_file_place_set(&cs->summary, cs->config.summary.path);
     cs_memo_init(&cs->memo);
     cs_account_init(&cs->account);
-    cs_store_place(place);
+    cs_config_store_place(place);
     cs_store_init(&cs->store, place);
     cs_budget_init(&cs->budget, budget_total(&cs->config), budget_program(cs));
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,

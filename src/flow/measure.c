@@ -54,8 +54,8 @@ static bool key_of(const struct cs_measure *measure, const struct cs_candidate *
     struct cs_key key;
     if (model == 0)
         return false;
-    cs_key_make(&request->problem, &request->engine, request->required, measure->limits->workspace,
-                model, &key);
+    cs_memo_key_make(&request->problem, &request->engine, request->required,
+                     measure->limits->workspace, model, &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     int words = key.words;
     word[words++] = FORMAT;
@@ -116,7 +116,7 @@ static int compare(const struct cs_measure *measure, const struct cs_candidate *
         if (time_one(measure, contender[i], &seconds) != CS_OK)
             return -1;
         cs_log(CS_LOG_DEBUG, "measured: %s x %lld on %d, %.3f ms",
-               cs_tiling_name(&contender[i]->tiling), (long long)contender[i]->tiles,
+               cs_axis_tiling_name(&contender[i]->tiling), (long long)contender[i]->tiles,
                contender[i]->tiling.lanes > 1 ? contender[i]->tiling.lanes : 1, seconds * 1e3);
         if (seconds < least) {
             least = seconds;
@@ -147,7 +147,7 @@ static int choose(void *ctx, const struct cs_candidate *const contender[], int c
         cs_store_put(measure->store, &record);
     } else {
         cs_log(CS_LOG_DEBUG, "not measured: %s x %lld, of %d ways",
-               cs_tiling_name(&contender[0]->tiling), (long long)contender[0]->tiles, count);
+               cs_axis_tiling_name(&contender[0]->tiling), (long long)contender[0]->tiles, count);
         cs_store_add(measure->store, &record);
     }
     /* Another thread or process may have been first: then it is its answer. */

@@ -12,7 +12,7 @@ const char *cs_axis_name(enum cs_axis axis)
     return names[axis];
 }
 
-const char *cs_tiling_name(const struct cs_tiling *tiling)
+const char *cs_axis_tiling_name(const struct cs_tiling *tiling)
 {
 #define PAIRS(a)                                                                                   \
     {                                                                                              \
@@ -47,7 +47,7 @@ enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, in
     return dim < CS_DIMS && t->dims[dim] == problem->tensor[t->side].dims[dim] ? dim : CS_DIMS;
 }
 
-enum cs_operand cs_divided_side(const struct cs_problem *problem)
+enum cs_operand cs_axis_divided_side(const struct cs_problem *problem)
 {
     return problem->direction == CS_BACKWARD_DATA ? CS_X : CS_Y;
 }
@@ -98,7 +98,7 @@ static int64_t divided_extent(const struct cs_problem *problem, enum cs_axis axi
 {
     enum cs_operand side = axis == CS_AXIS_K   ? CS_Y
                            : axis == CS_AXIS_C ? CS_X
-                                               : cs_divided_side(problem);
+                                               : cs_axis_divided_side(problem);
     return problem->tensor[side].dims[cs_axis_dim(axis, side)];
 }
 

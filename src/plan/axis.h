@@ -30,6 +30,6 @@ enum cs_dim cs_axis_cuts(const struct cs_problem *problem, enum cs_axis axis, in
 
 /* The operand whose range is divided; the others' follow. Along axes without a window they are the
  * same. */
-enum cs_operand cs_divided_side(const struct cs_problem *problem);
+enum cs_operand cs_axis_divided_side(const struct cs_problem *problem);
 
 #endif

@@ -51,7 +51,7 @@ static enum cs_status find_levels(const struct cs_tensor *view, const struct cs_
                                   struct levels *levels)
 {
     bool done[CS_DIMS] = {false};
-    int64_t size = cs_dtype_size(view->dtype);
+    int64_t size = cs_problem_dtype_size(view->dtype);
     *levels = (struct levels){.count = 1, .level = {{size, {1, 1}}}};
     for (int dim = next_dim(packed, done); dim < CS_DIMS; dim = next_dim(packed, done)) {
         struct level next = {.count = view->dims[dim]};

@@ -120,9 +120,9 @@ static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axi
     enum cs_dim dim = cs_axis_cuts(problem, axis, tensor);
     int64_t offset = 0;
     if (dim != CS_DIMS) {
-        int64_t first = t->side == cs_divided_side(problem) ? range->first : range->in_first;
+        int64_t first = t->side == cs_axis_divided_side(problem) ? range->first : range->in_first;
         if (!cs_mul(first, t->strides[dim], &offset) ||
-            !cs_mul(offset, cs_dtype_size(t->dtype), &offset))
+            !cs_mul(offset, cs_problem_dtype_size(t->dtype), &offset))
             return CS_OVERFLOW;
     }
     *offset_p = offset;
@@ -291,14 +291,14 @@ static enum cs_status reread_bytes(const struct cs_plan *plan, enum cs_operand s
     const struct cs_problem *problem = &plan->problem;
     const struct cs_tensor *tensor = &problem->tensor[side];
     int64_t rest, read = 1, distinct = 1, bytes;
-    if (cs_tensor_bytes(tensor, &rest) != CS_OK)
+    if (cs_problem_tensor_bytes(tensor, &rest) != CS_OK)
         return CS_OVERFLOW;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         enum cs_dim dim = cs_axis_dim(plan->cut[c].axis, side);
         struct reading along = {plan->cut[c].tiles, 1};
         if (dim != CS_DIMS) {
             along = other_extent[c];
-            if (side == cs_divided_side(problem))
+            if (side == cs_axis_divided_side(problem))
                 along.read = along.distinct = tensor->dims[dim];
             rest /= tensor->dims[dim];
         }
@@ -383,7 +383,7 @@ static bool same_run(const struct cs_run *a, const struct cs_run *b)
     return a->step == b->step && a->tiles == b->tiles && a->relaxation == b->relaxation;
 }
 
-bool cs_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
+bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
 {
     bool equal = a->lanes == b->lanes && a->relaxation == b->relaxation && a->runs == b->runs &&
                  a->staged == b->staged;

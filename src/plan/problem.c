@@ -19,12 +19,12 @@ static const struct {
     [CS_BF16] = {2, "bf16"},
 };
 
-int64_t cs_dtype_size(enum cs_dtype dtype)
+int64_t cs_problem_dtype_size(enum cs_dtype dtype)
 {
     return dtypes[dtype].size;
 }
 
-const char *cs_dtype_name(enum cs_dtype dtype)
+const char *cs_problem_dtype_name(enum cs_dtype dtype)
 {
     return dtypes[dtype].name;
 }
@@ -35,20 +35,20 @@ enum cs_operand cs_result(enum cs_direction direction)
     return results[direction];
 }
 
-const char *cs_direction_name(enum cs_direction direction)
+const char *cs_problem_direction_name(enum cs_direction direction)
 {
     static const char *const names[CS_DIRECTIONS] = {"forward", "dgrad", "wgrad"};
     return names[direction];
 }
 
-const char *cs_relaxation_name(enum cs_relaxation relaxation)
+const char *cs_problem_relaxation_name(enum cs_relaxation relaxation)
 {
     static const char *const names[] = {"knobs", "defaults", "alike", "own"};
     _Static_assert(sizeof names / sizeof *names == CS_RELAXATIONS, "a relaxation has no name");
     return (unsigned)relaxation < CS_RELAXATIONS ? names[relaxation] : "";
 }
 
-enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
+enum cs_status cs_problem_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
 {
     int64_t elements = 1;
     for (int dim = 0; dim < CS_DIMS; dim++) {
@@ -57,12 +57,12 @@ enum cs_status cs_tensor_span(const struct cs_tensor *tensor, int64_t *bytes_p)
             !cs_add(elements, reach, &elements))
             return CS_OVERFLOW;
     }
-    return cs_mul(elements, cs_dtype_size(tensor->dtype), bytes_p) ? CS_OK : CS_OVERFLOW;
+    return cs_mul(elements, cs_problem_dtype_size(tensor->dtype), bytes_p) ? CS_OK : CS_OVERFLOW;
 }
 
-enum cs_status cs_tensor_bytes(const struct cs_tensor *tensor, int64_t *bytes_p)
+enum cs_status cs_problem_tensor_bytes(const struct cs_tensor *tensor, int64_t *bytes_p)
 {
-    int64_t bytes = cs_dtype_size(tensor->dtype);
+    int64_t bytes = cs_problem_dtype_size(tensor->dtype);
     for (int dim = 0; dim < CS_DIMS; dim++) {
         if (!cs_mul(bytes, tensor->dims[dim], &bytes))
             return CS_OVERFLOW;
@@ -222,9 +222,9 @@ static enum cs_status check_sizes(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++) {
         int64_t bytes;
-        enum cs_status status = cs_tensor_span(&problem->tensor[i], &bytes);
+        enum cs_status status = cs_problem_tensor_span(&problem->tensor[i], &bytes);
         if (status == CS_OK)
-            status = cs_tensor_bytes(&problem->tensor[i], &bytes);
+            status = cs_problem_tensor_bytes(&problem->tensor[i], &bytes);
         if (status != CS_OK)
             return status;
     }

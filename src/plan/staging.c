@@ -25,8 +25,9 @@ static bool must_be_staged(const struct cs_plan *plan, int tensor)
 static bool is_whole_piece(const struct cs_tensor *view)
 {
     int64_t span, bytes;
-    return cs_tensor_span(view, &span) == CS_OK && cs_tensor_bytes(view, &bytes) == CS_OK &&
-           span == bytes && view->alignment >= CS_STAGED_ALIGNMENT;
+    return cs_problem_tensor_span(view, &span) == CS_OK &&
+           cs_problem_tensor_bytes(view, &bytes) == CS_OK && span == bytes &&
+           view->alignment >= CS_STAGED_ALIGNMENT;
 }
 
 /* Kinds are views as long as nothing is staged. */
@@ -79,7 +80,7 @@ static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int
     if (status != CS_OK)
         return status;
     int64_t ways = is_read(&shape, tensor) + packed->written;
-    if (cs_tensor_bytes(packed, &bytes) != CS_OK || !cs_mul(bytes, ways, &all) ||
+    if (cs_problem_tensor_bytes(packed, &bytes) != CS_OK || !cs_mul(bytes, ways, &all) ||
         !cs_mul(all, plan->shape[k].tiles, &all) || !cs_add(plan->copied, all, &plan->copied))
         return CS_OVERFLOW;
     *bytes_p = bytes;

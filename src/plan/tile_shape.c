@@ -10,7 +10,7 @@ static void take_slice(const struct cs_problem *untiled, enum cs_axis axis,
         enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
         if (dim != CS_DIMS)
             tensor->dims[dim] =
-                tensor->side == cs_divided_side(untiled) ? slice->count : slice->in_count;
+                tensor->side == cs_axis_divided_side(untiled) ? slice->count : slice->in_count;
         if (slice->alignment[i] < tensor->alignment)
             tensor->alignment = slice->alignment[i];
     }

@@ -129,8 +129,9 @@ static bool packed_alike(const struct cs_tensor *untiled, const struct cs_tensor
                 return false;
         }
     }
-    return cs_tensor_span(part, &span) == CS_OK && cs_tensor_bytes(part, &bytes) == CS_OK &&
-           span == bytes && part->alignment <= CS_STAGED_ALIGNMENT;
+    return cs_problem_tensor_span(part, &span) == CS_OK &&
+           cs_problem_tensor_bytes(part, &bytes) == CS_OK && span == bytes &&
+           part->alignment <= CS_STAGED_ALIGNMENT;
 }
 
 /* The tensor's part of a tile: extents, offset, inside the whole, as aligned as it says. */
@@ -146,13 +147,14 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
             continue;
         enum cs_dim dim = ways[c].dim[untiled->side];
         view.dims[dim] = count;
-        if (!cs_mul(cs_dtype_size(untiled->dtype), first, &bytes) ||
+        if (!cs_mul(cs_problem_dtype_size(untiled->dtype), first, &bytes) ||
             !cs_mul(bytes, untiled->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
             return false;
     }
     if (offset != tile->offset[index] || memcmp(view.dims, part->dims, sizeof view.dims) != 0 ||
-        cs_tensor_span(untiled, &span) != CS_OK || cs_tensor_span(&view, &view_span) != CS_OK ||
-        !cs_add(offset, view_span, &end) || end > span)
+        cs_problem_tensor_span(untiled, &span) != CS_OK ||
+        cs_problem_tensor_span(&view, &view_span) != CS_OK || !cs_add(offset, view_span, &end) ||
+        end > span)
         return false;
     return plan->is_staged[index] ? packed_alike(untiled, part) : offset % part->alignment == 0;
 }
@@ -224,7 +226,7 @@ static bool add_reading(const struct cs_plan *plan, const struct cs_tile *tile,
     cs_plan_problem(plan, tile->shape, &shape);
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
-        if (cs_tensor_bytes(&shape.tensor[i], &bytes) != CS_OK)
+        if (cs_problem_tensor_bytes(&shape.tensor[i], &bytes) != CS_OK)
             return false;
         readings->bytes[i] += bytes;
     }
@@ -244,7 +246,7 @@ static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
                 once.dims[ways[c].dim[side]] = readings->distinct[c];
         if (side == (int)cs_result(untiled->direction))
             continue;
-        if (cs_tensor_bytes(&once, &bytes) != CS_OK)
+        if (cs_problem_tensor_bytes(&once, &bytes) != CS_OK)
             return false;
         halo += readings->bytes[side] - bytes;
     }
@@ -449,7 +451,7 @@ static int64_t copied_from(const struct cs_copy *copy, int64_t at)
 static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *packed,
                        const struct cs_copy *copy)
 {
-    int64_t size = cs_dtype_size(packed->dtype);
+    int64_t size = cs_problem_dtype_size(packed->dtype);
     wide bytes = (wide)copy->width * copy->height * copy->depth * copy->times, all = size;
     for (int dim = 0; dim < CS_DIMS; dim++)
         all *= packed->dims[dim];
@@ -488,7 +490,7 @@ static bool stages_valid(const struct cs_plan *plan)
                 stage[next].in != (adds || !packed->written) ||
                 stage[next].out != packed->written ||
                 !copy_valid(&plan->problem.tensor[i], packed, &stage[next].copy) ||
-                cs_tensor_bytes(packed, &bytes) != CS_OK)
+                cs_problem_tensor_bytes(packed, &bytes) != CS_OK)
                 return false;
             copied += (wide)bytes * (stage[next].in + stage[next].out) * plan->shape[k].tiles;
             room[i] = bytes > room[i] ? bytes : room[i];

@@ -55,7 +55,7 @@ static bool adds_up(void)
 {
     int64_t calls = 0;
     for (int i = 0; i < account->sites; i++)
-        calls += cs_site_count(&account->site[i], CS_COUNT_CALLS);
+        calls += cs_account_site_count(&account->site[i], CS_COUNT_CALLS);
     return account->sites == SITES && calls == account->calls && account->tiled_calls == calls &&
            account->launches == TILES * calls;
 }

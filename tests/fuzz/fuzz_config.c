@@ -82,8 +82,8 @@ static void check_explanation(const struct cs_rules *rules)
                                        .required = 1 << 20,
                                        .engine = -1,
                                        .program = "fuzz"};
-    int match = cs_rules_match(rules, &subject);
-    int length = cs_rules_explain(rules, &subject, text, sizeof text), lines = 0;
+    int match = cs_rule_match(rules, &subject);
+    int length = cs_explain_rules(rules, &subject, text, sizeof text), lines = 0;
     require(length > 0 && (size_t)length < sizeof text && text[length - 1] == '\n');
     for (const char *at = text; *at; at++) {
         require(*at == '\n' || (unsigned char)*at >= ' ');
@@ -120,7 +120,7 @@ static void load_file(struct cs_load *load, const uint8_t *data, size_t size)
     int fd = memfd_create("ini", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    require(cs_load_file(load, path) == 0);
+    require(cs_ini_file(load, path) == 0);
     close(fd);
 }
 
@@ -128,7 +128,7 @@ static int write_rules(const struct cs_rules *rules, char *text, int size)
 {
     int length = 0;
     for (int i = 0; i < rules->count; i++)
-        length += cs_rule_write(&rules->rule[i], text + length, (size_t)(size - length));
+        length += cs_explain_rule(&rules->rule[i], text + length, (size_t)(size - length));
     require(length < size);
     return length;
 }
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     items[size] = '\0';
     notes = 0;
     cs_config_default(&config);
-    cs_load_items(&load, "CONVSHIM_CONFIG", items);
+    cs_ini_items(&load, "CONVSHIM_CONFIG", items);
     check(&config);
     free(items);
     return 0;

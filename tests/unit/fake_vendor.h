@@ -39,9 +39,9 @@ static inline int64_t formula_at(const struct fake *fake, const struct cs_proble
         return fake->stubborn;
     if (fake->stubborn > 0 && fake->helps == CS_SIMILAR_ENGINE)
         return fake->alike;
-    if (cs_tensor_bytes(&problem->tensor[CS_X], &x) != CS_OK ||
-        cs_tensor_bytes(&problem->tensor[CS_FILTER], &w) != CS_OK ||
-        cs_tensor_bytes(&problem->tensor[CS_Y], &y) != CS_OK)
+    if (cs_problem_tensor_bytes(&problem->tensor[CS_X], &x) != CS_OK ||
+        cs_problem_tensor_bytes(&problem->tensor[CS_FILTER], &w) != CS_OK ||
+        cs_problem_tensor_bytes(&problem->tensor[CS_Y], &y) != CS_OK)
         return INT64_MAX;
     double bytes = (double)fake->fixed + fake->per_byte * ((double)x + (double)y) +
                    fake->per_filter_byte * (double)w;

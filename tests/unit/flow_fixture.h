@@ -35,7 +35,7 @@ static int kernels; /* not destroyed yet */
 static inline int64_t workspace_of(const struct cs_problem *problem)
 {
     int64_t bytes = 0;
-    CHECK_INT(cs_tensor_bytes(&problem->tensor[CS_Y], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &bytes), CS_OK);
     return 2 * bytes + 4 * (bytes / problem->tensor[CS_Y].dims[CS_H]);
 }
 

@@ -23,12 +23,12 @@ static void put_runs(struct cs_text *text, const struct cs_cut *cut)
 static void put_head(struct cs_text *text, const struct cs_plan *plan)
 {
     const struct cs_problem *problem = &plan->problem;
-    cs_text_put(text, "%s", cs_direction_name(problem->direction));
+    cs_text_put(text, "%s", cs_problem_direction_name(problem->direction));
     put_extents(text, " x ", &problem->tensor[CS_X]);
     put_extents(text, " w ", &problem->tensor[CS_FILTER]);
     put_extents(text, " y ", &problem->tensor[CS_Y]);
-    cs_text_put(text, " %s %s cut %s", cs_dtype_name(problem->tensor[CS_X].dtype),
-                cs_problem_layout(problem), cs_tiling_name(&plan->tiling));
+    cs_text_put(text, " %s %s cut %s", cs_problem_dtype_name(problem->tensor[CS_X].dtype),
+                cs_problem_layout(problem), cs_axis_tiling_name(&plan->tiling));
     for (int c = 0; c < plan->cuts; c++)
         put_runs(text, &plan->cut[c]);
     cs_text_put(

@@ -19,7 +19,7 @@ static inline wide wide_span(const struct cs_tensor *tensor)
     wide elements = 1;
     for (int dim = 0; dim < CS_DIMS; dim++)
         elements += (wide)(tensor->dims[dim] - 1) * tensor->strides[dim];
-    return elements * cs_dtype_size(tensor->dtype);
+    return elements * cs_problem_dtype_size(tensor->dtype);
 }
 
 /* Element number `index` of a tensor in the order of its dimensions, as coordinates. */
@@ -36,7 +36,7 @@ static inline int64_t byte_of(const struct cs_tensor *tensor, const int64_t at[C
     int64_t element = 0;
     for (int dim = 0; dim < CS_DIMS; dim++)
         element += at[dim] * tensor->strides[dim];
-    return element * cs_dtype_size(tensor->dtype);
+    return element * cs_problem_dtype_size(tensor->dtype);
 }
 
 static inline int64_t elements_of(const struct cs_tensor *tensor)
@@ -57,7 +57,7 @@ static struct {
 
 static inline bool map_operand(const struct cs_tensor *tensor, int *owner)
 {
-    int64_t size = cs_dtype_size(tensor->dtype);
+    int64_t size = cs_problem_dtype_size(tensor->dtype);
     if (wide_span(tensor) / size > BRUTE_SPAN)
         return false;
     memset(owner, -1, (size_t)(wide_span(tensor) / size) * sizeof *owner);
@@ -75,7 +75,7 @@ static inline bool whole_place(const struct cs_plan *plan, int operand, const st
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[operand];
     int64_t byte = tile->offset[operand] + byte_of(untiled, local);
-    int64_t size = cs_dtype_size(untiled->dtype);
+    int64_t size = cs_problem_dtype_size(untiled->dtype);
     int index = byte < 0 || byte >= wide_span(untiled) ? -1 : brute.owner[operand][byte / size];
     if (index < 0)
         return false;

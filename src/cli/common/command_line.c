@@ -68,7 +68,7 @@ const char *cs_cli_nearest(const char *word, const char *const *words)
     for (; *words; words++) {
         if (strlen(*words) >= CS_CONFIG_NAME)
             continue;
-        size_t distance = cs_name_distance(word, *words);
+        size_t distance = cs_option_name_distance(word, *words);
         if (distance < least) {
             least = distance;
             nearest = *words;

@@ -57,7 +57,7 @@ static bool begins(const struct buffer *buffer, const char *mark)
     return buffer->used >= strlen(mark) && memcmp(buffer->bytes, mark, strlen(mark)) == 0;
 }
 
-char *cs_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR])
+char *cs_read_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR])
 {
     static const char bom[] = "\xEF\xBB\xBF";
     struct buffer buffer = {NULL, 0, 0};
@@ -81,10 +81,10 @@ char *cs_file_bytes(const char *path, size_t *length_p, char error[CS_FILE_ERROR
     return buffer.bytes;
 }
 
-char *cs_file_text(const char *path, char error[CS_FILE_ERROR])
+char *cs_read_file_text(const char *path, char error[CS_FILE_ERROR])
 {
     size_t length;
-    char *text = cs_file_bytes(path, &length, error);
+    char *text = cs_read_file_bytes(path, &length, error);
     if (text && strlen(text) != length) {
         snprintf(error, CS_FILE_ERROR, "not a text file");
         free(text);

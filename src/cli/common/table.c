@@ -14,7 +14,7 @@ enum {
     MOST_TICKS = 6
 };
 
-char *cs_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
+char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
 {
     double time = (double)nanoseconds;
     if (nanoseconds < 1000000)
@@ -26,11 +26,11 @@ char *cs_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
     return text;
 }
 
-char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
+char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
 {
     const double mebi = 1 << 20, gibi = 1 << 30;
     if (bytes < 1 << 20)
-        return cs_size_text(text, (long long)bytes);
+        return cs_log_size_text(text, (long long)bytes);
     if ((double)bytes >= 10 * gibi)
         snprintf(text, CS_BYTES_TEXT, "%.2f GiB", (double)bytes / gibi);
     else
@@ -41,7 +41,7 @@ char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
     return text;
 }
 
-int64_t cs_bytes_step(int64_t most)
+int64_t cs_table_bytes_step(int64_t most)
 {
     int64_t step = 1;
     while (most / step > MOST_TICKS)
@@ -49,7 +49,7 @@ int64_t cs_bytes_step(int64_t most)
     return step;
 }
 
-bool cs_format_take(const char *command, const char *value, enum cs_format *format_p)
+bool cs_table_format_take(const char *command, const char *value, enum cs_format *format_p)
 {
     static const char *const names[] = {"text", "json", "csv"};
     for (int i = 0; i < 3; i++) {
@@ -116,7 +116,7 @@ const char *cs_table_text(const struct cs_column *column, const struct cs_value 
     else if (ratio)
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%.2f", value->ratio);
     else if (people && column->cell == CS_CELL_BYTES)
-        cs_bytes_text(buffer, value->number);
+        cs_table_bytes_text(buffer, value->number);
     else
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%" PRId64, value->number);
     return buffer;

@@ -17,18 +17,18 @@ enum cs_format {
 enum {
     CS_BYTES_TEXT = 24
 };
-char *cs_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
+char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
 /* Time for people, from nanoseconds: "38.4 ms"; returns text. */
-char *cs_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
+char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
 
 /* The distance of ticks on an axis from 0 to `most` bytes: a power of two, so that labels are
  * short. At least 1. */
-int64_t cs_bytes_step(int64_t most);
+int64_t cs_table_bytes_step(int64_t most);
 
 /* The value of a command's --format: "text", "json", "csv". False, having said so
  * (cs_cli_refuse), for everything else. */
-bool cs_format_take(const char *command, const char *value, enum cs_format *format_p);
+bool cs_table_format_take(const char *command, const char *value, enum cs_format *format_p);
 
 enum {
     CS_CELL_TEXT_BYTES = 32
@@ -83,7 +83,7 @@ void cs_table_markdown(const struct cs_table *table, FILE *out);
 void cs_table_html(const struct cs_table *table, const char *class, FILE *out);
 
 /* Text as HTML, also inside of quoted attributes. */
-void cs_html_text(const char *text, FILE *out);
+void cs_table_html_text(const char *text, FILE *out);
 
 /* How people see a value; `buffer` holds it where it is no text anyway. */
 const char *cs_table_text(const struct cs_column *column, const struct cs_value *value, bool people,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void cs_html_text(const char *text, FILE *out)
+void cs_table_html_text(const char *text, FILE *out)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -73,7 +73,7 @@ static void html_head(const struct cs_table *table, FILE *out)
         if (table->column[i].title) {
             fprintf(out, "<th scope=\"col\"%s>",
                     table->column[i].cell == CS_CELL_TEXT ? "" : " class=\"n\"");
-            cs_html_text(table->column[i].title, out);
+            cs_table_html_text(table->column[i].title, out);
             fputs("</th>", out);
         }
     fputs("</tr></thead>\n", out);
@@ -88,7 +88,7 @@ static void html_cell(const struct cs_column *column, const struct cs_value *val
         fprintf(out, "<td class=\"n\" data-v=\"%.6f\">", value->ratio > 0 ? value->ratio : -1);
     else
         fprintf(out, "<td class=\"n\" data-v=\"%" PRId64 "\">", value->number);
-    cs_html_text(cs_table_text(column, value, true, buffer), out);
+    cs_table_html_text(cs_table_text(column, value, true, buffer), out);
     fputs("</td>", out);
 }
 

@@ -73,7 +73,7 @@ static void advise_options(const struct advice *advice)
         char place[CS_CONFIG_TEXT + 32];
         if (rows[i].counts || !is_set(advice, rows[i].option))
             continue;
-        cs_origin_text(config, rows[i].option, place, sizeof place);
+        cs_option_origin_text(config, rows[i].option, place, sizeof place);
         say(advice, place, "%s has no effect: it counts only with %s",
             cs_options[rows[i].option].name, rows[i].with);
     }
@@ -85,7 +85,7 @@ static void advise_path(const struct advice *advice, int option, const char *pat
     char place[CS_CONFIG_TEXT + 32];
     size_t length = strlen(path);
     bool quoted = length > 1 && (*path == '"' || *path == '\'') && path[length - 1] == *path;
-    cs_origin_text(advice->config, option, place, sizeof place);
+    cs_option_origin_text(advice->config, option, place, sizeof place);
     if (quoted)
         say(advice, place, "%s: the quotes are taken for a part of the path",
             cs_options[option].name);

@@ -47,7 +47,7 @@ static bool take(void *to, int option, const char *value)
     else if (option == OPTION_EXPLAIN)
         request->explain = value;
     else
-        return cs_format_take(command.name, value, &request->format);
+        return cs_table_format_take(command.name, value, &request->format);
     return true;
 }
 
@@ -74,7 +74,7 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
 {
     char value[CS_CONFIG_TEXT], source[CS_CONFIG_TEXT + 32];
     cs_option_text(config, option, value, sizeof value);
-    cs_origin_text(config, option, source, sizeof source);
+    cs_option_origin_text(config, option, source, sizeof source);
     cs_table_add(table, (const struct cs_value[]){{.text = cs_options[option].name},
                                                   {.text = value},
                                                   {.text = cs_options[option].value},
@@ -85,11 +85,11 @@ static void add_row(struct cs_table *table, const struct cs_config *config, int 
 static bool print_rules(const struct cs_rules *rules)
 {
     for (int i = 0; i < rules->count; i++) {
-        int length = cs_rule_write(&rules->rule[i], NULL, 0);
+        int length = cs_explain_rule(&rules->rule[i], NULL, 0);
         char *text = malloc((size_t)length + 1);
         if (!text)
             return false;
-        cs_rule_write(&rules->rule[i], text, (size_t)length + 1);
+        cs_explain_rule(&rules->rule[i], text, (size_t)length + 1);
         printf("\n%s", text);
         free(text);
     }

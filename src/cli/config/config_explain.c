@@ -137,17 +137,17 @@ static bool read_text(const char *text, struct asked *asked, struct cs_problem *
 /* The explanation; to be freed, NULL: out of memory. */
 static char *explain(const struct cs_config *config, const struct cs_subject *subject)
 {
-    int length = cs_rules_explain(&config->rules, subject, NULL, 0);
+    int length = cs_explain_rules(&config->rules, subject, NULL, 0);
     char *text = malloc((size_t)length + 1);
     if (text)
-        cs_rules_explain(&config->rules, subject, text, (size_t)length + 1);
+        cs_explain_rules(&config->rules, subject, text, (size_t)length + 1);
     return text;
 }
 
 static void print_text(int64_t required, bool said, const char *explanation)
 {
     char size[CS_SIZE_TEXT];
-    printf("%s required%s\n%s", cs_size_text(size, required),
+    printf("%s required%s\n%s", cs_log_size_text(size, required),
            said ? "" : ", by a rule of thumb: required=SIZE says what cuDNN requires", explanation);
 }
 
@@ -204,7 +204,7 @@ int cs_config_explain(const struct cs_config *config, const char *program, const
     bool said = asked.required >= 0;
     int64_t required = said ? asked.required : cs_estimate_workspace(&problem);
     struct cs_subject subject =
-        cs_subject_of(&problem, required, asked.engine, program ? program : "");
+        cs_rule_subject_of(&problem, required, asked.engine, program ? program : "");
     char *explanation = explain(config, &subject);
     if (explanation && format == CS_FORMAT_JSON)
         printed = print_json(required, said, explanation);

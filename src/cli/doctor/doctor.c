@@ -30,7 +30,7 @@ static const struct check {
     const char *name, *advice;
     void (*run)(struct cs_doctor *doctor);
 } checks[CS_CHECKS] = {
-#define CS_CHECK(id, what, advice) {#id, advice, cs_check_##id},
+#define CS_CHECK(id, what, advice) {#id, advice, cs_doctor_##id},
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 };
@@ -53,7 +53,7 @@ static bool take(void *to, int option, const char *value)
     else if (option == OPTION_CUDNN)
         request->cudnn = value;
     else
-        return cs_format_take(command.name, value, &request->format);
+        return cs_table_format_take(command.name, value, &request->format);
     return true;
 }
 

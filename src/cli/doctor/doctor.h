@@ -77,7 +77,7 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 
 /* The checks. Each makes at least one finding if it could look, and says so if it could not; those
  * about frameworks one for each that it concerns. */
-#define CS_CHECK(id, what, advice) void cs_check_##id(struct cs_doctor *doctor);
+#define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 

@@ -51,7 +51,7 @@ static bool filled(const char *path)
     return entries > 2; /* . and .. */
 }
 
-void cs_check_cache(struct cs_doctor *doctor)
+void cs_doctor_cache(struct cs_doctor *doctor)
 {
     char path[PATH_MAX];
     bool found = false;

@@ -259,7 +259,7 @@ static void report_to_caller(struct cs_doctor *doctor, const char *name, const c
 static const char other_command[] =
     "Look at the program that uses cuDNN: convshim doctor -- COMMAND.";
 
-void cs_check_framework(struct cs_doctor *doctor)
+void cs_doctor_framework(struct cs_doctor *doctor)
 {
     if (doctor->packages.text)
         for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++)
@@ -292,7 +292,7 @@ void cs_check_framework(struct cs_doctor *doctor)
     }
 }
 
-void cs_check_inside(struct cs_doctor *doctor)
+void cs_doctor_inside(struct cs_doctor *doctor)
 {
     size_t found = 0;
     for (size_t i = 0; i < doctor->subjects; i++) {
@@ -311,7 +311,7 @@ void cs_check_inside(struct cs_doctor *doctor)
 }
 
 /* How a file will be loaded stands in no file: a program that has the word may mean it. */
-void cs_check_deepbind(struct cs_doctor *doctor)
+void cs_doctor_deepbind(struct cs_doctor *doctor)
 {
     const char *program = cs_path_file(doctor->program);
     size_t found = 0;
@@ -391,7 +391,7 @@ static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torc
     }
 }
 
-void cs_check_bypass(struct cs_doctor *doctor)
+void cs_doctor_bypass(struct cs_doctor *doctor)
 {
     for (size_t i = 0; i < doctor->subjects; i++)
         if (strcmp(doctor->subject[i].package, "torch") == 0)

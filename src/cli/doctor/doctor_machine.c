@@ -28,7 +28,7 @@ static void note_export(void *ctx, const char *name, bool defined)
     exports->entry |= defined && strncmp(name, "cudnn", strlen("cudnn")) == 0;
 }
 
-void cs_check_library(struct cs_doctor *doctor)
+void cs_doctor_library(struct cs_doctor *doctor)
 {
     char why[PATH_MAX + 128];
     struct cs_elf elf;
@@ -62,7 +62,7 @@ static void ignore(void *ctx, const char *name, const char *path)
 }
 
 /* The loader itself knows best what it requires of a library that it preloads. */
-void cs_check_glibc(struct cs_doctor *doctor)
+void cs_doctor_glibc(struct cs_doctor *doctor)
 {
     char complaint[LINE], self[PATH_MAX];
     const char *version = gnu_get_libc_version();
@@ -119,7 +119,7 @@ static void judge_list(struct cs_doctor *doctor, const char *where, const char *
         cs_doctor_add(doctor, CS_CHECK_preload, CS_FINE, where, "%s", *list ? list : "empty");
 }
 
-void cs_check_preload(struct cs_doctor *doctor)
+void cs_doctor_preload(struct cs_doctor *doctor)
 {
     char list[LINE];
     const char *variable = cs_cli_variable("LD_PRELOAD");
@@ -134,7 +134,7 @@ void cs_check_preload(struct cs_doctor *doctor)
     judge_list(doctor, "/etc/ld.so.preload", list);
 }
 
-void cs_check_enabled(struct cs_doctor *doctor)
+void cs_doctor_enabled(struct cs_doctor *doctor)
 {
     bool off = cs_config_disabled();
     cs_doctor_add(doctor, CS_CHECK_enabled, off ? CS_WARNING : CS_FINE, "CONVSHIM",
@@ -153,7 +153,7 @@ static void note_config(void *ctx, const char *line)
     cs_doctor_add(notes->doctor, CS_CHECK_config, CS_WARNING, "options", "%s", line);
 }
 
-void cs_check_config(struct cs_doctor *doctor)
+void cs_doctor_config(struct cs_doctor *doctor)
 {
     static struct cs_config config;
     struct notes notes = {doctor, 0};
@@ -181,7 +181,7 @@ static void driver_version(char *text, size_t size)
             snprintf(text, size, ", kernel module %s", word);
 }
 
-void cs_check_driver(struct cs_doctor *doctor)
+void cs_doctor_driver(struct cs_doctor *doctor)
 {
     char path[PATH_MAX], version[128];
     driver_version(version, sizeof version);
@@ -192,7 +192,7 @@ void cs_check_driver(struct cs_doctor *doctor)
                       "none is found%s: programs run without a GPU", version);
 }
 
-void cs_check_cudnn(struct cs_doctor *doctor)
+void cs_doctor_cudnn(struct cs_doctor *doctor)
 {
     char path[PATH_MAX], title[64];
     struct cs_packages none = {.text = NULL};

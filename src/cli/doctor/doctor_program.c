@@ -170,7 +170,7 @@ static char **unwrap(char **command)
     return command;
 }
 
-void cs_check_program(struct cs_doctor *doctor)
+void cs_doctor_program(struct cs_doctor *doctor)
 {
     if (!doctor->command) {
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
@@ -220,7 +220,7 @@ static const char *const *modules(void)
     return names;
 }
 
-void cs_check_python(struct cs_doctor *doctor)
+void cs_doctor_python(struct cs_doctor *doctor)
 {
     char why[FIRST_LINE];
     if (doctor->command && !*doctor->python) {

@@ -59,7 +59,7 @@ static bool load_file(const char *path, struct cs_device_file *profile,
                       char error[CS_DEVICE_FILE_ERROR])
 {
     char reason[CS_FILE_ERROR];
-    struct cs_device_file loaded = {.text = cs_file_text(path, reason)};
+    struct cs_device_file loaded = {.text = cs_read_file_text(path, reason)};
     if (!loaded.text) {
         snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, reason);
         return false;

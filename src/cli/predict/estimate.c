@@ -30,7 +30,7 @@ static bool copy_bytes(const struct cs_problem *problem, enum cs_operand operand
         return true;
     if (alone && copy.dims[CS_C] <= INT64_MAX - CHANNELS)
         copy.dims[CS_C] = padded(copy.dims[CS_C]);
-    return cs_tensor_bytes(&copy, bytes_p) == CS_OK;
+    return cs_problem_tensor_bytes(&copy, bytes_p) == CS_OK;
 }
 
 int64_t cs_estimate_workspace(const struct cs_problem *problem)

@@ -149,7 +149,7 @@ bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_l
     struct cs_layer_reader reading = {layers, path, rules, note, ctx, "", 0};
     char error[CS_FILE_ERROR];
     size_t length;
-    char *text = cs_file_bytes(path, &length, error);
+    char *text = cs_read_file_bytes(path, &length, error);
     if (!text) {
         cs_layer_reader_diagnose(&reading, 0, "%s", error);
         return false;

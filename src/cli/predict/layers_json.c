@@ -118,7 +118,7 @@ bool cs_layers_json(struct cs_layers *layers, const char *path, const struct cs_
 {
     struct cs_layer_reader reading = {layers, path, rules, note, ctx, " element ", 0};
     char error[CS_FILE_ERROR];
-    char *text = cs_file_text(path, error);
+    char *text = cs_read_file_text(path, error);
     if (text)
         read_text(&reading, text);
     else

@@ -30,7 +30,7 @@ static void weigh(const struct cs_problem *problem, struct cs_prediction *predic
 {
     prediction->floor = 0;
     for (int i = 0; i < CS_OPERANDS; i++) {
-        if (cs_tensor_bytes(&problem->tensor[i], &prediction->bytes[i]) != CS_OK)
+        if (cs_problem_tensor_bytes(&problem->tensor[i], &prediction->bytes[i]) != CS_OK)
             prediction->bytes[i] = INT64_MAX;
         prediction->floor = sum_of(prediction->floor, prediction->bytes[i]);
     }
@@ -118,10 +118,10 @@ static void predict(const struct cs_predictor *predictor, struct cs_engine_list 
         prediction->status =
             cs_engine_list_choose(list, problem, predictor->mode, &prediction->offer, &chosen);
     if (chosen)
-        vendor = cs_chosen_engine_vendor(chosen);
+        vendor = cs_engine_chosen_vendor(chosen);
     if (prediction->status == CS_OK)
         decide(predictor, problem, &vendor, prediction);
-    cs_chosen_engine_destroy(chosen);
+    cs_engine_chosen_destroy(chosen);
 }
 
 /* Problems by what they are; equal ones stand side by side, the first of them first. */

@@ -30,15 +30,15 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
 {
     const struct cs_decision *decision = &prediction->decision;
     if (decision->reason != CS_REASON_NONE) {
-        snprintf(text, size, "%s", cs_reason_text(decision->reason));
+        snprintf(text, size, "%s", cs_account_reason_text(decision->reason));
         return;
     }
     if (decision->tiles == 1) {
         snprintf(text, size, "in one piece, another engine");
         return;
     }
-    int length =
-        snprintf(text, size, "%s x %" PRId64, cs_tiling_name(&decision->tiling), decision->tiles);
+    int length = snprintf(text, size, "%s x %" PRId64, cs_axis_tiling_name(&decision->tiling),
+                          decision->tiles);
     if (decision->tiling.lanes > 1)
         snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);
 }
@@ -55,7 +55,7 @@ static void print_numbers(const struct cs_predict_results *results)
     tiling_text(prediction, tiling, sizeof tiling);
     if (prediction->halo > 0)
         snprintf(halo, sizeof halo, "%s read again (%.1f %% of the tensors)",
-                 cs_bytes_text(size, prediction->halo),
+                 cs_table_bytes_text(size, prediction->halo),
                  100 * (double)prediction->halo / (double)prediction->floor);
     const struct {
         const char *name;

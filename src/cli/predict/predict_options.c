@@ -144,7 +144,7 @@ static bool take(void *to, int row, const char *value)
     case OPTION_THREADS:
         return take_threads(options, value);
     case OPTION_FORMAT:
-        return cs_format_take(command.name, value, &options->format);
+        return cs_table_format_take(command.name, value, &options->format);
     case OPTION_WORKSPACE:
     case OPTION_THRESHOLD:
     case OPTION_POLICY:

@@ -85,13 +85,13 @@ static void fill_answer(const struct cs_predict_options *options,
     const struct cs_value values[] = {
         {.number = prediction->offer.workspace},
         {.number = prediction->peak},
-        {.text = tiled ? cs_tiling_name(&decision->tiling) : "-"},
+        {.text = tiled ? cs_axis_tiling_name(&decision->tiling) : "-"},
         {.number = tiled ? decision->tiles : 1},
         {.number = decision->reported},
         {.number = prediction->tiled_peak},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
-        {.text = cs_reason_text(decision->reason)},
+        {.text = cs_account_reason_text(decision->reason)},
         {.text = fits_text(options, prediction)},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
@@ -203,7 +203,7 @@ static void print_remedy(const struct cs_predict_results *results, const struct 
     char workspace[CS_BYTES_TEXT];
     const struct cs_layer *layer = fit->hopeless;
     const char *all = fit->unanswered > 0 ? "Everything else" : "Everything";
-    cs_bytes_text(workspace, fit->workspace);
+    cs_table_bytes_text(workspace, fit->workspace);
     if (fit->before == fit->unanswered)
         fprintf(out, "%s fits as it is.\n", all);
     else if (fit->possible)
@@ -221,8 +221,8 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
 {
     char size[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
     size_t count = results->layers->count;
-    cs_bytes_text(size, results->options->fits);
-    cs_bytes_text(now, results->options->config.workspace);
+    cs_table_bytes_text(size, results->options->fits);
+    cs_table_bytes_text(now, results->options->config.workspace);
     fprintf(out, "\n%s: %zu of %zu %s not fit without convshim, %zu %s not with workspace = %s.\n",
             size, fit->before, count, verb(fit->before), fit->after, verb(fit->after), now);
     if (fit->unanswered > 0)
@@ -240,7 +240,7 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
     fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->device->title,
-            results->vendor, cs_bytes_text(size, options->config.workspace),
+            results->vendor, cs_table_bytes_text(size, options->config.workspace),
             options->config.policy.text);
 }
 
@@ -326,7 +326,7 @@ static cJSON *choices_of(const struct cs_prediction *prediction)
     if (!file)
         return NULL;
     struct cs_json json = {.write = write_text, .ctx = file};
-    cs_choices_json(&json, NULL, &prediction->decision.choices);
+    cs_summary_json_choices(&json, NULL, &prediction->decision.choices);
     cs_json_end(&json);
     cJSON *choices = fclose(file) == 0 ? cJSON_CreateRaw(text) : NULL;
     free(text);

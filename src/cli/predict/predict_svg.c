@@ -51,7 +51,7 @@ static double advance(char c)
     return c >= 'A' && c <= 'Z' ? 0.79 : 0.64;
 }
 
-/* One character as XML, `length` as cs_utf8_length has it. What XML does not have becomes a
+/* One character as XML, `length` as cs_json_utf8_length has it. What XML does not have becomes a
  * question mark. */
 static void put_character(FILE *out, const char *c, size_t length)
 {
@@ -74,7 +74,7 @@ static size_t fitting(const char *text, double room)
 {
     size_t used = 0;
     while (text[used] && (room -= advance(text[used])) >= 0) {
-        size_t length = cs_utf8_length(text + used);
+        size_t length = cs_json_utf8_length(text + used);
         used += length > 0 ? length : 1;
     }
     return used;
@@ -87,7 +87,7 @@ static void put_text(FILE *out, const char *text, double room)
     if (most < all)
         most = fitting(text, room - 1); /* with room for the dots */
     for (size_t i = 0; i < most;) {
-        size_t length = cs_utf8_length(text + i);
+        size_t length = cs_json_utf8_length(text + i);
         put_character(out, text + i, length);
         i += length > 0 ? length : 1;
     }
@@ -117,11 +117,11 @@ static void put_tooltip(FILE *out, const struct cs_layer *layer,
     put_text(out, layer->name, HUGE_VAL);
     fputs(": ", out);
     put_text(out, cs_predict_title(&layer->problem, title), HUGE_VAL);
-    cs_bytes_text(floor, prediction->floor);
+    cs_table_bytes_text(floor, prediction->floor);
     if (prediction->status == CS_OK)
         fprintf(out, "; peak %s, with convshim %s, floor %s</title>\n",
-                cs_bytes_text(before, prediction->peak),
-                cs_bytes_text(after, prediction->tiled_peak), floor);
+                cs_table_bytes_text(before, prediction->peak),
+                cs_table_bytes_text(after, prediction->tiled_peak), floor);
     else
         fprintf(out, "; no engine, floor %s</title>\n", floor);
 }
@@ -146,16 +146,16 @@ static void put_layer(FILE *out, int y, const struct cs_layer *layer,
     if (prediction->status != CS_OK)
         fputs("no engine", out);
     else if (prediction->peak == prediction->tiled_peak)
-        fputs(cs_bytes_text(before, prediction->peak), out);
+        fputs(cs_table_bytes_text(before, prediction->peak), out);
     else
-        fprintf(out, "%s &#8594; %s", cs_bytes_text(before, prediction->peak),
-                cs_bytes_text(after, prediction->tiled_peak));
+        fprintf(out, "%s &#8594; %s", cs_table_bytes_text(before, prediction->peak),
+                cs_table_bytes_text(after, prediction->tiled_peak));
     fputs("</text></g>\n", out);
 }
 
 static void put_axis(FILE *out, int y, int height, int64_t most)
 {
-    int64_t step = cs_bytes_step(most);
+    int64_t step = cs_table_bytes_step(most);
     for (int64_t at = 0; at <= most; at += step) {
         char size[CS_BYTES_TEXT];
         double x = position(at, most);
@@ -164,7 +164,7 @@ static void put_axis(FILE *out, int y, int height, int64_t most)
         fprintf(out,
                 "<text class=\"faint small\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>"
                 "\n",
-                x, y - 4, at > 0 ? cs_bytes_text(size, at) : "0");
+                x, y - 4, at > 0 ? cs_table_bytes_text(size, at) : "0");
         if (at > most - step)
             break;
     }
@@ -187,8 +187,8 @@ static int put_model(FILE *out, int y, const struct cs_predict_results *results,
     put_text(out, *sum->model ? sum->model : results->device->title,
              (WIDTH - 2 * MARGIN - PEAKS) / (LARGE * BOLD));
     if (sum->unanswered < sum->layers)
-        fprintf(out, ": largest peak %s, with convshim %s", cs_bytes_text(before, sum->peak),
-                cs_bytes_text(after, sum->tiled_peak));
+        fprintf(out, ": largest peak %s, with convshim %s", cs_table_bytes_text(before, sum->peak),
+                cs_table_bytes_text(after, sum->tiled_peak));
     fputs("</text>\n", out);
     y += HEAD;
     put_axis(out, y, (int)sum->layers * ROW, most);
@@ -218,7 +218,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
     else
         fprintf(out, "as %s plans it, not measured on a GPU", results->vendor);
     fprintf(out, "; convshim with workspace %s, policy %s</text>\n",
-            cs_bytes_text(size, results->options->config.workspace),
+            cs_table_bytes_text(size, results->options->config.workspace),
             results->options->config.policy.text);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         fprintf(out,

@@ -53,7 +53,7 @@ bool cs_shape_dtype(const char *text, enum cs_dtype *dtype_p)
         }
     }
     for (int i = 0; i < CS_DTYPES; i++) {
-        if (strcmp(text, cs_dtype_name((enum cs_dtype)i)) == 0) {
+        if (strcmp(text, cs_problem_dtype_name((enum cs_dtype)i)) == 0) {
             *dtype_p = (enum cs_dtype)i;
             return true;
         }

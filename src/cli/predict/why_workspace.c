@@ -81,7 +81,7 @@ static int64_t ask(struct cs_engine_list *list, const struct cs_prediction *pred
     if (workspace < 0 &&
         cs_engine_list_choose(list, changed, prediction->offer.mode, &offer, &chosen) == CS_OK)
         workspace = offer.workspace;
-    cs_chosen_engine_destroy(chosen);
+    cs_engine_chosen_destroy(chosen);
     return workspace;
 }
 
@@ -100,7 +100,7 @@ static bool operand_bytes(const struct cs_problem *problem, enum cs_operand oper
     int64_t filters = operand == CS_FILTER ? cs_ceil_div(tensor.dims[CS_N], unit) : 0;
     return cs_mul(channels, unit, &tensor.dims[CS_C]) &&
            (filters == 0 || cs_mul(filters, unit, &tensor.dims[CS_N])) &&
-           cs_tensor_bytes(&tensor, bytes_p) == CS_OK;
+           cs_problem_tensor_bytes(&tensor, bytes_p) == CS_OK;
 }
 
 /* Which operands together are nearest to the workspace; the better of that and what was found. */
@@ -149,8 +149,8 @@ static void compare_operands(const struct cs_problem *problem,
 static void put_share(struct line *line, int64_t share, int64_t left, const char *what)
 {
     char size[CS_BYTES_TEXT], rest[CS_BYTES_TEXT];
-    put(line, "%s%s for %s (without: %s)", line->used > 0 ? "; " : "", cs_bytes_text(size, share),
-        what, cs_bytes_text(rest, left));
+    put(line, "%s%s for %s (without: %s)", line->used > 0 ? "; " : "",
+        cs_table_bytes_text(size, share), what, cs_table_bytes_text(rest, left));
 }
 
 /* Sums that are split over parts keep each part's result in f32. */
@@ -161,12 +161,12 @@ static bool put_parts(const struct cs_problem *problem, const struct cs_predicti
     char size[CS_BYTES_TEXT], each[CS_BYTES_TEXT];
     int64_t bytes;
     result.dtype = CS_F32;
-    if (!prediction->offer.splits || cs_tensor_bytes(&result, &bytes) != CS_OK ||
+    if (!prediction->offer.splits || cs_problem_tensor_bytes(&result, &bytes) != CS_OK ||
         !near(left, (left + bytes / 2) / bytes * bytes) || left < bytes / 2)
         return false;
     put(line, "%s%s for %" PRId64 " partial results in f32 of %s each (the sum is split)",
-        line->used > 0 ? "; " : "", cs_bytes_text(size, left), (left + bytes / 2) / bytes,
-        cs_bytes_text(each, bytes));
+        line->used > 0 ? "; " : "", cs_table_bytes_text(size, left), (left + bytes / 2) / bytes,
+        cs_table_bytes_text(each, bytes));
     return true;
 }
 
@@ -178,12 +178,12 @@ static void put_rest(const struct cs_problem *problem, const struct cs_predictio
     char size[CS_BYTES_TEXT], other[CS_BYTES_TEXT];
     if (left <= offer->workspace / NEAR || put_parts(problem, prediction, left, line))
         return;
-    put(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_bytes_text(size, left),
+    put(line, "%s%s for %s", line->used > 0 ? "; " : "", cs_table_bytes_text(size, left),
         offer->winograd ? "the Winograd transform"
         : offer->fft    ? "the Fourier transform"
                         : "the engine's own use");
     if (last > left)
-        put(line, " (channels-last tensors: %s)", cs_bytes_text(other, last));
+        put(line, " (channels-last tensors: %s)", cs_table_bytes_text(other, last));
 }
 
 /* A share of what is left if the change makes a difference. Returns what is required then, -1 if
@@ -230,7 +230,8 @@ void cs_why_workspace(const struct cs_problem *problem, const struct cs_predicti
     struct line lines[] = {{first, 0}, {second, 0}};
     char size[CS_BYTES_TEXT];
     first[0] = second[0] = '\0';
-    put(&lines[0], "The workspace of %s is ", cs_bytes_text(size, prediction->offer.workspace));
+    put(&lines[0], "The workspace of %s is ",
+        cs_table_bytes_text(size, prediction->offer.workspace));
     compare_operands(problem, prediction, &lines[0]);
     put(&lines[0], ".");
     ask_again(problem, prediction, list, &lines[1]);

@@ -15,12 +15,12 @@ static const struct figure {
     {"failed", "failed", offsetof(struct cs_run_summary, failed), NULL},
     {"launches", "launches of tiles", offsetof(struct cs_run_summary, launches), NULL},
     {"required_max", "largest workspace, before", offsetof(struct cs_run_summary, required_max),
-     cs_bytes_text},
+     cs_table_bytes_text},
     {"reported_max", "largest workspace, after", offsetof(struct cs_run_summary, reported_max),
-     cs_bytes_text},
+     cs_table_bytes_text},
     {"own_peak", "scratch of the library's own", offsetof(struct cs_run_summary, own_peak),
-     cs_bytes_text},
-    {"host_ns", "host time spent", offsetof(struct cs_run_summary, host_ns), cs_time_text},
+     cs_table_bytes_text},
+    {"host_ns", "host time spent", offsetof(struct cs_run_summary, host_ns), cs_table_time_text},
 };
 
 /* With its sign; a text, as a table's numbers are none below 0. Both are from 0 to 2^63. */

@@ -25,7 +25,7 @@ static void put_head(const char *program, FILE *out)
     fputs("<title>convshim report", out);
     if (*program) {
         fputs(": ", out);
-        cs_html_text(program, out);
+        cs_table_html_text(program, out);
     }
     fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>convshim report</h1>\n", STYLE);
 }
@@ -34,9 +34,9 @@ static void put_head(const char *program, FILE *out)
 static void put_device(const char *title, int64_t before, int64_t after, FILE *out)
 {
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT];
-    fprintf(out, "<div><dt>%s</dt><dd>%s", title, cs_bytes_text(a, before));
+    fprintf(out, "<div><dt>%s</dt><dd>%s", title, cs_table_bytes_text(a, before));
     if (after >= 0)
-        fprintf(out, " &#8594; %s", cs_bytes_text(b, after));
+        fprintf(out, " &#8594; %s", cs_table_bytes_text(b, after));
     fputs("</dd></div>\n", out);
 }
 
@@ -58,15 +58,15 @@ static void put_source(const struct cs_run_summary *all, FILE *out)
 {
     const char *const texts[] = {all->device, all->vendor};
     fputs("<p class=\"source\">", out);
-    cs_html_text(*all->program ? all->program : "-", out);
+    cs_table_html_text(*all->program ? all->program : "-", out);
     fputs("\n", out);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i]) {
-            cs_html_text(texts[i], out);
+            cs_table_html_text(texts[i], out);
             fputs(", ", out);
         }
     fputs("convshim ", out);
-    cs_html_text(all->convshim, out);
+    cs_table_html_text(all->convshim, out);
     if (all->runs > 1)
         fprintf(out, ", %" PRId64 " processes", all->runs);
     fputs("</p>\n", out);
@@ -78,9 +78,9 @@ static void put_pair(const struct cs_report *report, FILE *out)
     fputs("<p class=\"source\">", out);
     for (size_t i = 0; i < report->runs; i++) {
         fputs(i > 0 ? "\nsecond: " : "first: ", out);
-        cs_html_text(report->run[i].path, out);
+        cs_table_html_text(report->run[i].path, out);
         fputs(", ", out);
-        cs_html_text(*report->run[i].program ? report->run[i].program : "-", out);
+        cs_table_html_text(*report->run[i].program ? report->run[i].program : "-", out);
     }
     fputs("</p>\n", out);
 }

@@ -28,7 +28,7 @@ static void put_key(const char *class, const char *text, int64_t bytes, FILE *ou
             "height=\"1\"/></svg>%s",
             class, text);
     if (bytes >= 0)
-        fprintf(out, " %s", cs_bytes_text(size, bytes));
+        fprintf(out, " %s", cs_table_bytes_text(size, bytes));
     fputs("</li>\n", out);
 }
 
@@ -101,9 +101,9 @@ static void put_hits(const struct cs_report *report, FILE *out)
                 "<rect class=\"hit\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>call %zu: "
                 "%s before, %s after; ",
                 (double)WIDTH * (double)i / (double)columns, (double)WIDTH / (double)columns,
-                HEIGHT, column.call + 1, cs_bytes_text(before, column.before),
-                cs_bytes_text(after, column.after));
-        cs_html_text(report->shown->site[anatomy->moment[column.call].site].text, out);
+                HEIGHT, column.call + 1, cs_table_bytes_text(before, column.before),
+                cs_table_bytes_text(after, column.after));
+        cs_table_html_text(report->shown->site[anatomy->moment[column.call].site].text, out);
         fputs("</title></rect>\n", out);
     }
 }
@@ -115,7 +115,7 @@ static void put_scale(int64_t step, double top, FILE *out)
         char size[CS_BYTES_TEXT];
         fprintf(out, "<text x=\"100%%\" y=\"%.2f%%\" dy=\".32em\">%s</text>\n",
                 100 * (1 - (double)i * (double)step / top),
-                i > 0 ? cs_bytes_text(size, i * step) : "0");
+                i > 0 ? cs_table_bytes_text(size, i * step) : "0");
     }
     fputs("</svg>\n", out);
 }
@@ -143,7 +143,7 @@ static void put_time(const struct cs_report *report, FILE *out)
     const struct cs_anatomy *anatomy = &report->anatomy;
     int64_t most =
         anatomy->peak_before > anatomy->peak_after ? anatomy->peak_before : anatomy->peak_after;
-    int64_t step = cs_bytes_step(most > 0 ? most : 1);
+    int64_t step = cs_table_bytes_step(most > 0 ? most : 1);
     double top = (double)step * ceil((double)(most > 0 ? most : 1) / (double)step);
     if (anatomy->moments == 0)
         return;
@@ -185,12 +185,12 @@ static void put_bar(const struct bar *bar, int64_t most, FILE *out)
 {
     char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
     fputs("<li><span class=\"name\">", out);
-    cs_html_text(bar->name, out);
+    cs_table_html_text(bar->name, out);
     if (bar->detail) {
         fputs("<small>", out);
-        cs_html_text(bar->detail, out);
+        cs_table_html_text(bar->detail, out);
         fputs(bar->of ? " of " : "", out);
-        cs_html_text(bar->of ? bar->of : "", out);
+        cs_table_html_text(bar->of ? bar->of : "", out);
         fputs("</small>", out);
     }
     fprintf(out, "</span><svg viewBox=\"0 0 %d 14\" preserveAspectRatio=\"none\"><title>", WIDTH);
@@ -201,9 +201,9 @@ static void put_bar(const struct bar *bar, int64_t most, FILE *out)
     put_stripe(bar->after >= 0 ? "before" : "only", bar->after >= 0 ? 1.5 : 4.5, bar->before, most,
                out);
     put_stripe("after", 7.5, bar->after, most, out);
-    fprintf(out, "</svg><span class=\"value\">%s", cs_bytes_text(before, bar->before));
+    fprintf(out, "</svg><span class=\"value\">%s", cs_table_bytes_text(before, bar->before));
     if (bar->after >= 0)
-        fprintf(out, " &#8594; %s", cs_bytes_text(after, bar->after));
+        fprintf(out, " &#8594; %s", cs_table_bytes_text(after, bar->after));
     fputs("</span></li>\n", out);
 }
 

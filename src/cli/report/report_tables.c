@@ -64,7 +64,7 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
     const struct cs_value host[] = {{.text = "host_ns"},
                                     {.number = all->host_ns},
                                     {.text = "host time spent"},
-                                    {.text = cs_time_text(time, all->host_ns)}};
+                                    {.text = cs_table_time_text(time, all->host_ns)}};
     cs_table_add(table, host);
 }
 

@@ -290,7 +290,7 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
     struct reader reader = {.path = path, .error = error};
     struct cs_run_summary run = {.path = strdup(path), .runs = 1};
     char why[CS_FILE_ERROR];
-    char *text = cs_file_text(path, why);
+    char *text = cs_read_file_text(path, why);
     if (!run.path)
         refuse(&reader, "out of memory");
     if (text) {

@@ -25,7 +25,7 @@ bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DAT
 static bool add_row(struct cs_table *table, const char *path, char error[CS_DATA_FILE_ERROR])
 {
     char name[NAME_MAX], reason[CS_FILE_ERROR];
-    char *text = cs_file_text(path, reason);
+    char *text = cs_read_file_text(path, reason);
     if (!text) {
         snprintf(error, CS_DATA_FILE_ERROR, "%.150s: %s", path, reason);
         return false;

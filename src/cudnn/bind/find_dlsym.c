@@ -230,14 +230,14 @@ CS_EARLY static void *known(struct functions *f, _Atomic(void *) *which, const c
     return function ? function : fill(f, which, name);
 }
 
-struct cs_dlsym_libc cs_dlsym_libc(void)
+struct cs_find_dlsym_libc cs_find_dlsym_libc(void)
 {
-    return (struct cs_dlsym_libc){
+    return (struct cs_find_dlsym_libc){
         (cs_dlsym_fn *)known(&plain, &plain.libc, "dlsym"),
         (cs_dlvsym_fn *)known(&versioned_too, &versioned_too.libc, "dlvsym")};
 }
 
-CS_EARLY void *cs_dlsym_next(bool versioned)
+CS_EARLY void *cs_find_dlsym_next(bool versioned)
 {
     return versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")
                      : known(&plain, &plain.next, "dlsym");

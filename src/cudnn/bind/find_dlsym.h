@@ -20,14 +20,14 @@ bool cs_find_dlsym_relocated(void);
 bool cs_find_dlsym_ours(const void *base);
 
 /* libc's own functions, for lookups of ours. What is missing is a function that finds nothing. */
-struct cs_dlsym_libc {
+struct cs_find_dlsym_libc {
     cs_dlsym_fn *dlsym;
     cs_dlvsym_fn *dlvsym;
 };
-struct cs_dlsym_libc cs_dlsym_libc(void);
+struct cs_find_dlsym_libc cs_find_dlsym_libc(void);
 
 /* The dlsym (or dlvsym, if `versioned`) of the first library behind ours that has one, else libc's.
  * Never NULL. */
-void *cs_dlsym_next(bool versioned);
+void *cs_find_dlsym_next(bool versioned);
 
 #endif

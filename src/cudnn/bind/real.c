@@ -80,7 +80,7 @@ static bool renamed(const char *path)
 static bool has_inside(void *library)
 {
     Dl_info there;
-    void *address = cs_dlsym_libc().dlsym(library, "cudnnGetVersion");
+    void *address = cs_find_dlsym_libc().dlsym(library, "cudnnGetVersion");
     void *own = NULL;
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
@@ -88,7 +88,8 @@ static bool has_inside(void *library)
 /* Functions of two major versions are never mixed. What does not tell its version is taken. */
 static bool of_our_major(void *library)
 {
-    size_t (*version)(void) = (size_t(*)(void))cs_dlsym_libc().dlsym(library, "cudnnGetVersion");
+    size_t (*version)(void) =
+        (size_t(*)(void))cs_find_dlsym_libc().dlsym(library, "cudnnGetVersion");
     return !version || version() / 10000 == CUDNN_MAJOR;
 }
 
@@ -136,7 +137,7 @@ static bool ours(const void *address)
 
 static void *find(const struct places *places, const char *name)
 {
-    struct cs_dlsym_libc libc = cs_dlsym_libc();
+    struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     for (int i = 0; i < places->count; i++) {
         void *address = libc.dlsym(places->library[i], name);
         if (address && !ours(address))
@@ -277,7 +278,7 @@ static bool of_this_cudnn(const char *name, const void *address)
     bool found = false;
     for (size_t i = 0; i < sizeof our_files / sizeof *our_files && !found; i++) {
         void *library = dlopen(our_files[i], RTLD_LAZY | RTLD_NOLOAD);
-        found = library && cs_dlsym_libc().dlsym(library, name) == address;
+        found = library && cs_find_dlsym_libc().dlsym(library, name) == address;
         if (library)
             dlclose(library);
     }

@@ -51,7 +51,7 @@ static bool widest(const struct cs_plan *plan, int tensor, int64_t *bytes_p)
         struct cs_problem problem;
         int64_t bytes;
         cs_plan_problem(plan, shape, &problem);
-        if (cs_tensor_span(&problem.tensor[tensor], &bytes) != CS_OK)
+        if (cs_problem_tensor_span(&problem.tensor[tensor], &bytes) != CS_OK)
             return false;
         *bytes_p = bytes > *bytes_p ? bytes : *bytes_p;
     }

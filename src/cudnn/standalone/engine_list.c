@@ -177,7 +177,7 @@ enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct c
     return CS_OK;
 }
 
-void cs_chosen_engine_destroy(struct cs_chosen_engine *chosen)
+void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen)
 {
     if (!chosen)
         return;
@@ -185,7 +185,7 @@ void cs_chosen_engine_destroy(struct cs_chosen_engine *chosen)
     free(chosen);
 }
 
-struct cs_vendor cs_chosen_engine_vendor(struct cs_chosen_engine *chosen)
+struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen)
 {
     return cs_execution_plan_vendor(&chosen->choice);
 }

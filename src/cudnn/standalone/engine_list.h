@@ -52,10 +52,10 @@ int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *
 enum cs_status cs_engine_list_choose(struct cs_engine_list *list, const struct cs_problem *problem,
                                      enum cs_ask_mode mode, struct cs_ask_offer *offer,
                                      struct cs_chosen_engine **chosen_p);
-void cs_chosen_engine_destroy(struct cs_chosen_engine *chosen);
+void cs_engine_chosen_destroy(struct cs_chosen_engine *chosen);
 
 /* The chosen engine as cs_decide requires it; lives as long as `chosen`. */
-struct cs_vendor cs_chosen_engine_vendor(struct cs_chosen_engine *chosen);
+struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen);
 
 /* The workspace that another problem requires with exactly this engine and these settings; -1: they
  * do not take it. */

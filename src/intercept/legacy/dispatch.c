@@ -70,7 +70,7 @@ static void key_of(const struct cs_legacy_call *call, const struct cs_problem *p
     /* A legacy call names its engine by algorithm and math type. */
     struct cs_engine named = {.index = call->algorithm, .knobs = 1};
     named.knob_value[0] = call->math;
-    cs_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
+    cs_memo_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
 }
 
 static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)

@@ -142,7 +142,7 @@ static bool allocate(struct cs_legacy_call *call)
         return false;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes;
-        if (cs_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
+        if (cs_problem_tensor_span(&problem.tensor[i], &bytes) != CS_OK ||
             !memory((size_t)bytes, &call->execution.data[i]))
             return false;
     }

@@ -60,7 +60,7 @@ struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key)
 {
     cs_lock(&lock);
     struct cs_plan_cache_entry *entry = buckets[key->hash % BUCKETS];
-    while (entry && !cs_key_equal(&entry->key, key))
+    while (entry && !cs_memo_key_equal(&entry->key, key))
         entry = entry->next;
     cs_unlock(&lock);
     return entry;

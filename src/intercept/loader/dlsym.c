@@ -63,7 +63,7 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     if (!entry || handle == RTLD_DEFAULT || handle == RTLD_NEXT || cs_config_disabled() ||
         !served(caller))
         return NULL;
-    struct cs_dlsym_libc libc = cs_dlsym_libc();
+    struct cs_find_dlsym_libc libc = cs_find_dlsym_libc();
     void *found = versioned ? libc.dlvsym(handle, name, version) : libc.dlsym(handle, name);
     Dl_info owner;
     if (!found || !dladdr(found, &owner) || !cs_real_has_file(owner.dli_fname) ||
@@ -85,6 +85,6 @@ CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, 
     if (name && name[0] == 'c' && name[1] == 'u' && name[2] == 'd' && name[3] == 'n' &&
         name[4] == 'n' && cs_find_dlsym_relocated())
         verdict.answer = answer(handle, name, version, caller, versioned);
-    verdict.next = cs_dlsym_next(versioned);
+    verdict.next = cs_find_dlsym_next(versioned);
     return verdict;
 }

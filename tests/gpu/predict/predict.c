@@ -49,7 +49,7 @@ static int place_of(const char *word, const char *(*name)(int), int names)
 
 static const char *dtype_name(int i)
 {
-    return cs_dtype_name((enum cs_dtype)i);
+    return cs_problem_dtype_name((enum cs_dtype)i);
 }
 
 static const char *axis_name(int i)
@@ -116,7 +116,7 @@ static double operand_bytes(const struct cs_problem *problem)
     double sum = 0;
     for (int i = 0; i < CS_OPERANDS; i++) {
         int64_t bytes = 0;
-        if (cs_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK)
+        if (cs_problem_tensor_bytes(&problem->tensor[i], &bytes) == CS_OK)
             sum += (double)bytes;
     }
     return sum;

@@ -25,7 +25,7 @@ static bool same(struct cs_site_ref a, struct cs_site_ref b)
 static int64_t counted(const struct cs_account *account, struct cs_site_ref site,
                        enum cs_counter counter)
 {
-    return cs_site_count(&account->site[site.place - 1], counter);
+    return cs_account_site_count(&account->site[site.place - 1], counter);
 }
 
 static void a_site_is_known_by_all_its_facts(void)
@@ -187,7 +187,8 @@ static void threads_count_exactly(void)
     CHECK_INT(account->passed[CS_REASON_SMALL], THREADS * ROUNDS / 4);
     CHECK_INT(account->required_max, 100 + SHAPES - 1);
     for (int i = 0; i < SHAPES; i++)
-        CHECK_INT(cs_site_count(&account->site[i], CS_COUNT_CALLS), THREADS * ROUNDS / SHAPES);
+        CHECK_INT(cs_account_site_count(&account->site[i], CS_COUNT_CALLS),
+                  THREADS * ROUNDS / SHAPES);
     free(account);
 }
 
@@ -237,11 +238,11 @@ static void a_site_tells_what_it_is(void)
 
 static void reasons_have_their_texts(void)
 {
-    CHECK_STR(cs_reason_text(CS_REASON_NONE), "");
-    CHECK_STR(cs_reason_text(CS_REASON_SMALL), "workspace within the limit");
-    CHECK_STR(cs_reason_text((enum cs_reason)(CS_REASONS - 1)), "out of host memory");
-    CHECK_STR(cs_reason_text(CS_REASONS), "");
-    CHECK_STR(cs_reason_text((enum cs_reason) - 1), "");
+    CHECK_STR(cs_account_reason_text(CS_REASON_NONE), "");
+    CHECK_STR(cs_account_reason_text(CS_REASON_SMALL), "workspace within the limit");
+    CHECK_STR(cs_account_reason_text((enum cs_reason)(CS_REASONS - 1)), "out of host memory");
+    CHECK_STR(cs_account_reason_text(CS_REASONS), "");
+    CHECK_STR(cs_account_reason_text((enum cs_reason) - 1), "");
 }
 
 static char text[1 << 14];

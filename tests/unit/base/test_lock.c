@@ -63,7 +63,8 @@ static void *wait_for_it(void *result)
     struct timespec now;
     cs_lock(&arena);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *(bool *)result = cs_condition_wait(&reported, &arena, now.tv_sec * 1000000000LL + now.tv_nsec);
+    *(bool *)result =
+        cs_lock_condition_wait(&reported, &arena, now.tv_sec * 1000000000LL + now.tv_nsec);
     cs_unlock(&arena);
     return NULL;
 }
@@ -73,7 +74,7 @@ static void waiting_is_not_cancelled(void)
 {
     pthread_t thread;
     bool result = true;
-    cs_condition_init(&reported);
+    cs_lock_condition_init(&reported);
     cs_lock(&arena);
     CHECK_INT(pthread_create(&thread, NULL, wait_for_it, &result), 0);
     pthread_cancel(thread);

@@ -425,7 +425,7 @@ static void sizes_are_rounded_to_a_tenth(void)
     };
     char text[CS_SIZE_TEXT];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CHECK_STR(cs_size_text(text, rows[i].bytes), rows[i].text);
+        CHECK_STR(cs_log_size_text(text, rows[i].bytes), rows[i].text);
         CHECK(strlen(text) <= 11);
     }
 }
@@ -434,12 +434,12 @@ static void paths_take_the_process_id(void)
 {
     char out[64], want[64];
     snprintf(want, sizeof want, "a%d.%d%%q%%", (int)getpid(), (int)getpid());
-    CHECK(cs_path_expand(out, sizeof out, "a%p.%p%q%"));
+    CHECK(cs_file_path_expand(out, sizeof out, "a%p.%p%q%"));
     CHECK_STR(out, want);
-    CHECK(cs_path_expand(out, strlen(want) + 1, "a%p.%p%q%"));
-    CHECK(!cs_path_expand(out, strlen(want), "a%p.%p%q%"));
-    CHECK(cs_path_expand(out, 1, ""));
-    CHECK(!cs_path_expand(out, 0, ""));
+    CHECK(cs_file_path_expand(out, strlen(want) + 1, "a%p.%p%q%"));
+    CHECK(!cs_file_path_expand(out, strlen(want), "a%p.%p%q%"));
+    CHECK(cs_file_path_expand(out, 1, ""));
+    CHECK(!cs_file_path_expand(out, 0, ""));
 }
 
 int main(void)

@@ -7,7 +7,7 @@ static int64_t sum_of(const struct cs_account *account, enum cs_counter counter)
 {
     int64_t sum = account->folded[counter];
     for (int i = 0; i < account->sites; i++)
-        sum += cs_site_count(&account->site[i], counter);
+        sum += cs_account_site_count(&account->site[i], counter);
     return sum;
 }
 
@@ -38,7 +38,7 @@ static void the_smallest_are_folded(void)
     CHECK_INT(account->folded[CS_COUNT_TILED], SHAPES_SEEN - CS_MAX_SITES);
     CHECK_INT(account->folded_host, 5 * (SHAPES_SEEN - CS_MAX_SITES));
     for (int i = 0; i < CS_MAX_SITES; i++) {
-        CHECK_INT(cs_site_count(&account->site[i], CS_COUNT_CALLS), 1);
+        CHECK_INT(cs_account_site_count(&account->site[i], CS_COUNT_CALLS), 1);
         found[account->facts[i].required - 1000] = true;
     }
     for (int i = 0; i < CS_MAX_SITES; i++)
@@ -109,7 +109,7 @@ static void folding_loses_no_call(void)
     CHECK_INT(sum_of(account, CS_COUNT_CALLS), account->calls);
     CHECK_INT(sum_of(account, CS_COUNT_LAUNCHES), account->launches);
     for (int i = 0; i < account->sites; i++)
-        CHECK(cs_site_count(&account->site[i], CS_COUNT_CALLS) <= 1);
+        CHECK(cs_account_site_count(&account->site[i], CS_COUNT_CALLS) <= 1);
     free(account);
 }
 

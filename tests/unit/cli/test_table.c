@@ -110,7 +110,7 @@ static void bytes_for_people(void)
                  {INT64_MAX, "8589934592.00 GiB"}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[CS_BYTES_TEXT];
-        CHECK_STR(cs_bytes_text(text, sizes[i].bytes), sizes[i].text);
+        CHECK_STR(cs_table_bytes_text(text, sizes[i].bytes), sizes[i].text);
     }
 }
 

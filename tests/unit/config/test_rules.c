@@ -92,7 +92,7 @@ static void globs(void)
         {"a*a*a*a*b", "aaaaaaaa", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        CHECK_INT(cs_glob_match(rows[i].pattern, rows[i].name), rows[i].matches);
+        CHECK_INT(cs_rule_glob_match(rows[i].pattern, rows[i].name), rows[i].matches);
 }
 
 /* 2x4x64x12 f16 nchw to 8 channels, 3x3, forward. */
@@ -100,7 +100,7 @@ static struct cs_subject subject(void)
 {
     static struct cs_problem problem;
     problem = rows(CS_FORWARD, 1);
-    return cs_subject_of(&problem, 5 << 20, 7, "python3");
+    return cs_rule_subject_of(&problem, 5 << 20, 7, "python3");
 }
 
 static bool applies(const char *line)
@@ -111,7 +111,7 @@ static bool applies(const char *line)
     load_text(text);
     CHECK_INT(note_count, 0);
     CHECK_INT(config.rules.count, 1);
-    return cs_rules_match(&config.rules, &asked) == 0;
+    return cs_rule_match(&config.rules, &asked) == 0;
 }
 
 static void each_key_by_itself(void)
@@ -167,7 +167,7 @@ static void each_key_by_itself(void)
     struct cs_subject unknown = subject();
     unknown.engine = -1;
     CHECK(applies("engine = 0.."));
-    CHECK_INT(cs_rules_match(&config.rules, &unknown), -1);
+    CHECK_INT(cs_rule_match(&config.rules, &unknown), -1);
 }
 
 static void layouts_of_any_dimensions(void)
@@ -183,7 +183,7 @@ static void layouts_of_any_dimensions(void)
                 memcpy(problem.tensor[i].dims, dims, sizeof dims);
                 random_strides(&rng, (enum random_layout)layout, spatial, &problem.tensor[i]);
             }
-            CHECK_INT(cs_subject_of(&problem, 0, 0, "").layout, want[layout]);
+            CHECK_INT(cs_rule_subject_of(&problem, 0, 0, "").layout, want[layout]);
         }
     }
 }
@@ -215,13 +215,13 @@ static const char *explain(void)
 {
     static char text[4096];
     struct cs_subject asked = subject();
-    int length = cs_rules_explain(&config.rules, &asked, text, sizeof text);
+    int length = cs_explain_rules(&config.rules, &asked, text, sizeof text);
     CHECK_INT(length, strlen(text));
     char shorter[32];
-    CHECK_INT(cs_rules_explain(&config.rules, &asked, shorter, sizeof shorter), length);
+    CHECK_INT(cs_explain_rules(&config.rules, &asked, shorter, sizeof shorter), length);
     CHECK(strncmp(shorter, text, strlen(shorter)) == 0);
     CHECK_INT(strlen(shorter), length < 31 ? length : 31);
-    CHECK_INT(cs_rules_explain(&config.rules, &asked, NULL, 0), length);
+    CHECK_INT(cs_explain_rules(&config.rules, &asked, NULL, 0), length);
     return text;
 }
 
@@ -294,7 +294,7 @@ static void the_first_that_matches_is_the_one(void)
     for (int round = 0; round < ROUNDS; round++) {
         char text[4096];
         struct cs_problem problem = random_small(&rng);
-        struct cs_subject asked = cs_subject_of(&problem, rng_magnitude(&rng, 30), 1, "p");
+        struct cs_subject asked = cs_rule_subject_of(&problem, rng_magnitude(&rng, 30), 1, "p");
         asked.n = 1 + (int64_t)random_below(5);
         static struct cs_rules rules;
         int count = random_rules(&asked, text, sizeof text);
@@ -304,10 +304,10 @@ static void the_first_that_matches_is_the_one(void)
             CHECK_INT(config.rules.count, count);
             rules = config.rules;
         }
-        int found = cs_rules_match(&rules, &asked), want = -1;
+        int found = cs_rule_match(&rules, &asked), want = -1;
         for (int i = rules.count - 1; i >= 0; i--) {
             struct cs_rules alone = {.count = 1, .rule = {rules.rule[i]}};
-            if (cs_rules_match(&alone, &asked) == 0)
+            if (cs_rule_match(&alone, &asked) == 0)
                 want = i;
         }
         CHECK_INT(found, want);
@@ -322,21 +322,21 @@ static void rules_survive_writing_and_reading(void)
 {
     static char text[4096], again[4096];
     load_text(every_key);
-    int length = cs_rule_write(&config.rules.rule[0], text, sizeof text);
+    int length = cs_explain_rule(&config.rules.rule[0], text, sizeof text);
     CHECK_INT(length, strlen(text));
     load_text(text);
     CHECK_INT(note_count, 0);
     CHECK_INT(config.rules.count, 1);
-    cs_rule_write(&config.rules.rule[0], again, sizeof again);
+    cs_explain_rule(&config.rules.rule[0], again, sizeof again);
     CHECK_STR(again, text);
     CHECK_STR(text, "[rule all]\ndirection = fwd, wgrad\ndtype = bf16\nlayout = nhwc, strided\n"
                     "kernel = 1x*x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
                     "groups = 1\nrequired = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
                     "policy = fixed\nworkspace = 16MiB\nthreshold = auto\ntiles = 8\nlanes = 2\n"
                     "skip = no\n");
-    CHECK_INT(cs_rule_write(&config.rules.rule[0], again, 5), length);
+    CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, 5), length);
     load_text("[rule r]\nskip = yes\nn = 0..\nrequired = 0..0\n");
-    cs_rule_write(&config.rules.rule[0], text, sizeof text);
+    cs_explain_rule(&config.rules.rule[0], text, sizeof text);
     CHECK_STR(text, "[rule r]\nn = 0..\nrequired = 0\nskip = yes\n");
     CHECK_STR(again, "[rul");
 }

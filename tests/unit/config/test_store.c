@@ -578,16 +578,16 @@ static void place(void)
     char got[CS_STORE_PATH];
     setenv("HOME", "/home-of-nobody", 1);
     setenv("XDG_CACHE_HOME", "/somewhere", 1);
-    cs_store_place(got);
+    cs_config_store_place(got);
     CHECK_STR(got, "/somewhere/convshim/plans-1");
     setenv("XDG_CACHE_HOME", "relative", 1);
-    cs_store_place(got);
+    cs_config_store_place(got);
     CHECK_STR(got, "/home-of-nobody/.cache/convshim/plans-1");
     unsetenv("XDG_CACHE_HOME");
-    cs_store_place(got);
+    cs_config_store_place(got);
     CHECK_STR(got, "/home-of-nobody/.cache/convshim/plans-1");
     unsetenv("HOME");
-    cs_store_place(got);
+    cs_config_store_place(got);
     CHECK_STR(got, "");
 }
 

@@ -161,7 +161,7 @@ static struct fake random_vendor(struct rng *rng, const struct cs_problem *probl
 
 static bool same_tiling(const struct cs_decision *a, const struct cs_decision *b)
 {
-    return cs_tiling_equal(&a->tiling, &b->tiling) && a->reported == b->reported;
+    return cs_cut_tiling_equal(&a->tiling, &b->tiling) && a->reported == b->reported;
 }
 
 static int64_t rounds_of(const struct cs_decision *decision)

@@ -16,8 +16,8 @@ static bool in_pieces(const struct cs_problem *problem)
 {
     for (int i = CS_X; i <= CS_Y; i += CS_Y - CS_X) {
         int64_t span, bytes;
-        CHECK_INT(cs_tensor_span(&problem->tensor[i], &span), CS_OK);
-        CHECK_INT(cs_tensor_bytes(&problem->tensor[i], &bytes), CS_OK);
+        CHECK_INT(cs_problem_tensor_span(&problem->tensor[i], &span), CS_OK);
+        CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[i], &bytes), CS_OK);
         if (span != bytes)
             return true;
     }
@@ -28,9 +28,10 @@ static bool is_refused(const struct viewer *v, const struct cs_problem *problem)
 {
     for (int i = CS_X; i <= CS_Y; i += CS_Y - CS_X) {
         int64_t span;
-        CHECK_INT(cs_tensor_span(&problem->tensor[i], &span), CS_OK);
+        CHECK_INT(cs_problem_tensor_span(&problem->tensor[i], &span), CS_OK);
         if (problem->tensor[i].alignment < v->least_alignment ||
-            (v->most_span > 0 && span / cs_dtype_size(problem->tensor[i].dtype) > v->most_span))
+            (v->most_span > 0 &&
+             span / cs_problem_dtype_size(problem->tensor[i].dtype) > v->most_span))
             return true;
     }
     return v->refuses_views && in_pieces(problem);

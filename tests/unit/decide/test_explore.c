@@ -60,7 +60,7 @@ static void fast_is_never_slower_than_fit(void)
         CHECK(seconds_of(&fake, &problem, &quick) <=
               seconds_of(&fake, &problem, &least) * (1 + 1e-12));
         tiled_calls++;
-        other += !cs_tiling_equal(&quick.tiling, &least.tiling);
+        other += !cs_cut_tiling_equal(&quick.tiling, &least.tiling);
         runs += quick.tiling.runs > 0;
     }
     printf("# %d of %d rewritten by both, %d otherwise than fit, %d in tiles of several sizes\n",

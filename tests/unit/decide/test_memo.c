@@ -52,9 +52,9 @@ static void remembers(void)
     struct cs_decision decision = decision_of(1), found = decision_of(0);
     memset(&key, 0x11, sizeof key);
     memset(&same, 0x77, sizeof same); /* what the words do not fill is not part of a key */
-    cs_key_make(&problem, &plain, 100, 0, 3, &key);
-    cs_key_make(&problem, &plain, 100, 0, 3, &same);
-    CHECK(cs_key_equal(&key, &same));
+    cs_memo_key_make(&problem, &plain, 100, 0, 3, &key);
+    cs_memo_key_make(&problem, &plain, 100, 0, 3, &same);
+    CHECK(cs_memo_key_equal(&key, &same));
     CHECK(!cs_memo_get(memo, &key, &found));
     CHECK(decision_is_of(&found, 0));
     cs_memo_put(memo, &key, &decision);
@@ -78,7 +78,7 @@ static void what_is_added_later_is_not_taken(void)
     struct cs_problem problem = numbered(1);
     struct cs_decision first = {.reported = 1}, later = {.reported = 2}, found;
     struct cs_key key;
-    cs_key_make(&problem, &plain, 10, 0, 0, &key);
+    cs_memo_key_make(&problem, &plain, 10, 0, 0, &key);
     cs_memo_add(memo, &key, &first);
     CHECK_INT(first.reported, 1);
     cs_memo_add(memo, &key, &later);
@@ -97,7 +97,7 @@ static void choices_are_told_apart_from_decisions(void)
     struct cs_decision decision = decision_of(1), found = decision_of(2);
     struct cs_choices choices;
     struct cs_key key;
-    cs_key_make(&problem, &plain, 10, 0, 0, &key);
+    cs_memo_key_make(&problem, &plain, 10, 0, 0, &key);
     cs_memo_choices(memo, &key, &choices);
     CHECK_INT(choices.listed, 0);
     decision.choices =
@@ -122,31 +122,31 @@ static void every_part_is_in_the_key(void)
     struct cs_problem problem = numbered(1), other = numbered(1);
     struct cs_engine engine = plain;
     struct cs_key key, changed;
-    cs_key_make(&problem, &plain, 100, 5, 3, &key);
+    cs_memo_key_make(&problem, &plain, 100, 5, 3, &key);
     other.stride[2]++;
-    cs_key_make(&other, &plain, 100, 5, 3, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
-    cs_key_make(&problem, &plain, 101, 5, 3, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
-    cs_key_make(&problem, &plain, 100, 6, 3, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
-    cs_key_make(&problem, &plain, 100, 5, 4, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
+    cs_memo_key_make(&other, &plain, 100, 5, 3, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
+    cs_memo_key_make(&problem, &plain, 101, 5, 3, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
+    cs_memo_key_make(&problem, &plain, 100, 6, 3, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
+    cs_memo_key_make(&problem, &plain, 100, 5, 4, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
     engine.index++;
-    cs_key_make(&problem, &engine, 100, 5, 3, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
+    cs_memo_key_make(&problem, &engine, 100, 5, 3, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
     for (int i = 0; i < 4; i++) {
         engine = plain;
         (i % 2 ? engine.knob_type : engine.knob_value)[i / 2]++;
-        cs_key_make(&problem, &engine, 100, 5, 3, &changed);
-        CHECK(!cs_key_equal(&key, &changed));
+        cs_memo_key_make(&problem, &engine, 100, 5, 3, &changed);
+        CHECK(!cs_memo_key_equal(&key, &changed));
     }
     engine = plain;
     engine.knobs = 1;
-    cs_key_make(&problem, &engine, 100, 5, 3, &changed);
-    CHECK(!cs_key_equal(&key, &changed));
+    cs_memo_key_make(&problem, &engine, 100, 5, 3, &changed);
+    CHECK(!cs_memo_key_equal(&key, &changed));
     engine.knobs = CS_MAX_KNOBS;
-    cs_key_make(&problem, &engine, 100, 5, 3, &changed);
+    cs_memo_key_make(&problem, &engine, 100, 5, 3, &changed);
     CHECK(changed.words <= CS_KEY_WORDS);
 }
 
@@ -155,7 +155,7 @@ static struct cs_key key_in_set(int number, int set)
 {
     struct cs_problem problem = numbered(1);
     struct cs_key key;
-    cs_key_make(&problem, &plain, number, 0, 0, &key);
+    cs_memo_key_make(&problem, &plain, number, 0, 0, &key);
     key.hash = (uint64_t)number * CS_MEMO_SETS + (uint64_t)set;
     return key;
 }
@@ -209,7 +209,7 @@ static void hashes_spread(void)
         struct cs_problem problem = numbered(1);
         struct cs_key key;
         problem.tensor[CS_X].dims[CS_H] = 8 * i; /* problems as near to each other as layers are */
-        cs_key_make(&problem, &plain, 1024 * i, 0, 0, &key);
+        cs_memo_key_make(&problem, &plain, 1024 * i, 0, 0, &key);
         in_set[key.hash % CS_MEMO_SETS]++;
     }
     for (int set = 0; set < CS_MEMO_SETS; set++) {
@@ -228,7 +228,7 @@ static void what_was_told_stays(void)
     struct cs_key key, told;
     struct cs_problem problem = numbered(1);
     struct cs_decision decision = decision_of(1), left = decision_of(2);
-    cs_key_make(&problem, &plain, 1, 0, 0, &told);
+    cs_memo_key_make(&problem, &plain, 1, 0, 0, &told);
     decision.reason = CS_REASON_NONE;
     left.reason = CS_REASON_VENDOR;
     CHECK(cs_memo_leave(memo, &told, &left)); /* nobody was told yet */
@@ -242,7 +242,7 @@ static void what_was_told_stays(void)
     CHECK(seen.promised);
     CHECK(!cs_memo_leave(memo, &told, &left));
     for (int i = 0; i < 8 * CS_MEMO_WAYS; i++) {
-        cs_key_make(&problem, &plain, 2 + i, 0, 0, &key);
+        cs_memo_key_make(&problem, &plain, 2 + i, 0, 0, &key);
         key.hash = told.hash; /* the same set */
         cs_memo_put(memo, &key, &left);
     }
@@ -267,7 +267,7 @@ static void *work(void *argument)
         struct cs_problem problem = numbered(number);
         struct cs_key key;
         struct cs_decision decision;
-        cs_key_make(&problem, &plain, number, 0, 0, &key);
+        cs_memo_key_make(&problem, &plain, number, 0, 0, &key);
         if (cs_memo_get(worker->memo, &key, &decision)) {
             worker->hits++;
             worker->wrong += !decision_is_of(&decision, number);

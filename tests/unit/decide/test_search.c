@@ -143,7 +143,7 @@ static void fewest_as_exhaustive_search(void)
         for (int i = 0; i < RANDOM_PROBLEMS; i++)
             decide_and_compare(&rng, (enum cs_direction)direction, &tally);
         printf("# %s, seed %d: of %d problems tiled",
-               cs_direction_name((enum cs_direction)direction), SEED, RANDOM_PROBLEMS);
+               cs_problem_direction_name((enum cs_direction)direction), SEED, RANDOM_PROBLEMS);
         for (int axis = CS_AXIS_N; axis < CS_AXES; axis++)
             printf(" %s %lld,", cs_axis_name((enum cs_axis)axis), (long long)tally.on_axis[axis]);
         printf(" not %lld\n#   asks %.1f on average, %lld at most where workspaces are linear\n"
@@ -198,7 +198,7 @@ static void products_where_one_axis_is_not_enough(void)
         CHECK(decision.reported <= limits.workspace);
         check_true(&fake, &problem, &decision);
         int64_t fewest = exhaustive_pair(&fake, &problem, layers[i].axis, limits.workspace);
-        printf("# %s x %lld, fewest %lld, %lld asks\n", cs_tiling_name(&decision.tiling),
+        printf("# %s x %lld, fewest %lld, %lld asks\n", cs_axis_tiling_name(&decision.tiling),
                (long long)decision.tiles, (long long)fewest, (long long)decision.asked);
         CHECK(decision.tiles <= fewest + fewest / 4);
     }
@@ -238,7 +238,7 @@ static void asks_are_kept_for_products(void)
         .question = &question, .purse = {.left = 30, .kept = 29}, .list = {.count = 1}};
     CHECK_INT(cs_search_fewest(&search, mode, CS_AXIS_H, INT64_MAX), CS_OK);
     CHECK_INT(search.purse.asked, 1);
-    CHECK_INT(cs_search_products(&search, mode), CS_OK);
+    CHECK_INT(cs_product_search(&search, mode), CS_OK);
     CHECK(search.purse.asked > 1 && !cs_shortlist_empty(&search.list));
 
     int further = 0;

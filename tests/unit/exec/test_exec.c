@@ -104,7 +104,7 @@ static void *address(int64_t value)
 static int64_t span(const struct cs_tensor *tensor)
 {
     int64_t bytes = 0;
-    CHECK_INT(cs_tensor_span(tensor, &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_span(tensor, &bytes), CS_OK);
     return bytes;
 }
 

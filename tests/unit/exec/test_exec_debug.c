@@ -107,7 +107,7 @@ static void an_operand_in_the_scratch(void)
     for (int i = 0; i < CS_OPERANDS; i++) {
         uintptr_t begin = (uintptr_t)TENSORS * (uintptr_t)(i + 1);
         int64_t span;
-        CHECK_INT(cs_tensor_span(&problem.tensor[i], &span), CS_OK);
+        CHECK_INT(cs_problem_tensor_span(&problem.tensor[i], &span), CS_OK);
         check(&plan, begin + (uintptr_t)span, 0, 0, true);
         check(&plan, begin + (uintptr_t)span - 1, 0, 0, false);
         check(&plan, begin - 1000, 0, 0, true);

@@ -43,9 +43,9 @@ static int gpu_launch(void *ctx, int shape, void *launch)
     if (g->fails && device_fails())
         return DEVICE_FAILED;
     cs_plan_problem(g->plan, shape, &problem);
-    CHECK_INT(cs_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
     device_touch(g->chosen, at->tensor[CS_X], bytes, false);
-    CHECK_INT(cs_tensor_span(&problem.tensor[CS_Y], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_span(&problem.tensor[CS_Y], &bytes), CS_OK);
     device_touch(g->chosen, at->tensor[CS_Y], bytes, true);
     device_touch(g->chosen, at->workspace, g->plan->shape[shape].workspace, true);
     g->launched++;
@@ -65,7 +65,7 @@ static int gpu_fallback(void *ctx)
     struct gpu *g = ctx;
     int64_t bytes;
     CHECK(g->chosen == g->client);
-    CHECK_INT(cs_tensor_span(&g->plan->problem.tensor[CS_Y], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_span(&g->plan->problem.tensor[CS_Y], &bytes), CS_OK);
     if (g->fails && device_fails())
         return DEVICE_FAILED;
     device_touch(g->client, (void *)(0x200000 + g->shift), bytes, true);

@@ -340,7 +340,7 @@ static void runs_are_counted_by_how_they_ended(void)
     CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), RUN_FAILED);
     CHECK_INT(cs->account.failed, 2);
     CHECK_INT(cs->account.calls, 4);
-    CHECK_INT(cs_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
+    CHECK_INT(cs_account_site_count(&cs->account.site[verdict.site.place - 1], CS_COUNT_CALLS), 4);
     CHECK_INT(cs->account.reported_max, verdict.reported);
 
     cs_rewrite_discard(verdict.rewrite);

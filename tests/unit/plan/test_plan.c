@@ -73,7 +73,7 @@ static bool may_be_uncopied(const struct cs_problem *problem, const struct cs_ti
 {
     const struct cs_tensor *w = &problem->tensor[CS_FILTER];
     bool channels = tiling->axis[0] == CS_AXIS_C || tiling->axis[1] == CS_AXIS_C;
-    return channels && wide_span(w) != (wide)elements_of(w) * cs_dtype_size(w->dtype);
+    return channels && wide_span(w) != (wide)elements_of(w) * cs_problem_dtype_size(w->dtype);
 }
 
 static wide least(wide a, wide b)
@@ -276,7 +276,7 @@ static void check_offsets(const struct cs_plan *plan, const struct axis *axes,
             bool tiled_extent = view.side == (axes[c].transposed ? CS_X : CS_Y);
             if (dim >= 0)
                 offset += (wide)(tiled_extent ? tile->range[c].first : tile->range[c].in_first) *
-                          untiled->tensor[i].strides[dim] * cs_dtype_size(view.dtype);
+                          untiled->tensor[i].strides[dim] * cs_problem_dtype_size(view.dtype);
         }
         memcpy(view.strides, untiled->tensor[i].strides, sizeof view.strides);
         CHECK(tile->offset[i] == offset);
@@ -330,7 +330,7 @@ static void check_staged(const struct cs_plan *plan)
         static struct cs_problem shape;
         cs_plan_problem(plan, k, &shape);
         const struct cs_tensor *w = &shape.tensor[CS_FILTER];
-        wide bytes = cs_dtype_size(w->dtype);
+        wide bytes = cs_problem_dtype_size(w->dtype);
         for (int dim = 0; dim < CS_DIMS; dim++)
             bytes *= w->dims[dim];
         CHECK(wide_span(w) == bytes);
@@ -350,11 +350,11 @@ static void check_staged(const struct cs_plan *plan)
 static wide reread(const struct cs_plan *plan, const struct axis *axes, enum cs_operand side)
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[side];
-    wide read = 0, once = cs_dtype_size(untiled->dtype);
+    wide read = 0, once = cs_problem_dtype_size(untiled->dtype);
     for (int64_t t = 0; t < plan->tiles; t++) {
         static struct cs_problem part;
         struct cs_tile tile;
-        wide bytes = cs_dtype_size(untiled->dtype);
+        wide bytes = cs_problem_dtype_size(untiled->dtype);
         cs_plan_tile(plan, t, &tile);
         cs_plan_problem(plan, tile.shape, &part);
         for (int dim = 0; dim < CS_DIMS; dim++)
@@ -577,7 +577,7 @@ static void check_runs(struct rng *rng, const struct cs_problem *problem,
             CHECK_INT(plan.shape[tile.shape].relaxation, relaxation);
     }
     CHECK_INT(cs_plan_cut(problem, &plan.tiling, &again), CS_OK);
-    CHECK(cs_tiling_equal(&again.tiling, &plan.tiling));
+    CHECK(cs_cut_tiling_equal(&again.tiling, &plan.tiling));
     CHECK_INT(again.tiles, plan.tiles);
 }
 

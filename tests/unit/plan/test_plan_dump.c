@@ -157,11 +157,11 @@ static void names(void)
     for (int a = 0; a < CS_AXES; a++) {
         struct cs_tiling alone = one_cut((enum cs_axis)a, 1);
         CHECK_STR(cs_axis_name((enum cs_axis)a), name[a]);
-        CHECK_STR(cs_tiling_name(&alone), name[a]);
+        CHECK_STR(cs_axis_tiling_name(&alone), name[a]);
         for (int b = CS_AXIS_N; a != CS_AXIS_NONE && b < CS_AXES; b++) {
             struct cs_tiling pair = {.axis = {(enum cs_axis)a, (enum cs_axis)b}, .step = {1, 1}};
             const char both[] = {name[a][0], name[b][0], 0};
-            CHECK_STR(cs_tiling_name(&pair), both);
+            CHECK_STR(cs_axis_tiling_name(&pair), both);
         }
     }
 }

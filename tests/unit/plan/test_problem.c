@@ -67,17 +67,17 @@ static void sizes(void)
 {
     struct cs_problem problem = sample();
     int64_t bytes = 0;
-    CHECK_INT(cs_tensor_bytes(&problem.tensor[CS_X], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_bytes(&problem.tensor[CS_X], &bytes), CS_OK);
     CHECK_INT(bytes, 4 * 64 * 64 * 2);
     problem.tensor[CS_X].strides[CS_H] = 100;
-    CHECK_INT(cs_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
+    CHECK_INT(cs_problem_tensor_span(&problem.tensor[CS_X], &bytes), CS_OK);
     CHECK_INT(bytes, (3 * 4096 + 63 * 100 + 63 + 1) * 2);
-    CHECK_INT(cs_dtype_size(CS_F32), 4);
-    CHECK_INT(cs_dtype_size(CS_F16), 2);
-    CHECK_INT(cs_dtype_size(CS_BF16), 2);
-    CHECK_STR(cs_dtype_name(CS_F32), "f32");
-    CHECK_STR(cs_dtype_name(CS_F16), "f16");
-    CHECK_STR(cs_dtype_name(CS_BF16), "bf16");
+    CHECK_INT(cs_problem_dtype_size(CS_F32), 4);
+    CHECK_INT(cs_problem_dtype_size(CS_F16), 2);
+    CHECK_INT(cs_problem_dtype_size(CS_BF16), 2);
+    CHECK_STR(cs_problem_dtype_name(CS_F32), "f32");
+    CHECK_STR(cs_problem_dtype_name(CS_F16), "f16");
+    CHECK_STR(cs_problem_dtype_name(CS_BF16), "bf16");
 }
 
 static void layouts(void)
@@ -221,7 +221,7 @@ static void directions(void)
         CHECK_INT(cs_problem_check(&problem), i == CS_FORWARD ? CS_OK : CS_ILLEGAL);
         settle_operands(&problem);
         CHECK_INT(cs_problem_check(&problem), CS_OK);
-        CHECK_STR(cs_direction_name((enum cs_direction)i), names[i]);
+        CHECK_STR(cs_problem_direction_name((enum cs_direction)i), names[i]);
         CHECK_INT(cs_result((enum cs_direction)i), results[i]);
         /* Only what is written has to be free of overlaps. */
         problem.tensor[CS_X].strides[CS_H] = 63;
@@ -344,7 +344,7 @@ static void spans_never_wrap(void)
         }
         wide want = wide_span(&tensor);
         int64_t bytes = -1;
-        enum cs_status status = cs_tensor_span(&tensor, &bytes);
+        enum cs_status status = cs_problem_tensor_span(&tensor, &bytes);
         CHECK_INT(status, want > INT64_MAX ? CS_OVERFLOW : CS_OK);
         CHECK_INT(bytes, want > INT64_MAX ? -1 : (int64_t)want);
         refused += status != CS_OK;

@@ -20,7 +20,7 @@ static int64_t element_at(const struct cs_tensor *tensor, const int64_t strides[
         element += index % tensor->dims[dim] * strides[dim];
         index /= tensor->dims[dim];
     }
-    return element * cs_dtype_size(tensor->dtype);
+    return element * cs_problem_dtype_size(tensor->dtype);
 }
 
 static int64_t elements_of(const struct cs_tensor *tensor)
@@ -62,9 +62,9 @@ static int64_t wrong_bytes(const struct cs_tensor *untiled, const struct cs_tens
                            const struct cs_copy *copy, int64_t offset)
 {
     static char before[MOST_BYTES], after[MOST_BYTES], tile[MOST_BYTES + 2 * EDGE];
-    int64_t span, bytes, size = cs_dtype_size(untiled->dtype), wrong = 0;
-    CHECK_INT(cs_tensor_span(untiled, &span), CS_OK);
-    CHECK_INT(cs_tensor_bytes(packed, &bytes), CS_OK);
+    int64_t span, bytes, size = cs_problem_dtype_size(untiled->dtype), wrong = 0;
+    CHECK_INT(cs_problem_tensor_span(untiled, &span), CS_OK);
+    CHECK_INT(cs_problem_tensor_bytes(packed, &bytes), CS_OK);
     fill(before, span, 1);
     memset(tile, 'e', sizeof tile);
     copy_on_host(copy, before + offset, tile + EDGE, true);
@@ -90,7 +90,7 @@ static bool is_small(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++) {
         int64_t span;
-        if (cs_tensor_span(&problem->tensor[i], &span) != CS_OK || span > MOST_BYTES)
+        if (cs_problem_tensor_span(&problem->tensor[i], &span) != CS_OK || span > MOST_BYTES)
             return false;
     }
     return true;
@@ -127,8 +127,8 @@ static void check_pieces(const struct cs_plan *plan)
             const struct cs_tensor *part = &shape.tensor[i];
             int64_t span, bytes;
             bool cut = memcmp(part->dims, plan->problem.tensor[i].dims, sizeof part->dims) != 0;
-            CHECK_INT(cs_tensor_span(part, &span), CS_OK);
-            CHECK_INT(cs_tensor_bytes(part, &bytes), CS_OK);
+            CHECK_INT(cs_problem_tensor_span(part, &span), CS_OK);
+            CHECK_INT(cs_problem_tensor_bytes(part, &bytes), CS_OK);
             if (cut && !part->is_virtual && !part->by_value)
                 CHECK(span == bytes && part->alignment >= CS_STAGED_ALIGNMENT);
         }

@@ -124,7 +124,8 @@ static int break_in_every_way(const struct cs_plan *good)
     for (; bad = *good, (change = break_plan(&bad, way)) != NULL; way++) {
         enum cs_status status = cs_plan_validate(&bad, INT64_MAX);
         if (status != CS_INVALID)
-            printf("# passes: %s (%s)\n", change, cs_direction_name(good->problem.direction));
+            printf("# passes: %s (%s)\n", change,
+                   cs_problem_direction_name(good->problem.direction));
         CHECK_INT(status, CS_INVALID);
     }
     return way;
@@ -413,8 +414,8 @@ static void every_wrong_kind_is_seen(void)
 static bool is_copy_of(const struct cs_tensor *tensor)
 {
     int64_t span = 0, bytes = 0;
-    return cs_tensor_span(tensor, &span) == CS_OK && cs_tensor_bytes(tensor, &bytes) == CS_OK &&
-           span == bytes;
+    return cs_problem_tensor_span(tensor, &span) == CS_OK &&
+           cs_problem_tensor_bytes(tensor, &bytes) == CS_OK && span == bytes;
 }
 
 SPOILED(not_packed, shape->tensor[CS_FILTER].strides[CS_N]++)
