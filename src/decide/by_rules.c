@@ -25,8 +25,11 @@ static const struct cs_policy *policy_for(const struct cs_settings *settings,
     return policy ? policy : settings->policy;
 }
 
-struct cs_limits cs_limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
-                               int64_t provided)
+/* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
+ * that it follows (NULL: none), replaced by what its caller has provided (0: nothing). The share of
+ * a total comes after these, and the bounds of the search itself in cs_decide_judged. */
+static struct cs_limits limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
+                                   int64_t provided)
 {
     struct cs_limits limits = settings->limits;
     if (rule)
@@ -54,7 +57,7 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
     if (skips(rule))
         return cs_decide_leave(CS_REASON_RULE, call->required);
     const struct cs_policy *policy = policy_for(settings, rule);
-    struct cs_limits limits = cs_limits_for(settings, rule, call->provided);
+    struct cs_limits limits = limits_for(settings, rule, call->provided);
     if (takes_share(call, policy, help))
         limits.workspace = help->share(help->ctx, policy, &limits);
     const struct cs_referee *referee =
@@ -80,7 +83,7 @@ bool cs_decide_is_small(const struct cs_settings *settings, int64_t required)
         return false;
     for (int i = 0; settings->rules && i < settings->rules->count; i++) {
         const struct cs_rule *rule = &settings->rules->rule[i];
-        const struct cs_limits limits = cs_limits_for(settings, rule, 0);
+        const struct cs_limits limits = limits_for(settings, rule, 0);
         if (!skips(rule) && required > cs_decide_ignored(&limits))
             return false;
     }

@@ -33,12 +33,6 @@ struct cs_decide_help {
     const struct cs_referee *(*referee)(void *ctx, const struct cs_limits *limits);
 };
 
-/* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
- * that it follows (NULL: none), replaced by what its caller has provided (0: nothing). The share of
- * a total comes after these, and the bounds of the search itself in cs_decide_judged. */
-struct cs_limits cs_limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
-                               int64_t provided);
-
 /* As cs_decide, by the first rule that matches; `rule` of the decision says which. */
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
                                       const struct cs_decide_call *call,

@@ -282,10 +282,10 @@ static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
     return status;
 }
 
-/* The last link of the limits' chain (cs_limits_for has those before it): what a tiling may need.
- * Tiles of huge tensors may be given what the user allows although nothing was required. A policy
- * of fixed counts may exceed what the user allows, but nothing else exceeds what was required or
- * what the caller has provided. */
+/* The last link of the limits' chain (limits_for of by_rules.c has those before it): what a tiling
+ * may need. Tiles of huge tensors may be given what the user allows although nothing was required.
+ * A policy of fixed counts may exceed what the user allows, but nothing else exceeds what was
+ * required or what the caller has provided. */
 static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
                             const struct cs_limits *limits)
 {

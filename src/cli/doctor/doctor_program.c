@@ -21,7 +21,8 @@ static bool runnable(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-bool cs_doctor_which(const char *name, char *path, size_t size)
+/* The file that a shell would run for `name`: false if there is none. */
+static bool file_that_runs(const char *name, char *path, size_t size)
 {
     const char *folders = cs_cli_variable("PATH");
     if (strchr(name, '/')) {
@@ -75,7 +76,7 @@ static bool follow(char path[PATH_MAX], char python[PATH_MAX])
             snprintf(python, PATH_MAX, "%s", path);
         if (!read_interpreter(path, name, sizeof name))
             return true;
-        if (!cs_doctor_which(name, path, PATH_MAX))
+        if (!file_that_runs(name, path, PATH_MAX))
             return false;
     }
     return false;
@@ -178,7 +179,7 @@ void cs_doctor_program(struct cs_doctor *doctor)
     }
     doctor->command = unwrap(doctor->command);
     const char *name = doctor->command[0];
-    if (!cs_doctor_which(name, doctor->program, sizeof doctor->program) ||
+    if (!file_that_runs(name, doctor->program, sizeof doctor->program) ||
         !follow(doctor->program, doctor->python)) {
         doctor->program[0] = '\0';
         cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
@@ -232,7 +233,7 @@ void cs_doctor_python(struct cs_doctor *doctor)
                          "-- venv/bin/python main.py.");
         return;
     }
-    if (!doctor->command && !cs_doctor_which("python3", doctor->python, sizeof doctor->python)) {
+    if (!doctor->command && !file_that_runs("python3", doctor->python, sizeof doctor->python)) {
         cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "no python3 in PATH: PyTorch, JAX and others could not be looked for");
         return;
