@@ -193,8 +193,8 @@ static bool print_json(int64_t required, bool said, char *explanation)
     return text != NULL;
 }
 
-int cs_config_explain(const struct cs_config *config, const char *program, const char *text,
-                      enum cs_format format)
+int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
+                      const char *text, enum cs_format format)
 {
     struct asked asked;
     struct cs_problem problem;
@@ -205,6 +205,8 @@ int cs_config_explain(const struct cs_config *config, const char *program, const
     int64_t required = said ? asked.required : cs_estimate_workspace(&problem);
     struct cs_subject subject =
         cs_rule_subject_of(&problem, required, asked.engine, program ? program : "");
+    if (script)
+        subject.script = script;
     char *explanation = explain(config, &subject);
     if (explanation && format == CS_FORMAT_JSON)
         printed = print_json(required, said, explanation);

@@ -195,6 +195,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .mode = options->mode,
                                  .settings = {.rules = &options->rules,
                                               .program = options->program ? options->program : "",
+                                              .script = options->script,
                                               .policy = policy,
                                               .limits = limits,
                                               .most = bounded ? arena : INT64_MAX},

@@ -114,6 +114,7 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
                  {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
                  {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
                  {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
+                 {OPTION_SCRIPT, offsetof(struct cs_predict_options, script)},
                  {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
@@ -221,8 +222,9 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
         return status;
     if (operand < argc)
         return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
-    if (options->program && !options->file)
-        return cs_cli_refuse(command.name, "--program goes with --config");
+    if ((options->program || options->script) && !options->file)
+        return cs_cli_refuse(command.name, "--%s goes with --config",
+                             options->program ? "program" : "script");
     return -1;
 }
 
@@ -239,6 +241,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
     if (options->file)
         (void)read_options(argc, argv, options);
     cs_config_advise(&options->config, advise, NULL);
-    cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
+    cs_limits_rules(&options->config, options->program ? options->program : "",
+                    options->script ? options->script : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
 }
