@@ -18,7 +18,7 @@ $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call witht
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
-           $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c))
+           $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 $(cliunit) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
 $(B)/unit/%: $(pureobj)

@@ -71,7 +71,12 @@ static bool try_user_file(struct cs_load *load, const char *folder, const char *
            try_file(load, path, false);
 }
 
-static void load_file(struct cs_load *load, const char *program)
+static bool names_file(const char *name)
+{
+    return name && *name && !strchr(name, '/');
+}
+
+static void load_file(struct cs_load *load, const char *program, const char *script)
 {
     char folder[CS_CONFIG_TEXT];
     const char *named = cs_variable("CONVSHIM_CONFIGFILE");
@@ -80,7 +85,9 @@ static void load_file(struct cs_load *load, const char *program)
         return;
     }
     if (user_folder("XDG_CONFIG_HOME", "/.config", folder, sizeof folder)) {
-        if (program && *program && !strchr(program, '/') && try_user_file(load, folder, program))
+        if (names_file(script) && try_user_file(load, folder, script))
+            return;
+        if (names_file(program) && try_user_file(load, folder, program))
             return;
         if (try_user_file(load, folder, "convshim"))
             return;
@@ -182,12 +189,18 @@ void cs_config_load_items(struct cs_config *config, const char *items, const cha
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx)
 {
+    cs_config_load_script(config, program, NULL, policies, note, ctx);
+}
+
+void cs_config_load_script(struct cs_config *config, const char *program, const char *script,
+                           const char *const *policies, cs_config_note_fn *note, void *ctx)
+{
     struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
     cs_config_default(config);
     config->enabled = !cs_config_disabled();
     if (!config->enabled)
         return;
-    load_file(&load, program);
+    load_file(&load, program, script);
     load_environment(&load);
     load_overrides(&load);
     settle(&load);

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "config/option.h"
 #include "config/option_text.h"
+#include "config/program.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 enum {
     SUMMARY_BYTES = 8192,
+    COMMAND_BYTES = 4096,
     BYPASS_BYTES = 200
 };
 
@@ -61,7 +63,12 @@ static void write_object(struct cs *cs, const struct cs_summary_head *head,
                          void (*write)(void *ctx, const char *bytes, size_t size), void *ctx)
 {
     static struct cs_json json;
+    static char arguments[COMMAND_BYTES];
     struct cs_summary_process process = {.program = cs->program,
+                                         .script = cs->script,
+                                         .arguments = arguments,
+                                         .arguments_bytes =
+                                             cs_program_arguments(arguments, sizeof arguments),
                                          .pid = getpid(),
                                          .rank = cs_config_rank(),
                                          .start_ms = cs->start_ms,

@@ -24,6 +24,7 @@ static struct cs_settings settings_of(const struct cs *cs, int64_t limit)
         limits.workspace = limit;
     return (struct cs_settings){.rules = &cs->rules,
                                 .program = cs->program,
+                                .script = cs->script,
                                 .policy = cs->policy,
                                 .limits = limits,
                                 .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
