@@ -59,7 +59,32 @@ static void put_devices(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
-static void put_source(const struct cs_run_summary *all, FILE *out)
+/* What the figures say of the run, so that the head and they agree. */
+static void put_figures(const struct cs_report *report, FILE *out)
+{
+    static const struct {
+        const char *name, *before;
+    } wanted[] = {{"policy", "\npolicy "}, {"workspace", ", limit "}, {"options", ", "},
+                  {"started", "\n"},       {"duration_ms", ", "},     {"command", "\n"}};
+    enum {
+        NAME = 0,
+        TEXT = 3
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        for (size_t s = 0; s < report->sections; s++) {
+            const struct cs_table *table = &report->section[s].table;
+            bool figures = strcmp(report->section[s].name, "figures") == 0;
+            for (size_t row = 0; figures && row < table->rows; row++) {
+                const struct cs_value *value = table->value + row * (size_t)table->columns;
+                if (strcmp(value[NAME].text, wanted[i].name) != 0)
+                    continue;
+                fputs(wanted[i].before, out);
+                cs_table_html_text(value[TEXT].text, out);
+            }
+        }
+}
+
+static void put_source(const struct cs_report *report, const struct cs_run_summary *all, FILE *out)
 {
     const char *const texts[] = {all->device, all->vendor};
     fputs("<p class=\"source\">", out);
@@ -74,6 +99,7 @@ static void put_source(const struct cs_run_summary *all, FILE *out)
     cs_table_html_text(all->convshim, out);
     if (all->runs > 1)
         fprintf(out, ", %" PRId64 " processes", all->runs);
+    put_figures(report, out);
     fputs("</p>\n", out);
 }
 
@@ -116,7 +142,7 @@ void cs_report_html(const struct cs_report *report, FILE *out)
 {
     put_head(report->shown ? report->all.program : "", out);
     if (report->shown) {
-        put_source(&report->all, out);
+        put_source(report, &report->all, out);
         put_devices(report, out);
         cs_report_plots(report, out);
     } else {

@@ -262,7 +262,8 @@ static void put_anatomy(const struct cs_anatomy *anatomy, FILE *out)
     }
     fputs("<h2>What one step holds</h2>\n<ul class=\"bars\">\n", out);
     for (size_t i = 0; i < sizeof bars / sizeof *bars; i++)
-        put_bar(&bars[i], most, out);
+        if (anatomy->training || bars[i].before > 0 || bars[i].after >= 0)
+            put_bar(&bars[i], most, out);
     fputs("</ul>\n", out);
 }
 
