@@ -150,7 +150,7 @@ def _preloads(path: str, before: str) -> str:
     return ":".join(runtimes + [path] + [file for file in files if file not in runtimes])
 
 
-def configure_subprocess(env: MutableMapping[str, str] | None = None, **options: Option) -> MutableMapping[str, str]:
+def configure_subprocess(env: MutableMapping[str, str] | None = None, /, **options: Option) -> MutableMapping[str, str]:
     """An environment in which a program has the library, with these options: for subprocess, or for what multiprocessing spawns.
 
     ``env`` is changed and returned; None: a copy of this process's. ``configure_subprocess(os.environ)`` is for all that this
