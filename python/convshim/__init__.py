@@ -86,7 +86,9 @@ def _checked(options: Mapping[str, Option]) -> str:
     items = _items(options)
     error = ctypes.create_string_buffer(_ERROR_BYTES)
     if items and _library.opened().convshim_check(items.encode(), error, _ERROR_BYTES) != 0:
-        raise ValueError(error.value.decode(errors="replace"))
+        line = error.value.decode(errors="replace")
+        place, colon, rest = line.partition(": ")
+        raise ValueError(rest if colon and place.startswith("convshim_configure:") else line)
     return items
 
 
