@@ -170,7 +170,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     status=0
     bin/convshim run --dry-run 2>run.err >run.out || status=$?
     expect_status 125
-    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor in \.\./lib: name it with --library$'
+    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor where it is installed: name it with --library$'
     cp "$LIBRARY" lib/
     bin/convshim run --dry-run >run.out
     expect_equal "in ../lib" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"
