@@ -60,6 +60,11 @@ static void put_process(struct cs_json *json, const struct cs_summary_process *p
     cs_json_open(json, "process", '{');
     cs_json_integer(json, "pid", process->pid);
     cs_json_string(json, "program", process->program);
+    cs_json_string(json, "script", process->script ? process->script : "");
+    cs_json_open(json, "command", '[');
+    for (size_t at = 0; at < process->arguments_bytes; at += strlen(process->arguments + at) + 1)
+        cs_json_string(json, NULL, process->arguments + at);
+    cs_json_close(json, ']');
     if (process->rank < 0)
         cs_json_null(json, "rank");
     else
