@@ -59,7 +59,9 @@ struct cs_doctor {
     /* What checks find out for those behind them. */
     char library[PATH_MAX]; /* "": there is none */
     char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
+    char script[PATH_MAX];  /* of a shell, if it is one that COMMAND names; "": none */
     char python[PATH_MAX];
+    bool channels_last; /* the command asks for tensors in that layout */
     struct cs_packages packages;
     struct cs_examined *subject;
     size_t subjects;
@@ -82,6 +84,9 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 #define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
+
+/* One line that concludes from all findings, for people. */
+void cs_doctor_verdict(const struct cs_doctor *doctor);
 
 /* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */
