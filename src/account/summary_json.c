@@ -279,6 +279,7 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
     cs_json_string(json, "relaxation", cs_problem_relaxation_name(tiling->relaxation));
     cs_json_boolean(json, "staged", tiling->staged);
+    cs_json_boolean(json, "equal_padding", tiling->equal_padding);
     cs_json_close(json, '}');
 }
 
