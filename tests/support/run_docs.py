@@ -17,7 +17,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BLOCK = re.compile(r"^( *)```(console|sh)\n(.*?)^\1```$", re.M | re.S)
-STAND_INS = "python python3 pip docker srun sbatch systemctl systemd-run git make sudo source bash cat ssh loginctl".split()
+STAND_INS = "python python3 pip docker srun sbatch systemctl systemd-run make sudo bash cat ssh loginctl".split()
+# A clone is a folder.
+GIT = '#!/bin/sh\n[ "$1" != clone ] || mkdir -p "$3"\n'
 # `run` says what it would do; what would look at this machine or wait does nothing.
 SHIM = """#!/bin/sh
 case $1 in
@@ -72,7 +74,7 @@ def run_console(text, build, update):
 
 def run_shell(text, build):
     with tempfile.TemporaryDirectory() as folder:
-        names = [(name, "#!/bin/sh\nexit 0\n") for name in STAND_INS] + [("convshim", SHIM.format(build=build))]
+        names = [(name, "#!/bin/sh\nexit 0\n") for name in STAND_INS] + [("git", GIT), ("convshim", SHIM.format(build=build))]
         for name, script in names:
             path = os.path.join(folder, name)
             with open(path, "w", encoding="utf-8") as file:
