@@ -71,6 +71,9 @@ struct cs_doctor {
     bool broken; /* out of memory */
 };
 
+/* One line that concludes from all findings, for people. */
+void cs_doctor_verdict(const struct cs_doctor *doctor);
+
 /* Adds a finding about `subject`. */
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
                    const char *subject, const char *format, ...)
@@ -84,9 +87,6 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 #define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
-
-/* One line that concludes from all findings, for people. */
-void cs_doctor_verdict(const struct cs_doctor *doctor);
 
 /* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */
