@@ -129,6 +129,10 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
+# What the command has Python import in a simulated program.
+$(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
+	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
 # A stand-in that the command carries inside and loads where there is no driver; nothing installs it as a file.
 $(B)/nodriver.so: src/cudnn/standalone/nodriver/libcuda.c $(B)/flags
 	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
@@ -156,6 +160,7 @@ $(man): $(B)/gen-man
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
+$(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
 $(call objects,src/cli/report/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)

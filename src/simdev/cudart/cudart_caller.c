@@ -56,22 +56,23 @@ static void put_name(const char *symbol, char *name, size_t size)
 
 void simdev_caller_name(char *name, size_t size)
 {
-    void *frame[DEEPEST];
+    void *frame[DEEPEST], *file = NULL;
     const int frames = backtrace(frame, DEEPEST);
-    Dl_info info;
+    Dl_info info = {.dli_fname = NULL};
     snprintf(name, size, "the program");
-    bool outside = false;
     for (int i = 1; i < frames; i++) {
         /* The address behind a call may be that of the next function. */
         const char *symbol = symbol_at((char *)frame[i] - 1, &info);
         if (is_device(info.dli_fname))
             continue;
+        if (file && info.dli_fbase != file)
+            return; /* whoever called that file knows nothing of this */
         if (symbol) {
             put_name(symbol, name, size);
             return;
         }
-        if (!outside)
+        if (!file)
             snprintf(name, size, "%s", file_of(info.dli_fname));
-        outside = true;
+        file = info.dli_fbase;
     }
 }
