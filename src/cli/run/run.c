@@ -1,10 +1,12 @@
 /* `convshim run`: what the environment must say for a program to have the library, then the
  * program. */
+#include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/run/library_options.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"
+#include "config/session.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -108,6 +110,17 @@ static bool listen_to_ranges(const struct request *request, const char *library)
     return cs_cli_variable(name) || change(request, name, library);
 }
 
+/* The program has this process, and says at its end what came of it. A shell that is told what to
+ * set has a process of its own. */
+static bool hand_on_pid(const struct request *request)
+{
+    char pid[32], folder[CS_SESSION_PATH];
+    cs_session_folder(folder);
+    (void)cs_live_noted(folder, getpid()); /* of a run that had this id before */
+    snprintf(pid, sizeof pid, "%lld", (long long)getpid());
+    return request->dry || change(request, "CONVSHIM_RUN", pid);
+}
+
 /* `preset`: the file of options, NULL if none was asked for. */
 static bool prepare(const struct request *request, const char *library, const char *preset)
 {
@@ -124,6 +137,7 @@ static bool prepare(const struct request *request, const char *library, const ch
         if (variable)
             done = change(request, variable, NULL);
     }
+    done = done && hand_on_pid(request);
     if (!done)
         cs_cli_complain("the environment cannot be set: out of memory");
     return done;

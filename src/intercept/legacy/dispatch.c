@@ -98,11 +98,10 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
         (!large && required < 0 && !required_of(call, &required)))
         return entry;
-    entry = malloc(sizeof *entry);
+    entry = cs_plan_cache_new(&key);
     if (!entry)
         return NULL;
     entry->handle = call->handle;
-    entry->key = key;
     entry->required = required;
     entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
                            : judge(cs, call, problem, required, limit);
