@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/elf.h"
 #include "cli/doctor/libcudnn.h"
 #include "cli/doctor/loader.h"
 #include <glob.h>
@@ -68,6 +69,21 @@ static void look_at_library(void *ctx, const char *name, const char *path)
             add_library(search, path);
 }
 
+/* The loader lists nothing of a file that lacks a library: what the file itself names is told then.
+ */
+static void look_at_file(struct search *search, const char *path)
+{
+    char complaint[256];
+    struct cs_elf elf;
+    const char *why;
+    cs_loader_list(path, NULL, look_at_library, search, complaint, sizeof complaint);
+    if (!cs_elf_open(&elf, path, &why))
+        return;
+    for (int i = 0; i < elf.needs; i++)
+        look_at_library(search, elf.needed[i], NULL);
+    cs_elf_close(&elf);
+}
+
 /* What NVIDIA's packages of a Python have, which frameworks open themselves. */
 static void look_at_packages(struct search *search, const char *folder)
 {
@@ -106,7 +122,6 @@ static void take_cudnn(struct cs_simulated_program *program, const char *path, i
 /* The first that comes to a cuDNN 9. */
 static void choose(struct search *search, const struct cs_doctor *doctor)
 {
-    char complaint[256];
     struct cs_simulated_program *program = search->program;
     for (size_t i = 0; i < doctor->subjects; i++) {
         const struct cs_examined *subject = &doctor->subject[i];
@@ -114,8 +129,7 @@ static void choose(struct search *search, const struct cs_doctor *doctor)
             const struct cs_client *client = &subject->client[j];
             if (!*client->cudnn || !cs_libcudnn_served(client->cudnn, client->version))
                 continue;
-            cs_loader_list(client->path, NULL, look_at_library, search, complaint,
-                           sizeof complaint);
+            look_at_file(search, client->path);
             if (*program->folder)
                 continue;
             take_cudnn(program, client->cudnn, client->version);
@@ -148,7 +162,6 @@ static bool take_named(struct cs_simulated_program *program, const char *named,
 
 static bool examine(struct search *search, struct cs_doctor *doctor, const char *cudnn)
 {
-    char complaint[256];
     cs_doctor_examine(doctor);
     if (!*doctor->program) {
         cs_cli_complain("%s: not found, or it cannot be run", doctor->command[0]);
@@ -157,7 +170,7 @@ static bool examine(struct search *search, struct cs_doctor *doctor, const char 
     choose(search, doctor);
     look_at_python(search, &doctor->packages);
     if (!*doctor->python)
-        cs_loader_list(doctor->program, NULL, look_at_library, search, complaint, sizeof complaint);
+        look_at_file(search, doctor->program);
     if (doctor->broken || search->broken) {
         cs_cli_complain("out of memory");
         return false;
