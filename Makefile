@@ -119,7 +119,7 @@ $(B)/gen/report_%.h: src/cli/report/report.% Makefile
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/intercept/entry/entries.def scripts/gen-map
+$(B)/gen/convshim.map: src/intercept/entry/entries.def src/intercept/api.def scripts/gen-map
 	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
 #: conf         what is made from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
@@ -256,7 +256,7 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-include packaging/install.mk
+include packaging/install.mk packaging/wheel.mk
 
 #: clean        remove build/
 clean:

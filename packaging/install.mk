@@ -73,6 +73,7 @@ installed_from = 755s:$(1):$(BINDIR)/convshim 644s:$(2):$(LIBDIR)/libconvshim.so
             644:$(B)/man/convshim.1:$(SHAREDIR)/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:$(SHAREDIR)/man/man5/convshim.ini.5 \
             $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:$(SHAREDIR)/convshim/$(f:conf/%=%)) \
             644:conf/convshim.ini:$(SHAREDIR)/doc/convshim/convshim.ini \
+            644:include/convshim.h:$(PREFIX)/include/convshim.h \
             644:$(B)/completions/convshim.bash:$(SHAREDIR)/bash-completion/completions/convshim \
             644:$(B)/completions/_convshim:$(SHAREDIR)/zsh/site-functions/_convshim \
             644:$(B)/completions/convshim.fish:$(SHAREDIR)/fish/vendor_completions.d/convshim.fish

@@ -219,8 +219,9 @@ static struct tile tile_of(const struct cs_plan *plan, int64_t shape, const stru
     struct tile tile = {
         .operands = operand_bytes(&problem),
         .workspace = (double)workspace,
-        .staged = (double)plan->staged,
-        .kernels = (workspace > 0 ? CONVERTING_KERNELS : 1) + (plan->staged > 0 ? 1 : 0),
+        .staged = (double)plan->shape[shape].staged,
+        .kernels =
+            (workspace > 0 ? CONVERTING_KERNELS : 1) + (plan->shape[shape].staged > 0 ? 1 : 0),
     };
     add_arithmetic(&problem, rates, &tile);
     tile.waves *= slower;

@@ -235,6 +235,8 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
         cs_shortlist_clear(&search->list);
     }
     mode->lanes = 1;
+    search->equal_padding = false;
+    search->unequal = 0;
     search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
     search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
     return list_tilings(search, *mode, tiles);
@@ -416,6 +418,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
         .required = required,
         .limit = most_scratch(tiles, huge, required, limits),
         .thorough = referee && policy->contenders > 1 && !vendor->compiles,
+        .copies = limits->staging != CS_STAGING_NEVER,
     };
     struct cs_search search = {.question = &question};
     struct cs_mode mode = {.staged = limits->staging == CS_STAGING_ALWAYS};
