@@ -142,7 +142,7 @@ static enum cs_severity worst(const struct cs_doctor *doctor)
     return worst;
 }
 
-static void forget(struct cs_doctor *doctor)
+void cs_doctor_free(struct cs_doctor *doctor)
 {
     for (size_t i = 0; i < doctor->findings; i++) {
         free(doctor->finding[i].subject);
@@ -153,6 +153,13 @@ static void forget(struct cs_doctor *doctor)
     free(doctor->finding);
     free(doctor->subject);
     cs_packages_free(&doctor->packages);
+}
+
+void cs_doctor_examine(struct cs_doctor *doctor)
+{
+    cs_doctor_program(doctor);
+    cs_doctor_python(doctor);
+    cs_doctor_framework(doctor);
 }
 
 static int answer(struct cs_doctor *doctor, enum cs_format format)
@@ -188,6 +195,6 @@ int cs_cli_doctor(int argc, char **argv)
         return cs_cli_refuse(command.name, "--pid or a command, not both");
     doctor.command = operand < argc ? argv + operand : NULL;
     status = answer(&doctor, request.format);
-    forget(&doctor);
+    cs_doctor_free(&doctor);
     return status;
 }

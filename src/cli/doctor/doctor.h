@@ -88,6 +88,11 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
 
+/* What the command comes to cuDNN by, and which cuDNN that would be: `program`, `python`,
+ * `packages` and `subject` of a doctor that has only `command`. cs_doctor_free afterwards. */
+void cs_doctor_examine(struct cs_doctor *doctor);
+void cs_doctor_free(struct cs_doctor *doctor);
+
 /* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */
 int cs_doctor_capture(const char *cudnn);
