@@ -20,7 +20,7 @@ enum {
     LOOK_EVERY = 20 /* milliseconds */
 };
 
-/* Seconds until a terminal's line is written anew, and until a log gets another one. */
+/* Seconds until a terminal's line is written again, and until a log gets another one. */
 static const double terminal_every = 0.2, log_every = 10;
 
 /* What the device tells while it runs: cudart_record.h. */
