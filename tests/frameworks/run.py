@@ -1,9 +1,10 @@
 """Runs programs of programs.py in forked children, one after another, and prints what each one took as a line of JSON.
 
 Reads jobs from standard input, one JSON object a line: {"program": name, "env": {...}, "report": path}; or
-{"published": {"operation", "dtype", "px"}, ...} for a row of published_peaks.csv. The interpreter and the packages are
+{"published": [{"operation", "dtype", "px"}, ...], ...} for rows of published_peaks.csv of one type. The interpreter and the packages are
 loaded once; a child gets its environment before it touches the device, so that each job has a device of its own.
 """
+import gc
 import json
 import os
 import sys
@@ -16,13 +17,42 @@ import programs
 WARM, MEASURED = 2, 1
 
 
-def published(row):
-    dtype = getattr(torch, row["dtype"])
-    return (programs.sd_decode if row["operation"] == "decode" else programs.sd_encode)(int(row["px"]), dtype)
+def empty():
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+
+
+def published(rows):
+    """Rows of one type as they were taken: in one process, one after another, on one model. The cache is emptied after each call
+    to warm up and before the measured one. What is then still held does not count as the call's own: the result of the last call
+    to warm up, and in PyTorch up to 2.9 the workspace of cuBLAS, which keeps a segment of 64 MiB from the first row on."""
+    dtype = getattr(torch, rows[0]["dtype"])
+    vae = programs.sd_vae().to(dtype).to("cuda").eval()
+    return [measure_published(vae, row, dtype) for row in rows]
+
+
+def measure_published(vae, row, dtype):
+    px = int(row["px"])
+    if row["operation"] == "decode":
+        given = programs.data(1, 4, px // 8, px // 8, dtype=dtype)
+        call = lambda: vae.decode(given / vae.config.scaling_factor, return_dict=False)[0]
+    else:
+        given = programs.data(1, 3, px, px, dtype=dtype)
+        call = lambda: vae.encode(given).latent_dist.sample()
+    for _ in range(WARM):
+        result = call()
+        empty()
+    before, held = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
+    last = call()
+    torch.cuda.synchronize()
+    peaks = {"allocated": torch.cuda.max_memory_allocated() - before, "reserved": torch.cuda.max_memory_reserved() - held}
+    del result, last
+    return peaks
 
 
 def measure(make):
-    """Two calls to warm up, then one from an empty cache, as the published figures were taken."""
+    """Two calls to warm up, then one from an empty cache."""
     keep, call = make()
     cuda = torch.cuda
     for _ in range(WARM):
@@ -46,7 +76,7 @@ def child(job):
     start = time.time()
     try:
         with torch.inference_mode() if "published" in job else torch.no_grad():
-            result = measure(lambda: published(job["published"])) if "published" in job else \
+            result = {"rows": published(job["published"])} if "published" in job else \
                 measure(programs.PROGRAMS[job["program"]].make)
         result["ran"] = True
     except torch.cuda.OutOfMemoryError as error:
