@@ -9,9 +9,11 @@ import sys
 import traceback
 
 
-def child(run, job, describe):
+def child(run, job, describe, trouble):
     os.environ.update(job.get("env", {}))
     try:
+        if trouble:
+            raise trouble
         return run(job)
     except Exception as error:  # whatever a framework throws is the row's result
         traceback.print_exc()
@@ -22,12 +24,16 @@ def serve(run, describe, load=lambda job: None):
     """`run(job)` in a child; `describe(error)` is what is said of what it throws; `load(job)` before, in the parent."""
     for line in sys.stdin:
         job = json.loads(line)
-        load(job)
+        trouble = None
+        try:
+            load(job)
+        except ImportError as error:
+            trouble = error
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(read)
-            os.write(write, json.dumps(child(run, job, describe)).encode())
+            os.write(write, json.dumps(child(run, job, describe, trouble)).encode())
             os.close(write)
             sys.exit(0)  # not _exit: the device and the library write their reports now
         os.close(write)
