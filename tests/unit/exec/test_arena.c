@@ -329,6 +329,43 @@ static void a_capture_keeps_its_memory(void)
     check_sound();
 }
 
+/* What other threads do while one asks, without the lock, whether a block is free. */
+static struct {
+    struct cs_arena *arena;
+    void *owner, *capturing; /* streams: of the block that is asked about, and in a capture */
+    struct cs_capture capture;
+} meanwhile;
+
+static bool done_late(void *ctx, void *event)
+{
+    struct cs_arena *arena = meanwhile.arena;
+    meanwhile.arena = NULL;
+    if (arena) {
+        CHECK(call(arena, meanwhile.owner, 3 * MIB, true)); /* puts aside the event asked about */
+        CHECK(call_in(arena, meanwhile.capturing, &meanwhile.capture, 4 * MIB, true, NULL));
+    }
+    return device->done(ctx, event);
+}
+
+static void an_event_that_is_asked_is_not_captured_meanwhile(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *owner = device_new_stream(), *stream = device_new_stream(), *other = device_new_stream();
+    struct cs_device asking = fake_device_functions;
+    struct cs_lease lease;
+    asking.done = done_late;
+    cs_arena_reserve(arena, device, 8 * MIB); /* all events there are */
+    CHECK(call(arena, owner, 3 * MIB, true));
+    meanwhile.owner = owner;
+    meanwhile.capturing = stream;
+    meanwhile.capture = begin_capture(stream);
+    meanwhile.arena = arena;
+    CHECK(!cs_arena_take(arena, &asking, other, &no_capture, 6 * MIB, false, &lease));
+    CHECK(meanwhile.arena == NULL);
+    CHECK(device_end_capture(meanwhile.capture.id));
+    check_sound();
+}
+
 /* A program may say what comes next in a capture comes after (cudaStreamUpdateCaptureDependencies):
  * two calls on one stream are in order no more. */
 static void a_capture_whose_dependencies_are_set(void)
@@ -653,6 +690,7 @@ int main(void)
     TEST(allocating_is_the_last_resort);
     TEST(a_larger_need_takes_the_place_of_smaller_memory);
     TEST(a_capture_keeps_its_memory);
+    TEST(an_event_that_is_asked_is_not_captured_meanwhile);
     TEST(a_capture_whose_dependencies_are_set);
     TEST(a_capture_that_comes_to_nothing);
     TEST(a_graph_that_goes_during_a_call);
