@@ -52,6 +52,7 @@ static bool run_pair(struct cs_simulation *simulation, struct cs_simulated_pair 
         pair->has_base[side] = pair->wanted[side] && was_short(&pair->result[side]);
         pair->base_run[side] = pair->run[side];
         pair->base_run[side].capacity = plenty;
+        pair->base_run[side].state = CS_RUN_WAITING;
     }
     return run_sides(simulation, pair->base_run, pair->has_base) &&
            read_all(pair->base_run, pair->has_base, pair->base);
@@ -94,7 +95,8 @@ static bool is_good(const struct cs_simulated_pair *pair)
 static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                     const struct cs_device_file *device)
 {
-    struct cs_simulated_pair pair = {.wanted = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
+    struct cs_simulated_pair pair = {.capacity = options->capacity,
+                                     .wanted = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     for (int side = 0; side < CS_SIDES; side++)
         pair.run[side] = (struct cs_simulated_run){.name = names[side],
                                                    .profile = device->path,
@@ -131,8 +133,10 @@ static int answer(const struct cs_simulate_options *options, char **command)
 {
     static struct cs_simulation simulation; /* too large for the stack */
     struct cs_device_file device = {.text = NULL};
-    simulation = (struct cs_simulation){
-        .title = "simulate", .options = options->given, .jobs = options->jobs};
+    simulation = (struct cs_simulation){.title = "simulate",
+                                        .options = options->given,
+                                        .jobs = options->jobs,
+                                        .many = options->capacity > 0};
     int status = CS_CLI_NO;
     if (!take_names(&simulation, options, &device))
         status = CS_CLI_USAGE;

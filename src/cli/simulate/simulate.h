@@ -26,6 +26,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *optio
 
 /* A program without and with the library, on one device of one capacity. */
 struct cs_simulated_pair {
+    int64_t capacity; /* 0: the device's */
     bool wanted[CS_SIDES];
     struct cs_simulated_run run[CS_SIDES];
     struct cs_simulated_result result[CS_SIDES];

@@ -244,7 +244,7 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_d
     char bytes[CS_BYTES_TEXT];
     print_command(program);
     printf("device      %s with %s, simulated\n", device->title,
-           cs_table_bytes_text(bytes, result->capacity > 0 ? result->capacity : device->memory));
+           cs_table_bytes_text(bytes, pair->capacity > 0 ? pair->capacity : device->memory));
     const char *framework = *result->framework ? result->framework : program->framework;
     if (result->planned && result->used)
         printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen("cudnn "),
