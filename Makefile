@@ -256,7 +256,7 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-include packaging/install.mk packaging/wheel.mk
+include $(addprefix packaging/,install.mk wheel.mk deb.mk)
 
 #: clean        remove build/
 clean:

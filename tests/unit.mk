@@ -16,6 +16,8 @@ $(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
 include tests/reliability.mk
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+$(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
+$(B)/unit/test_plan_layers: $(call objects,src/cli/predict/plan_layers.c src/cli/predict/estimate.c)
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))

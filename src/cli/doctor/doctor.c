@@ -170,7 +170,7 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
         if ((i == CS_CHECK_process) == (doctor->pid > 0))
             checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)
-        print_text(doctor);
+        print_text(doctor), cs_doctor_verdict(doctor);
     else if (!doctor->broken)
         doctor->broken = !print_table(doctor, format);
     if (doctor->broken) {

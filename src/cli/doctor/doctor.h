@@ -59,7 +59,9 @@ struct cs_doctor {
     /* What checks find out for those behind them. */
     char library[PATH_MAX]; /* "": there is none */
     char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
+    char script[PATH_MAX];  /* of a shell, if it is one that COMMAND names; "": none */
     char python[PATH_MAX];
+    bool channels_last; /* the command asks for tensors in that layout */
     struct cs_packages packages;
     struct cs_examined *subject;
     size_t subjects;
@@ -68,6 +70,9 @@ struct cs_doctor {
     size_t findings;
     bool broken; /* out of memory */
 };
+
+/* One line that concludes from all findings, for people. */
+void cs_doctor_verdict(const struct cs_doctor *doctor);
 
 /* Adds a finding about `subject`. */
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
