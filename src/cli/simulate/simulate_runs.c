@@ -106,7 +106,9 @@ static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_ru
 static void look_plain(struct cs_simulated_run *run)
 {
     int status = NOT_FOUND << 8;
-    pid_t ended = run->state == CS_RUN_RUNNING ? waitpid(run->pid, &status, WNOHANG) : 0;
+    if (run->state != CS_RUN_RUNNING)
+        return;
+    pid_t ended = waitpid(run->pid, &status, WNOHANG);
     if (ended == run->pid || (ended < 0 && errno != EINTR))
         end_run(run, status);
 }
@@ -136,6 +138,8 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
+    if (server->state == CS_FORK_READY)
+        cs_variables_set(&variables, "SIMDEV_FORKED", "1");
     run->seconds = now();
     if (server->state == CS_FORK_SINGLE && !simulation->told_single) {
         cs_cli_complain("%s: each run loads the program anew, since where it first uses the GPU %s",
