@@ -98,7 +98,8 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server)
 }
 
 /* OUTPUT and the settings, each with its end. */
-static size_t put_request(char *message, const char *output, const struct cs_variables *variables)
+static size_t put_request(char *message, const char *output,
+                          const struct cs_child_variables *variables)
 {
     size_t length = strlen(output) + 1;
     if (length > MESSAGE)
@@ -115,7 +116,7 @@ static size_t put_request(char *message, const char *output, const struct cs_var
 }
 
 bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
-                        const struct cs_variables *variables)
+                        const struct cs_child_variables *variables)
 {
     char *message = variables->broken ? NULL : malloc(MESSAGE);
     size_t bytes = message ? put_request(message, output, variables) : 0;

@@ -5,7 +5,7 @@
 #ifndef CS_CLI_SIMULATE_FORK_SERVER_H
 #define CS_CLI_SIMULATE_FORK_SERVER_H
 
-#include "cli/simulate/variables.h"
+#include "cli/simulate/child_variables.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -48,7 +48,7 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
 
 /* Asks for a run, whose output goes to that file. False if the server is gone. */
 bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
-                        const struct cs_variables *variables);
+                        const struct cs_child_variables *variables);
 
 /* Ends the process, unless it has ended, and closes everything. */
 void cs_fork_server_close(struct cs_fork_server *server);

@@ -25,7 +25,7 @@ static void show_output(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++) {
         const struct cs_simulated_result *result = &pair->result[side];
-        if (!pair->wanted[side] || cs_simulated_result_ran(result) ||
+        if (!pair->chosen[side] || cs_simulated_result_ran(result) ||
             cs_simulated_result_out_of_memory(result))
             continue;
         cs_cli_complain("simulate: the end of what the program printed %s the library:",
@@ -40,7 +40,7 @@ static bool is_good(const struct cs_simulated_pair *pair)
 {
     bool good = true;
     for (int side = 0; side < CS_SIDES; side++)
-        good = good && (!pair->wanted[side] || (cs_simulated_result_ran(&pair->result[side]) &&
+        good = good && (!pair->chosen[side] || (cs_simulated_result_ran(&pair->result[side]) &&
                                                 pair->result[side].planned));
     return good;
 }
@@ -61,7 +61,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
         answer->pair[i] = (struct cs_simulated_pair){
             .device = &answer->device[i],
             .capacity = options->capacity,
-            .wanted = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
+            .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
                 cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));

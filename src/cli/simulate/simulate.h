@@ -10,7 +10,7 @@ struct cs_simulate_options {
     int64_t capacity; /* 0: the profile's */
     int cuda, jobs;
     bool smallest;
-    bool side[CS_SIDES]; /* which are wanted */
+    bool side[CS_SIDES]; /* which are chosen */
     enum cs_format format;
     struct cs_library_options given;
 };

@@ -16,7 +16,7 @@ static const char *in_short(const struct cs_simulated_pair *pair, enum cs_side s
     char bytes[CS_BYTES_TEXT];
     int64_t others =
         pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
-    if (!pair->wanted[side])
+    if (!pair->chosen[side])
         return NULL;
     if (cs_simulated_result_out_of_memory(result))
         snprintf(text, SHORT_TEXT, "short by %s",
@@ -38,10 +38,10 @@ static struct cs_value value_of(int64_t number)
     return (struct cs_value){.number = number};
 }
 
-static const char *time_of(const struct cs_simulated_result *result, bool wanted,
+static const char *time_of(const struct cs_simulated_result *result, bool chosen,
                            char text[CS_BYTES_TEXT])
 {
-    return wanted && result->nanoseconds >= 0 ? cs_table_time_text(text, result->nanoseconds)
+    return chosen && result->nanoseconds >= 0 ? cs_table_time_text(text, result->nanoseconds)
                                               : NULL;
 }
 
@@ -82,8 +82,8 @@ static void add_row(struct cs_table *table, const struct cs_simulated_pair *pair
                                              .tiled = -1,
                                              .status = -1};
     const struct cs_simulated_result *a =
-        pair->wanted[CS_WITHOUT] ? &pair->result[CS_WITHOUT] : &none;
-    const struct cs_simulated_result *b = pair->wanted[CS_WITH] ? &pair->result[CS_WITH] : &none;
+        pair->chosen[CS_WITHOUT] ? &pair->result[CS_WITHOUT] : &none;
+    const struct cs_simulated_result *b = pair->chosen[CS_WITH] ? &pair->result[CS_WITH] : &none;
     int64_t smallest[CS_SIDES];
     for (int side = 0; side < CS_SIDES; side++)
         smallest[side] = pair->smallest[side].runs > 0 ? pair->smallest[side].runs : -1;
@@ -101,8 +101,8 @@ static void add_row(struct cs_table *table, const struct cs_simulated_pair *pair
         value_of(smallest[CS_WITHOUT]),
         value_of(smallest[CS_WITH]),
         value_of(b->tiled),
-        {.number = a->nanoseconds, .shown = time_of(a, pair->wanted[CS_WITHOUT], time[CS_WITHOUT])},
-        {.number = b->nanoseconds, .shown = time_of(b, pair->wanted[CS_WITH], time[CS_WITH])},
+        {.number = a->nanoseconds, .shown = time_of(a, pair->chosen[CS_WITHOUT], time[CS_WITHOUT])},
+        {.number = b->nanoseconds, .shown = time_of(b, pair->chosen[CS_WITH], time[CS_WITH])},
         value_of(a->status),
         value_of(b->status),
         {.text = in_short(pair, CS_WITHOUT, verdict[CS_WITHOUT])},

@@ -20,7 +20,7 @@ enum {
     LOOK_EVERY = 20 /* milliseconds */
 };
 
-/* Seconds until a terminal's line is written anew, and until a log gets another one. */
+/* Seconds until a terminal's line is written again, and until a log gets another one. */
 static const double terminal_every = 0.2, log_every = 10;
 
 /* What the device tells while it runs: cudart_record.h. */
@@ -40,7 +40,7 @@ static double now(void)
 static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                    const char *server)
 {
-    struct cs_variables variables = {.item = NULL};
+    struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     snprintf(path, sizeof path, "%s/output", run->folder);
@@ -49,7 +49,7 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     cs_simulation_variables(simulation, run, &variables);
     if (server)
         cs_simulation_variables_to_fork(server, &variables);
-    if (input < 0 || output < 0 || !cs_variables_apply(&variables))
+    if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         _exit(NOT_FOUND);
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
@@ -132,14 +132,14 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
 static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
     struct cs_fork_server *server = &simulation->server[run->with];
-    struct cs_variables variables = {.item = NULL};
+    struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
     if (!make_folder(simulation, "run", run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
     if (server->state == CS_FORK_READY)
-        cs_variables_set(&variables, "SIMDEV_FORKED", "1");
+        cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     run->seconds = now();
     if (server->state == CS_FORK_SINGLE && !simulation->told_single) {
         cs_cli_complain("%s: each run loads the program anew, since where it first uses the GPU %s",
@@ -148,7 +148,7 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     }
     bool single = server->state == CS_FORK_SINGLE,
          asked = cs_fork_server_ask(server, output, &variables);
-    cs_variables_free(&variables);
+    cs_child_variables_free(&variables);
     if (!asked)
         cs_cli_complain("the program that runs are forked from is gone");
     run->pid = server->pid;

@@ -67,7 +67,7 @@ static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
 
 static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
 {
-    pair->has_base[side] = pair->wanted[side] && pair->result[side].refused > 0;
+    pair->has_base[side] = pair->chosen[side] && pair->result[side].refused > 0;
     pair->base_run[side] = pair->run[side];
     pair->base_run[side].capacity = plenty;
     pair->base_run[side].state = CS_RUN_WAITING;
@@ -82,7 +82,7 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
         struct cs_simulated_pair *p = &pair[i / CS_SIDES];
         enum cs_side side = (enum cs_side)(i % CS_SIDES);
         prepare(p, side);
-        if (p->wanted[side])
+        if (p->chosen[side])
             job[jobs++] = (struct job){&p->run[side], &p->result[side]};
     }
     bool good = job && run_and_check(simulation, job, jobs);
@@ -198,7 +198,7 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
         struct cs_simulated_pair *p = &pair[i / (2 * CS_SIDES)];
         enum cs_side side = (enum cs_side)(i % CS_SIDES);
         const struct cs_simulated_result *base = cs_simulated_pair_base(p, side);
-        if (p->wanted[side] && base->used && cs_simulated_result_ran(base))
+        if (p->chosen[side] && base->used && cs_simulated_result_ran(base))
             question[questions++] = (struct question){.pair = p,
                                                       .side = side,
                                                       .engines = i % (2 * CS_SIDES) >= CS_SIDES,

@@ -5,9 +5,9 @@
 
 #include "cli/predict/device_files.h"
 #include "cli/run/library_options.h"
+#include "cli/simulate/child_variables.h"
 #include "cli/simulate/fork_server.h"
 #include "cli/simulate/simulated_program.h"
-#include "cli/simulate/variables.h"
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -63,10 +63,11 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 
 /* The variables of a run's process. */
 void cs_simulation_variables(const struct cs_simulation *simulation,
-                             const struct cs_simulated_run *run, struct cs_variables *variables);
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables);
 
 /* Those of a process that runs are to be forked from, besides: one thread, where the program leaves
  * that open. */
-void cs_simulation_variables_to_fork(const char *server, struct cs_variables *variables);
+void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
 
 #endif

@@ -18,7 +18,7 @@ static struct {
     int created, destroyed, asked, most; /* lists that may be created */
     int64_t refused;                     /* extents of problems without an engine */
     size_t done, of;
-    bool nomem;
+    bool nomem, build_nomem, profiled, untiled_refused, huge;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static int list, chosen_engine, plan;
 
@@ -55,8 +55,10 @@ enum cs_status cs_engine_list_choose(struct cs_engine_list *made, const struct c
         return CS_NOMEM;
     if (problem->tensor[CS_X].dims[CS_N] == fake.refused)
         return CS_REFUSED;
-    *offer = (struct cs_ask_offer){
-        .mode = mode, .engine = {.index = 7}, .workspace = problem->tensor[CS_X].dims[CS_N] * MIB};
+    *offer = (struct cs_ask_offer){.mode = mode,
+                                   .engine = {.index = 7},
+                                   .workspace = fake.huge ? INT64_MAX
+                                                          : problem->tensor[CS_X].dims[CS_N] * MIB};
     *chosen_p = (struct cs_chosen_engine *)(void *)&chosen_engine;
     return CS_OK;
 }
@@ -71,6 +73,11 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem,
                             int64_t *workspace_p)
 {
     (void)ctx, (void)relaxation;
+    if (fake.build_nomem)
+        return CS_NOMEM;
+    /* By one thread: the tiles of a plan are built first, then the whole to compare with. */
+    if (fake.untiled_refused && problem->tensor[CS_X].dims[CS_N] > 4)
+        return CS_REFUSED;
     *execution_plan_p = &plan;
     *workspace_p = problem->tensor[CS_X].dims[CS_N] * MIB;
     return CS_OK;
@@ -90,10 +97,26 @@ static void destroy(void *built)
     CHECK(built == &plan);
 }
 
+static const struct cs_profile *profile(void *ctx)
+{
+    static const struct cs_profile device = {.name = "a GPU",
+                                             .capability = 900,
+                                             .multiprocessors = 132,
+                                             .clock = 1980000,
+                                             .memory_clock = 3201000,
+                                             .bus_width = 6144,
+                                             .l2 = 60 * MIB};
+    (void)ctx;
+    return &device;
+}
+
 struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen)
 {
     (void)chosen;
-    return (struct cs_vendor){.build = build, .fallback = fallback, .destroy = destroy};
+    return (struct cs_vendor){.build = build,
+                              .fallback = fallback,
+                              .destroy = destroy,
+                              .profile = fake.profiled ? profile : NULL};
 }
 
 static void progress(void *ctx, size_t done, size_t of)
@@ -115,7 +138,7 @@ static struct cs_predictor predictor_of(int threads)
     fake.created = fake.destroyed = fake.asked = 0;
     fake.most = INT32_MAX;
     fake.refused = 0;
-    fake.nomem = false;
+    fake.nomem = fake.build_nomem = fake.profiled = fake.untiled_refused = fake.huge = false;
     fake.done = fake.of = 0;
     return predictor;
 }
@@ -180,8 +203,37 @@ static void a_tiled_prediction_weighs_its_tiles(void)
             continue;
         CHECK_INT(p->decision.reason, CS_REASON_NONE);
         CHECK(p->decision.reported <= 4 * MIB && p->tiled_peak < p->peak);
-        CHECK_INT(p->halo, 0); /* images share nothing */
+        CHECK_INT(p->halo, 0);     /* images share nothing */
+        CHECK(p->time_ratio == 0); /* of a device that is not known */
     }
+}
+
+static void a_known_device_has_times(void)
+{
+    struct cs_predictor predictor = predictor_of(1);
+    predictor.settings.limits.workspace = 4 * MIB;
+    fake.profiled = true;
+    CHECK(predict(&predictor));
+    for (int i = 0; i < COUNT; i++) {
+        bool tiled = prediction[i].decision.reason == CS_REASON_NONE;
+        CHECK(tiled == (i % (COUNT / 2) >= 4));
+        CHECK(tiled ? prediction[i].time_ratio > 1 : prediction[i].time_ratio == 0);
+    }
+    fake.done = 0;
+    fake.untiled_refused = true; /* nothing to compare with */
+    CHECK(predict(&predictor));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(prediction[i].status == CS_OK && prediction[i].time_ratio == 0);
+}
+
+static void a_peak_beyond_all_numbers_is_the_largest(void)
+{
+    struct cs_predictor predictor = predictor_of(1);
+    predictor.settings.limits.workspace = 4 * MIB;
+    fake.huge = true;
+    CHECK(predict(&predictor));
+    for (int i = 0; i < COUNT; i++)
+        CHECK_INT(prediction[i].peak, INT64_MAX);
 }
 
 static void a_list_that_cannot_be_made_is_an_error(void)
@@ -204,6 +256,11 @@ static void memory_that_runs_out_is_an_error(void)
     CHECK_STR(error, "out of memory");
     CHECK_INT(fake.asked, 1); /* the first to fail ends it */
     CHECK_INT(fake.destroyed, 1);
+    predictor = predictor_of(1);
+    predictor.settings.limits.workspace = 4 * MIB;
+    fake.build_nomem = true; /* or while it is decided */
+    CHECK(!predict(&predictor));
+    CHECK_STR(error, "out of memory");
 }
 
 static void an_estimate_asks_nobody(void)
@@ -257,6 +314,8 @@ int main(void)
 {
     TEST(each_problem_is_asked_once);
     TEST(a_tiled_prediction_weighs_its_tiles);
+    TEST(a_known_device_has_times);
+    TEST(a_peak_beyond_all_numbers_is_the_largest);
     TEST(a_list_that_cannot_be_made_is_an_error);
     TEST(memory_that_runs_out_is_an_error);
     TEST(an_estimate_asks_nobody);
