@@ -288,7 +288,7 @@ const struct cs_candidate *cs_explore_best(const struct cs_shortlist *list,
     const struct cs_candidate *best = NULL;
     double least = 0;
     for (int i = 0; i < list->count; i++) {
-        double cost = policy->cost(&list->candidate[i], limits);
+        double cost = cs_shortlist_cost(&list->candidate[i], policy, limits);
         if (__builtin_isfinite(cost) && (!best || cost < least)) {
             best = &list->candidate[i];
             least = cost;
