@@ -12,6 +12,7 @@ $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercep
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
+$(B)/unit/test_caller: $(call objects,src/intercept/loader/caller.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 
 # --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------

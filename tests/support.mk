@@ -7,7 +7,7 @@ $(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in hostile ways.
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so load_race libload_race_plugin.so reset small_stack bad_arguments told queried hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so load_race libload_race_plugin.so reset reset_linked small_stack bad_arguments told queried hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -44,6 +44,10 @@ $(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_gr
 $(B)/clients/told: BIND := -Wl,--wrap=cudnnBackendGetAttribute
 $(addprefix $(B)/clients/,reset small_stack bad_arguments told queried): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+# With the library linked: nothing of a user's is preloaded into a privileged program, and it finds what it needs by its own path.
+$(B)/clients/reset_linked: tests/support/clients/reset.c $(clientbase) $(clientdep) $(B)/libconvshim.so $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) -L$(B) -Wl,--no-as-needed -lconvshim -Wl,--disable-new-dtags \
+	-Wl,-rpath,$(CURDIR)/$(B):$(CURDIR)/$(B)/simdev $(CLIENTLIBS)
 $(B)/clients/load_race: tests/support/clients/load_race.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -rdynamic -o $@ $< $(CLIENTLIBS)
 $(B)/clients/libload_race_plugin.so: tests/support/clients/load_race_plugin.c $(clientdep) $(simdev)

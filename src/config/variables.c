@@ -17,8 +17,8 @@ enum {
 
 /* Variables that stand for no option: the library's own and what tests and scripts say to each
  * other. One that ends with _ stands for all that begin so. */
-static const char *const others[] = {"CONFIG", "CONFIGFILE", "BUILD",         "SAN_RT",
-                                     "STRICT", "TEST_",      "UPDATE_GOLDEN", NULL};
+static const char *const others[] = {"CONFIG", "CONFIGFILE",    "BUILD", "SAN_RT", "STRICT",
+                                     "TEST_",  "UPDATE_GOLDEN", "RUN",   NULL};
 
 enum {
     SUGGESTED = 2 /* of the others, those that users set */

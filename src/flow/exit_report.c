@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READER "; convshim report shows it"
+
 enum {
     SUMMARY_BYTES = 8192,
     BYPASS_BYTES = 200
@@ -93,7 +95,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head)
         cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
                strerror_r(errno, text, sizeof text), cs->config.summary.path);
     else
-        name_file(cs, "summary", file.path, "; convshim report shows it");
+        name_file(cs, "summary", file.path, READER);
 }
 
 /* All but the rules' names, for which the lock is to be held. */
@@ -109,7 +111,7 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
                                     .gate = turns_of(cs)};
 }
 
-void cs_exit_report_early(struct cs *cs, const char *vendor)
+void cs_exit_report_early(struct cs *cs, const char *vendor, bool last)
 {
     static struct cs_new_file file;
     char path[PATH_MAX];
@@ -119,8 +121,13 @@ void cs_exit_report_early(struct cs *cs, const char *vendor)
     struct cs_summary_head head = head_of(cs, vendor, "");
     cs_lock(&cs->account.lock);
     head.rules = rule_names(&cs->rules);
-    (void)write_file(cs, &head, &file); /* the last one says why it could not be written */
+    /* The one at the process's end says why it could not be written. */
+    bool written = write_file(cs, &head, &file);
     cs_unlock(&cs->account.lock);
+    /* Of its level whatever else is logged; with less stack than name_file takes, as a signal's may
+     * be small. */
+    if (last && written)
+        cs_log(CS_LOG_ERROR, "summary in %s%s", file.path, READER);
 }
 
 void cs_exit_report_write(struct cs *cs)

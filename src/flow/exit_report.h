@@ -10,8 +10,9 @@
 void cs_exit_report_write(struct cs *cs);
 
 /* The JSON summary as it is now, if there is to be one in a file that can be replaced; the last one
- * replaces it. Asks neither the loader nor the heap. */
-void cs_exit_report_early(struct cs *cs, const char *vendor);
+ * replaces it. Asks neither the loader nor the heap. `last`: the process ends without another one,
+ * so a line names the file. */
+void cs_exit_report_early(struct cs *cs, const char *vendor, bool last);
 
 /* Writes what is left of the trace and says where it is. */
 void cs_exit_report_trace(struct cs *cs);

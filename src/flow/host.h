@@ -14,6 +14,9 @@ struct cs_host {
     /* Fills `text` with the vendor library's name and version, "" if it is not loaded. */
     void (*version)(char *text, size_t size);
 
+    /* Fills `text` with the path of the vendor's library that is loaded, "" if none is. */
+    void (*file)(char *text, size_t size);
+
     /* True if the vendor's library is of a version that can be planned with. */
     bool (*supported)(void);
 

@@ -9,6 +9,7 @@
 #include "config/program.h"
 #include "flow/exit_report.h"
 #include "flow/renewal.h"
+#include "flow/sign_of_life.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
 #include <pthread.h>
@@ -83,6 +84,7 @@ static int write_summary(void *unused)
     (void)unused;
     cs_exit_report_write(instance);
     cs_exit_report_trace(instance);
+    cs_sign_end(instance);
     return 0;
 }
 
@@ -135,6 +137,7 @@ static void after_fork_in_child(void)
     after_fork(true);
     cs_account_reset(&instance->account);
     instance->start_ms = cs_instance_now_ms();
+    cs_live_fork(&instance->live);
     cs_renewal_fork();
 }
 
@@ -248,6 +251,7 @@ static enum state start(const struct cs_host *host)
         atomic_store_explicit(&state, usable ? READY : OFF, memory_order_release);
         tell_notes(&mine);
         if (usable) {
+            cs_sign_begin(instance);
             cs_renewal_begin(instance);
             atexit(summary_at_exit);
         }
@@ -259,6 +263,11 @@ static enum state start(const struct cs_host *host)
 bool cs_instance_off(void)
 {
     return atomic_load_explicit(&state, memory_order_relaxed) == OFF;
+}
+
+struct cs *cs_instance_made(void)
+{
+    return atomic_load_explicit(&state, memory_order_acquire) == READY ? instance : NULL;
 }
 
 struct cs *cs_instance(const struct cs_host *host)

@@ -4,6 +4,7 @@
 #define CS_FLOW_INSTANCE_H
 
 #include "account/account.h"
+#include "account/live.h"
 #include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
@@ -31,7 +32,8 @@ struct cs {
     struct cs_gate gate;
     struct cs_trace trace;
     struct cs_place summary; /* for its form JSON */
-    int64_t start_ms;        /* since 1970 */
+    struct cs_live live;
+    int64_t start_ms; /* since 1970 */
     atomic_bool device_named;
     char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary requires it;
                                      else "" */
@@ -52,5 +54,8 @@ struct cs *cs_instance(const struct cs_host *host);
 
 /* True if it is known already that there is none. */
 bool cs_instance_off(void);
+
+/* The instance if it has been made; NULL if not. */
+struct cs *cs_instance_made(void);
 
 #endif

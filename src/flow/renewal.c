@@ -2,6 +2,7 @@
 #include "flow/renewal.h"
 
 #include "flow/exit_report.h"
+#include "flow/sign_of_life.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -40,10 +41,14 @@ static void terminated(int signal)
     struct sigaction current;
     int error = errno;
     (void)signal;
-    if (getpid() == process && cs_locks_held == 0)
-        cs_exit_report_early(instance, vendor);
     /* The program's own handler may have called this one. */
-    if (sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated)
+    bool last = sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated;
+    bool ours = getpid() == process && cs_locks_held == 0;
+    if (ours)
+        cs_exit_report_early(instance, vendor, last);
+    if (ours && last)
+        cs_sign_end(instance);
+    if (last)
         leave_to_default();
     errno = error;
 }
@@ -78,6 +83,6 @@ void cs_renewal_pass(struct cs *cs)
         !atomic_compare_exchange_strong(&due, &at, now() + EVERY))
         return;
     int error = errno;
-    cs_exit_report_early(cs, vendor);
+    cs_exit_report_early(cs, vendor, false);
     errno = error;
 }

@@ -8,7 +8,9 @@
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
 #include "intercept/loader/bypass.h"
+#include <link.h>
 #include <stdio.h>
+#include <string.h>
 
 static void version_text(char *text, size_t size)
 {
@@ -19,6 +21,32 @@ static void version_text(char *text, size_t size)
     if (version > 0)
         snprintf(text, size, "cuDNN %zu.%zu.%zu", version / major, version % major / 100,
                  version % 100);
+}
+
+struct found {
+    char *text;
+    size_t size;
+    bool whole;
+};
+
+/* The library that has all of cuDNN counts more than its parts. */
+static int note_file(struct dl_phdr_info *object, size_t size, void *opaque)
+{
+    struct found *found = opaque;
+    (void)size;
+    if (found->whole || !cs_real_has_file(object->dlpi_name))
+        return 0;
+    found->whole = strstr(object->dlpi_name, "libcudnn.so");
+    if (found->whole || !*found->text)
+        snprintf(found->text, found->size, "%s", object->dlpi_name);
+    return 0;
+}
+
+static void file_text(char *text, size_t size)
+{
+    struct found found = {.text = text, .size = size};
+    text[0] = '\0';
+    dl_iterate_phdr(note_file, &found);
 }
 
 /* What does not tell its version lacks more than that, and then every slot says so. */
@@ -38,6 +66,7 @@ static void fork_locks(bool before)
 
 const struct cs_host cs_host = {.device = &cs_device_cuda,
                                 .version = version_text,
+                                .file = file_text,
                                 .supported = supported,
                                 .fork = fork_locks,
                                 .bypassed = cs_bypass_find};

@@ -5,7 +5,9 @@
 #include "base/stack.h"
 #include "flow/instance.h"
 #include "flow/renewal.h"
+#include "flow/sign_of_life.h"
 #include "intercept/cudnn_host.h"
+#include "intercept/loader/caller.h"
 #include <pthread.h>
 
 /* What the handling notes is traced with the time that all of it took. */
@@ -32,14 +34,17 @@ static int intercept(void *opaque)
     cs_nest_enter();
     int status = cs_trace_on(&cs->trace) ? traced(cs, call) : call->handle(cs, call);
     cs_renewal_pass(cs);
+    cs_sign_pass(cs);
     cs_nest_leave();
     pthread_setcancelstate(cancel, NULL);
     return status;
 }
 
-int cs_intercept(struct cs_entry_call *call)
+/* cuDNN calls its own exported functions, inside our calls and on threads of its own, and so do our
+ * plans: all get the real ones. */
+int cs_intercept_from(struct cs_entry_call *call, const void *caller)
 {
-    if (cs_nested() || cs_instance_off())
+    if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))
         return call->replay(call);
     return cs_stack_ample() ? intercept(call) : cs_stack_run(intercept, call);
 }

@@ -1,8 +1,8 @@
 /* The one way in. Every exported entry packs its arguments into a struct that begins with a
  * cs_entry_call and hands it over:
  *
- *   nested, disabled or not ready -> replay
- *   otherwise                     -> handle, under the nesting guard
+ *   nested, disabled, not ready, or cuDNN's own call -> replay
+ *   otherwise                                        -> handle, under the nesting guard
  *
  * Statuses are the vendor's own, passed on untouched. */
 #ifndef CS_INTERCEPT_INTERCEPT_H
@@ -19,6 +19,13 @@ struct cs_entry_call {
     cs_handle_fn *handle; /* what convshim does instead; free to replay */
 };
 
-int cs_intercept(struct cs_entry_call *call);
+/* `caller`: the code that the entry returns to. */
+int cs_intercept_from(struct cs_entry_call *call, const void *caller);
+
+/* For entries alone, whose return address it takes. */
+static inline __attribute__((always_inline)) int cs_intercept(struct cs_entry_call *call)
+{
+    return cs_intercept_from(call, __builtin_return_address(0));
+}
 
 #endif

@@ -39,6 +39,8 @@ setup()
     export SIMDEV_DIR=$BUILD/simdev OMP_NUM_THREADS=1
     export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     mkdir -p "$HOME" "$XDG_CONFIG_HOME/convshim"
+    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime
+    mkdir -p -m 700 "$XDG_RUNTIME_DIR"
     cd "$BATS_TEST_TMPDIR" || return 1
     [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
 }

@@ -58,7 +58,9 @@ program_of()
     [ ! -e summary.json ] || fail "a summary before its time"
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_empty shimmed.err
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_equal "lines" "$(wc -l <shimmed.err)" 1
+    expect_equal "files of running processes" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
 
 @test "SIGKILL in the middle: the JSON summary of the last seconds is there" {
@@ -203,6 +205,32 @@ without()
     [ "$status" = 0 ] || cannot_run "this file system takes no capabilities"
     expect_equal "options that the environment gave the plain one" "$(grep -cE 'CONVSHIM_CONFIG|user\.ini' plain.out)" 2
     expect_equal "options that the environment gave the privileged one" "$(grep -cE 'CONVSHIM_CONFIG|user\.ini' privileged.out)" 0
+}
+
+# A program whose group is its file's: the kernel tells it AT_SECURE, and the loader preloads nothing, so the library is linked.
+@test "a set-group-id program with the library: what its user's environment says is ignored" {
+    local name
+    [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime reads the environment itself"
+    cp "$CLIENTS/reset_linked" plain
+    cp "$CLIENTS/reset_linked" privileged
+    chgrp 65534 privileged 2>/dev/null && chmod g+s privileged || cannot_run "only root gives a file another group"
+    # The loader itself heeds the variable of unprivileged programs alone.
+    ! LD_SHOW_AUXV=1 ./privileged 0 2>/dev/null | grep -q AT_SECURE || cannot_run "this file system gives no privileges"
+    for name in plain privileged; do
+        env SIMDEV_PLANNING=rule CONVSHIM_CONFIG="$EVERYTHING" CONVSHIM_POLCY=fit CONVSHIM_LOG_FILE=$name.log \
+            CONVSHIM_SUMMARY=json:$name.json CONVSHIM_TRACE=$name.trace "./$name" 1 >"$name.out" 2>"$name.err" || fail "$name failed"
+        expect_line "$name.out" 'round 0: .*right'
+    done
+    expect_line plain.out "told 53760 "
+    expect_line privileged.out "told 135680 "
+    expect_line plain.log 'CONVSHIM_POLCY: no such variable'
+    [ -s plain.trace ] || fail "no trace"
+    for name in log json trace; do
+        [ ! -e "privileged.$name" ] || fail "the privileged one has written privileged.$name"
+    done
+    expect_line privileged.err 'policy fit, built-in defaults'
+    expect_line privileged.err 'convolutions +1 call: 0 tiled'
+    ! grep 'CONVSHIM_' privileged.err || fail "the privileged one has looked at the environment"
 }
 
 @test "files are made for their user alone" {

@@ -74,6 +74,19 @@ expect_counts()
     expect_accounts_agree
 }
 
+# The same library twice, once under the name of a part of cuDNN: what that one calls is cuDNN's own.
+@test "a part of cuDNN calls exported functions on a thread of its own: they are the real ones" {
+    cp "$CLIENTS/libwork.so" libcudnn_engines_own.so.9
+    HOSTILE_PART=./libcudnn_engines_own.so.9 hostile part
+    expect_counts 5
+    # Three tiles a call of the application's; one launch a call of the part's.
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 20
+    cp "$CLIENTS/libwork.so" libcudn_engines_own.so.9
+    HOSTILE_PART=./libcudn_engines_own.so.9 hostile part
+    expect_counts 10
+    expect_equal "convolutions that the device ran" "$(device shimmed conv_launches)" 30
+}
+
 @test "the first call beside a library's constructor that forks and calls: nobody waits for ever" {
     HANGS=120 SIMDEV_PLANNING=rule SIMDEV_CUDNN_DIR='' shimmed "$CLIENTS/load_race" "$CLIENTS/libload_race_plugin.so"
     expect_status 0

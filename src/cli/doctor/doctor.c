@@ -2,6 +2,7 @@
 #include "cli/doctor/doctor.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/process_files.h"
 #include "cli/common/table.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 
 static const struct cs_cli_command command = {
     .name = "doctor",
-    .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]",
+    .usage = "convshim doctor [options] [--] [COMMAND [ARGUMENT...]]\n"
+             "       convshim doctor [options] --pid PID",
     .about =
         "Says what will happen to programs on this machine, or to COMMAND, under convshim: which\n"
         "cuDNN and CUDA they find, whether frameworks can be intercepted, what stands in the way,\n"
@@ -40,8 +42,15 @@ static const char *const severities[] = {"ok", "note", "warning", "fatal"};
 struct request {
     const char *library, *cudnn;
     bool capture;
+    int64_t pid;
     enum cs_format format;
 };
+
+static bool refuse_pid(const char *value)
+{
+    cs_cli_refuse(command.name, "--pid: \"%s\" is no process id", value);
+    return false;
+}
 
 static bool take(void *to, int option, const char *value)
 {
@@ -52,6 +61,8 @@ static bool take(void *to, int option, const char *value)
         request->capture = true;
     else if (option == OPTION_CUDNN)
         request->cudnn = value;
+    else if (option == OPTION_PID)
+        return (request->pid = cs_process_id(value)) > 0 || refuse_pid(value);
     else
         return cs_table_format_take(command.name, value, &request->format);
     return true;
@@ -149,7 +160,8 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
     static const int status[] = {
         [CS_FINE] = CS_CLI_OK, [CS_NOTE] = CS_CLI_OK, [CS_WARNING] = 1, [CS_FATAL] = 2};
     for (int i = 0; i < CS_CHECKS; i++)
-        checks[i].run(doctor);
+        if ((i == CS_CHECK_process) == (doctor->pid > 0))
+            checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)
         print_text(doctor);
     else if (!doctor->broken)
@@ -171,6 +183,9 @@ int cs_cli_doctor(int argc, char **argv)
     if (request.capture)
         return cs_doctor_capture(request.cudnn);
     doctor.library_option = request.library;
+    doctor.pid = request.pid;
+    if (doctor.pid && operand < argc)
+        return cs_cli_refuse(command.name, "--pid or a command, not both");
     doctor.command = operand < argc ? argv + operand : NULL;
     status = answer(&doctor, request.format);
     forget(&doctor);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum cs_severity {
     CS_FINE,    /* as it should be */
@@ -53,6 +54,7 @@ struct cs_examined {
 struct cs_doctor {
     const char *library_option; /* NULL: not given */
     char **command;             /* NULL-ended; NULL: none was given */
+    int64_t pid;                /* of a process that runs; 0: none was given */
 
     /* What checks find out for those behind them. */
     char library[PATH_MAX]; /* "": there is none */

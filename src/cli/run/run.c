@@ -1,10 +1,12 @@
 /* `convshim run`: what the environment must say for a program to have the library, then the
  * program. */
+#include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"
 #include "config/option.h"
+#include "config/session.h"
 #include "convshim/policy.h"
 #include "policy_names.h"
 #include <errno.h>
@@ -151,6 +153,17 @@ static bool listen_to_ranges(const struct request *request, const char *library)
     return cs_cli_variable(name) || change(request, name, library);
 }
 
+/* The program has this process, and says at its end what came of it. A shell that is told what to
+ * set has a process of its own. */
+static bool hand_on_pid(const struct request *request)
+{
+    char pid[32], folder[CS_SESSION_PATH];
+    cs_session_folder(folder);
+    (void)cs_live_noted(folder, getpid()); /* of a run that had this id before */
+    snprintf(pid, sizeof pid, "%lld", (long long)getpid());
+    return request->dry || change(request, "CONVSHIM_RUN", pid);
+}
+
 /* `preset`: the file of options, NULL if none was asked for. */
 static bool prepare(const struct request *request, const char *library, const char *preset)
 {
@@ -167,6 +180,7 @@ static bool prepare(const struct request *request, const char *library, const ch
         if (request->given[i] && variable && cs_cli_variable(variable))
             done = change(request, variable, NULL);
     }
+    done = done && hand_on_pid(request);
     if (!done)
         cs_cli_complain("the environment cannot be set: out of memory");
     return done;

@@ -108,7 +108,7 @@ CS_EARLY static bool is_libc(const struct tables *t)
 }
 
 #if defined __x86_64__
-CS_EARLY static long execution_plan(long number, long a, void *b, long c)
+CS_EARLY static long system_call(long number, long a, void *b, long c)
 {
     long result;
     __asm__ volatile("syscall"
@@ -118,7 +118,7 @@ CS_EARLY static long execution_plan(long number, long a, void *b, long c)
     return result;
 }
 #elif defined __aarch64__
-CS_EARLY static long execution_plan(long number, long a, void *b, long c)
+CS_EARLY static long system_call(long number, long a, void *b, long c)
 {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
@@ -134,11 +134,11 @@ CS_EARLY static const char *loader(void)
 {
     char path[] = "/proc/self/auxv";
     Elf64_auxv_t auxiliary[AUXILIARIES];
-    long fd = execution_plan(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long fd = system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    long bytes = execution_plan(SYS_read, fd, auxiliary, sizeof auxiliary);
-    execution_plan(SYS_close, fd, NULL, 0);
+    long bytes = system_call(SYS_read, fd, auxiliary, sizeof auxiliary);
+    system_call(SYS_close, fd, NULL, 0);
     uintptr_t base = 0, headers = 0;
     for (long i = 0; i < bytes / (long)sizeof *auxiliary; i++) {
         /* The kernel has written it. */

@@ -7,7 +7,8 @@
 #include "intercept/graph/shadow.h"
 #include <string.h>
 
-/* One attribute as an application set it. */
+/* One attribute as an application set it. What cannot be read sets a reason and reads as a default:
+ * nothing that comes from a descriptor with a reason is tiled. */
 struct attribute {
     cudnnBackendAttributeName_t name;
     cudnnBackendAttributeType_t type;
@@ -36,6 +37,7 @@ static int as_int64s(const struct attribute *a, int64_t *values, int capacity,
     return (int)a->count;
 }
 
+/* What cannot be read counts as true: of a graph (dynamic shapes) that forbids tiling. */
 static bool as_true(const struct attribute *a)
 {
     unsigned char value = 1;
@@ -44,6 +46,7 @@ static bool as_true(const struct attribute *a)
     return value != 0;
 }
 
+/* cuDNN takes scales as float or double, whatever the compute type. */
 static double as_double(const struct attribute *a, enum cs_reason *reason_p)
 {
     double wide = 0;
@@ -234,6 +237,8 @@ static void set_pointwise(struct cs_pointwise_attributes *attributes, const stru
     }
 }
 
+/* Operations copy what they refer to: cuDNN lets a program destroy a tensor's descriptor as soon as
+ * the operation that uses it is finalized. */
 static void set_tensor_of(struct cs_tensor_attributes *attributes, const struct attribute *a)
 {
     const struct cs_shadow *tensor = as_shadow(a);
@@ -289,7 +294,8 @@ static void set_pointwise_of(struct cs_operation_attributes *attributes, const s
     }
 }
 
-/* Operands of derivatives are not among the modes that frameworks fuse. */
+/* DYDESC and DXDESC, the operands of derivatives, end in the default: no framework fuses those
+ * modes to a convolution. */
 static void set_pointwise_operation(struct cs_operation_attributes *attributes,
                                     const struct attribute *a)
 {
@@ -318,7 +324,8 @@ static void set_pointwise_operation(struct cs_operation_attributes *attributes,
     }
 }
 
-/* Operations of other kinds have no note: their type says all. */
+/* Operations of other types (reductions, matrix products, ...) carry no attributes here: that they
+ * are there is enough to leave the graph alone. */
 static void set_operations(struct cs_graph_attributes *attributes, const struct attribute *a)
 {
     const char *elements = a->elements;
@@ -400,6 +407,8 @@ static void set_pack(struct cs_pack_attributes *attributes, const struct attribu
     }
 }
 
+/* The problem travels from the graph over heuristics and engine configuration to the plan, which is
+ * the first to be judged. */
 static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
 {
     const struct cs_shadow *from = as_shadow(a);

@@ -85,7 +85,8 @@ static bool same_tensor(const struct cs_tensor *a, const struct cs_tensor *b)
            a->dtype == b->dtype && a->is_virtual == b->is_virtual && a->by_value == b->by_value;
 }
 
-/* The index of a tensor, added if it is new; -1 for an absent one. */
+/* The index of a tensor, added if it is new; -1 for an absent one. Operations name tensors by
+ * unique id, and the same id with another shape is an error that cuDNN is left to report. */
 static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attributes *attributes,
                                int64_t *index_p)
 {
@@ -159,8 +160,9 @@ static bool single(const struct cs_tensor *tensor)
     return true;
 }
 
-/* All tensors of a pointwise operation lie on one side. Returns whether something new was learnt;
- * a single number may serve several sides. */
+/* A side is the operand (x, filter or y) whose division a tensor follows. All tensors of a
+ * pointwise operation lie on one side; a single number is divided by none, so it may serve several.
+ * Returns whether something new was learnt. */
 static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwise, bool *clash)
 {
     struct cs_problem *problem = draft->problem;
@@ -186,6 +188,8 @@ static bool spread_side(struct draft *draft, const struct cs_pointwise *pointwis
     return learnt;
 }
 
+/* Operations come in the application's order, which need not be that of the data: repeat until
+ * nothing new is learnt. Each round settles a tensor, so it ends. */
 static enum cs_reason find_sides(struct draft *draft)
 {
     struct cs_problem *problem = draft->problem;
@@ -230,7 +234,8 @@ static enum cs_reason set_window(struct draft *draft)
     return CS_REASON_NONE;
 }
 
-/* What is written on another side than the result's would be written twice in the halo. */
+/* Tiles overlap in the halo of the input's side: what is written there would be written twice, by
+ * tiles that may run at once. And a result that is virtual is nowhere to be found. */
 static enum cs_reason check_written(const struct cs_problem *problem)
 {
     for (int i = 0; i < problem->tensors; i++)

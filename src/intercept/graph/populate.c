@@ -56,6 +56,9 @@ static int make_graph(const struct walk *walk, const struct cs_execution_plan *e
     return status;
 }
 
+/* Nodes stand in one chain, since tiles share their scratch: there is no lane in a graph. cuDNN
+ * populates whole graphs only, so each tile's nodes become a child graph; a child is copied when it
+ * is added. */
 static int add_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
@@ -113,6 +116,7 @@ static cudaGraphNode_t next_node(cudaGraphNode_t node)
     return error == cudaSuccess && count == 1 ? next : NULL;
 }
 
+/* The chain is walked in the order in which it was made; same plan, same nodes. */
 static int change_tile(void *ctx, int shape, void *pack)
 {
     struct walk *walk = ctx;
@@ -161,6 +165,8 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                          .copy = cs_copy_possible() ? add_copy : NULL,
                          .only_records = true};
     cudaGraphNode_t node;
+    /* Without a graph of ours there are no tiles, but cuDNN may still add the fallback plan's
+     * nodes. */
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
         return (int)CS_REAL(
             cudnnBackendPopulateCudaGraph, handle,
@@ -212,6 +218,7 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
     if (!is_of_type(root, cudaGraphNodeTypeGraph) ||
         CS_CUDA(cudaGraphChildGraphNodeGetGraph, root, &walk.all) != cudaSuccess)
         walk.all = graph;
+    /* Nodes of the fallback plan: there are no tiles to change. */
     if (walk.all == graph || !holds_tiles(walk.all))
         return change_fallback(&walk);
     walk.last = only_root(walk.all);

@@ -22,7 +22,7 @@ static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = CS_LOCK_INIT
 
 static uint64_t hash_of(cudnnBackendDescriptor_t descriptor)
 {
-    return cs_hash_spread((uintptr_t)descriptor >> 4);
+    return cs_hash_spread((uintptr_t)descriptor >> 4); /* malloc aligns to 16 */
 }
 
 static struct shard *shard_of(cudnnBackendDescriptor_t descriptor)
@@ -74,6 +74,7 @@ static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
+/* What cuDNN assumes of attributes that nobody sets. */
 static void defaults(struct cs_shadow *shadow)
 {
     enum cs_direction direction;
@@ -87,6 +88,7 @@ static void defaults(struct cs_shadow *shadow)
     }
 }
 
+/* Never under a shard's lock: destroying a plan's tiles calls cuDNN. */
 static void destroy(struct cs_shadow *shadow)
 {
     if (!shadow)
@@ -119,6 +121,8 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
         defaults(shadow);
     }
     cs_lock(&shard->lock);
+    /* cuDNN handed this address out again: its last owner was destroyed unseen, by a call that an
+     * application made around us. */
     struct cs_shadow *stale = unlink_locked(shard, descriptor);
     if (shadow) {
         struct cs_shadow **bucket = bucket_of(shard, descriptor);
@@ -129,6 +133,8 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
     destroy(stale);
 }
 
+/* The lock guards the table, not what is found: cuDNN forbids to use a descriptor while another
+ * thread destroys or changes it. */
 struct cs_shadow *cs_shadow_find(cudnnBackendDescriptor_t descriptor)
 {
     struct shard *shard = shard_of(descriptor);

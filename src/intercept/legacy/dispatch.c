@@ -82,7 +82,10 @@ static bool required_of(const struct cs_legacy_call *call, int64_t *required_p)
     return true;
 }
 
-/* The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
+/* Two threads may both make an entry for one handle only if they use it at once, which cuDNN
+ * forbids: so the lock is not held while it is made.
+ *
+ * The entry of a described call, made if need be; `required` < 0: ask the library. NULL if the
  * problem is none that can be planned, or if asking or host memory fails. */
 static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legacy_call *call,
                                             const struct cs_problem *problem, int64_t required,
@@ -95,11 +98,10 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
         (!large && required < 0 && !required_of(call, &required)))
         return entry;
-    entry = malloc(sizeof *entry);
+    entry = cs_plan_cache_new(&key);
     if (!entry)
         return NULL;
     entry->handle = call->handle;
-    entry->key = key;
     entry->required = required;
     entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
                            : judge(cs, call, problem, required, limit);
@@ -244,14 +246,15 @@ static int run(struct cs *cs, const struct cs_legacy_call *call, const struct ma
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }
 
-/* The caller has the memory for the whole call: running it as it is costs nothing more. */
+/* The caller has allocated all that the untiled call requires: tiles would save nothing now. */
 static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan_cache_entry *entry)
 {
     return call->execution.provided >= (size_t)entry->required &&
            entry->required > entry->verdict.reported;
 }
 
-/* cuDNN checks what it is provided before it starts anything. */
+/* cuDNN checks what it is provided before it starts anything, so a call that was refused may be run
+ * in another way. */
 static bool refused(int status)
 {
     return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
@@ -260,7 +263,8 @@ static bool refused(int status)
 
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
-    /* Small calls make stages, too; and what is huge may want nothing. */
+    /* Turns (interleave) count small calls, too; the summary of a look describes every call; and a
+     * tensor of 2^31 elements may be refused although it requires nothing. */
     if (cs->config.interleave != CS_INTERLEAVE_OFF || cs_describes_all(cs) ||
         cs_oversized_tensor_in(call))
         return false;

@@ -3,11 +3,15 @@
 #include "intercept/legacy/plan_cache.h"
 
 #include "base/lock.h"
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     BUCKETS = 256,
-    MAX_PER_HANDLE = 256 /* of tens of KB, mostly cuDNN's; then the handle starts afresh */
+    /* Of 14 KB of ours where the call is tiled, 1 KB where it is not, and what cuDNN keeps for a
+     * plan; then the handle starts afresh. */
+    MAX_PER_HANDLE = 256
 };
 
 static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
@@ -63,6 +67,16 @@ struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key)
     while (entry && !cs_memo_key_equal(&entry->key, key))
         entry = entry->next;
     cs_unlock(&lock);
+    return entry;
+}
+
+struct cs_plan_cache_entry *cs_plan_cache_new(const struct cs_key *key)
+{
+    /* A key has room for the largest fused graph; most need an eighth of it. */
+    size_t used = offsetof(struct cs_key, word) + (size_t)key->words * sizeof *key->word;
+    struct cs_plan_cache_entry *entry = malloc(offsetof(struct cs_plan_cache_entry, key) + used);
+    if (entry)
+        memcpy(&entry->key, key, used);
     return entry;
 }
 

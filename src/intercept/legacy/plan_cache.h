@@ -12,15 +12,18 @@
 struct cs_plan_cache_entry {
     struct cs_plan_cache_entry *next; /* the cache's own */
     cudnnHandle_t handle;
-    struct cs_key key;
     int64_t required;
     struct cs_verdict verdict;
+    struct cs_key key; /* last: of its words only those in use are allocated */
 };
 
 /* The entry of that key; NULL if there is none. */
 struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key);
 
-/* Takes over an entry that was allocated with malloc. A handle with very many starts afresh: its
+/* An entry of that key, to be filled in and inserted; NULL without memory. */
+struct cs_plan_cache_entry *cs_plan_cache_new(const struct cs_key *key);
+
+/* Takes over an entry. A handle with very many starts afresh: its
  * other entries are destroyed. */
 void cs_plan_cache_insert(struct cs_plan_cache_entry *entry);
 

@@ -33,6 +33,7 @@ static void say_once(const char *path)
         cs_log(CS_LOG_INFO, "%s is not the cuDNN in use: its functions are not intercepted", path);
 }
 
+/* Kept for the summary: who was answered here does not go past us, whatever its slots say. */
 static void note_answered(const void *caller)
 {
     Dl_info from;
@@ -56,6 +57,8 @@ bool cs_dlsym_answered(uintptr_t from, uintptr_t to)
     return false;
 }
 
+/* RTLD_DEFAULT and RTLD_NEXT find our entries by themselves, in the order of the loader. Otherwise
+ * the real lookup comes first: an entry stands in only for a function that is there and cuDNN's. */
 __attribute__((noinline)) static void *answer(void *handle, const char *name, const char *version,
                                               const void *caller, int versioned)
 {
@@ -78,6 +81,8 @@ __attribute__((noinline)) static void *answer(void *handle, const char *name, co
     return entry;
 }
 
+/* The loader looks names up before it has relocated this library: until then nothing may be called
+ * that goes through a slot, strncmp included. */
 CS_EARLY struct cs_dlsym_verdict cs_dlsym_judge(void *handle, const char *name, const char *version,
                                                 const void *caller, int versioned)
 {

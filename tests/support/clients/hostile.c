@@ -36,20 +36,24 @@ struct library {
 
 static struct library library;
 
-static bool load(int flags)
+static bool load_library(struct library *l, int flags)
 {
-    void *object = dlopen(library.path, RTLD_LAZY | flags);
+    void *object = dlopen(l->path, RTLD_LAZY | flags);
     if (object == NULL) {
         fprintf(stderr, "hostile: %s\n", dlerror());
         return false;
     }
-    library.object = object;
-    library.open = (work_open_fn *)dlsym(object, "work_open");
-    library.run = (work_run_fn *)dlsym(object, "work_run");
-    library.close = (work_close_fn *)dlsym(object, "work_close");
-    library.touch = (work_touch_fn *)dlsym(object, "work_touch");
-    return library.open != NULL && library.run != NULL && library.close != NULL &&
-           library.touch != NULL;
+    l->object = object;
+    l->open = (work_open_fn *)dlsym(object, "work_open");
+    l->run = (work_run_fn *)dlsym(object, "work_run");
+    l->close = (work_close_fn *)dlsym(object, "work_close");
+    l->touch = (work_touch_fn *)dlsym(object, "work_touch");
+    return l->open != NULL && l->run != NULL && l->close != NULL && l->touch != NULL;
+}
+
+static bool load(int flags)
+{
+    return load_library(&library, flags);
 }
 
 static bool good(enum work_result result)
@@ -60,14 +64,19 @@ static bool good(enum work_result result)
     return result == WORK_RIGHT;
 }
 
-static bool work_of(int legacy)
+static bool work_with(const struct library *l, int legacy)
 {
     struct work *work = NULL;
-    if (!good(library.open(legacy, &work)))
+    if (!good(l->open(legacy, &work)))
         return false;
-    bool right = good(library.run(work));
-    library.close(work);
+    bool right = good(l->run(work));
+    l->close(work);
     return right;
+}
+
+static bool work_of(int legacy)
+{
+    return work_with(&library, legacy);
 }
 
 static bool run_local(void)
@@ -128,6 +137,29 @@ static bool run_threads(void)
         right = pthread_join(threads[i], &result) == 0 && result != NULL && right;
     }
     return right;
+}
+
+static void *parts_thread(void *part)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        if (!work_with(part, i % 2))
+            return NULL;
+    return part;
+}
+
+/* The library that HOSTILE_PART names works on a thread of its own, beside the other one. */
+static bool run_part(void)
+{
+    struct library part = {.path = getenv("HOSTILE_PART")};
+    pthread_t own;
+    void *result = NULL;
+    if (part.path == NULL || !load(RTLD_LOCAL) || !load_library(&part, RTLD_LOCAL) ||
+        pthread_create(&own, NULL, parts_thread, &part) != 0)
+        return false;
+    bool right = true;
+    for (int i = 0; i < ROUNDS; i++)
+        right = work_of(i % 2) && right;
+    return pthread_join(own, &result) == 0 && result != NULL && right;
 }
 
 /* The child's standard error goes to hostile.child, so that two summaries can be told apart. */
@@ -347,6 +379,7 @@ static const struct {
     {"deepbind", run_deepbind},
     {"unpreloaded", run_unpreloaded},
     {"threads", run_threads},
+    {"part", run_part},
     {"fork_before", run_fork_before},
     {"fork_after", run_fork_after},
     {"fork_inherited", run_fork_inherited},

@@ -22,8 +22,9 @@ enum {
     RUN_STATUS = 3001
 };
 
-int cs_intercept(struct cs_entry_call *call)
+int cs_intercept_from(struct cs_entry_call *call, const void *caller)
 {
+    (void)caller;
     return call->handle(instance, call);
 }
 

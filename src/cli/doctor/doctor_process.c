@@ -1,0 +1,106 @@
+/* The check of a process that is running already. */
+#include "account/live.h"
+#include "cli/common/process_files.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/libcudnn.h"
+#include "config/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LIST = 1024
+};
+
+static bool was_given(int64_t pid, const char *name)
+{
+    char value[LIST];
+    return cs_process_variable(pid, name, value, sizeof value) && *value;
+}
+
+/* What its environment was when it started says who took the library away. */
+static void library_missing(struct cs_doctor *doctor, const char *subject)
+{
+    char list[LIST] = "";
+    (void)cs_process_variable(doctor->pid, "LD_PRELOAD", list, sizeof list);
+    if (strstr(list, "libconvshim.so"))
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject,
+                      "does not have libconvshim.so, though its LD_PRELOAD names it: %s", list);
+    else if (was_given(doctor->pid, "CONVSHIM_RUN"))
+        cs_doctor_add(
+            doctor, CS_CHECK_process, CS_FATAL, subject,
+            "does not have libconvshim.so: convshim run began it, then LD_PRELOAD was %s%s",
+            *list ? "changed to " : "removed", list);
+    else
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject,
+                      "does not have libconvshim.so: it was started without");
+}
+
+static void judge_library(struct cs_doctor *doctor, const char *subject,
+                          const struct cs_process_files *files)
+{
+    char value[LIST] = "";
+    if (!*files->library)
+        library_missing(doctor, subject);
+    else if (cs_process_variable(doctor->pid, "CONVSHIM", value, sizeof value) &&
+             strcmp(value, "0") == 0)
+        cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,
+                      "has %s, but CONVSHIM=0 switches it off", files->library);
+    else
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has %s", files->library);
+}
+
+static void judge_cudnn(struct cs_doctor *doctor, const char *subject, const char *path)
+{
+    char title[64];
+    struct cs_packages none = {.text = NULL};
+    if (!*path) {
+        cs_doctor_add(doctor, CS_CHECK_process, CS_NOTE, subject, "has not loaded cuDNN");
+        cs_doctor_advise(doctor, "Look again when it computes on the GPU.");
+        return;
+    }
+    int version = cs_libcudnn_version(path, &none);
+    cs_libcudnn_title(path, version, title, sizeof title);
+    if (cs_libcudnn_served(path, version))
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FINE, subject, "has loaded %s: %s", title, path);
+    else
+        cs_doctor_add(doctor, CS_CHECK_process, CS_WARNING, subject,
+                      "has loaded %s: %s, which convshim does not serve", title, path);
+}
+
+static void tell_counters(struct cs_doctor *doctor, const char *subject)
+{
+    static struct cs_live_page page;
+    char folder[CS_SESSION_PATH];
+    cs_session_folder(folder);
+    if (cs_live_read(folder, doctor->pid, &page))
+        cs_doctor_add(
+            doctor, CS_CHECK_process, CS_FINE, subject,
+            "has run %lld convolutions, %lld of them tiled; convshim status %lld shows more",
+            (long long)page.calls, (long long)page.tiled, (long long)doctor->pid);
+    else {
+        cs_doctor_add(doctor, CS_CHECK_process, CS_NOTE, subject, "has run no convolution yet");
+        cs_doctor_advise(doctor, "Look again when it computes on the GPU.");
+    }
+}
+
+void cs_doctor_process(struct cs_doctor *doctor)
+{
+    static struct cs_process_files files;
+    char subject[96];
+    snprintf(subject, sizeof subject, "%lld", (long long)doctor->pid);
+    if (!cs_process_files(doctor->pid, &files)) {
+        bool gone = errno == ESRCH;
+        cs_doctor_add(doctor, CS_CHECK_process, CS_FATAL, subject, "%s",
+                      gone ? "no such process" : strerror(errno));
+        cs_doctor_advise(doctor, gone ? "Ask for one that runs: pgrep -f NAME."
+                                      : "Ask as the user that it belongs to, or as root.");
+        return;
+    }
+    snprintf(subject, sizeof subject, "%lld (%s)", (long long)doctor->pid, files.program);
+    judge_library(doctor, subject, &files);
+    judge_cudnn(doctor, subject, files.cudnn);
+    if (*files.library)
+        tell_counters(doctor, subject);
+}

@@ -1,0 +1,199 @@
+/* `convshim status`: what the processes that have the library count, while they run. */
+#include "account/live.h"
+#include "cli/common/cli.h"
+#include "cli/common/process_files.h"
+#include "cli/common/table.h"
+#include "config/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CS_CLI_OPTIONS "cli/status/status_options.def"
+#include "cli/common/command_options.def"
+
+static const struct cs_cli_command command = {
+    .name = "status",
+    .usage = "convshim status [options] [PID]",
+    .about = "Shows what the processes of this user that ran convolutions with convshim have "
+             "counted so far, or\n"
+             "PID alone: a process is there from its first convolution to its end. Of a process "
+             "that is not\n"
+             "there it says whether it has the library loaded. The figures are in a file a process "
+             "in\n"
+             "$XDG_RUNTIME_DIR/convshim, or in /tmp/convshim-UID where there is no such place.\n\n"
+             "Status: 0; 1 if there is no such process.",
+    .option = rows,
+    .options = sizeof rows / sizeof *rows,
+};
+const struct cs_cli_command *const cs_cli_command_status = &command;
+
+enum {
+    MOST = 1024 /* processes that are shown */
+};
+
+struct request {
+    int64_t pid; /* 0: all */
+    bool watch;
+    enum cs_format format;
+};
+
+static const struct cs_column columns[] = {
+    {"pid", "pid", CS_CELL_COUNT},
+    {"program", "program", CS_CELL_TEXT},
+    {"running_seconds", "running", CS_CELL_COUNT},
+    {"calls", "calls", CS_CELL_COUNT},
+    {"tiled", "tiled", CS_CELL_COUNT},
+    {"fallback", "fallback", CS_CELL_COUNT},
+    {"failed", "failed", CS_CELL_COUNT},
+    {"required_max_bytes", "required", CS_CELL_BYTES},
+    {"reported_max_bytes", "reported", CS_CELL_BYTES},
+    {"limit_bytes", "limit", CS_CELL_BYTES},
+    {"own_bytes", "own scratch", CS_CELL_BYTES},
+    {"own_peak_bytes", "peak", CS_CELL_BYTES},
+    {"idle_seconds", "idle", CS_CELL_COUNT},
+    {"policy", NULL, CS_CELL_TEXT},
+    {"cudnn", NULL, CS_CELL_TEXT},
+    {"version", NULL, CS_CELL_TEXT},
+    {"run", NULL, CS_CELL_COUNT},
+};
+
+static bool take(void *to, int option, const char *value)
+{
+    struct request *request = to;
+    if (option != OPTION_WATCH)
+        return cs_table_format_take(command.name, value, &request->format);
+    request->watch = true;
+    return true;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
+}
+
+/* "1:02:03" */
+static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
+{
+    snprintf(text, CS_BYTES_TEXT, "%lld:%02d:%02d", (long long)(seconds / 3600),
+             (int)(seconds / 60 % 60), (int)(seconds % 60));
+    return text;
+}
+
+static int64_t seconds_since(int64_t then)
+{
+    int64_t seconds = (now_ms() - then) / 1000;
+    return seconds > 0 ? seconds : 0;
+}
+
+static void add_row(struct cs_table *table, const struct cs_live_page *page)
+{
+    char running[CS_BYTES_TEXT], idle[CS_BYTES_TEXT], name[160];
+    int64_t age = seconds_since(page->start_ms), pause = seconds_since(page->changed_ms);
+    snprintf(name, sizeof name, "%s%s%s", page->program, *page->script ? " " : "", page->script);
+    cs_table_add(table,
+                 (const struct cs_value[]){{.number = page->pid},
+                                           {.text = name},
+                                           {.number = age, .shown = clock_text(running, age)},
+                                           {.number = page->calls},
+                                           {.number = page->tiled},
+                                           {.number = page->fallback},
+                                           {.number = page->failed},
+                                           {.number = page->required_max},
+                                           {.number = page->reported_max},
+                                           {.number = page->workspace},
+                                           {.number = page->own_held},
+                                           {.number = page->own_peak},
+                                           {.number = pause, .shown = clock_text(idle, pause)},
+                                           {.text = page->policy},
+                                           {.text = page->vendor},
+                                           {.text = page->release},
+                                           {.number = page->run > 0 ? page->run : -1}});
+}
+
+/* Of one process that counts nothing, why. */
+static void explain(int64_t pid)
+{
+    static struct cs_process_files files;
+    char run[32];
+    if (!cs_process_files(pid, &files))
+        cs_cli_complain("%lld: %s", (long long)pid,
+                        errno == ESRCH ? "no such process" : strerror(errno));
+    else if (*files.library)
+        cs_cli_complain("%lld (%s) has convshim loaded and ran no convolution yet%s",
+                        (long long)pid, files.program,
+                        *files.cudnn ? "" : ": it has not loaded cuDNN");
+    else
+        cs_cli_complain("%lld (%s) does not have convshim%s; convshim doctor --pid %lld says more",
+                        (long long)pid, files.program,
+                        cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run)
+                            ? ", though convshim run has started it or what started it"
+                            : "",
+                        (long long)pid);
+}
+
+/* Adds what there is; returns the number of processes. */
+static int gather(const struct request *request, const char *folder, struct cs_table *table)
+{
+    static int64_t pids[MOST];
+    static struct cs_live_page page;
+    int count = 1, found = 0;
+    pids[0] = request->pid;
+    if (!request->pid)
+        count = cs_live_list(folder, pids, MOST);
+    for (int i = 0; i < count && i < MOST; i++)
+        if (cs_live_read(folder, pids[i], &page)) {
+            add_row(table, &page);
+            found++;
+        }
+    return found;
+}
+
+/* -1: out of memory. */
+static int show(const struct request *request, const char *folder)
+{
+    struct cs_table table;
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    int found = gather(request, folder, &table);
+    if (request->watch && isatty(STDOUT_FILENO))
+        fputs("\033[H\033[J", stdout);
+    if (found > 0 || request->format != CS_FORMAT_TEXT)
+        found = cs_table_print(&table, request->format, stdout) ? found : -1;
+    cs_table_fini(&table);
+    return fflush(stdout) == 0 ? found : -1;
+}
+
+static int answer(const struct request *request)
+{
+    const struct timespec second = {.tv_sec = 1};
+    char folder[CS_SESSION_PATH];
+    cs_session_folder(folder);
+    int found = show(request, folder), first = found;
+    while (request->watch && found > 0) {
+        nanosleep(&second, NULL);
+        found = show(request, folder);
+    }
+    if (found < 0)
+        cs_cli_complain("not all could be written");
+    else if (first == 0 && request->pid)
+        explain(request->pid);
+    else if (first == 0)
+        cs_cli_complain("no process of this user has run convolutions with convshim (%s)", folder);
+    return first > 0 && found >= 0 ? CS_CLI_OK : CS_CLI_NO;
+}
+
+int cs_cli_status(int argc, char **argv)
+{
+    struct request request = {.format = CS_FORMAT_TEXT};
+    int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
+    if (status >= 0)
+        return status;
+    if (operand < argc && !(request.pid = cs_process_id(argv[operand])))
+        return cs_cli_refuse(command.name, "\"%s\" is no process id", argv[operand]);
+    if (operand + 1 < argc)
+        return cs_cli_refuse(command.name, "\"%s\": one process id at most", argv[operand + 1]);
+    return answer(&request);
+}

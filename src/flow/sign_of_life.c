@@ -1,0 +1,122 @@
+/* Says that the library is there, and at the end of a run that nothing came of it, and why. */
+#include "flow/sign_of_life.h"
+
+#include "base/log.h"
+#include "base/version.h"
+#include "config/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LINE = 512,
+    VENDOR = 64,
+    FILE_NAME = 300
+};
+
+void cs_sign_begin(const struct cs *cs)
+{
+    char size[CS_SIZE_TEXT], vendor[VENDOR], file[FILE_NAME];
+    if (cs->config.log < CS_LOG_INFO)
+        return;
+    cs_log(CS_LOG_INFO, "convshim %s is loaded: policy %s, workspace %s, %s", CS_VERSION,
+           cs->policy->name, cs_log_size_text(size, cs->limits.workspace),
+           *cs->config.source ? cs->config.source : "built-in defaults");
+    cs->host->version(vendor, sizeof vendor);
+    cs->host->file(file, sizeof file);
+    cs_log(CS_LOG_INFO, "%s is bound: %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
+}
+
+static void open_file(struct cs *cs)
+{
+    char folder[CS_SESSION_PATH], vendor[VENDOR];
+    int64_t run = cs_session_run();
+    cs_session_folder(folder);
+    cs->host->version(vendor, sizeof vendor);
+    cs_live_open(&cs->live, folder,
+                 &(struct cs_live_facts){.run = run,
+                                         .start_ms = cs->start_ms,
+                                         .workspace = cs->limits.workspace,
+                                         .program = cs->program,
+                                         .script = "",
+                                         .vendor = vendor,
+                                         .policy = cs->policy->name,
+                                         .release = CS_VERSION});
+    if (run > 0 && run != getpid())
+        cs_live_note(folder, run);
+}
+
+void cs_sign_pass(struct cs *cs)
+{
+    bool look;
+    if (atomic_load_explicit(&cs->account.calls, memory_order_relaxed) == 0)
+        return;
+    if (cs_live_missing(&cs->live))
+        open_file(cs);
+    if (!cs_live_count(&cs->live, &cs->account, &look) || !look)
+        return;
+    const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
+    cs_live_scratch(&cs->live, own.held, own.peak);
+}
+
+void cs_sign_end(struct cs *cs)
+{
+    char folder[CS_SESSION_PATH];
+    cs_session_folder(folder);
+    cs_live_close(&cs->live, folder);
+}
+
+/* Why no convolution came, as far as this process can tell. */
+static void why_none(const struct cs_host *host, const struct cs *cs, char *line, size_t size)
+{
+    char folder[CS_SESSION_PATH], bypass[FILE_NAME], file[FILE_NAME];
+    cs_session_folder(folder);
+    host->file(file, sizeof file);
+    if (cs_live_noted(folder, getpid()))
+        snprintf(line, size, "no convolution in this process; those that it started had some");
+    else if (*file && host->bypassed(bypass, sizeof bypass) > 0)
+        snprintf(line, size,
+                 "no convolution was seen: %s bypasses convshim; convshim doctor says more",
+                 bypass);
+    else if (*file)
+        snprintf(line, size, "no convolution was run: %s is loaded, but %s", file,
+                 cs ? "had none to run" : "was never called through convshim");
+    else if (!cs_session_preloads())
+        snprintf(line, size,
+                 "no convolution: this process loaded no cuDNN, and LD_PRELOAD was changed "
+                 "meanwhile, so that what it started then had no convshim");
+    else
+        snprintf(
+            line, size,
+            "no convolution: this process loaded no cuDNN, and nothing that it started ran one "
+            "with convshim");
+}
+
+static void say(const struct cs_host *host, const struct cs *cs)
+{
+    char line[LINE + FILE_NAME];
+    const struct cs_account *account = cs ? &cs->account : NULL;
+    if (!account || account->calls == 0)
+        why_none(host, cs, line, sizeof line);
+    else if (cs->config.summary.form == CS_SUMMARY_OFF)
+        snprintf(line, sizeof line, "%lld convolutions, %lld of them tiled",
+                 (long long)account->calls, (long long)account->tiled_calls);
+    else
+        return;
+    cs_log_text(line);
+}
+
+void cs_sign_last(const struct cs_host *host)
+{
+    static struct cs_config config;
+    if (cs_session_run() != getpid() || cs_config_disabled())
+        return;
+    const struct cs *cs = cs_instance_made();
+    if (!cs) {
+        cs_config_load(&config, program_invocation_short_name, cs_policy_names, NULL, NULL);
+        cs_log_open((enum cs_level)config.log, config.log_file.text);
+    }
+    if ((cs ? cs->config.log : config.log) != CS_LOG_OFF)
+        say(host, cs);
+}

@@ -1,0 +1,91 @@
+/* Finds the loaded object that an address lies in, and remembers of each whether it is cuDNN. */
+#include "intercept/loader/caller.h"
+
+#include "cudnn/bind/real.h"
+#include <link.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    MAX_RANGES = 64, /* beyond these every call asks the loader */
+    GENERATED =
+        1 << 20 /* code that no object holds, a JIT compiler's, is remembered in such blocks */
+};
+
+/* Written once: `from` first, by whoever gets the slot, `to` last. */
+struct range {
+    _Atomic(uintptr_t) from, to;
+    atomic_bool cudnn;
+};
+static struct range known[MAX_RANGES];
+
+struct search {
+    uintptr_t address, from, to; /* in: the range that holds what no object does */
+    bool cudnn;
+};
+
+/* The loader reserves all between an object's segments for it. */
+static struct search range_of(const struct dl_phdr_info *object)
+{
+    struct search range = {.from = UINTPTR_MAX};
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
+        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        range.from = from < range.from ? from : range.from;
+        range.to = to > range.to ? to : range.to;
+    }
+    return range;
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
+{
+    struct search *search = opaque, range = range_of(object);
+    (void)size;
+    if (search->address >= range.from && search->address < range.to) {
+        search->from = range.from;
+        search->to = range.to;
+        search->cudnn = cs_real_has_file(object->dlpi_name);
+        return 1;
+    }
+    if (range.to <= search->address && range.to > search->from)
+        search->from = range.to;
+    if (range.from > search->address && range.from < search->to)
+        search->to = range.from;
+    return 0;
+}
+
+static void remember(const struct search *found)
+{
+    for (int i = 0; i < MAX_RANGES; i++) {
+        uintptr_t none = 0;
+        if (!atomic_compare_exchange_strong(&known[i].from, &none, found->from))
+            continue;
+        atomic_store_explicit(&known[i].cudnn, found->cudnn, memory_order_relaxed);
+        atomic_store_explicit(&known[i].to, found->to, memory_order_release);
+        return;
+    }
+}
+
+__attribute__((noinline)) static bool find(uintptr_t address)
+{
+    uintptr_t block = address / GENERATED * GENERATED;
+    struct search search = {.address = address, .from = block, .to = block + GENERATED};
+    (void)dl_iterate_phdr(look_at, &search);
+    remember(&search);
+    return search.cudnn;
+}
+
+bool cs_caller_is_cudnn(const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    for (int i = 0; i < MAX_RANGES; i++) {
+        uintptr_t to = atomic_load_explicit(&known[i].to, memory_order_acquire);
+        if (to == 0)
+            break;
+        if (at < to && at >= atomic_load_explicit(&known[i].from, memory_order_relaxed))
+            return atomic_load_explicit(&known[i].cudnn, memory_order_relaxed);
+    }
+    return find(at);
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # what a shell of ours expands
+# Signs of life: lines of the log, the line at the end of a run, convshim status, convshim doctor --pid.
+load helper
+
+export SIMDEV_PLANNING=rule
+COMMAND=$BUILD/convshim
+SOAK=("$APPS/soak" --calls 100000000)
+
+# run_on NAME ARGUMENT...: convshim run on the device.
+run_on()
+{
+    on_device "$1" env LD_PRELOAD="$SAN_RT" "$COMMAND" run "${@:2}"
+}
+
+# begin_soak OPTION...: convshim run of a program that does not end; $pid is that of the program.
+begin_soak()
+{
+    LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev LD_PRELOAD=$SAN_RT "$COMMAND" run --workspace 8KiB "$@" -- "${SOAK[@]}" >soak.out 2>soak.err &
+    pid=$!
+    for ((i = 0; i < 600; i++)); do
+        ! "$COMMAND" status "$pid" --format csv >status.csv 2>status.err || return 0
+        kill -0 "$pid" || fail "the program ended"
+        sleep 0.1
+    done
+    fail "no status after a minute"
+}
+
+end_soak()
+{
+    kill "-$1" "$pid"
+    wait "$pid" || true
+}
+
+teardown()
+{
+    [ -z "${pid-}" ] || kill -KILL "$pid" 2>/dev/null || true
+}
+
+# cell NAME: of the only process in status.csv.
+cell()
+{
+    python3 -c 'import csv, sys
+row, = csv.DictReader(open("status.csv"))
+print(row[sys.argv[1]])' "$1"
+}
+
+# bats test_tags=quick
+@test "log = info: a line that the library is loaded, one that cuDNN is bound" {
+    run_on info --log info --workspace 96KiB -- "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line info.err '^convshim\[[0-9]+\]: convshim [0-9.]+ is loaded: policy fit, workspace 96 KiB, CONVSHIM_CONFIG$'
+    expect_line info.err "^convshim\\[[0-9]+\\]: cuDNN 9\\.[0-9]+\\.[0-9]+ is bound: .*/libcudnn\\.so\\.9\$"
+}
+
+# bats test_tags=quick
+@test "what run started says one line at its end, also if no convolution came, and why" {
+    local hint='convshim\[[0-9]+\]: no convolution'
+    run_on none -- bash -c 'true; exit 7'
+    expect_status 7
+    expect_line none.err "^$hint: this process loaded no cuDNN, and nothing that it started ran one with convshim\$"
+    run_on dropped -- bash -c 'export LD_PRELOAD=; "$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line dropped.err "^$hint: this process loaded no cuDNN, and LD_PRELOAD was changed meanwhile, so that"
+    run_on idle -- "$CLIENTS/idle"
+    expect_status 0
+    expect_line idle.err "^$hint was run: .*/libcudnn\\.so\\.9 is loaded, but was never called through convshim\$"
+    run_on child --workspace 96KiB -- bash -c '"$@"; true' bash "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_line child.err "^$hint in this process; those that it started had some\$"
+    expect_equal "summaries" "$(grep -c 'convolutions  ' child.err)" 1
+    local name
+    for name in none dropped idle; do
+        expect_equal "lines of $name" "$(wc -l <$name.err)" 1
+    done
+    expect_equal "left behind" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
+}
+
+@test "the line is there without a summary, and is not beside one; log = off silences it" {
+    local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
+    run_on off --summary off -- "${program[@]}"
+    expect_line off.err '^convshim\[[0-9]+\]: 1 convolutions, 0 of them tiled$'
+    expect_equal "lines" "$(wc -l <off.err)" 1
+    run_on text -- "${program[@]}"
+    ! grep -q 'of them tiled' text.err || fail "both"
+    run_on quiet --log off --summary off -- "${program[@]}"
+    expect_empty quiet.err
+    run_on quiet --log off -- bash -c 'true; exit'
+    expect_empty quiet.err
+    run_on logged --log_file log -- bash -c 'true; exit'
+    expect_empty logged.err
+    expect_line log '^convshim\[[0-9]+\]: no convolution: this process'
+    CONVSHIM_RUN=1 on_device other env LD_PRELOAD="$PRELOAD" bash -c 'true; exit'
+    expect_empty other.err
+}
+
+# bats test_tags=quick
+@test "status of a running process: its calls grow, then it is gone" {
+    begin_soak
+    expect_equal "pid" "$(cell pid)" "$pid"
+    expect_equal "program" "$(cell program)" soak
+    expect_equal "limit" "$(cell limit_bytes)" 8192
+    expect_equal "run" "$(cell run)" "$pid"
+    expect_equal "mode of the file" "$(stat -c %a "$XDG_RUNTIME_DIR/convshim/$pid")" 600
+    local before tiled
+    before=$(cell calls)
+    for ((i = 0; i < 600; i++)); do
+        command_of 0 status --format csv
+        mv status.out status.csv
+        [ "$(cell calls)" -gt "$before" ] && break
+        sleep 0.1
+    done
+    tiled=$(cell tiled)
+    expect_true "calls" "$(cell calls) > $before"
+    expect_true "tiled" "$tiled > 0 && $tiled <= $(cell calls)"
+    expect_true "workspace" "$(cell required_max_bytes) > $(cell reported_max_bytes)"
+    command_of 0 status "$pid"
+    expect_line status.out "^ *$pid  *soak  *0:00:"
+    end_soak KILL
+    command_of 1 status "$pid"
+    expect_line status.err '^convshim: [0-9]+: no such process$'
+    [ ! -e "$XDG_RUNTIME_DIR/convshim/$pid" ] || fail "what a killed process left stays"
+    command_of 1 status
+    expect_line status.err '^convshim: no process of this user has run convolutions with convshim'
+}
+
+@test "status --watch goes on until the process ends; own scratch is told" {
+    begin_soak --backing own
+    timeout 60 "$COMMAND" status --watch "$pid" --format csv >watch.csv &
+    local watch=$!
+    sleep 2.5
+    end_soak KILL
+    wait "$watch" || fail "status --watch: $?"
+    expect_true "times" "$(grep -c "^$pid," watch.csv) >= 2"
+    expect_true "own scratch" "$(tail -n 3 watch.csv | grep "^$pid," | tail -n 1 | cut -d , -f 12) > 0"
+}
+
+# bats test_tags=quick
+@test "doctor --pid: has it, has it not, and who took it away" {
+    begin_soak
+    command_of 0 doctor --pid "$pid"
+    expect_line doctor.out "^ok +process +$pid \\(soak\\): has $LIBRARY\$"
+    expect_line doctor.out "^ok +process +$pid \\(soak\\): has run [0-9]+ convolutions, [0-9]+ of them tiled; convshim status"
+    end_soak KILL
+    sleep 60 &
+    pid=$!
+    command_of 2 doctor --pid "$pid"
+    expect_line doctor.out '^fatal +process .*: does not have libconvshim\.so: it was started without$'
+    command_of 1 status "$pid"
+    expect_line status.err "^convshim: $pid \\(sleep\\) does not have convshim; convshim doctor --pid $pid says more\$"
+    end_soak KILL
+    LD_PRELOAD=$SAN_RT "$COMMAND" run -- env LD_PRELOAD=/no/tcmalloc.so sleep 60 2>ld.out &
+    pid=$!
+    for ((i = 0; i < 100; i++)); do
+        [ "$(cat /proc/$pid/comm)" != sleep ] || break
+        sleep 0.1
+    done
+    command_of 2 doctor --pid "$pid"
+    expect_line doctor.out ': does not have libconvshim\.so: convshim run began it, then LD_PRELOAD was changed to /no/tcmalloc\.so$'
+    command_of 2 doctor --pid 99999999
+    expect_line doctor.out '^fatal +process +99999999: no such process$'
+    command_of 2 doctor --pid here
+    command_of 2 doctor --pid 1 -- true
+}
+
+@test "no place for the file, a full one, somebody else's: the program does not notice" {
+    local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
+    mkdir -p other/convshim && chmod 777 other/convshim
+    XDG_RUNTIME_DIR=$PWD/other run_on other -- "${program[@]}"
+    expect_status 0
+    expect_equal "files" "$(find other -type f)" ""
+    ln -s "$PWD/other" "$XDG_RUNTIME_DIR/convshim"
+    run_on link -- "${program[@]}"
+    expect_status 0
+    expect_equal "files" "$(find other -type f)" ""
+    need_permissions
+    mkdir closed && chmod 500 closed
+    XDG_RUNTIME_DIR=$PWD/closed on_device closed env LD_PRELOAD="$SAN_RT" "${AS_USER[@]}" "$COMMAND" run -- "${program[@]}"
+    expect_status 0
+}

@@ -1,0 +1,193 @@
+/* src/account/live.c: what a process counts can be read from outside, and only by its user. */
+#include "account/live.h"
+
+#include "account_fixture.h"
+#include "check.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    ROOM = 16
+};
+
+static char base[] = "/tmp/test_live.XXXXXX";
+static char folder[64], path[96];
+
+static const struct cs_live_facts facts = {.run = 7,
+                                           .start_ms = 1000,
+                                           .workspace = 64 << 20,
+                                           .program = "python3",
+                                           .script = "main.py",
+                                           .vendor = "cuDNN 9.1.0",
+                                           .policy = "fit",
+                                           .release = "0.1.0"};
+
+static const char *file_of(const char *suffix)
+{
+    snprintf(path, sizeof path, "%s/%lld%s", folder, (long long)getpid(), suffix);
+    return path;
+}
+
+static void new_folder(const char *name)
+{
+    snprintf(folder, sizeof folder, "%s/%s", base, name);
+}
+
+static void counts_are_read(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_live live = {.page = NULL};
+    struct cs_live_page page;
+    bool look;
+    new_folder("counts");
+    CHECK(cs_live_missing(&live));
+    cs_live_open(&live, folder, &facts);
+    CHECK(!cs_live_missing(&live));
+    CHECK(!cs_live_count(&live, account, &look));
+    for (int i = 0; i < 5; i++)
+        cs_account_passed(account, NULL, CS_REASON_SMALL);
+    CHECK(cs_live_count(&live, account, &look) && look);
+    CHECK(!cs_live_count(&live, account, &look));
+    cs_live_scratch(&live, 10, 20);
+    CHECK(cs_live_read(folder, getpid(), &page));
+    CHECK_INT(page.calls, 5);
+    CHECK_INT(page.own_held, 10);
+    CHECK_INT(page.own_peak, 20);
+    CHECK_INT(page.run, 7);
+    CHECK_INT(page.workspace, 64 << 20);
+    CHECK_STR(page.program, "python3");
+    CHECK_STR(page.script, "main.py");
+    CHECK(page.changed_ms > 0);
+    cs_live_close(&live, folder);
+    CHECK(!cs_live_read(folder, getpid(), &page) && errno == ENOENT);
+    cs_account_passed(account, NULL, CS_REASON_SMALL);
+    CHECK(cs_live_count(&live, account, &look)); /* into memory that is no file's any more */
+    free(account);
+}
+
+static void it_is_the_users_alone(void)
+{
+    struct cs_live live = {.page = NULL};
+    struct stat there;
+    new_folder("mode");
+    cs_live_open(&live, folder, &facts);
+    CHECK(stat(folder, &there) == 0 && (there.st_mode & 0777) == 0700);
+    CHECK(lstat(file_of(""), &there) == 0 && (there.st_mode & 0777) == 0600);
+}
+
+static void a_folder_of_others_is_left_alone(void)
+{
+    struct cs_live live = {.page = NULL};
+    struct stat there;
+    new_folder("open");
+    CHECK(mkdir(folder, 0700) == 0 && chmod(folder, 0777) == 0);
+    cs_live_open(&live, folder, &facts);
+    CHECK(!live.page && lstat(file_of(""), &there) != 0);
+}
+
+static void a_link_is_not_followed(void)
+{
+    struct cs_live live = {.page = NULL}, other = {.page = NULL};
+    struct stat there;
+    char victim[80];
+    new_folder("real");
+    CHECK(mkdir(folder, 0700) == 0);
+    snprintf(victim, sizeof victim, "%s/victim", base);
+    CHECK(symlink(victim, file_of("")) == 0);
+    cs_live_open(&live, folder, &facts);
+    CHECK(live.page && lstat(file_of(""), &there) == 0 && S_ISREG(there.st_mode));
+    CHECK(lstat(victim, &there) != 0);
+    char target[64];
+    memcpy(target, folder, sizeof target);
+    new_folder("link");
+    CHECK(symlink(target, folder) == 0);
+    cs_live_open(&other, folder, &facts);
+    CHECK(!other.page);
+}
+
+/* A child counts into a file of its own, and the parent's stays. */
+static void a_child_has_its_own(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_live live = {.page = NULL};
+    struct cs_live_page page;
+    int64_t pids[ROOM];
+    bool look;
+    new_folder("fork");
+    cs_live_open(&live, folder, &facts);
+    cs_account_passed(account, NULL, CS_REASON_SMALL);
+    cs_live_count(&live, account, &look);
+    pid_t child = fork();
+    if (child == 0) {
+        cs_live_fork(&live);
+        cs_account_passed(account, NULL, CS_REASON_SMALL);
+        bool good = cs_live_missing(&live) && !cs_live_count(&live, account, &look);
+        cs_live_open(&live, folder, &facts);
+        good = good && cs_live_count(&live, account, &look) &&
+               cs_live_list(folder, pids, ROOM) == 2 && cs_live_read(folder, getpid(), &page) &&
+               page.calls == 2;
+        _exit(good ? 0 : 1); /* as a killed one leaves it */
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 2);
+    CHECK(!cs_live_read(folder, child, &page)); /* nobody has it: it is removed */
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 1);
+    CHECK_INT(pids[0], getpid());
+    CHECK(cs_live_read(folder, getpid(), &page));
+    CHECK_INT(page.calls, 1);
+    free(account);
+}
+
+/* An id that came again, a file that is torn: as if there were none. */
+static void what_is_no_page_is_none(void)
+{
+    struct cs_live live = {.page = NULL};
+    struct cs_live_page page;
+    new_folder("torn");
+    cs_live_open(&live, folder, &facts);
+    if (!live.page)
+        return CHECK(!"a page");
+    live.page->birth++;
+    CHECK(!cs_live_read(folder, getpid(), &page));
+    FILE *file = fopen(file_of(""), "w");
+    CHECK(file && fputs("text", file) >= 0 && fclose(file) == 0);
+    CHECK(!cs_live_read(folder, getpid(), &page));
+    new_folder("nowhere");
+    CHECK(!cs_live_read(folder, getpid(), &page));
+    CHECK(cs_live_list(folder, NULL, 0) == -1 && errno == ENOENT);
+}
+
+static void notes_are_taken_once(void)
+{
+    new_folder("notes");
+    CHECK(!cs_live_noted(folder, getpid()));
+    cs_live_note(folder, getpid());
+    cs_live_note(folder, getpid());
+    int64_t pids[ROOM];
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 0);
+    CHECK(cs_live_noted(folder, getpid()));
+    CHECK(!cs_live_noted(folder, getpid()));
+    cs_live_note(folder, INT64_C(99999999999)); /* of a run that is over */
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 0);
+    CHECK(!cs_live_noted(folder, INT64_C(99999999999)));
+}
+
+int main(void)
+{
+    if (!mkdtemp(base))
+        return 1;
+    TEST(counts_are_read);
+    TEST(it_is_the_users_alone);
+    TEST(a_folder_of_others_is_left_alone);
+    TEST(a_link_is_not_followed);
+    TEST(a_child_has_its_own);
+    TEST(what_is_no_page_is_none);
+    TEST(notes_are_taken_once);
+    char remove[96];
+    snprintf(remove, sizeof remove, "rm -rf %s", base);
+    return REPORT() || system(remove) != 0;
+}

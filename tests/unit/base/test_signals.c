@@ -1,0 +1,79 @@
+/* Writing raises no signal in the program, and takes none of the program's own. */
+#include "base/signals.h"
+
+#include "check.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <signal.h>
+#include <unistd.h>
+
+static bool pending(int number)
+{
+    sigset_t set;
+    return sigpending(&set) == 0 && sigismember(&set, number) == 1;
+}
+
+static bool blocked(int number)
+{
+    sigset_t set;
+    return pthread_sigmask(SIG_BLOCK, NULL, &set) == 0 && sigismember(&set, number) == 1;
+}
+
+static void block(int how, int number)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static void what_writing_raises_is_taken_back(void)
+{
+    static const int deadly[] = {SIGPIPE, SIGXFSZ};
+    for (int i = 0; i < 2; i++) {
+        struct cs_signals held;
+        cs_signals_hold(&held);
+        CHECK(blocked(SIGPIPE) && blocked(SIGXFSZ));
+        pthread_kill(pthread_self(), deadly[i]);
+        CHECK(pending(deadly[i]));
+        cs_signals_release(&held); /* it would end the process now */
+        CHECK(!pending(deadly[i]));
+        CHECK(!blocked(SIGPIPE) && !blocked(SIGXFSZ));
+    }
+}
+
+static void what_was_pending_before_stays(void)
+{
+    static const int deadly[] = {SIGPIPE, SIGXFSZ};
+    for (int i = 0; i < 2; i++) {
+        struct cs_signals held;
+        block(SIG_BLOCK, deadly[i]);
+        pthread_kill(pthread_self(), deadly[i]);
+        cs_signals_hold(&held);
+        pthread_kill(pthread_self(), deadly[1 - i]);
+        cs_signals_release(&held);
+        CHECK(pending(deadly[i]) && !pending(deadly[1 - i]));
+        CHECK(blocked(deadly[i]) && !blocked(deadly[1 - i]));
+        signal(deadly[i], SIG_IGN); /* which forgets it */
+        block(SIG_UNBLOCK, deadly[i]);
+        signal(deadly[i], SIG_DFL);
+    }
+}
+
+static void a_mask_that_had_them_has_them_still(void)
+{
+    struct cs_signals held;
+    block(SIG_BLOCK, SIGPIPE);
+    cs_signals_hold(&held);
+    cs_signals_release(&held);
+    CHECK(blocked(SIGPIPE) && !blocked(SIGXFSZ));
+    block(SIG_UNBLOCK, SIGPIPE);
+}
+
+int main(void)
+{
+    TEST(what_writing_raises_is_taken_back);
+    TEST(what_was_pending_before_stays);
+    TEST(a_mask_that_had_them_has_them_still);
+    return REPORT();
+}
