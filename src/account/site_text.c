@@ -86,7 +86,8 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
         snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_axis_tiling_name(&facts->tiling),
                  (long long)facts->tiles, facts->tiling.staged ? " packed" : "", lanes);
-    snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s", tiling);
+    snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s%s", tiling,
+             facts->raised ? ", raised" : "");
 }
 
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)

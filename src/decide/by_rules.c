@@ -99,7 +99,10 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         keep_to_share(&limits, help->share(help->ctx, policy, &limits));
     const struct cs_referee *referee =
         help && help->referee ? help->referee(help->ctx, &limits) : NULL;
-    return cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+    struct cs_decision decision =
+        cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+    decision.limit = limits.workspace;
+    return decision;
 }
 
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,

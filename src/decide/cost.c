@@ -339,12 +339,15 @@ struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct c
     const struct cs_coefficients *use = &cs_cost_defaults;
     struct rates rates = rates_of(profile, use);
     struct sums sums = {.filled = 0};
-    double count = (double)tiles->count, lanes = tiles->lanes > 1 ? tiles->lanes : 1;
+    double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
     const struct tile each =
         tile_of(tile, (struct scratch){tiles->workspace, 0}, tiles->relaxation, &rates, use);
-    double again = larger(1 - operand_bytes(untiled) / (count * each.operands), 0);
-    add_tiles(&sums, &each, count, again, smaller(lanes, count), &rates, use);
-    return together(&sums, smaller(lanes, count), use);
+    double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
+    double kernels = (tiles->launched - tiles->count) * each.kernels * use->kernel_us * 1e-6;
+    add_tiles(&sums, &each, tiles->count, again, lanes, &rates, use);
+    sums.one_by_one += kernels;
+    sums.cost.launches += kernels;
+    return together(&sums, lanes, use);
 }
 
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)

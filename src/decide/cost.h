@@ -64,7 +64,8 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
 
 /* Tiles that are all alike. */
 struct cs_cost_tiles {
-    int64_t count;
+    double count;     /* a part of one at the end of an axis counts as a part */
+    double launched;  /* the same as a whole */
     double workspace; /* bytes of one */
     int lanes;        /* 0 is 1 */
     enum cs_relaxation relaxation;

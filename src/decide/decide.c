@@ -467,12 +467,13 @@ static enum cs_status list_priced(struct cs_search *search, struct deciding *dec
     return status;
 }
 
-/* The least that tiles can do with, where that is more than they may have. */
+/* The least that tiles can do with, where that is more than they may have and prices do not say how
+ * much more. */
 static enum cs_status list_least(struct cs_search *search, struct deciding *deciding)
 {
     const struct cs_limits *limits = deciding->limits;
-    if (!limits->exceeds || limits->provided || deciding->tiles > 0 || deciding->huge ||
-        search->question->vendor->compiles || !cs_shortlist_empty(&search->list))
+    if (!limits->exceeds || limits->provided || is_priced(deciding) || deciding->tiles > 0 ||
+        deciding->huge || search->question->vendor->compiles || !cs_shortlist_empty(&search->list))
         return CS_OK;
     search->purse.left = CS_LEAST_ASKS;
     search->purse.kept = 0;
@@ -533,7 +534,6 @@ static struct cs_decision decided(struct cs_search *search, const struct decidin
                 (!deciding->best && is_priced(deciding) && !cs_shortlist_empty(&search->list));
     if (!deciding->best && dear)
         decision.reason = CS_REASON_DEAR;
-    decision.limit = limits->workspace;
     decision.raised = granted.workspace > limits->workspace && decision.tiles > 1;
     cs_choice_record_add(&search->list, deciding->question.required, deciding->policy,
                          &deciding->allowed, deciding->best, &decision.choices);
@@ -561,7 +561,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
         .allowed = *limits,
         .question = {.problem = problem,
                      .vendor = vendor,
-                     .profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL,
+                     .profile = vendor->profile && tiles == 0 ? vendor->profile(vendor->ctx) : NULL,
                      .required = required,
                      .limit = most_scratch(tiles, huge, required, limits),
                      .thorough = thorough},

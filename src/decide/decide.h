@@ -19,7 +19,7 @@ struct cs_decision {
     int64_t scratch;  /* bytes the tiles alone ask for, applied or only possible; = required without
                          a  tiling */
     int64_t asked;    /* vendor plans built to find out */
-    int64_t limit;    /* bytes that workspace was for this problem; 0: nobody had to know */
+    int64_t limit;    /* bytes that workspace was for this problem; kept by cs_decide_by_rules */
     bool raised;   /* `scratch` is beyond it: less would cost more than max_slowdown, or there is no
                       tiling of less */
     int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
@@ -30,13 +30,13 @@ struct cs_decision {
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MAX_ASKS = 180,
+    CS_MAX_ASKS = 192,
     CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
     CS_LANE_ASKS = 30,       /* for another number of lanes */
     CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12,    /* for policies that explore */
     CS_PRICE_ASKS = 24,      /* for what stays within max_slowdown */
-    CS_LEAST_ASKS = 12       /* where nothing comes under the limit */
+    CS_LEAST_ASKS = 24       /* where nothing comes under the limit */
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:

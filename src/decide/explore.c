@@ -338,13 +338,18 @@ static enum cs_status ask_for_another(struct exploration *exploration)
 }
 
 /* Where nothing is tiled whatever it costs, the untiled call is the best, which says nothing of
- * tiles. */
+ * tiles. Tilings of one axis are looked beyond, also where there are others beside them. */
 static const struct cs_candidate *best_tiling(const struct cs_shortlist *list)
 {
     const struct cs_candidate *best = NULL;
-    for (int i = 1; i < list->count; i++)
-        if (!best || list->candidate[i].tiles < best->tiles)
+    bool pair = true;
+    for (int i = 1; i < list->count; i++) {
+        bool two = list->candidate[i].tiling.axis[1] != CS_AXIS_NONE;
+        if (!best || (pair == two ? list->candidate[i].tiles < best->tiles : pair)) {
             best = &list->candidate[i];
+            pair = two;
+        }
+    }
     return best && best->tiling.axis[0] != CS_AXIS_NONE ? best : NULL;
 }
 

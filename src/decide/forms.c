@@ -4,9 +4,9 @@
 #include "base/checked.h"
 
 enum {
-    FORMS = 6 + 15,  /* axes and pairs of them */
-    MOST_OUTER = 64, /* tiles along the outer one of two axes */
-    NEAR = 8         /* counts that are looked at beside the one that is looked for */
+    FORMS = 6 + 15,   /* axes and pairs of them */
+    MOST_OUTER = 256, /* tiles along the outer one of two axes */
+    NEAR = 8          /* counts that are looked at beside the one that is looked for */
 };
 
 /* Of the operands, that may be read again before further forms are looked at. */
@@ -227,6 +227,30 @@ static void look_at(struct cs_guesser *guesser, const struct cs_goal *goal,
     }
     begin(&line, 0, axes[form][0], 1);
     take_better(found, goal, best_count(&line, goal, &guess), &guess, form);
+}
+
+static bool has_axis(int form, enum cs_axis axis)
+{
+    return axes[form][0] == axis || axes[form][1] == axis;
+}
+
+unsigned cs_forms_without(int form)
+{
+    bool pair = axes[form][1] != CS_AXIS_NONE;
+    unsigned skipped = 0;
+    for (int i = 0; i < FORMS; i++)
+        if (pair ? axes[i][1] != CS_AXIS_NONE : has_axis(i, axes[form][0]))
+            skipped |= 1u << i;
+    return skipped;
+}
+
+unsigned cs_forms_of_filter(void)
+{
+    unsigned forms = 0;
+    for (int i = 0; i < FORMS; i++)
+        if (has_axis(i, CS_AXIS_K) || has_axis(i, CS_AXIS_C))
+            forms |= 1u << i;
+    return forms;
 }
 
 enum cs_grade cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,

@@ -22,6 +22,13 @@ enum cs_grade {
 
 enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, double price);
 
+/* The forms that are out of question where one is refused: of a single axis all that have this
+ * axis, of two axes all that have two. */
+unsigned cs_forms_without(int form);
+
+/* The forms that cut the filter. */
+unsigned cs_forms_of_filter(void);
+
 /* True if a guess is better than another one. */
 bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const struct cs_guess *guess,
                      enum cs_grade than, const struct cs_guess *best);
@@ -30,7 +37,7 @@ bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const stru
 struct cs_forms {
     int lanes;
     enum cs_relaxation relaxation;
-    unsigned skipped; /* a bit for each number of a form */
+    unsigned skipped; /* a bit for each number of a form; see cs_forms_without */
     bool all;         /* pairs, too, whatever single axes do */
 };
 

@@ -169,7 +169,8 @@ static enum cs_status ask_for_best(struct cs_search *search, const struct cs_goa
                                    const struct cs_limits *limits, struct asked *asked)
 {
     struct cs_guesser guesser;
-    const struct cs_goal any = {.limit = goal->most, .aim = goal->most, .dear = 1e300};
+    const struct cs_goal any = {
+        .limit = goal->most, .aim = goal->most, .most = goal->most, .dear = 1e300};
     cs_guess_start(&guesser, search->question);
     while (asked->count < MOST_TURNS) {
         struct cs_guess guess;
@@ -185,7 +186,7 @@ static enum cs_status ask_for_best(struct cs_search *search, const struct cs_goa
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
-            asked->skipped |= 1u << form;
+            asked->skipped |= cs_forms_without(form);
         if (probed != CS_FITS)
             continue;
         asked->listed = true;
@@ -222,7 +223,7 @@ enum cs_status cs_price_compare(struct cs_search *search, struct cs_mode mode,
     struct cs_guesser guesser;
     struct asked asked = {.count = 0};
     const double limit = (double)search->question->limit;
-    const struct cs_goal goal = {.limit = limit, .aim = limit, .dear = 1e300};
+    const struct cs_goal goal = {.limit = limit, .aim = limit, .most = limit, .dear = 1e300};
     struct cs_forms forms = {.lanes = mode.lanes, .relaxation = mode.relaxation};
     if (!search->question->profile || read_part(search, known) <= MUCH || mode.staged)
         return CS_OK;
@@ -240,59 +241,82 @@ enum cs_status cs_price_compare(struct cs_search *search, struct cs_mode mode,
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
-            forms.skipped |= 1u << form;
+            forms.skipped |= cs_forms_without(form);
     }
     return CS_OK;
 }
 
-/* The least that the vendor says of the finest tiles, as far as guesses lead; INT64_MAX: of none.
- */
-static enum cs_status find_least(struct cs_search *search, struct cs_guesser *guesser,
-                                 struct cs_forms *forms, int64_t *least_p)
+/* The least scratch that the vendor told of. */
+struct least {
+    int64_t bytes; /* INT64_MAX: it told of none */
+    struct cs_guess guess;
+};
+
+/* Asks about the finest tiles of a form; false if there is nothing more to ask about. */
+static bool ask_for_least(struct cs_search *search, struct cs_guesser *guesser,
+                          struct cs_forms *forms, struct asked *asked, struct least *least,
+                          enum cs_status *status_p)
 {
     const double most = cs_guess_whole(guesser) * 1e3;
     const struct cs_goal goal = {.limit = most, .most = most, .cheap = 1e300, .dear = 1e300};
-    struct asked asked = {.count = 0};
-    *least_p = INT64_MAX;
-    while (asked.count < MOST_TURNS && cs_shortlist_empty(&search->list)) {
-        struct cs_guess guess;
-        enum cs_probed probed;
-        int64_t bytes;
-        int form = 0;
-        if (cs_forms_best(guesser, &goal, forms, &guess, &form) == CS_GRADE_NONE ||
-            guess.workspace > WORTHWHILE * (double)*least_p || !is_new(&asked, &guess.tiling))
-            return CS_OK;
-        enum cs_status status = confirm(search, guesser, &guess, &probed, &bytes);
-        if (status != CS_OK)
-            return status;
-        if (probed == CS_HOLE)
-            forms->skipped |= 1u << form;
-        else if (bytes < *least_p)
-            *least_p = bytes;
-    }
-    return CS_OK;
+    struct cs_guess guess;
+    enum cs_probed probed;
+    int64_t bytes;
+    int form = 0;
+    if (cs_forms_best(guesser, &goal, forms, &guess, &form) == CS_GRADE_NONE ||
+        guess.workspace > WORTHWHILE * (double)least->bytes || !is_new(asked, &guess.tiling))
+        return false;
+    *status_p = confirm(search, guesser, &guess, &probed, &bytes);
+    if (*status_p != CS_OK)
+        return false;
+    if (probed == CS_HOLE)
+        forms->skipped |= cs_forms_without(form);
+    else if (bytes < least->bytes)
+        *least = (struct least){bytes, guess};
+    return true;
 }
 
-/* The fastest of what needs hardly more. */
+/* First with the whole filter, which tells what images need, then with any tile. */
+static enum cs_status find_least(struct cs_search *search, struct cs_guesser *guesser,
+                                 struct cs_forms *forms, struct least *least)
+{
+    struct asked asked = {.count = 0};
+    enum cs_status status = CS_OK;
+    unsigned skipped = forms->skipped;
+    least->bytes = INT64_MAX;
+    forms->skipped |= cs_forms_of_filter();
+    (void)ask_for_least(search, guesser, forms, &asked, least, &status);
+    forms->skipped = skipped;
+    while (status == CS_OK && asked.count < MOST_TURNS && cs_shortlist_empty(&search->list) &&
+           ask_for_least(search, guesser, forms, &asked, least, &status))
+        continue;
+    return status;
+}
+
+/* The fastest of what needs hardly more than the least; at least that one. */
 static enum cs_status list_least(struct cs_search *search, struct cs_guesser *guesser,
-                                 struct cs_forms *forms)
+                                 struct cs_forms *forms, const struct least *least)
 {
     struct asked asked = {.count = 0};
     const double limit = (double)search->question->limit;
-    const struct cs_goal goal = {.limit = limit, .aim = limit, .dear = 1e300};
+    const struct cs_goal goal = {.limit = limit, .aim = limit, .most = limit, .dear = 1e300};
+    cs_guess_learn_tile(guesser, &least->guess, (double)least->bytes);
     while (asked.count < MOST_TURNS && cs_shortlist_empty(&search->list)) {
         struct cs_guess guess;
         enum cs_probed probed;
         int64_t bytes;
         int form = 0;
-        if (cs_forms_best(guesser, &goal, forms, &guess, &form) == CS_GRADE_NONE ||
-            !is_new(&asked, &guess.tiling))
+        bool last = cs_forms_best(guesser, &goal, forms, &guess, &form) == CS_GRADE_NONE ||
+                    asked.count == MOST_TURNS - 1;
+        if (last)
+            guess = least->guess;
+        if (!is_new(&asked, &guess.tiling))
             return CS_OK;
         enum cs_status status = confirm(search, guesser, &guess, &probed, &bytes);
-        if (status != CS_OK)
+        if (status != CS_OK || last)
             return status;
         if (probed == CS_HOLE)
-            forms->skipped |= 1u << form;
+            forms->skipped |= cs_forms_without(form);
     }
     return CS_OK;
 }
@@ -301,13 +325,15 @@ enum cs_status cs_price_least(struct cs_search *search, int64_t most, int64_t *l
 {
     struct cs_guesser guesser;
     struct cs_forms forms = {.lanes = 1, .all = true};
-    int64_t least, before = *limit_p;
+    struct least least;
+    int64_t before = *limit_p;
     cs_guess_start(&guesser, search->question);
     enum cs_status status = find_least(search, &guesser, &forms, &least);
-    if (status != CS_OK || !cs_shortlist_empty(&search->list) || least >= most)
+    if (status != CS_OK || !cs_shortlist_empty(&search->list) || least.bytes >= most)
         return status;
-    *limit_p = least < most - least / HARDLY ? least + least / HARDLY : most;
-    status = list_least(search, &guesser, &forms);
+    *limit_p =
+        least.bytes < most - least.bytes / HARDLY ? least.bytes + least.bytes / HARDLY : most;
+    status = list_least(search, &guesser, &forms, &least);
     if (cs_shortlist_empty(&search->list))
         *limit_p = before;
     return status;
