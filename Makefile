@@ -35,6 +35,8 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 OPT      ?= -O2 -g
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DCS_DEBUG)
 CFLAGS   += -std=c17 -D_GNU_SOURCE -pthread $(OPT) $(WARN) $(SANFLAGS)
+# The same bytes wherever it is built; tools that look for sources from here still find them.
+CFLAGS   += $(addprefix -fdebug-prefix-map=,$(CURDIR)=. $(addsuffix =nvidia,$(CUDNN_INC) $(CUDA_INC)))
 PURE     := -Iinclude -Isrc
 VENDOR   := $(PURE) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 # Where a mistake of ours would write over somebody's memory, the process ends instead. scripts/check-rules.sh looks at what came of it.
@@ -60,7 +62,10 @@ cliplan  := $(wildcard src/cudnn/plan/*.c)
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 simcudart := $(wildcard src/simdev/cudart/*.c)
-simcudnn := $(wildcard src/simdev/cudnn/*.c)
+simbare  := $(wildcard src/simdev/cudnn/*.c)
+simcudnn := $(simbare) src/simdev/cudnn/onednn/primitive_onednn.c
+# As it is installed: without oneDNN.
+simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
 # The same for programs of CUDA 12, in a folder of their own.
@@ -70,7 +75,7 @@ apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 
 # --- main targets -----------------------------------------------------------------------------------------------------
-.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf install clean help FORCE
+.PHONY: frameworks all lib cli man demo bench fuzz lint fmt conf clean help FORCE
 #: all          library, command, simulated device and test programs (the default)
 all: lib cli $(simdev) $(simdev12) $(apps)
 #: lib          build/libconvshim.so
@@ -111,7 +116,7 @@ $(B)/gen/report_%.h: src/cli/report/report.% Makefile
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
 	$(call say,GEN)mkdir -p $(@D); scripts/gen-policies $(policies) $(testpolicies) > $@
 
-$(B)/gen/convshim.map: src/intercept/entry/entries.def scripts/gen-map
+$(B)/gen/convshim.map: src/intercept/entry/entries.def src/intercept/api.def scripts/gen-map
 	$(call say,GEN)mkdir -p $(@D); CC='$(CC)' scripts/gen-map > $@
 
 #: conf         what is made from options.def, rules.def and policies: conf/convshim.ini, docs/options.md
@@ -230,17 +235,7 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-#: install      to PREFIX (/usr/local), under DESTDIR
-install: lib cli
-	install -D -m 755 $(B)/libconvshim.so $(DESTDIR)$(PREFIX)/lib/libconvshim.so
-	install -D -m 755 $(B)/convshim $(DESTDIR)$(PREFIX)/bin/convshim
-	install -D -m 644 $(B)/man/convshim.1 $(DESTDIR)$(PREFIX)/share/man/man1/convshim.1
-	install -D -m 644 $(B)/man/convshim.ini.5 $(DESTDIR)$(PREFIX)/share/man/man5/convshim.ini.5
-	install -d $(DESTDIR)$(PREFIX)/share/convshim/devices
-	install -m 644 conf/devices/*.json $(DESTDIR)$(PREFIX)/share/convshim/devices
-	install -d $(DESTDIR)$(PREFIX)/share/convshim/presets
-	install -m 644 conf/presets/*.ini $(DESTDIR)$(PREFIX)/share/convshim/presets
-	install -D -m 644 conf/convshim.ini $(DESTDIR)$(PREFIX)/share/doc/convshim/convshim.ini
+include packaging/install.mk packaging/wheel.mk
 
 #: clean        remove build/
 clean:

@@ -339,6 +339,8 @@ exports_are_entries()
     printf '#define CS_ENTRY(name, part) CS_EXPORTED name@@libcudnn.so.9 CS_EXPORTED name@libcudnn_##part.so.9\n#include "src/intercept/entry/entries.def"\n' |
         gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >"$work/wanted" ||
         echo "src/intercept/entry/entries.def lists nothing"
+    printf '#define CS_API(name) CS_EXPORTED name@@CONVSHIM_1\n#include "src/intercept/api.def"\n' |
+        gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >>"$work/wanted" || echo "src/intercept/api.def lists nothing"
     printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n' >>"$work/wanted"
     nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
@@ -375,7 +377,7 @@ check 'every part uses only the parts that it may use; there is no circle' arrow
 check 'no two exported functions share a name' names_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
-check 'libconvshim.so exports what entries.def lists, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
+check 'libconvshim.so exports what entries.def and api.def list, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
 check 'inih is inside libconvshim.so and not visible' inih_is_inside
 check 'no file names a path of one machine' no_machine_path
 echo "1..$number"

@@ -24,7 +24,7 @@ bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2)
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
 .PHONY: short-built tests-built test test-full test-all tsan
-short-built: all $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $(feclients),$(clients)) $(frameworks)
+short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $(feclients),$(clients)) $(frameworks)
 #: tests-built  everything that the tests run
 tests-built: short-built $(clients) $(gpu) $(idle) $(benches)
 

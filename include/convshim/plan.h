@@ -10,7 +10,11 @@
  *
  * A tile's tensors are views, parts of the application's. Where the vendor takes no view, or takes
  * packed tensors better, a tensor is staged: the tile has it packed in the scratch. What the tile
- * reads of it is copied in before the launch, what it writes is copied out behind it. */
+ * reads of it is copied in before the launch, what it writes is copied out behind it.
+ *
+ * The first and the last tile of a spatial axis have padding on one side. Where the vendor takes
+ * only padding that is equal on both sides, such a tile computes spare elements beside its own, of
+ * which nothing is true: what is divided is staged for it, and only its own elements are copied. */
 #ifndef CONVSHIM_PLAN_H
 #define CONVSHIM_PLAN_H
 
@@ -56,7 +60,9 @@ struct cs_tiling {
     enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
                     staged */
-    int runs;    /* mostly 0 */
+    bool equal_padding; /* tiles have as much padding behind as before along the axes that are cut,
+                           not in backward-filter */
+    int runs;           /* mostly 0 */
     struct cs_run run[CS_MAX_RUNS - 1];
 };
 
@@ -66,6 +72,7 @@ struct cs_slice {
     int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
                           count unless the axis is spatial */
     int64_t pre, post; /* padding along the axis */
+    int64_t spare_before, spare_behind; /* elements computed beside the range that is divided */
     bool
         accumulates; /* added to what is there, the application's or an earlier tile's: beta is 1 */
     enum cs_relaxation relaxation;
@@ -74,6 +81,7 @@ struct cs_slice {
 
 struct cs_cut {
     enum cs_axis axis;
+    bool equal_padding; /* of all of its tiles, by spare elements */
     int runs;
     struct cs_run run[CS_MAX_RUNS + 1]; /* one after the other; the last range takes the rest,
                                            whatever its run says */
@@ -84,8 +92,9 @@ struct cs_cut {
 };
 
 struct cs_tile_shape {
-    int64_t tiles;                 /* how many tiles are of this kind */
-    int64_t workspace;             /* bytes that the vendor asks for; 0 until it was asked */
+    int64_t tiles;     /* how many tiles are of this kind */
+    int64_t workspace; /* bytes that the vendor asks for; 0 until it was asked */
+    int64_t staged;    /* bytes of the plan's staged tensors; 0 if it has none of them */
     enum cs_relaxation relaxation; /* that its kernel is built with */
 };
 
@@ -100,8 +109,8 @@ struct cs_plan {
                           tiles add up */
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
     bool stages;       /* the tiling asked for staged tensors, and there are some */
-    bool is_staged[CS_MAX_TENSORS];    /* if not `stages`: the filter alone, of which the vendor
-                                          takes no view, where it is cut along C */
+    bool is_staged[CS_MAX_TENSORS];    /* in all kinds. If not `stages`: the filter alone, of which
+                                          the vendor takes no view, where it is cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
                                           of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
     int64_t staged;                    /* bytes of all of a tile's staged tensors, a multiple of
@@ -117,6 +126,7 @@ struct cs_range {
     int64_t first, count;       /* of what is divided */
     int64_t in_first, in_count; /* of what goes with it; the same unless the axis is spatial */
     int64_t pre, post;
+    int64_t spare_before, spare_behind; /* elements computed beside those of `count` */
 };
 
 /* One tile of a plan. */
@@ -169,10 +179,15 @@ CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
  * alignments; staged tensors packed in the order of the application's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 
+/* True if tiles of that kind have the tensor packed in the scratch: in all kinds, or because there
+ * are spare elements along a cut of it. */
+bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor);
+
 /* One staged tensor of a kind. */
 struct cs_stage {
     int tensor;
-    bool in, out; /* the view is read before, written behind the launch */
+    bool in, out;    /* the view is read before, written behind the launch */
+    int64_t skipped; /* bytes from the packed tensor to what is copied: spare elements before it */
     struct cs_copy copy;
 };
 

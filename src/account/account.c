@@ -12,7 +12,7 @@ enum {
     COUNT_BITS = 44,
     TENANTS = 1 << (64 - COUNT_BITS),
     PLACE_BITS = 12, /* of what a call's order is kept in; the tenant has the rest */
-    KEY_WORDS = CS_PROBLEM_WORDS + 8 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
+    KEY_WORDS = CS_PROBLEM_WORDS + 9 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
 /* All facts as a row of integers. */
@@ -24,12 +24,19 @@ struct key {
 static void make_key(const struct cs_site_facts *facts, struct key *key)
 {
     const struct cs_tiling *tiling = &facts->tiling;
-    const int64_t rest[] = {facts->engine,      facts->reason,
-                            tiling->axis[0],    tiling->step[0],
-                            tiling->axis[1],    tiling->step[1],
-                            facts->tiles,       facts->required,
-                            facts->reported,    tiling->lanes > 1 ? tiling->lanes : 1,
-                            tiling->relaxation, facts->rule};
+    const int64_t rest[] = {facts->engine,
+                            facts->reason,
+                            tiling->axis[0],
+                            tiling->step[0],
+                            tiling->axis[1],
+                            tiling->step[1],
+                            facts->tiles,
+                            facts->required,
+                            facts->reported,
+                            tiling->lanes > 1 ? tiling->lanes : 1,
+                            tiling->relaxation,
+                            facts->rule,
+                            tiling->staged | tiling->equal_padding << 1};
     key->words = cs_problem_words(&facts->problem, key->word);
     memcpy(key->word + key->words, rest, sizeof rest);
     key->words += (int)(sizeof rest / sizeof rest[0]);

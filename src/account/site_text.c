@@ -85,7 +85,11 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
         snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_axis_tiling_name(&facts->tiling),
-                 (long long)facts->tiles, facts->tiling.staged ? " packed" : "", lanes);
+                 (long long)facts->tiles,
+                 facts->tiling.staged          ? " packed"
+                 : facts->tiling.equal_padding ? " packed ends"
+                                               : "",
+                 lanes);
     snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s%s", tiling,
              facts->raised ? ", raised" : "");
 }

@@ -60,6 +60,11 @@ static void put_process(struct cs_json *json, const struct cs_summary_process *p
     cs_json_open(json, "process", '{');
     cs_json_integer(json, "pid", process->pid);
     cs_json_string(json, "program", process->program);
+    cs_json_string(json, "script", process->script ? process->script : "");
+    cs_json_open(json, "command", '[');
+    for (size_t at = 0; at < process->arguments_bytes; at += strlen(process->arguments + at) + 1)
+        cs_json_string(json, NULL, process->arguments + at);
+    cs_json_close(json, ']');
     if (process->rank < 0)
         cs_json_null(json, "rank");
     else
@@ -274,6 +279,7 @@ static void put_decision(struct cs_json *json, const struct cs_site_facts *facts
     cs_json_integer(json, "lanes", tiling->lanes > 1 ? tiling->lanes : 1);
     cs_json_string(json, "relaxation", cs_problem_relaxation_name(tiling->relaxation));
     cs_json_boolean(json, "staged", tiling->staged);
+    cs_json_boolean(json, "equal_padding", tiling->equal_padding);
     cs_json_close(json, '}');
 }
 

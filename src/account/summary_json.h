@@ -12,6 +12,9 @@ enum {
 /* What it says of the process beside the text's head. */
 struct cs_summary_process {
     const char *program;
+    const char *script;    /* that the program runs; NULL or "": none */
+    const char *arguments; /* its command line, each word with its NUL */
+    size_t arguments_bytes;
     int64_t pid;
     int64_t rank;             /* -1: none */
     int64_t start_ms, end_ms; /* since 1970 */

@@ -5,6 +5,7 @@
 #include "config/store.h"
 #include "config/variables.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,12 @@ static bool try_user_file(struct cs_load *load, const char *folder, const char *
            try_file(load, path, false);
 }
 
-static void load_file(struct cs_load *load, const char *program)
+static bool names_file(const char *name)
+{
+    return name && *name && !strchr(name, '/');
+}
+
+static void load_file(struct cs_load *load, const char *program, const char *script)
 {
     char folder[CS_CONFIG_TEXT];
     const char *named = cs_variable("CONVSHIM_CONFIGFILE");
@@ -79,7 +85,9 @@ static void load_file(struct cs_load *load, const char *program)
         return;
     }
     if (user_folder("XDG_CONFIG_HOME", "/.config", folder, sizeof folder)) {
-        if (program && *program && !strchr(program, '/') && try_user_file(load, folder, program))
+        if (names_file(script) && try_user_file(load, folder, script))
+            return;
+        if (names_file(program) && try_user_file(load, folder, program))
             return;
         if (try_user_file(load, folder, "convshim"))
             return;
@@ -141,16 +149,60 @@ static void load_environment(struct cs_load *load)
         cs_diagnostics_note(load, "only 0 switches convshim off; allowed: 0, 1");
 }
 
+static char overrides[CS_CONFIG_TEXT];
+static _Atomic size_t overriding; /* bytes of them that are whole */
+static atomic_flag writing = ATOMIC_FLAG_INIT;
+
+bool cs_config_override(const char *items)
+{
+    if (atomic_flag_test_and_set(&writing))
+        return false;
+    size_t used = overriding, room = sizeof overrides - used;
+    bool fits = (size_t)snprintf(overrides + used, room, ";%s", items) < room;
+    if (fits)
+        overriding = used + 1 + strlen(items);
+    atomic_flag_clear(&writing);
+    return fits;
+}
+
+static void load_overrides(struct cs_load *load)
+{
+    char items[CS_CONFIG_TEXT], *source = load->config->source;
+    size_t length = overriding, said = strlen(source);
+    if (length == 0)
+        return;
+    snprintf(items, sizeof items, "%.*s", (int)(length - 1), overrides + 1);
+    cs_ini_items(load, "convshim_configure", items);
+    snprintf(source + said, sizeof load->config->source - said, "%sconvshim_configure",
+             said ? " and " : "");
+}
+
+void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
+                          cs_config_note_fn *note, void *ctx)
+{
+    struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
+    cs_config_default(config);
+    cs_ini_items(&load, "convshim_configure", items);
+    settle(&load);
+}
+
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx)
+{
+    cs_config_load_script(config, program, NULL, policies, note, ctx);
+}
+
+void cs_config_load_script(struct cs_config *config, const char *program, const char *script,
+                           const char *const *policies, cs_config_note_fn *note, void *ctx)
 {
     struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
     cs_config_default(config);
     config->enabled = !cs_config_disabled();
     if (!config->enabled)
         return;
-    load_file(&load, program);
+    load_file(&load, program, script);
     load_environment(&load);
+    load_overrides(&load);
     settle(&load);
 }
 

@@ -4,12 +4,12 @@
  *
  * Order of precedence: the variable of an option alone, CONVSHIM_<NAME> (CONVSHIM_WORKSPACE,
  * CONVSHIM_INTERLEAVE_BUDGET); CONVSHIM_CONFIG ("name=value;name=value"); one file:
- * CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<program>.ini (XDG_CONFIG_HOME unset:
- * ~/.config), else convshim.ini in the same place, else /etc/convshim.ini; built-in defaults.
- * CONVSHIM=0 switches everything off. The current directory is never looked at: relative
- * XDG_CONFIG_HOME and HOME are as good as unset. The first file that exists decides; if it cannot
- * be read, the defaults stay. An environment variable that is set to nothing counts as unset. Files
- * beyond 1 MiB are read up to there.
+ * CONVSHIM_CONFIGFILE, else $XDG_CONFIG_HOME/convshim/<script>.ini (XDG_CONFIG_HOME unset:
+ * ~/.config), where the program runs one (main.py.ini), else <program>.ini, else convshim.ini in
+ * the same place, else /etc/convshim.ini; built-in defaults. CONVSHIM=0 switches everything off.
+ * The current directory is never looked at: relative XDG_CONFIG_HOME and HOME are as good as unset.
+ * The first file that exists decides; if it cannot be read, the defaults stay. An environment
+ * variable that is set to nothing counts as unset. Files beyond 1 MiB are read up to there.
  *
  * Rules are sections [rule NAME] of the file, tried in its order; in CONVSHIM_CONFIG their keys are
  * rule.NAME.KEY. Rules of CONVSHIM_CONFIG come before those of the file and take the place of rules
@@ -106,10 +106,24 @@ typedef void cs_config_note_fn(void *ctx, const char *line);
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);
 
+/* The same where the program runs a script (NULL: none), for which SCRIPT.ini comes before
+ * PROGRAM.ini. */
+void cs_config_load_script(struct cs_config *config, const char *program, const char *script,
+                           const char *const *policies, cs_config_note_fn *note, void *ctx);
+
 /* The same from one file alone, whatever the environment says. False, with errno set and defaults
  * in *config, if it cannot be read at all; nothing is noted then. */
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
                          cs_config_note_fn *note, void *ctx);
+
+/* Items as CONVSHIM_CONFIG has them, alone, over defaults. */
+void cs_config_load_items(struct cs_config *config, const char *items, const char *const *policies,
+                          cs_config_note_fn *note, void *ctx);
+
+/* Items that cs_config_load puts over all else from now on, behind those of calls before; the
+ * program gives them. False, and nothing is changed, if they are too many. Thread-safe but against
+ * cs_config_load, which sees them whole or not at all. */
+bool cs_config_override(const char *items);
 
 /* The environment variable that stands for the option of that name alone, or NULL. */
 const char *cs_config_variable(const char *option);

@@ -3,12 +3,20 @@
 
 #include "base/checked.h"
 
-void cs_limits_rules(const struct cs_config *config, const char *program, struct cs_rules *rules)
+static bool is_for(const struct cs_rule *rule, const char *program, const char *script)
+{
+    return (!cs_rule_has(rule, CS_RULE_program) ||
+            cs_rule_glob_match(rule->program.text, program)) &&
+           (!cs_rule_has(rule, CS_RULE_script) || cs_rule_glob_match(rule->script.text, script));
+}
+
+void cs_limits_rules(const struct cs_config *config, const char *program, const char *script,
+                     struct cs_rules *rules)
 {
     rules->count = 0;
     for (int i = 0; i < config->rules.count; i++) {
         const struct cs_rule *rule = &config->rules.rule[i];
-        if (!cs_rule_has(rule, CS_RULE_program) || cs_rule_glob_match(rule->program.text, program))
+        if (is_for(rule, program, script))
             rules->rule[rules->count++] = *rule;
     }
 }

@@ -9,8 +9,9 @@
 /* What workspace is of a convolution whose tensors are small: auto as a number. */
 int64_t cs_limits_workspace(const struct cs_config *config);
 
-/* The rules of the options that are for this program, in their order. */
-void cs_limits_rules(const struct cs_config *config, const char *program, struct cs_rules *rules);
+/* The rules of the options that are for this program and script, in their order. */
+void cs_limits_rules(const struct cs_config *config, const char *program, const char *script,
+                     struct cs_rules *rules);
 
 /* The most bytes that arenas may hold; `rules`: those in force. */
 int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules);

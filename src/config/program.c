@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,16 +42,84 @@ uint64_t cs_program_number_of(const char *arguments, int64_t length)
     return hash;
 }
 
-uint64_t cs_program_number(void)
+size_t cs_program_arguments(char *words, size_t size)
 {
-    char arguments[COMMAND_BYTES];
     int error = errno;
     ssize_t length = 0;
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        length = read(fd, arguments, sizeof arguments);
+        length = read(fd, words, size);
         close(fd);
     }
+    while (length > 0 && words[length - 1])
+        length--;
     errno = error;
-    return cs_program_number_of(arguments, length > 0 ? length : 0);
+    return length > 0 ? (size_t)length : 0;
+}
+
+uint64_t cs_program_number(void)
+{
+    char arguments[COMMAND_BYTES];
+    return cs_program_number_of(arguments,
+                                (int64_t)cs_program_arguments(arguments, sizeof arguments));
+}
+
+static bool interprets(const char *program)
+{
+    static const char *const names[] = {"python", "pypy", "julia", "node", "perl", "ruby", "lua"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(program, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static const char *next_word(const char *word, const char *end)
+{
+    const char *next = word + strlen(word) + 1;
+    return next < end ? next : NULL;
+}
+
+/* Python's options in one word, "-um": m is followed by a module, c by code, W and X by what is
+ * theirs; here or in the next word. What comes after, NULL if that is no script; *module_p is set
+ * where it is a module. */
+static const char *skip_options(const char *word, const char *end, bool *module_p)
+{
+    for (const char *letter = word + 1; *letter; letter++) {
+        const char *rest = letter[1] ? letter + 1 : next_word(word, end);
+        if (*letter == 'c')
+            return NULL;
+        if (*letter == 'm') {
+            *module_p = true;
+            return rest;
+        }
+        if (*letter == 'W' || *letter == 'X')
+            return rest ? next_word(rest, end) : NULL;
+    }
+    return next_word(word, end);
+}
+
+char *cs_program_script_of(const char *arguments, int64_t length, char script[CS_PROGRAM_SCRIPT])
+{
+    const char *end = arguments + length, *word = NULL;
+    bool module = false;
+    script[0] = '\0';
+    if (length > 0 && interprets(base_of(arguments, end)))
+        word = next_word(arguments, end);
+    while (word && word[0] == '-' && word[1] && !module) {
+        if (strcmp(word, "--check-hash-based-pycs") == 0)
+            word = next_word(word, end);
+        word = !word            ? NULL
+               : word[1] == '-' ? next_word(word, end)
+                                : skip_options(word, end, &module);
+    }
+    if (word && strcmp(word, "-") != 0)
+        snprintf(script, CS_PROGRAM_SCRIPT, "%s", module ? word : base_of(word, end));
+    return script;
+}
+
+char *cs_program_script(char script[CS_PROGRAM_SCRIPT])
+{
+    char arguments[COMMAND_BYTES];
+    return cs_program_script_of(arguments,
+                                (int64_t)cs_program_arguments(arguments, sizeof arguments), script);
 }

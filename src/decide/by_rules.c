@@ -15,8 +15,10 @@ static int rule_for(const struct cs_settings *settings, const struct cs_decide_c
 {
     if (!settings->rules || settings->rules->count == 0)
         return 0;
-    const struct cs_subject subject =
+    struct cs_subject subject =
         cs_rule_subject_of(call->problem, call->required, call->engine, settings->program);
+    if (settings->script)
+        subject.script = settings->script;
     return cs_rule_match(settings->rules, &subject) + 1;
 }
 

@@ -11,6 +11,7 @@
 struct cs_settings {
     const struct cs_rules *rules;   /* NULL: none */
     const char *program;            /* its file name, for rules that ask for it */
+    const char *script;             /* what it runs, if it is an interpreter; NULL: nothing */
     const struct cs_policy *policy; /* where no rule says another */
     struct cs_limits limits;        /* likewise */
     int64_t most;                   /* bytes of scratch beyond which no rule goes */

@@ -322,9 +322,10 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem problem;
         cs_plan_problem(plan, i, &problem);
-        tile[i] = tile_of(&problem,
-                          (struct scratch){(double)plan->shape[i].workspace, (double)plan->staged},
-                          plan->shape[i].relaxation, &rates, use);
+        tile[i] = tile_of(
+            &problem,
+            (struct scratch){(double)plan->shape[i].workspace, (double)plan->shape[i].staged},
+            plan->shape[i].relaxation, &rates, use);
         operands += (double)plan->shape[i].tiles * tile[i].operands;
     }
     double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);

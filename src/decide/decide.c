@@ -236,6 +236,8 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
         cs_shortlist_clear(&search->list);
     }
     mode->lanes = 1;
+    search->equal_padding = false;
+    search->unequal = 0;
     search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
     search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
     return list_tilings(search, *mode, tiles);
@@ -454,6 +456,8 @@ static enum cs_status list_priced(struct cs_search *search, struct deciding *dec
     cs_shortlist_clear(&search->list);
     search->purse.left = search->question->vendor->compiles ? COMPILED_ASKS : CS_PRICE_ASKS;
     search->purse.kept = 0;
+    search->equal_padding = false;
+    search->unequal = 0;
     deciding->question.limit = most > limit ? most : limit;
     enum cs_status status = cs_price_search(search, deciding->limits, priced_p, &workspace);
     deciding->question.limit = limit;
@@ -564,7 +568,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
                      .profile = vendor->profile && tiles == 0 ? vendor->profile(vendor->ctx) : NULL,
                      .required = required,
                      .limit = most_scratch(tiles, huge, required, limits),
-                     .thorough = thorough},
+                     .thorough = thorough,
+                     .copies = limits->staging != CS_STAGING_NEVER},
     };
     struct cs_search search = {.question = &deciding.question};
     enum cs_priced priced;

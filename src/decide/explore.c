@@ -133,7 +133,8 @@ static bool cut_by(const struct exploration *exploration, enum cs_axis axis, int
                                  .step = {1, 1},
                                  .lanes = exploration->mode.lanes,
                                  .relaxation = exploration->mode.relaxation,
-                                 .staged = exploration->mode.staged};
+                                 .staged = exploration->mode.staged,
+                                 .equal_padding = exploration->search->equal_padding};
     return cs_mul(units, cs_axis_unit(exploration->search->question->problem, axis),
                   &tiling->step[0]);
 }

@@ -83,7 +83,9 @@ static bool predicted(struct cs_search *search, struct cs_mode mode, const struc
 {
     struct cs_plan *plan = &search->plan;
     struct cs_problem shape;
-    enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
+    struct cs_tiling cut = *tiling;
+    cut.equal_padding = search->equal_padding;
+    enum cs_status status = cs_plan_cut(search->question->problem, &cut, plan);
     search->overflowed |= status == CS_OVERFLOW;
     if (status != CS_OK)
         return false;

@@ -150,6 +150,7 @@ struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t r
         .required = required,
         .engine = engine,
         .program = program,
+        .script = "",
     };
     memcpy(subject.kernel.extent, problem->tensor[CS_FILTER].dims + CS_D,
            sizeof subject.kernel.extent);

@@ -78,7 +78,7 @@ struct cs_subject {
 };
 
 /* A problem whose application's plan is engine `engine` (< 0: not known) and requires `required`
- * bytes, in a program of that file name, which is borrowed. */
+ * bytes, in a program of that file name, which is borrowed. It has no script. */
 struct cs_subject cs_rule_subject_of(const struct cs_problem *problem, int64_t required,
                                      int64_t engine, const char *program);
 

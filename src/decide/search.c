@@ -4,11 +4,13 @@
 
 #include "base/checked.h"
 #include "decide/cost.h"
+#include <string.h>
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
     MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is given up */
-    EARLY_TURNS = 6  /* probes that follow the model; the others halve */
+    EARLY_TURNS = 6, /* probes that follow the model; the others halve */
+    MOST_UNEQUAL = 3 /* refused tiles that equal padding does not help, before it is given up */
 };
 
 /* What is known of one axis. Fewer tiles mean a larger step, so the step sought is the largest that
@@ -125,19 +127,22 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
     };
 }
 
+static bool has_unequal_padding(const struct cs_plan *plan, int64_t shape)
+{
+    struct cs_problem problem;
+    cs_plan_problem(plan, shape, &problem);
+    return memcmp(problem.pre, problem.post, sizeof problem.pre) != 0;
+}
+
 /* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. Kinds
- * that were not asked yet count as nothing. */
-enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
-                               const struct cs_tiling *tiling, enum cs_probed *probed_p,
-                               int64_t *bytes_p)
+ * that were not asked yet count as nothing. *unequal_p: what was refused has unequal padding. */
+static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
+                            enum cs_probed *probed_p, int64_t *bytes_p, bool *unequal_p)
 {
     struct cs_plan *plan = &search->plan;
-    struct cs_tiling beside = *tiling;
-    beside.lanes = mode.lanes;
-    beside.relaxation = mode.relaxation;
-    beside.staged = mode.staged;
-    enum cs_status status = cs_plan_cut(search->question->problem, &beside, plan);
+    enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
     *probed_p = CS_HOLE;
+    *unequal_p = false;
     if (status != CS_OK) {
         search->overflowed |= status == CS_OVERFLOW;
         return CS_OK;
@@ -146,6 +151,7 @@ enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
     for (int64_t i = 0; i < plan->shapes; i++) {
         int64_t shape = cs_search_largest(plan, asked);
         status = ask(search, shape);
+        *unequal_p = status == CS_REFUSED && has_unequal_padding(plan, shape);
         if (status != CS_OK)
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
         asked |= 1u << shape;
@@ -162,12 +168,37 @@ enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
     return CS_OK;
 }
 
+/* Many engines take no padding that is unequal, which only the first and the last tile have. */
+enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
+                               const struct cs_tiling *tiling, enum cs_probed *probed_p,
+                               int64_t *bytes_p)
+{
+    struct cs_tiling beside = *tiling;
+    bool unequal;
+    beside.lanes = mode.lanes;
+    beside.relaxation = mode.relaxation;
+    beside.staged = mode.staged;
+    beside.equal_padding = search->equal_padding;
+    enum cs_status status = probe(search, &beside, probed_p, bytes_p, &unequal);
+    if (status != CS_OK || !unequal || beside.equal_padding || !search->question->copies ||
+        search->unequal == MOST_UNEQUAL)
+        return status;
+    beside.equal_padding = true;
+    status = probe(search, &beside, probed_p, bytes_p, &unequal);
+    search->equal_padding = *probed_p != CS_HOLE;
+    search->unequal += *probed_p == CS_HOLE;
+    return status;
+}
+
 /* A cut of one axis; steps are counted in the units that they are rounded to. */
 static struct cs_tiling along(const struct cs_search *search, struct cs_mode mode,
                               enum cs_axis axis, int64_t step)
 {
     int64_t unit = cs_axis_unit(search->question->problem, axis);
-    struct cs_tiling tiling = {.axis = {axis}, .step = {step, 1}, .staged = mode.staged};
+    struct cs_tiling tiling = {.axis = {axis},
+                               .step = {step, 1},
+                               .staged = mode.staged,
+                               .equal_padding = search->equal_padding};
     if (!cs_mul(step, unit, &tiling.step[0]))
         tiling.step[0] = INT64_MAX;
     return tiling;

@@ -13,6 +13,7 @@ struct cs_question {
     int64_t required;                 /* bytes of the untiled plan */
     int64_t limit;                    /* bytes that a tiling may need to be listed */
     bool thorough;                    /* lists also what others listed beat in tiles */
+    bool copies;                      /* tiles may work on packed copies */
 };
 
 /* Which tilings are looked for. A search along an axis is given one by value: nothing of it stays
@@ -36,6 +37,8 @@ struct cs_search {
     struct cs_purse purse;
     struct cs_shortlist list;
     bool overflowed;     /* some cut left 64 bits */
+    bool equal_padding;  /* tiles have equal padding from now on: no other was taken */
+    int unequal;         /* times that equal padding was no help */
     struct cs_plan plan; /* the cut under examination: every function here may leave another */
 };
 

@@ -71,10 +71,11 @@ static void shift(const struct cs_problem *problem, const struct cs_addresses *b
 }
 
 /* Puts the staged tensors' packed places in that of their views. */
-static void place_staged(const struct cs_plan *plan, char *staged, struct cs_addresses *out)
+static void place_staged(const struct cs_plan *plan, int shape, char *staged,
+                         struct cs_addresses *out)
 {
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (plan->is_staged[i])
+        if (cs_plan_is_staged(plan, shape, i))
             out->tensor[i] = staged + plan->staged_at[i];
 }
 
@@ -226,8 +227,8 @@ static bool bind_all(struct walk *walk)
         const struct cs_lane *lane = &walk->lane[i % walk->lanes.lanes];
         cs_plan_tile(plan, i, &tile);
         shift(&plan->problem, &walk->call->base, &tile, &addresses);
-        if (plan->staged > 0)
-            place_staged(plan, walk->scratch + lane->staged, &addresses);
+        if (plan->shape[tile.shape].staged > 0)
+            place_staged(plan, tile.shape, walk->scratch + lane->staged, &addresses);
         addresses.workspace = at(walk->scratch, lane->workspace);
         walk->tile[i].shape = tile.shape;
         if (walk->gpu->bind(walk->gpu->ctx, tile.shape, &addresses, &walk->tile[i].launch) != 0)
@@ -237,12 +238,20 @@ static bool bind_all(struct walk *walk)
     return true;
 }
 
+static bool is_ever_staged(const struct cs_plan *plan, int tensor)
+{
+    bool staged = false;
+    for (int64_t shape = 0; plan->staged > 0 && shape < plan->shapes; shape++)
+        staged |= cs_plan_is_staged(plan, shape, tensor);
+    return staged;
+}
+
 static bool can_copy(const struct walk *walk)
 {
     /* cppcheck-suppress ctuuninitvar; cs_exec_run sets all but the tiles */
     const struct cs_plan *plan = walk->plan;
     for (int i = 0; i < plan->problem.tensors; i++)
-        if (plan->is_staged[i] &&
+        if (is_ever_staged(plan, i) &&
             (!walk->gpu->copy || !has_address(&plan->problem, &walk->call->base, i)))
             return false;
     return true;
@@ -293,7 +302,7 @@ static int copy_all(const struct walk *walk, int64_t index, const struct cs_stag
         char *view = (char *)walk->call->base.tensor[tensor] + tile.offset[tensor];
         if (in ? stage[i].in : stage[i].out)
             status = walk->gpu->copy(walk->gpu->ctx, &stage[i].copy, view,
-                                     staged + plan->staged_at[tensor], in);
+                                     staged + plan->staged_at[tensor] + stage[i].skipped, in);
     }
     return status;
 }
@@ -313,8 +322,9 @@ static int launch_staged(const struct walk *walk, int64_t index)
 static int launch_tile(const struct walk *walk, int64_t index)
 {
     const struct bound *tile = &walk->tile[index];
-    return walk->plan->staged > 0 ? launch_staged(walk, index)
-                                  : walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
+    return walk->plan->shape[tile->shape].staged > 0
+               ? launch_staged(walk, index)
+               : walk->gpu->launch(walk->gpu->ctx, tile->shape, tile->launch);
 }
 
 static int launch_all(const struct walk *walk, struct start *start, int64_t *launches_p)

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "config/option.h"
 #include "config/option_text.h"
+#include "config/program.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 enum {
     SUMMARY_BYTES = 8192,
+    COMMAND_BYTES = 4096,
     BYPASS_BYTES = 200
 };
 
@@ -56,10 +58,17 @@ static const char *option(void *ctx, int index, char *text, size_t size)
     return cs_options[index].name;
 }
 
-static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
+/* The account's lock is held. */
+static void write_object(struct cs *cs, const struct cs_summary_head *head,
+                         void (*write)(void *ctx, const char *bytes, size_t size), void *ctx)
 {
     static struct cs_json json;
+    static char arguments[COMMAND_BYTES];
     struct cs_summary_process process = {.program = cs->program,
+                                         .script = cs->script,
+                                         .arguments = arguments,
+                                         .arguments_bytes =
+                                             cs_program_arguments(arguments, sizeof arguments),
                                          .pid = getpid(),
                                          .rank = cs_config_rank(),
                                          .start_ms = cs->start_ms,
@@ -68,11 +77,16 @@ static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct
                                          .options = CS_OPTIONS,
                                          .option = option,
                                          .ctx = cs};
-    if (!cs_file_new_begin(file, &cs->summary))
-        return false;
-    json = (struct cs_json){.write = cs_file_new_write, .ctx = file};
+    json = (struct cs_json){.write = write, .ctx = ctx};
     cs_summary_json(&json, &cs->account, head, &process);
     cs_json_end(&json);
+}
+
+static bool write_file(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
+{
+    if (!cs_file_new_begin(file, &cs->summary))
+        return false;
+    write_object(cs, head, cs_file_new_write, file);
     return cs_file_new_end(file);
 }
 
@@ -128,6 +142,36 @@ void cs_exit_report_early(struct cs *cs, const char *vendor, bool last)
      * be small. */
     if (last && written)
         cs_log(CS_LOG_ERROR, "summary in %s%s", file.path, READER);
+}
+
+struct text {
+    char *at;
+    size_t size, length;
+};
+
+static void append_text(void *ctx, const char *bytes, size_t size)
+{
+    struct text *text = ctx;
+    size_t room = text->length < text->size ? text->size - text->length : 0;
+    if (room > 0)
+        memcpy(text->at + text->length, bytes, size < room ? size : room);
+    text->length += size;
+}
+
+size_t cs_exit_report_text(struct cs *cs, char *at, size_t size)
+{
+    struct text text = {.at = at, .size = size > 0 ? size - 1 : 0};
+    char vendor[64], bypass[BYPASS_BYTES] = "";
+    cs->host->bypassed(bypass, sizeof bypass);
+    cs->host->version(vendor, sizeof vendor);
+    struct cs_summary_head head = head_of(cs, vendor, bypass);
+    cs_lock(&cs->account.lock);
+    head.rules = rule_names(&cs->rules);
+    write_object(cs, &head, append_text, &text);
+    cs_unlock(&cs->account.lock);
+    if (size > 0)
+        at[text.length < size ? text.length : size - 1] = '\0';
+    return text.length;
 }
 
 void cs_exit_report_write(struct cs *cs)

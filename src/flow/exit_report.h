@@ -14,6 +14,10 @@ void cs_exit_report_write(struct cs *cs);
  * so a line names the file. */
 void cs_exit_report_early(struct cs *cs, const char *vendor, bool last);
 
+/* The JSON summary as it is now, like snprintf; also if no convolution was seen. Asks the loader.
+ */
+size_t cs_exit_report_text(struct cs *cs, char *at, size_t size);
+
 /* Writes what is left of the trace and says where it is. */
 void cs_exit_report_trace(struct cs *cs);
 

@@ -3,23 +3,30 @@
 #include "flow/flow.h"
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/range.h"
 #include "decide/by_rules.h"
 #include "decide/memo.h"
 #include "flow/built_plans.h"
 #include "flow/measure.h"
+#include "flow/scoped_limit.h"
 #include "flow/traced_gpu.h"
 #include <stdlib.h>
 #include <string.h>
 
-static struct cs_settings settings_of(const struct cs *cs)
+/* `limit`: of the program, in place of the option; 0: none. */
+static struct cs_settings settings_of(const struct cs *cs, int64_t limit)
 {
     bool bounded = cs->limits.lent && cs->exec.arena.facts.limit > 0;
+    struct cs_limits limits = cs->limits;
+    if (limit > 0)
+        limits.workspace = limit;
     return (struct cs_settings){.rules = &cs->rules,
                                 .program = cs->program,
+                                .script = cs->script,
                                 .policy = cs->policy,
-                                .limits = cs->limits,
+                                .limits = limits,
                                 .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
 }
 
@@ -53,10 +60,10 @@ static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *l
 }
 
 static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *request,
-                                      const struct cs_vendor *vendor)
+                                      const struct cs_vendor *vendor, int64_t limit)
 {
     struct help help = {.cs = cs, .request = request, .vendor = vendor};
-    const struct cs_settings settings = settings_of(cs);
+    const struct cs_settings settings = settings_of(cs, limit);
     const struct cs_decide_call call = {.problem = &request->problem,
                                         .required = request->required,
                                         .engine = request->engine.index,
@@ -65,15 +72,22 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
                               &(struct cs_decide_help){&help, share, referee_for});
 }
 
+/* What is decided under a limit of the program is another matter than the same without. */
+static int64_t scope_of(const struct cs_request *request, int64_t limit)
+{
+    return (int64_t)((uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME);
+}
+
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
                                  const struct cs_vendor *vendor, struct cs_key *key)
 {
     struct cs_decision decision;
+    const int64_t limit = cs_scoped_limit();
     cs_memo_key_make(&request->problem, &request->engine, request->required, request->limit,
-                     request->scope, key);
+                     scope_of(request, limit), key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    decision = decide_anew(cs, request, vendor);
+    decision = decide_anew(cs, request, vendor, limit);
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_add(&cs->memo, key, &decision);
@@ -177,7 +191,7 @@ static int64_t reported_of(const struct cs_request *request, const struct cs_dec
 
 bool cs_flow_small(const struct cs *cs, int64_t required)
 {
-    const struct cs_settings settings = settings_of(cs);
+    const struct cs_settings settings = settings_of(cs, cs_scoped_limit());
     return cs_decide_is_small(&settings, required);
 }
 

@@ -155,9 +155,10 @@ static void configure(struct candidate *mine)
     struct cs *cs = mine->cs;
     cs->program = program_invocation_short_name;
     cs->start_ms = cs_instance_now_ms();
-    cs_config_load(&cs->config, cs->program, cs_policy_names, note, mine);
+    cs_program_script(cs->script);
+    cs_config_load_script(&cs->config, cs->program, cs->script, cs_policy_names, note, mine);
     cs->policy = cs_policy_find(cs->config.policy.text);
-    cs_limits_rules(&cs->config, cs->program, &cs->rules);
+    cs_limits_rules(&cs->config, cs->program, cs->script, &cs->rules);
     cs->limits = cs_limits_of(&cs->config, &cs->rules, cs->policy);
 }
 

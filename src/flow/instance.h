@@ -8,6 +8,7 @@
 #include "account/trace.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/program.h"
 #include "config/store.h"
 #include "convshim/policy.h"
 #include "convshim/profile.h"
@@ -21,6 +22,7 @@ struct cs {
     const struct cs_host *host;
     struct cs_config config;
     const char *program;            /* its file name */
+    char script[CS_PROGRAM_SCRIPT]; /* that it runs; "": it is no interpreter */
     struct cs_rules rules;          /* those of the options that are for this program */
     const struct cs_policy *policy; /* where no rule says another */
     struct cs_limits limits;        /* likewise */

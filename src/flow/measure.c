@@ -23,7 +23,7 @@ static const double LANES_GAIN = 0.8;
 /* What tilings mostly have alike, in one word. */
 static int64_t rest_of(const struct cs_tiling *tiling)
 {
-    uint64_t rest = (uint64_t)tiling->relaxation;
+    uint64_t rest = (uint64_t)tiling->relaxation | (uint64_t)tiling->equal_padding << 8;
     for (int i = 0; i < tiling->runs; i++) {
         const struct cs_run *run = &tiling->run[i];
         const int64_t word[] = {run->step, run->tiles, run->relaxation};

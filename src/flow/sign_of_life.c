@@ -40,7 +40,7 @@ static void open_file(struct cs *cs)
                                          .start_ms = cs->start_ms,
                                          .workspace = cs->limits.workspace,
                                          .program = cs->program,
-                                         .script = "",
+                                         .script = cs->script,
                                          .vendor = vendor,
                                          .policy = cs->policy->name,
                                          .release = CS_VERSION});

@@ -159,7 +159,7 @@ static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64
         return CS_OVERFLOW;
 
     int64_t post = length - count < pre ? 0 : length - count - pre;
-    *range = (struct cs_range){first, count, begin, last - begin + 1, pre, post};
+    *range = (struct cs_range){first, count, begin, last - begin + 1, pre, post, 0, 0};
     return CS_OK;
 }
 
@@ -176,7 +176,59 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
 
     int64_t in_first = low > 0 ? low : 0;
     int64_t in_end = least(high, axis_map->other_extent);
-    *range =
-        (struct cs_range){first, count, in_first, in_end - in_first, in_first - low, high - in_end};
+    *range = (struct cs_range){first,          count,         in_first, in_end - in_first,
+                               in_first - low, high - in_end, 0,        0};
     return CS_OK;
+}
+
+/* Whole windows more at the end that has less padding. They reach less than a stride too far at the
+ * front: x from a little earlier on, as far as there is x; at the end that is of no account, since
+ * a window that is not complete is none. */
+static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_range *range)
+{
+    int64_t missing = range->post - range->pre, span;
+    if (missing < 0) {
+        range->spare_behind = -missing / axis_map->stride;
+        range->post = range->pre;
+        return CS_OK;
+    }
+    range->spare_before = cs_ceil_div(missing, axis_map->stride);
+    if (!cs_mul(range->spare_before, axis_map->stride, &span))
+        return CS_OVERFLOW;
+    int64_t earlier = span - missing;
+    if (range->pre == 0 && earlier <= range->in_first) {
+        range->in_first -= earlier;
+        range->pre = range->post;
+        return cs_add(range->in_count, earlier, &range->in_count) ? CS_OK : CS_OVERFLOW;
+    }
+    if (!cs_add(range->pre, span, &range->pre))
+        return CS_OVERFLOW;
+    range->post = range->pre;
+    return CS_OK;
+}
+
+/* dx with its padding is as long as the windows on dy reach, or up to a stride less one longer.
+ * More of dx is less padding. */
+static enum cs_status equalise_x(const struct cs_axis_map *axis_map, struct cs_range *range)
+{
+    int64_t padded, shortest, longest;
+    if (!cs_mul(range->in_count - 1, axis_map->stride, &shortest) ||
+        !cs_add(shortest, axis_map->reach, &shortest) ||
+        !cs_add(shortest, axis_map->stride - 1, &longest) || !cs_mul(2, range->pre, &padded) ||
+        !cs_add(padded, range->count, &padded))
+        return CS_OVERFLOW;
+    if (padded < shortest)
+        range->spare_behind = shortest - padded;
+    if (padded > longest)
+        range->spare_before = padded - longest;
+    range->pre -= range->spare_before;
+    range->post = range->pre;
+    return CS_OK;
+}
+
+enum cs_status cs_axis_map_equalise(const struct cs_axis_map *axis_map, struct cs_range *range)
+{
+    if (range->pre == range->post)
+        return CS_OK;
+    return axis_map->transposed ? equalise_x(axis_map, range) : equalise_y(axis_map, range);
 }

@@ -22,6 +22,12 @@ CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, en
 CS_MUST_CHECK enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t first,
                                                int64_t count, struct cs_range *range);
 
+/* Makes the padding of a range equal on both sides, with as few spare elements of what is divided
+ * as that takes: where y is divided padding is added, up to the larger one or just above it, where
+ * x is it is taken away. CS_OVERFLOW if that leaves 64 bits. */
+CS_MUST_CHECK enum cs_status cs_axis_map_equalise(const struct cs_axis_map *axis_map,
+                                                  struct cs_range *range);
+
 /* True if the result is a sum over the axis: tiles add to what others have left. */
 bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);
 

@@ -109,7 +109,9 @@ static enum cs_status range_at(const struct cs_cut *cut, const struct cs_axis_ma
     }
     if (index == cut->tiles - 1 && !cs_add(axis_map->tiled_extent, -first, &count))
         return CS_OVERFLOW;
-    return count < 1 ? CS_ILLEGAL : cs_axis_map_range(axis_map, first, count, range);
+    enum cs_status status =
+        count < 1 ? CS_ILLEGAL : cs_axis_map_range(axis_map, first, count, range);
+    return status == CS_OK && cut->equal_padding ? cs_axis_map_equalise(axis_map, range) : status;
 }
 
 /* Bytes from the start of a tensor to where a range starts in it. */
@@ -132,7 +134,9 @@ static enum cs_status offset_along(const struct cs_problem *problem, enum cs_axi
 static bool alike(const struct cs_slice *a, const struct cs_slice *b)
 {
     return a->count == b->count && a->in_count == b->in_count && a->pre == b->pre &&
-           a->post == b->post && a->accumulates == b->accumulates && a->relaxation == b->relaxation;
+           a->post == b->post && a->spare_before == b->spare_before &&
+           a->spare_behind == b->spare_behind && a->accumulates == b->accumulates &&
+           a->relaxation == b->relaxation;
 }
 
 /* The number of the slice like `required`, added if there is none. */
@@ -192,6 +196,8 @@ static enum cs_status add_slices(const struct cs_problem *problem,
                                           .in_count = range.in_count,
                                           .pre = range.pre,
                                           .post = range.post,
+                                          .spare_before = range.spare_before,
+                                          .spare_behind = range.spare_behind,
                                           .accumulates = sums && (i > 0 || problem->beta == 1),
                                           .relaxation = relaxation_at(cut, i)};
         if (status == CS_OK)
@@ -210,6 +216,16 @@ static enum cs_status add_slices(const struct cs_problem *problem,
         read_end = end > read_end ? end : read_end;
     }
     return CS_OK;
+}
+
+/* True if some tile has not as much padding behind as before. */
+static bool has_unequal(const struct cs_cut *cut, const struct cs_axis_map *axis_map)
+{
+    struct cs_range range;
+    for (int64_t i = 0; i < cut->tiles; i++)
+        if (range_at(cut, axis_map, i, &range) == CS_OK && range.pre != range.post)
+            return true;
+    return false;
 }
 
 /* Rounds a step up to a multiple of what keeps tiles alike. */
@@ -254,6 +270,8 @@ static enum cs_status cut_axis(const struct cs_problem *problem, int index,
     status = cs_axis_map_of(problem, cut->axis, &axis_map);
     if (status == CS_OK)
         status = lay_out(&axis_map, run, runs, cut);
+    if (status == CS_OK && tiling->equal_padding && problem->direction != CS_BACKWARD_FILTER)
+        cut->equal_padding = has_unequal(cut, &axis_map);
     if (status == CS_OK)
         status = add_slices(problem, &axis_map, cut, other_extent);
     return status;
@@ -374,6 +392,7 @@ enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_til
         return status;
     plan->tiling.lanes = plan->lanes = lanes_of(plan, tiling->lanes);
     plan->tiling.staged = plan->stages;
+    plan->tiling.equal_padding = plan->cut[0].equal_padding || plan->cut[1].equal_padding;
     cs_plan_settle(plan);
     return CS_OK;
 }
@@ -386,7 +405,7 @@ static bool same_run(const struct cs_run *a, const struct cs_run *b)
 bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b)
 {
     bool equal = a->lanes == b->lanes && a->relaxation == b->relaxation && a->runs == b->runs &&
-                 a->staged == b->staged;
+                 a->staged == b->staged && a->equal_padding == b->equal_padding;
     for (int c = 0; c < CS_MAX_CUTS; c++)
         equal = equal && a->axis[c] == b->axis[c] && a->step[c] == b->step[c];
     for (int i = 0; equal && i < a->runs; i++)

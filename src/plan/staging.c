@@ -50,14 +50,59 @@ static void choose(struct cs_plan *plan, bool required)
         plan->stages |= chosen[i] && !must_be_staged(plan, i);
 }
 
-/* What a tile has of the application's tensor: the packed one's extents with the application's
- * strides. */
-static struct cs_tensor view_of(const struct cs_plan *plan, const struct cs_problem *shape,
-                                int tensor)
+/* The slice of a kind along a cut. */
+static const struct cs_slice *slice_of(const struct cs_plan *plan, int64_t shape, int cut)
 {
-    struct cs_tensor view = shape->tensor[tensor];
-    memcpy(view.strides, plan->problem.tensor[tensor].strides, sizeof view.strides);
-    return view;
+    int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
+    return &plan->cut[cut].slice[cut == 0 ? shape / inner : shape % inner];
+}
+
+/* The dimension along which the tensor has a kind's spare elements of a cut; CS_DIMS if there are
+ * none. */
+static enum cs_dim spare_dim(const struct cs_plan *plan, int64_t shape, int cut, int tensor)
+{
+    const struct cs_problem *problem = &plan->problem;
+    const struct cs_slice *slice = slice_of(plan, shape, cut);
+    bool spare = slice->spare_before > 0 || slice->spare_behind > 0;
+    return spare && problem->tensor[tensor].side == cs_axis_divided_side(problem)
+               ? cs_axis_cuts(problem, plan->cut[cut].axis, tensor)
+               : CS_DIMS;
+}
+
+bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor)
+{
+    const struct cs_tensor *untiled = &plan->problem.tensor[tensor];
+    bool spare = false;
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++)
+        spare |= spare_dim(plan, shape, c, tensor) != CS_DIMS;
+    return plan->is_staged[tensor] || (spare && !untiled->is_virtual && !untiled->by_value);
+}
+
+/* The part of a staged tensor that is the application's, without spare elements. */
+struct true_part {
+    struct cs_tensor view, packed; /* the same extents, either one's strides */
+    int64_t skipped;               /* bytes of spare elements before it */
+};
+
+static enum cs_status find_true_part(const struct cs_plan *plan, int64_t k,
+                                     const struct cs_tensor *staged, int tensor,
+                                     struct true_part *part)
+{
+    int64_t skipped;
+    *part = (struct true_part){.view = *staged, .packed = *staged};
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
+        const struct cs_slice *slice = slice_of(plan, k, c);
+        enum cs_dim dim = spare_dim(plan, k, c, tensor);
+        if (dim == CS_DIMS)
+            continue;
+        part->packed.dims[dim] = part->view.dims[dim] = slice->count;
+        if (!cs_mul(slice->spare_before, staged->strides[dim], &skipped) ||
+            !cs_mul(skipped, cs_problem_dtype_size(staged->dtype), &skipped) ||
+            !cs_add(part->skipped, skipped, &part->skipped))
+            return CS_OVERFLOW;
+    }
+    memcpy(part->view.strides, plan->problem.tensor[tensor].strides, sizeof part->view.strides);
+    return CS_OK;
 }
 
 /* A written tensor is read only where the launch adds to it. */
@@ -71,20 +116,21 @@ static bool is_read(const struct cs_problem *shape, int tensor)
 static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int64_t *bytes_p)
 {
     struct cs_problem shape;
+    struct true_part part;
     struct cs_copy copy;
-    int64_t bytes, all;
+    int64_t all;
     cs_plan_problem(plan, k, &shape);
     const struct cs_tensor *packed = &shape.tensor[tensor];
-    const struct cs_tensor view = view_of(plan, &shape, tensor);
-    enum cs_status status = cs_copy_between(&view, packed, &copy);
+    enum cs_status status = find_true_part(plan, k, packed, tensor, &part);
+    if (status == CS_OK)
+        status = cs_copy_between(&part.view, &part.packed, &copy);
     if (status != CS_OK)
         return status;
     int64_t ways = is_read(&shape, tensor) + packed->written;
-    if (cs_problem_tensor_bytes(packed, &bytes) != CS_OK || !cs_mul(bytes, ways, &all) ||
+    if (cs_problem_tensor_bytes(&part.view, &all) != CS_OK || !cs_mul(all, ways, &all) ||
         !cs_mul(all, plan->shape[k].tiles, &all) || !cs_add(plan->copied, all, &plan->copied))
         return CS_OVERFLOW;
-    *bytes_p = bytes;
-    return CS_OK;
+    return cs_problem_tensor_bytes(packed, bytes_p);
 }
 
 /* All of a tile's staged tensors are in use while it runs: they lie one behind the other. */
@@ -93,6 +139,8 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
     int64_t most = 0;
     for (int64_t k = 0; k < plan->shapes; k++) {
         int64_t bytes;
+        if (!cs_plan_is_staged(plan, k, tensor))
+            continue;
         enum cs_status status = add_shape(plan, k, tensor, &bytes);
         if (status != CS_OK)
             return status;
@@ -105,32 +153,58 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
     return CS_OK;
 }
 
+/* What is virtual keeps the strides of the whole, which leave no room for more. */
+static bool fits_virtual(const struct cs_plan *plan, int64_t k)
+{
+    struct cs_problem shape;
+    cs_plan_problem(plan, k, &shape);
+    for (int i = 0; i < shape.tensors; i++)
+        for (int dim = 0; dim < CS_DIMS; dim++)
+            if (shape.tensor[i].is_virtual &&
+                shape.tensor[i].dims[dim] > plan->problem.tensor[i].dims[dim])
+                return false;
+    return true;
+}
+
 enum cs_status cs_plan_stage(struct cs_plan *plan, bool required)
 {
     choose(plan, required);
     for (int i = 0; i < plan->problem.tensors; i++) {
-        enum cs_status status = plan->is_staged[i] ? lay_out(plan, i) : CS_OK;
+        bool some = false;
+        for (int64_t k = 0; k < plan->shapes; k++)
+            some |= cs_plan_is_staged(plan, k, i);
+        enum cs_status status = some ? lay_out(plan, i) : CS_OK;
         if (status != CS_OK)
             return status;
+    }
+    for (int64_t k = 0; k < plan->shapes; k++) {
+        if (!fits_virtual(plan, k))
+            return CS_ILLEGAL;
+        for (int i = 0; i < plan->problem.tensors; i++)
+            if (cs_plan_is_staged(plan, k, i))
+                plan->shape[k].staged = plan->staged;
     }
     return CS_OK;
 }
 
 int cs_plan_stages(const struct cs_plan *plan, int64_t shape, struct cs_stage stage[CS_MAX_TENSORS])
 {
-    struct cs_problem part;
+    struct cs_problem problem;
     int stages = 0;
     if (plan->staged == 0)
         return 0;
-    cs_plan_problem(plan, shape, &part);
-    for (int i = 0; i < part.tensors; i++) {
+    cs_plan_problem(plan, shape, &problem);
+    for (int i = 0; i < problem.tensors; i++) {
         struct cs_stage *next = &stage[stages];
-        const struct cs_tensor view = view_of(plan, &part, i);
-        if (!plan->is_staged[i] || cs_copy_between(&view, &part.tensor[i], &next->copy) != CS_OK)
+        struct true_part part;
+        if (!cs_plan_is_staged(plan, shape, i) ||
+            find_true_part(plan, shape, &problem.tensor[i], i, &part) != CS_OK ||
+            cs_copy_between(&part.view, &part.packed, &next->copy) != CS_OK)
             continue;
         next->tensor = i;
-        next->in = is_read(&part, i);
-        next->out = part.tensor[i].written;
+        next->in = is_read(&problem, i);
+        next->out = problem.tensor[i].written;
+        next->skipped = part.skipped;
         stages++;
     }
     return stages;

@@ -9,8 +9,9 @@ static void take_slice(const struct cs_problem *untiled, enum cs_axis axis,
         struct cs_tensor *tensor = &shape->tensor[i];
         enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
         if (dim != CS_DIMS)
-            tensor->dims[dim] =
-                tensor->side == cs_axis_divided_side(untiled) ? slice->count : slice->in_count;
+            tensor->dims[dim] = tensor->side == cs_axis_divided_side(untiled)
+                                    ? slice->spare_before + slice->count + slice->spare_behind
+                                    : slice->in_count;
         if (slice->alignment[i] < tensor->alignment)
             tensor->alignment = slice->alignment[i];
     }
@@ -72,7 +73,7 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_proble
         take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
     }
     for (int i = 0; i < problem->tensors; i++) {
-        if (!plan->is_staged[i]) {
+        if (!cs_plan_is_staged(plan, shape, i)) {
             shorten(&problem->tensor[i]);
             continue;
         }

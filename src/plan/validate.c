@@ -53,14 +53,16 @@ static bool taps_of(const struct way *way, int64_t first, int64_t last, int64_t 
 }
 
 /* Every tap that meets the whole x meets the tile's part of it. Those between the first and the
- * last follow, since both step alike. */
+ * last follow, since both step alike. Spare elements come before with windows of their own, of
+ * which it does not matter what they meet. */
 static bool reads_all(const struct way *way, const struct cs_range *range)
 {
-    int64_t first_tap, last_tap;
+    int64_t first_tap, last_tap, spare;
     int64_t end = range->in_first + range->in_count;
-    if (!taps_of(way, range->first, range->first + range->count - 1, &first_tap, &last_tap))
+    if (!taps_of(way, range->first, range->first + range->count - 1, &first_tap, &last_tap) ||
+        !cs_mul(range->spare_before, way->step, &spare))
         return false;
-    return range->in_first - range->pre == first_tap &&
+    return range->in_first - range->pre == first_tap - spare &&
            (first_tap >= range->in_first || range->in_first == 0) &&
            (last_tap < end || end == way->in);
 }
@@ -73,7 +75,8 @@ static bool reached_by_all(const struct way *way, const struct cs_range *range)
     if (!taps_of(way, begin, begin - 1, &first_tap, &before) ||
         !taps_of(way, last + 1, last, &behind, &unused))
         return false;
-    return range->first - range->pre == first_tap && (begin == 0 || before < range->first) &&
+    return range->first - range->spare_before - range->pre == first_tap &&
+           (begin == 0 || before < range->first) &&
            (last == way->out - 1 || behind >= range->first + range->count);
 }
 
@@ -82,7 +85,7 @@ static bool range_valid(const struct way *way, const struct cs_range *range)
     int64_t follows = way->transposed ? way->out : way->in;
     if (range->count < 1 || range->first < 0 || range->first > way->extent - range->count ||
         range->in_count < 1 || range->in_first < 0 || range->in_first > follows - range->in_count ||
-        range->pre < 0 || range->post < 0)
+        range->pre < 0 || range->post < 0 || range->spare_before < 0 || range->spare_behind < 0)
         return false;
     return way->transposed ? reached_by_all(way, range) : reads_all(way, range);
 }
@@ -99,6 +102,17 @@ static bool part_of(const struct cs_problem *untiled, const struct way *way, int
     *first_p = tiled_extent ? range->first : range->in_first;
     *count_p = tiled_extent ? range->count : range->in_count;
     return true;
+}
+
+/* What tensor `index` has beside its part of the range. */
+static int64_t spare_of(const struct cs_problem *untiled, const struct way *way, int index,
+                        const struct cs_range *range)
+{
+    int64_t first, count;
+    return part_of(untiled, way, index, range, &first, &count) &&
+                   untiled->tensor[index].side == (way->transposed ? CS_X : CS_Y)
+               ? range->spare_before + range->spare_behind
+               : 0;
 }
 
 /* The filter must be staged where channels are cut; else only what has an address and is cut may
@@ -139,24 +153,31 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
                          const struct cs_tile *tile, const struct cs_problem *shape)
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[index], *part = &shape->tensor[index];
-    struct cs_tensor view = *untiled;
-    int64_t offset = 0, span, view_span, end;
+    struct cs_tensor view = *untiled, with_spare = *untiled;
+    int64_t offset = 0, span, view_span, end, spares = 0;
     for (int c = 0; c < plan->cuts; c++) {
         int64_t first, count, bytes;
         if (!part_of(&plan->problem, &ways[c], index, &tile->range[c], &first, &count))
             continue;
         enum cs_dim dim = ways[c].dim[untiled->side];
+        int64_t spare = spare_of(&plan->problem, &ways[c], index, &tile->range[c]);
         view.dims[dim] = count;
+        if (!cs_add(count, spare, &with_spare.dims[dim]))
+            return false;
+        spares |= spare;
         if (!cs_mul(cs_problem_dtype_size(untiled->dtype), first, &bytes) ||
             !cs_mul(bytes, untiled->strides[dim], &bytes) || !cs_add(offset, bytes, &offset))
             return false;
     }
-    if (offset != tile->offset[index] || memcmp(view.dims, part->dims, sizeof view.dims) != 0 ||
+    bool staged =
+        plan->is_staged[index] || (spares > 0 && !untiled->is_virtual && !untiled->by_value);
+    if (offset != tile->offset[index] || staged != cs_plan_is_staged(plan, tile->shape, index) ||
+        memcmp(with_spare.dims, part->dims, sizeof part->dims) != 0 ||
         cs_problem_tensor_span(untiled, &span) != CS_OK ||
         cs_problem_tensor_span(&view, &view_span) != CS_OK || !cs_add(offset, view_span, &end) ||
         end > span)
         return false;
-    return plan->is_staged[index] ? packed_alike(untiled, part) : offset % part->alignment == 0;
+    return staged ? packed_alike(untiled, part) : offset % part->alignment == 0;
 }
 
 /* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
@@ -170,11 +191,12 @@ static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
     if (shape->tensors != untiled->tensors || cs_problem_check(shape) != CS_OK)
         return false;
     for (int i = 0; i < shape->tensors; i++) {
-        if (shape->tensor[i].alignment > untiled->tensor[i].alignment && !plan->is_staged[i])
+        bool staged = cs_plan_is_staged(plan, tile->shape, i);
+        if (shape->tensor[i].alignment > untiled->tensor[i].alignment && !staged)
             return false;
         restored.tensor[i].alignment = untiled->tensor[i].alignment;
         memcpy(restored.tensor[i].dims, untiled->tensor[i].dims, sizeof untiled->tensor[i].dims);
-        if (plan->is_staged[i])
+        if (staged)
             memcpy(restored.tensor[i].strides, untiled->tensor[i].strides,
                    sizeof untiled->tensor[i].strides);
         else if (shape->tensor[i].dims[CS_N] == 1)
@@ -470,39 +492,92 @@ static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *
     return bytes == all && copy->width >= size;
 }
 
+/* What staged tensors take and move, all kinds together. */
+struct staging {
+    int64_t room[CS_MAX_TENSORS]; /* 0: never staged */
+    wide copied;
+};
+
+/* A tile of the kind; there is one. */
+static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *tile)
+{
+    int64_t i = 0;
+    do
+        cs_plan_tile(plan, i++, tile);
+    while (tile->shape != shape && i < plan->tiles);
+}
+
+/* The kind's own elements are copied, all of them, between the view and their place in the packed
+ * tensor; spare ones are not. */
+static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
+                        const struct cs_problem *shape, const struct cs_tile *tile,
+                        const struct cs_stage *stage, struct staging *staging)
+{
+    const int i = stage->tensor;
+    const struct cs_tensor *packed = &shape->tensor[i];
+    struct cs_tensor own = *packed;
+    int64_t bytes, own_bytes;
+    wide skipped = 0;
+    for (int c = 0; c < plan->cuts; c++) {
+        const struct cs_range *range = &tile->range[c];
+        enum cs_dim dim = ways[c].dim[packed->side];
+        int64_t spare = spare_of(&plan->problem, &ways[c], i, range);
+        if (spare == 0)
+            continue;
+        own.dims[dim] -= spare;
+        skipped +=
+            (wide)range->spare_before * packed->strides[dim] * cs_problem_dtype_size(packed->dtype);
+    }
+    bool adds = shape->beta != 0 && i == (int)cs_result(shape->direction);
+    if (stage->in != (adds || !packed->written) || stage->out != packed->written ||
+        stage->skipped != skipped || !copy_valid(&plan->problem.tensor[i], &own, &stage->copy) ||
+        cs_problem_tensor_bytes(packed, &bytes) != CS_OK ||
+        cs_problem_tensor_bytes(&own, &own_bytes) != CS_OK)
+        return false;
+    staging->copied += (wide)own_bytes * (stage->in + stage->out) * plan->shape[tile->shape].tiles;
+    if (bytes > staging->room[i])
+        staging->room[i] = bytes;
+    return true;
+}
+
+static bool shape_stages_valid(const struct cs_plan *plan, const struct way *ways, int64_t k,
+                               struct staging *staging)
+{
+    struct cs_stage stage[CS_MAX_TENSORS];
+    struct cs_problem shape;
+    struct cs_tile tile;
+    int stages = cs_plan_stages(plan, k, stage), next = 0;
+    cs_plan_problem(plan, k, &shape);
+    tile_of(plan, k, &tile);
+    for (int i = 0; i < shape.tensors; i++) {
+        if (!cs_plan_is_staged(plan, k, i))
+            continue;
+        if (next == stages || stage[next].tensor != i ||
+            !stage_valid(plan, ways, &shape, &tile, &stage[next], staging))
+            return false;
+        next++;
+    }
+    return next == stages && plan->shape[k].staged == (stages > 0 ? plan->staged : 0);
+}
+
 /* Staged tensors one behind the other, each with room for every kind's, all of them copied. */
 static bool stages_valid(const struct cs_plan *plan)
 {
-    int64_t room[CS_MAX_TENSORS] = {0};
-    wide copied = 0, end = 0;
-    for (int64_t k = 0; k < plan->shapes; k++) {
-        struct cs_stage stage[CS_MAX_TENSORS];
-        struct cs_problem shape;
-        int stages = cs_plan_stages(plan, k, stage), next = 0;
-        cs_plan_problem(plan, k, &shape);
-        for (int i = 0; i < shape.tensors; i++) {
-            const struct cs_tensor *packed = &shape.tensor[i];
-            bool adds = shape.beta != 0 && i == (int)cs_result(shape.direction);
-            int64_t bytes;
-            if (!plan->is_staged[i])
-                continue;
-            if (next == stages || stage[next].tensor != i ||
-                stage[next].in != (adds || !packed->written) ||
-                stage[next].out != packed->written ||
-                !copy_valid(&plan->problem.tensor[i], packed, &stage[next].copy) ||
-                cs_problem_tensor_bytes(packed, &bytes) != CS_OK)
-                return false;
-            copied += (wide)bytes * (stage[next].in + stage[next].out) * plan->shape[k].tiles;
-            room[i] = bytes > room[i] ? bytes : room[i];
-            next++;
-        }
-    }
-    for (int i = 0; i < plan->problem.tensors; i++) {
-        if (plan->staged_at[i] != (plan->is_staged[i] ? end : 0))
+    struct way ways[CS_MAX_CUTS] = {0};
+    struct staging staging = {.copied = 0};
+    wide end = 0;
+    for (int c = 0; c < plan->cuts; c++)
+        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]))
             return false;
-        end += (wide)cs_ceil_div(room[i], CS_SCRATCH_ALIGNMENT) * CS_SCRATCH_ALIGNMENT;
+    for (int64_t k = 0; k < plan->shapes; k++)
+        if (!shape_stages_valid(plan, ways, k, &staging))
+            return false;
+    for (int i = 0; i < plan->problem.tensors; i++) {
+        if (plan->staged_at[i] != (staging.room[i] > 0 ? end : 0))
+            return false;
+        end += (wide)cs_ceil_div(staging.room[i], CS_SCRATCH_ALIGNMENT) * CS_SCRATCH_ALIGNMENT;
     }
-    return plan->staged == end && plan->copied == copied;
+    return plan->staged == end && plan->copied == staging.copied;
 }
 
 static bool scratch_valid(const struct cs_plan *plan, int64_t limit)

@@ -39,6 +39,19 @@ load predict
 }
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
+@test "the summary's own text of a convolution is taken for one, as an operand and elsewhere" {
+    expect_predicted 0 "${SPIKE[@]}" --format csv
+    cp predict.out by_options
+    expect_predicted 0 '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --format csv
+    expect_equal "as by options" "$(<predict.out)" "$(<by_options)"
+    expect_predicted 0 --input '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --staged never --huge off --backing own --arena 128MiB --format csv
+    command_of 0 config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'
+    expect_line config.out '^516\.5 MiB required'
+    expect_predicted 2 '1x512x512x512 -> 512 k3x3 q9'
+    expect_line predict.err '^convshim: predict: --input: "q9" is none of k3x3'
+    expect_predicted 2 '1x512x512x512 -> 512 k3x3' --pad 1
+}
+
 @test "pairs of axes that a single one does not do: KC in twelfths, KW" {
     expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --format csv
     expect_equal "axes" "$(column tiled_axis)" KC
@@ -219,7 +232,7 @@ END
     refused "unknown device 'h2000'; did you mean 'h200'" "${one[@]}" --device h2000
     refused "No such file" "${one[@]}" --device ./none.json
     refused "unknown policy 'fitt'; did you mean 'fit'" "${one[@]}" --policy fitt
-    refused "'12': not 1KiB to 1TiB" "${one[@]}" --workspace 12
+    refused "'12': not auto, or 1KiB to 1TiB" "${one[@]}" --workspace 12
     refused "not f32, f16 or bf16" "${one[@]}" --dtype f64
     refused "not nchw or nhwc" "${one[@]}" --layout chwn
     refused "not fwd, dgrad or wgrad" "${one[@]}" --dir sideways

@@ -80,6 +80,20 @@ same_bytes()
     same_bytes shimmed
 }
 
+@test "no forward convolution and no data gradient stays over 64 MiB, in either layout" {
+    local card layout direction
+    for card in $(some "${CARDS[@]}"); do
+        for layout in nchw nhwc; do
+            for direction in fwd dgrad; do
+                predicted "$card" tiled_workspace_bytes --layout $layout --dir $direction --workspace 64MiB --policy fit
+                expect_true "layers" "$(grep -c , predict.csv) > 200"
+                awk -F, '$3 > 64 * 2^20' predict.csv >over.out
+                expect_empty over.out
+            done
+        done
+    done
+}
+
 @test "the same lines every time, with any number of threads" {
     expect_predicted 0 --csv "$LAYERS" --format csv --threads 1
     mv predict.out first.out

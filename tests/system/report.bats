@@ -103,6 +103,9 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     sed 's/"direction":"wgrad"/"direction":"sideways"/' "$SUMMARY" >direction.json
     sed 's/"order":\[0,/"order":[8,/' "$SUMMARY" >order.json
     sed 's/"calls":16/"calls":1.5/' "$SUMMARY" >number.json
+    printf '[\n{"name":"convshim","ph":"M"},\n' >trace.json
+    report 2 trace.json
+    expect_line report.err 'trace\.json: a trace for Perfetto, not a summary: '
     local file
     for file in newer other broken direction order number missing; do
         report 2 "$SUMMARY" "$file.json"

@@ -157,6 +157,30 @@ skip = yes"
     expect_equal "rules" "$(summary '[r["name"] for r in s["rules"]]')" "['here']"
 }
 
+@test "a rule and an ini file for a script of Python; what config says of them" {
+    cp "$ROOT/tests/support/clients/python_client.py" main.py
+    cat >"$XDG_CONFIG_HOME/convshim/main.py.ini" <<'END'
+[rule other]
+script = other.py
+skip = yes
+[rule mine]
+script = main*
+workspace = 96KiB
+END
+    echo 'policy = off' >"$XDG_CONFIG_HOME/convshim/python3.ini"
+    PYTHONPATH=$ROOT/python shimmed python3 -u main.py "$CLIENTS/libwork.so" child
+    expect_status 0
+    expect_equal "tiled" "$(counted tiled)" 1
+    expect_equal "calls by the rule" "$(followed mine)" 1
+    expect_equal "rules" "$(summary 'len(s["rules"])')" 1
+    expect_equal "script" "$(summary 's["process"]["script"]')" main.py
+    expect_equal "command" "$(summary 's["process"]["command"][1:]')" "['-u', 'main.py', '$CLIENTS/libwork.so', 'child']"
+    command_of 0 config --script main.py --explain 1x8x64x64,8x8x3x3,f32,pad=1
+    expect_line config.out '^rule mine: applies, script is main\.py; sets workspace 96KiB$'
+    command_of 0 config --script else.py --explain 1x8x64x64,8x8x3x3,f32,pad=1
+    ! grep -q 'rule mine: applies' config.out || fail "of another script"
+}
+
 @test "the first rule that matches is the only one; the environment's come before the file's" {
     rules <<<"[rule first]
 skip = yes

@@ -68,7 +68,7 @@ set_to()
     done <options.csv
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
-    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
+    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: auto, or 1KiB to 1TiB$'
     run_command 125 --policy=fastest -- touch ran
     run_command 125 --log_file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran
@@ -170,7 +170,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     status=0
     bin/convshim run --dry-run 2>run.err >run.out || status=$?
     expect_status 125
-    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor in \.\./lib: name it with --library$'
+    expect_line run.err '^convshim: libconvshim\.so is neither beside this program nor where it is installed: name it with --library$'
     cp "$LIBRARY" lib/
     bin/convshim run --dry-run >run.out
     expect_equal "in ../lib" "$(set_to LD_PRELOAD)" "$(realpath lib)/libconvshim.so"

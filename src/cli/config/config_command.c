@@ -28,7 +28,7 @@ static const struct cs_cli_command command = {
 const struct cs_cli_command *const cs_cli_command_config = &command;
 
 struct request {
-    const char *program, *check, *explain;
+    const char *program, *script, *check, *explain;
     enum cs_format format;
 };
 
@@ -42,6 +42,8 @@ static bool take(void *to, int option, const char *value)
     struct request *request = to;
     if (option == OPTION_PROGRAM)
         request->program = value;
+    else if (option == OPTION_SCRIPT)
+        request->script = value;
     else if (option == OPTION_CHECK)
         request->check = value;
     else if (option == OPTION_EXPLAIN)
@@ -101,11 +103,13 @@ static int show(const struct request *request)
     static struct cs_config config;
     struct cs_table table;
     int notes = 0;
-    cs_config_load(&config, request->program, cs_policy_names, note, &notes);
+    cs_config_load_script(&config, request->program, request->script, cs_policy_names, note,
+                          &notes);
     if (!config.enabled)
         cs_cli_complain("CONVSHIM=0 switches the library off: no option is read");
     if (request->explain)
-        return cs_config_explain(&config, request->program, request->explain, request->format);
+        return cs_config_explain(&config, request->program, request->script, request->explain,
+                                 request->format);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < CS_OPTIONS; i++)
         add_row(&table, &config, i);

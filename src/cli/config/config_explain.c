@@ -114,6 +114,18 @@ static bool next_word(const char **text, char word[WORD_BYTES])
     return true;
 }
 
+/* The summary's own text. */
+static bool read_summary_text(const char *text, struct asked *asked, struct cs_problem *problem)
+{
+    char error[LINE];
+    *asked = (struct asked){.required = -1, .engine = ENGINE_UNKNOWN, .shape.dtype = CS_F16};
+    if (cs_shape_text(text, &asked->shape, error, sizeof error) &&
+        cs_shape_problem(&asked->shape, problem, error, sizeof error))
+        return true;
+    cs_cli_refuse("config", "--explain: %s", error);
+    return false;
+}
+
 static bool read_text(const char *text, struct asked *asked, struct cs_problem *problem)
 {
     char word[WORD_BYTES], filter[WORD_BYTES], error[LINE];
@@ -193,18 +205,20 @@ static bool print_json(int64_t required, bool said, char *explanation)
     return text != NULL;
 }
 
-int cs_config_explain(const struct cs_config *config, const char *program, const char *text,
-                      enum cs_format format)
+int cs_config_explain(const struct cs_config *config, const char *program, const char *script,
+                      const char *text, enum cs_format format)
 {
     struct asked asked;
     struct cs_problem problem;
     bool printed = true;
-    if (!read_text(text, &asked, &problem))
+    if (!(cs_shape_is_text(text) ? read_summary_text : read_text)(text, &asked, &problem))
         return CS_CLI_USAGE;
     bool said = asked.required >= 0;
     int64_t required = said ? asked.required : cs_estimate_workspace(&problem);
     struct cs_subject subject =
         cs_rule_subject_of(&problem, required, asked.engine, program ? program : "");
+    if (script)
+        subject.script = script;
     char *explanation = explain(config, &subject);
     if (explanation && format == CS_FORMAT_JSON)
         printed = print_json(required, said, explanation);

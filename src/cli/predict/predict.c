@@ -90,12 +90,25 @@ static bool read_shape(const struct cs_predict_options *options, struct cs_shape
     return read_windows(options, dims - 2, shape) && check_channels(shape, filter[1]);
 }
 
+/* The text has all; options say what it leaves out. */
+static bool read_shape_text(const struct cs_predict_options *options, struct cs_shape *shape)
+{
+    char error[ERROR_BYTES];
+    *shape = (struct cs_shape){
+        .dtype = options->dtype, .direction = options->direction, .layout = options->layout};
+    if (cs_shape_text(options->input, shape, error, sizeof error))
+        return true;
+    cs_cli_complain("predict: --input: %s", error);
+    return false;
+}
+
 static bool read_one(const struct cs_predict_options *options, struct cs_layers *layers)
 {
     char error[ERROR_BYTES];
     struct cs_shape shape;
     struct cs_problem problem;
-    if (!read_shape(options, &shape))
+    bool is_text = cs_shape_is_text(options->input);
+    if (!(is_text ? read_shape_text : read_shape)(options, &shape))
         return false;
     if (!cs_shape_problem(&shape, &problem, error, sizeof error)) {
         cs_cli_complain("predict: %s", error);
@@ -195,6 +208,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                  .mode = options->mode,
                                  .settings = {.rules = &options->rules,
                                               .program = options->program ? options->program : "",
+                                              .script = options->script,
                                               .policy = policy,
                                               .limits = limits,
                                               .most = bounded ? arena : INT64_MAX},

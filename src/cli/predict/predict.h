@@ -19,6 +19,7 @@ struct cs_predict_options {
     const char *device, *devices, *cudnn;
     enum cs_ask_mode mode;
     bool estimate;
+    const char *script;         /* as program */
     const char *file, *program; /* of options and rules; NULL: none, "": no program by name */
     struct cs_config config;    /* what bears upon decisions; the rest means nothing here */
     struct cs_rules rules;      /* of it, for the program */

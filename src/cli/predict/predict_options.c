@@ -15,6 +15,7 @@
 static const struct cs_cli_command command = {
     .name = "predict",
     .usage = "convshim predict --input NxCxHxW --filter KxCxkHxkW [options]\n"
+             "       convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
              "       convshim predict --csv FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
     .about =
@@ -116,6 +117,7 @@ static const char **text_of(struct cs_predict_options *options, enum option opti
                  {OPTION_CUDNN, offsetof(struct cs_predict_options, cudnn)},
                  {OPTION_CONFIG, offsetof(struct cs_predict_options, file)},
                  {OPTION_PROGRAM, offsetof(struct cs_predict_options, program)},
+                 {OPTION_SCRIPT, offsetof(struct cs_predict_options, script)},
                  {OPTION_SVG, offsetof(struct cs_predict_options, svg)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].option == option)
@@ -154,6 +156,10 @@ static bool take(void *to, int row, const char *value)
     case OPTION_MAX_SLOWDOWN:
     case OPTION_TILES:
     case OPTION_LANES:
+    case OPTION_STAGED:
+    case OPTION_HUGE:
+    case OPTION_BACKING:
+    case OPTION_ARENA:
         return take_config(options, option, value);
     default:
         return take_shape(options, option, value);
@@ -170,7 +176,11 @@ static int check_options(const struct cs_predict_options *options)
                              "nothing to predict: --input, --csv or --summary says what");
     if (sources > 1)
         return cs_cli_refuse(command.name, "only one of --input, --csv and --summary");
-    if (options->input && !options->filter)
+    bool is_text = options->input && cs_shape_is_text(options->input);
+    if (is_text && (options->filter || window))
+        return cs_cli_refuse(command.name,
+                             "the text of a convolution has filter and window itself");
+    if (options->input && !is_text && !options->filter)
         return cs_cli_refuse(command.name, "--input needs --filter");
     if (!options->input && (options->filter || window))
         return cs_cli_refuse(command.name,
@@ -222,10 +232,13 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
     int operand, status = cs_cli_parse(&command, argc, argv, take, options, &operand);
     if (status >= 0)
         return status;
+    if (operand < argc && cs_shape_is_text(argv[operand]) && !options->input)
+        options->input = argv[operand++];
     if (operand < argc)
         return cs_cli_refuse(command.name, "not an option: '%s'", argv[operand]);
-    if (options->program && !options->file)
-        return cs_cli_refuse(command.name, "--program goes with --config");
+    if ((options->program || options->script) && !options->file)
+        return cs_cli_refuse(command.name, "--%s goes with --config",
+                             options->program ? "program" : "script");
     return -1;
 }
 
@@ -242,6 +255,7 @@ int cs_predict_options(int argc, char **argv, struct cs_predict_options *options
     if (options->file)
         (void)read_options(argc, argv, options);
     cs_config_advise(&options->config, advise, NULL);
-    cs_limits_rules(&options->config, options->program ? options->program : "", &options->rules);
+    cs_limits_rules(&options->config, options->program ? options->program : "",
+                    options->script ? options->script : "", &options->rules);
     return strcmp(options->device, "list") == 0 ? -1 : check_options(options);
 }

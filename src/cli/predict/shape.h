@@ -38,6 +38,14 @@ bool cs_shape_layout(const char *text, enum cs_order *layout_p);
  * if one does not fit 64 bits or if the text is anything else. */
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 
+/* True if a text is meant to be a problem's as the summary writes it: it has an arrow. */
+bool cs_shape_is_text(const char *text);
+
+/* Reads such a text, "1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw dgrad"; what it does not say of type,
+ * direction and layout stays as it is in *shape_p, all else is 1, paddings 0. False, with a line in
+ * `error`, if it is none. */
+bool cs_shape_text(const char *text, struct cs_shape *shape_p, char *error, size_t size);
+
 /* Packed tensors, aligned as frameworks' are (16 bytes), products in f32 (frameworks' default),
  * alpha 1, beta 0. False, with a line in `error`, if the shape is none: an extent below 1, a
  * padding below 0, channels that do not go with groups, a window larger than the padded input,

@@ -19,6 +19,7 @@ enum {
 /* A summary being read. Once something is wrong `error` says what, and nothing else is looked at.
  */
 struct reader {
+    bool list; /* the text begins as a list does */
     const char *path;
     char *error;
     bool wrong;
@@ -267,6 +268,10 @@ static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_
 static void read_root(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
+    if (reader->list && (!root || cJSON_IsArray(root))) {
+        refuse(reader, "a trace for Perfetto, not a summary: summary = json:PATH writes one");
+        return;
+    }
     if (!root) {
         refuse(reader, "not JSON");
         return;
@@ -295,6 +300,7 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
         refuse(&reader, "out of memory");
     if (text) {
         cJSON *root = cJSON_ParseWithOpts(text, NULL, true);
+        reader.list = text[strspn(text, " \t\r\n")] == '[';
         read_root(&reader, root, &run);
         cJSON_Delete(root);
     } else {

@@ -2,7 +2,7 @@
  * LD_PRELOAD. */
 #include "cli/run/preload.h"
 
-#include "cli/common/cli.h"
+#include "cli/common/installed.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -26,16 +26,8 @@ static bool settle(const char *file, char *path, size_t size)
 
 static bool search(char *path, size_t size)
 {
-    static const char *const places[] = {"", "/../lib"};
-    char folder[PATH_MAX], file[PATH_MAX + 32];
-    if (!cs_cli_folder(folder, sizeof folder))
-        return false;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(file, sizeof file, "%s%s/" LIBRARY, folder, places[i]);
-        if (settle(file, path, size))
-            return true;
-    }
-    return false;
+    char file[PATH_MAX];
+    return cs_cli_installed(LIBRARY, file) && (size_t)snprintf(path, size, "%s", file) < size;
 }
 
 bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size)
@@ -46,7 +38,8 @@ bool cs_preload_library(const char *named, char *path, size_t size, char *why, s
     }
     if (!named && !search(path, size)) {
         snprintf(why, why_size,
-                 LIBRARY " is neither beside this program nor in ../lib: name it with --library");
+                 LIBRARY " is neither beside this program nor where it is installed: name it "
+                         "with --library");
         return false;
     }
     if (strpbrk(path, separators)) {

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The absolute path of libconvshim.so: the file `named`, or (NULL) the one beside this program, or
- * in ../lib from there. False, and one line of why, if there is none that LD_PRELOAD could name. */
+/* The absolute path of libconvshim.so: the file `named`, or (NULL) the one that was installed or
+ * built with this program. False, and one line of why, if there is none that LD_PRELOAD could name.
+ */
 bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size);
 
 /* The next file of a LD_PRELOAD, and its length; NULL at the end. Begin with the value itself. */

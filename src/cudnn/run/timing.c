@@ -163,8 +163,9 @@ static double run_shape(struct builder *builder, const struct cs_plan *plan, int
     for (int i = 0; i < plan->problem.tensors; i++)
         if (!plan->problem.tensor[i].is_virtual)
             addresses.tensor[i] = plan->problem.tensor[i].by_value ? (void *)&one
-                                  : plan->is_staged[i] ? base + layout->staged + plan->staged_at[i]
-                                                       : base + layout->tensor[i];
+                                  : cs_plan_is_staged(plan, shape, i)
+                                      ? base + layout->staged + plan->staged_at[i]
+                                      : base + layout->tensor[i];
     if (builder->gpu.bind(builder->gpu.ctx, shape, &addresses, &launch) != 0)
         return -1;
     bool ran = true;

@@ -161,39 +161,6 @@ static int64_t workspace_of(const struct rule_node *graph, int64_t engine)
     return bytes;
 }
 
-/* As cuDNN has nothing but its plain engine for tensors of 2^31 elements: of so many as
- * SIMDEV_MAX_SPAN says. */
-static int64_t most_elements(void)
-{
-    const char *text = getenv("SIMDEV_MAX_SPAN");
-    return text && *text ? strtoll(text, NULL, 10) : INT64_C(0x7fffffff);
-}
-
-static int64_t span(const struct rule_node *tensor)
-{
-    const struct rule_attribute *dim = rule_find(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS);
-    const struct rule_attribute *stride = rule_find(tensor, CUDNN_ATTR_TENSOR_STRIDES);
-    int64_t last = 0;
-    for (int64_t i = 0; i < dim->count; i++)
-        last += (((const int64_t *)dim->values)[i] - 1) * ((const int64_t *)stride->values)[i];
-    return last + 1;
-}
-
-static bool is_huge(const struct rule_node *graph)
-{
-    const struct rule_attribute *ops = rule_find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
-    for (int64_t i = 0; ops && i < ops->count; i++) {
-        const struct rule_node *operation = ((struct rule_node **)ops->values)[i];
-        const struct rule_operation *names = rule_operation_of(operation);
-        if (!names || operation->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
-            continue;
-        for (int role = 0; role < SIMDEV_ROLES; role++)
-            if (span(rule_child(operation, names->operand[role].name, 0)) > most_elements())
-                return true;
-    }
-    return false;
-}
-
 /* ---- finalize ---- */
 
 static bool has_all(const struct rule_node *node, int count,
@@ -236,7 +203,7 @@ static cudnnStatus_t finalize_engine(struct rule_node *node)
     const int64_t index = rule_integer(node, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
     if (!graph)
         return CUDNN_STATUS_BAD_PARAM;
-    if (index != ENGINE_PLAIN && (index != ENGINE_CONVERTING || is_huge(graph)))
+    if (index != ENGINE_PLAIN && (index != ENGINE_CONVERTING || rule_plain_alone(graph)))
         return CUDNN_STATUS_NOT_SUPPORTED;
     node->workspace = workspace_of(graph, index);
     return CUDNN_STATUS_SUCCESS;
@@ -380,7 +347,7 @@ static cudnnStatus_t get_results(const struct rule_node *node, int64_t requested
     const struct rule_node *graph = rule_child(node, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, 0);
     const bool fallback = rule_integer(node, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A) ==
                           CUDNN_HEUR_MODE_FALLBACK;
-    const int64_t first = fallback || is_huge(graph) ? 1 : 0, available = 2 - first;
+    const int64_t first = fallback || rule_plain_alone(graph) ? 1 : 0, available = 2 - first;
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
     for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < requested && i < available; i++)
         status = fill_config(graph, index[first + i], ((struct rule_node **)values)[i]);

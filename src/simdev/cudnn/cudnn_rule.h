@@ -47,6 +47,10 @@ struct rule_node *rule_child(const struct rule_node *node, cudnnBackendAttribute
 int64_t rule_integer(const struct rule_node *node, cudnnBackendAttributeName_t name,
                      int64_t otherwise);
 
+/* True if the graph is left to the plain engine alone: tensors of 2^31 elements, or what the test
+ * asked for. */
+bool rule_plain_alone(const struct rule_node *graph);
+
 /* NULL for what is no operation. */
 const struct rule_operation *rule_operation_of(const struct rule_node *node);
 

@@ -1,6 +1,8 @@
 #include "check.h"
 #include "cli/predict/shape.h"
 
+#include "account/account.h"
+
 enum {
     SHAPES = 100000,
     SEED = 411
@@ -149,6 +151,35 @@ static void words(void)
     }
 }
 
+/* What the summary writes is read, and written again the same. */
+static void the_summarys_text(void)
+{
+    static const char *const texts[] = {"1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw",
+                                        "2x8x32x48 -> 16 k3x5 s2x1 p1x2 d2 f32 nhwc dgrad",
+                                        "4x32x8x16x16 -> 64 k3x3x3 s1 p1 g4 bf16 ncdhw wgrad",
+                                        "1x8x9x9x9 -> 8 k1x3x3 s1 p0x1x1 f32 ndhwc"};
+    char text[512], error[256];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct cs_shape shape = {.dtype = CS_F32};
+        struct cs_problem problem;
+        CHECK(cs_shape_is_text(texts[i]));
+        CHECK(cs_shape_text(texts[i], &shape, error, sizeof error));
+        CHECK(cs_shape_problem(&shape, &problem, error, sizeof error));
+        cs_site_problem_text(&problem, text, sizeof text);
+        CHECK_STR(text, texts[i]);
+    }
+    static const char *const wrong[] = {"1x512x64x64 ->",       "-> 512 k3x3",
+                                        "1x512 -> 512 k3x3",    "1x512x64x64 -> 512 k3x3x3",
+                                        "1x8x8x8 -> 8 k3 p1:0", "1x8x8x8 -> 8 k3 x",
+                                        "1x8x8x8 -> 8 strided", "1x8x8x8 -> 8 g"};
+    struct cs_shape shape = {.n = 7};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(!cs_shape_text(wrong[i], &shape, error, sizeof error));
+        CHECK(strchr(error, '"') && shape.n == 7);
+    }
+    CHECK(!cs_shape_is_text("1x512x64x64"));
+}
+
 int main(void)
 {
     TEST(channels_first);
@@ -157,5 +188,6 @@ int main(void)
     TEST(random_extents);
     TEST(numbers);
     TEST(words);
+    TEST(the_summarys_text);
     return REPORT();
 }

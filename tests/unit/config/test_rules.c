@@ -23,6 +23,7 @@ static const char every_key[] = "[rule all]\n"
                                 "required = 1MiB..2 GiB\n"
                                 "engine = 0\n"
                                 "program = py*n3.?\n"
+                                "script = main*.py\n"
                                 "policy = fixed\n"
                                 "workspace = 16MiB\n"
                                 "threshold = auto\n"
@@ -59,6 +60,7 @@ static void every_key_is_read(void)
     check_span(&rule->required, 1 << 20, INT64_C(2) << 30);
     check_span(&rule->engine, 0, 0);
     CHECK_STR(rule->program.text, "py*n3.?");
+    CHECK_STR(rule->script.text, "main*.py");
     CHECK_STR(rule->policy.text, "fixed");
     CHECK_INT(rule->workspace, 16 << 20);
     CHECK_INT(rule->threshold, CS_CONFIG_AUTO);
@@ -332,6 +334,7 @@ static void rules_survive_writing_and_reading(void)
     CHECK_STR(text, "[rule all]\ndirection = fwd, wgrad\ndtype = bf16\nlayout = nhwc, strided\n"
                     "kernel = 1x*x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
                     "groups = 1\nrequired = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
+                    "script = main*.py\n"
                     "policy = fixed\nworkspace = 16MiB\nthreshold = auto\ntiles = 8\nlanes = 2\n"
                     "skip = no\n");
     CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, 5), length);

@@ -135,6 +135,29 @@ static void where_alignments_are_refused(void)
     check_staged(&problem, &decision);
 }
 
+/* As engines 12, 19, 25 and 37 do: the first and the last tile have spare rows, and the rest is as
+ * with engines that take everything. */
+static void where_unequal_padding_is_refused(void)
+{
+    for (int direction = CS_FORWARD; direction <= CS_BACKWARD_DATA; direction++) {
+        struct cs_problem problem = towards((enum cs_direction)direction, 1, 512, 1, 512, 512, 512);
+        struct cs_limits limits = limits_of(64 * MIB, CS_STAGING_AUTO, 0);
+        viewer = (struct viewer){.fake = vae_vendor()};
+        int64_t required = formula(&viewer.fake, &problem);
+        struct cs_decision views = decide_on(&problem, required, &limits);
+        CHECK(!views.tiling.equal_padding);
+        viewer.fake.refuses_one_sided = true;
+        struct cs_decision decision = decide_on(&problem, required, &limits);
+        CHECK_INT(decision.reason, CS_REASON_NONE);
+        CHECK(decision.tiling.equal_padding && !decision.tiling.staged);
+        CHECK_INT(decision.tiling.axis[0], CS_AXIS_H);
+        CHECK(decision.scratch <= 64 * MIB && decision.tiles <= 2 * views.tiles);
+        check_true(&viewer.fake, &problem, &decision);
+        limits.staging = CS_STAGING_NEVER;
+        CHECK_INT(decide_on(&problem, required, &limits).reason, CS_REASON_NO_TILING);
+    }
+}
+
 /* As engines 38, 41 and 70 do: views want several times what packed tensors want. */
 static void where_views_want_more(void)
 {
@@ -219,6 +242,7 @@ int main(void)
 {
     TEST(where_views_are_refused);
     TEST(where_alignments_are_refused);
+    TEST(where_unequal_padding_is_refused);
     TEST(where_views_want_more);
     TEST(huge_tensors);
     TEST(huge_tensors_with_engines);

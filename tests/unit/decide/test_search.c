@@ -204,7 +204,8 @@ static void products_where_one_axis_is_not_enough(void)
     }
 }
 
-/* The product that looks best is refused, and all that have as few rows a tile. */
+/* The product that looks best is refused, and all that have as few rows a tile, spare ones or not.
+ */
 static void products_beside_refused_ones(void)
 {
     struct cs_problem problem = same(32, 2048, 1, 64, 64, 2048);
@@ -214,7 +215,8 @@ static void products_beside_refused_ones(void)
     const struct cs_policy *fit = cs_policy_find("fit");
     struct cs_decision first = decide(&fake, &problem, required, fit, &limits);
     CHECK_INT(first.tiling.axis[1], CS_AXIS_H);
-    fake.refuses_from = fake.refuses_to = first.tiling.step[1];
+    fake.refuses_from = first.tiling.step[1];
+    fake.refuses_to = first.tiling.step[1] + 1;
     struct cs_decision second = decide(&fake, &problem, required, fit, &limits);
     CHECK_INT(second.reason, CS_REASON_NONE);
     CHECK(second.tiling.step[1] != first.tiling.step[1]);

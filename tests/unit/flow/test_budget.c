@@ -475,6 +475,30 @@ static void programs(void)
     CHECK(cs_program_number() != cs_program_number_of("", 0));
 }
 
+#define SCRIPT(text) cs_program_script_of(text, sizeof text, script)
+
+static void scripts(void)
+{
+    char script[CS_PROGRAM_SCRIPT];
+    CHECK_STR(SCRIPT("python3\0main.py\0--x"), "main.py");
+    CHECK_STR(SCRIPT("/venv/bin/python3.11\0-u\0-W\0ignore\0-Xdev\0/a/main.py"), "main.py");
+    CHECK_STR(SCRIPT("python\0-um\0pkg.train\0a.py"), "pkg.train");
+    CHECK_STR(SCRIPT("python\0-mpkg\0a.py"), "pkg");
+    CHECK_STR(SCRIPT("python\0--check-hash-based-pycs\0always\0b.py"), "b.py");
+    CHECK_STR(SCRIPT("python\0-c\0print()\0a.py"), "");
+    CHECK_STR(SCRIPT("python\0-X"), "");
+    CHECK_STR(SCRIPT("python"), "");
+    CHECK_STR(SCRIPT("python\0-\0a"), "");
+    CHECK_STR(SCRIPT("julia\0run.jl"), "run.jl");
+    CHECK_STR(SCRIPT("vae_decoder\0main.py"), "");
+    CHECK_STR(cs_program_script_of("", 0, script), "");
+    CHECK_STR(cs_program_script(script), "");
+    char words[64];
+    size_t bytes = cs_program_arguments(words, sizeof words);
+    CHECK(bytes > 1 && words[bytes - 1] == '\0');
+    CHECK_INT(cs_program_arguments(words, 3), 0);
+}
+
 int main(void)
 {
     const char *temporary = getenv("TMPDIR");
@@ -494,6 +518,7 @@ int main(void)
     TEST(strange_records);
     TEST(threads_get_one_answer);
     TEST(programs);
+    TEST(scripts);
     unlink(path);
     unlink(log_path);
     return REPORT();

@@ -487,6 +487,43 @@ static void consistent_lies_are_seen(void)
     check_lies(CS_BACKWARD_DATA, data_lies, sizeof data_lies / sizeof *data_lies);
 }
 
+/* Spare rows, and what can be wrong with them. */
+static void every_broken_spare_is_seen(void)
+{
+    static struct cs_plan good, bad;
+    for (int direction = CS_FORWARD; direction <= CS_BACKWARD_DATA; direction++) {
+        struct cs_problem problem = rows((enum cs_direction)direction, 1);
+        struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {16, 1}, .equal_padding = true};
+        cut(&problem, tiling, &good);
+        CHECK_INT(cs_plan_validate(&good, INT64_MAX), CS_OK);
+        const char *change = "";
+        for (int way = 0; bad = good, change; way++) {
+            struct cs_slice *first = &bad.cut[0].slice[0], *last = &bad.cut[0].slice[2];
+            int number = 0;
+            change = NULL;
+            SPOIL(first->spare_behind++)
+            SPOIL(first->spare_behind--)
+            SPOIL((first->spare_before++, first->spare_behind--))
+            SPOIL(last->spare_before++)
+            SPOIL(last->spare_before--)
+            SPOIL((last->spare_before--, last->spare_behind++))
+            SPOIL((first->spare_behind++, first->count--))
+            SPOIL((first->post++, first->pre--))
+            SPOIL(bad.cut[0].slice[1].spare_behind = 1)
+            SPOIL(bad.cut[0].equal_padding = false)
+            SPOIL(bad.shape[0].staged = 0)
+            SPOIL(bad.shape[1].staged = bad.staged)
+            SPOIL(bad.shape[2].staged -= CS_SCRATCH_ALIGNMENT)
+            SPOIL(bad.staged -= CS_SCRATCH_ALIGNMENT; cs_plan_settle(&bad))
+            SPOIL(bad.staged_at[direction == CS_FORWARD ? CS_Y : CS_X] = CS_SCRATCH_ALIGNMENT)
+            SPOIL(bad.copied--)
+            if (change && cs_plan_validate(&bad, INT64_MAX) != CS_INVALID)
+                printf("# passes: %s\n", change);
+            CHECK(!change || cs_plan_validate(&bad, INT64_MAX) == CS_INVALID);
+        }
+    }
+}
+
 static void lies_of_products_are_seen(void)
 {
     static struct cs_plan plan;
@@ -547,5 +584,6 @@ int main(void)
     TEST(every_wrong_copy_is_seen);
     TEST(consistent_lies_are_seen);
     TEST(lies_of_products_are_seen);
+    TEST(every_broken_spare_is_seen);
     return REPORT();
 }

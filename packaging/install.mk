@@ -1,0 +1,86 @@
+# What is installed, and where: one list for install, uninstall, the wheel and the Debian package.
+
+BINDIR   ?= $(PREFIX)/bin
+LIBDIR   ?= $(PREFIX)/lib
+SHAREDIR ?= $(PREFIX)/share
+STRIP    ?= strip
+VERSION  := $(shell sed -n 's/^\#define CS_VERSION "\(.*\)"/\1/p' src/base/version.h)
+# Of what is made here nothing may depend on where and when it is made.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date -r src/base/version.h +%s)
+
+# The command looks for the library from its own folder, so that an installation can be moved. What it is told of LIBDIR is in
+# the one that is installed alone, whose object this is.
+libdir_told = -DCS_LIBDIR_FROM_BINDIR="\"$(1)\""
+$(call objects,src/cli/common/installed.c): INCLUDES += $(call libdir_told,../lib)
+$(B)/shipped/libdir: FORCE
+	@mkdir -p $(@D); echo '$(shell realpath -ms --relative-to='$(BINDIR)' '$(LIBDIR)')' > $@.new; \
+	cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/shipped/installed.o: src/cli/common/installed.c $(B)/shipped/libdir $(B)/flags
+	$(call say,CC)$(CC) $(CFLAGS) $(call libdir_told,$$(cat $(B)/shipped/libdir)) $(LIBFLAGS) $(PURE) -c -o $@ $<
+shippedobj := $(filter-out %/common/installed.o,$(cliobj)) $(B)/shipped/installed.o
+$(B)/shipped/convshim: $(shippedobj)
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+
+# --- shell completion, from the tables of the commands ------------------------------------------------------------------
+completions := $(addprefix $(B)/completions/,convshim.bash _convshim convshim.fish)
+shell_of     = $(subst _convshim,zsh,$(subst convshim.,,$(1)))
+$(call objects,scripts/gen-completion.c): scripts/gen-completion.c $(B)/gen/policy_names.h $(B)/flags
+	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -I$(B)/gen -MMD -MP -c -o $@ $<
+$(B)/gen-completion: $(call objects,scripts/gen-completion.c) $(filter-out %/cli/main.o,$(cliobj))
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+$(completions): $(B)/gen-completion
+	$(call say,GEN)mkdir -p $(@D); $(B)/gen-completion $(call shell_of,$(@F)) > $@
+
+# --- the simulated device as it is installed: without oneDNN ------------------------------------------------------------
+# device_rules FOLDER, LINKER, LIBRARIES: links the device of CUDA 13 into FOLDER, that of CUDA 12 into FOLDER/cuda12.
+define device_rules
+$(1)/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cudart.map
+$(1)/libcudart.so.13: devmap := src/simdev/cudart/cudart.map
+$(1)/cuda12/libcudart.so.12: $(call objects12,$(simcudart) src/simdev/cuda12/cudart_cuda12.c) $(B)/gen/cudart12.map
+$(1)/cuda12/libcudart.so.12: devmap := $(B)/gen/cudart12.map
+$(1)/libcudart.so.13 $(1)/cuda12/libcudart.so.12:
+	$$(call say,LD)mkdir -p $$(@D); $(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-soname,$$(@F) \
+	-Wl,--version-script=$$(devmap) -o $$@ $$(filter %.o,$$^) $(3)
+	$$(Q)ln -sf $$(@F) $$(@D)/libcudart.so
+$(1)/libcudnn.so.9: $(1)/libcudart.so.13
+$(1)/cuda12/libcudnn.so.9: $(1)/cuda12/libcudart.so.12
+$(1)/libcudnn.so.9 $(1)/cuda12/libcudnn.so.9: $(call objects,$(simcudnn_bare)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map
+	$$(call say,LD)mkdir -p $$(@D); $(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
+	-o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart $(3) -lm -ldl
+$(1)/libcuda.so.1: $(call objects,$(simdriver)) $(1)/libcudart.so.13
+$(1)/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(1)/cuda12/libcudart.so.12
+$(1)/libcuda.so.1 $(1)/cuda12/libcuda.so.1:
+	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
+endef
+device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1
+$(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
+$(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
+
+# --- the list: MODE:FILE:PLACE, with an s behind the mode of what is stripped --------------------------------------------
+# Wherever the binaries are built: $(1) is the command, $(2) the library, $(3) the folder of the device.
+installed_from = 755s:$(1):$(BINDIR)/convshim 644s:$(2):$(LIBDIR)/libconvshim.so \
+            $(foreach f,$(device),644s:$(3)/$f:$(LIBDIR)/convshim/simdev/$f) \
+            644:$(B)/man/convshim.1:$(SHAREDIR)/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:$(SHAREDIR)/man/man5/convshim.ini.5 \
+            $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:$(SHAREDIR)/convshim/$(f:conf/%=%)) \
+            644:conf/convshim.ini:$(SHAREDIR)/doc/convshim/convshim.ini \
+            644:include/convshim.h:$(PREFIX)/include/convshim.h \
+            644:$(B)/completions/convshim.bash:$(SHAREDIR)/bash-completion/completions/convshim \
+            644:$(B)/completions/_convshim:$(SHAREDIR)/zsh/site-functions/_convshim \
+            644:$(B)/completions/convshim.fish:$(SHAREDIR)/fish/vendor_completions.d/convshim.fish
+installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B)/shipped/simdev)
+
+.PHONY: install uninstall dist installable
+#: installable  what make install copies, without copying it
+installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device))
+#: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR name other folders than PREFIX/lib and PREFIX/bin
+install: installable
+	$(Q)scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)
+#: uninstall    removes what install has installed, with the same settings
+uninstall:
+	$(Q)scripts/install-files --remove '$(PREFIX)' '$(DESTDIR)' $(installed)
+
+distname  := convshim-$(VERSION)
+#: dist         build/dist/convshim-VERSION.tar.gz: the sources of the last commit
+dist:
+	$(Q)mkdir -p build/dist; git archive --format=tar --prefix=$(distname)/ HEAD | gzip -n9 > build/dist/$(distname).tar.gz
+	@echo build/dist/$(distname).tar.gz

@@ -1,0 +1,179 @@
+"""Convolutions in little GPU memory: control of libconvshim.so from Python.
+
+The library has to be loaded before the program starts, so a program begins with one of
+
+    python -m convshim app.py
+    convshim run -- python app.py
+    LD_PRELOAD=/path/to/libconvshim.so python app.py
+
+and then may ask and tell it:
+
+    import convshim
+
+    if convshim.active():
+        convshim.configure(workspace="32MiB", policy="fast")    # before the first convolution
+        with convshim.limit(8 << 20):                           # for what is planned inside
+            warm_up(model)
+        print(convshim.stats()["totals"])
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import subprocess
+from contextlib import contextmanager
+from typing import Any, Iterator, Mapping, MutableMapping, Sequence, Union
+
+from . import _library
+
+__all__ = ["ConvshimError", "NotActiveError", "active", "configure", "configure_subprocess", "library_path", "limit", "run", "stats",
+           "version"]
+
+Option = Union[str, int, float, bool, None]
+_ERROR_BYTES = 1024
+
+
+class ConvshimError(Exception):
+    """The library refused what it was asked."""
+
+
+class NotActiveError(ConvshimError):
+    """The library is not loaded in this process, or switched off by CONVSHIM=0."""
+
+
+def library_path() -> str:
+    """The path of libconvshim.so, for LD_PRELOAD. FileNotFoundError if it is nowhere."""
+    return _library.find()
+
+
+def version() -> str:
+    """The version of the library that is loaded, or would be."""
+    text: bytes = _library.opened().convshim_version()
+    return text.decode()
+
+
+def active() -> bool:
+    """True if this process was started with the library and CONVSHIM=0 is not set."""
+    library = _library.loaded()
+    return library is not None and bool(library.convshim_active())
+
+
+def _needed() -> ctypes.CDLL:
+    library = _library.loaded()
+    if library is None:
+        raise NotActiveError("this process was started without convshim: start it with python -m convshim, or convshim run")
+    if not library.convshim_active():
+        raise NotActiveError("CONVSHIM=0 switches convshim off")
+    return library
+
+
+def _items(options: Mapping[str, Option]) -> str:
+    """Options as CONVSHIM_CONFIG has them. A section's dot may be written as two underscores: interleave__budget."""
+    words = []
+    for name, value in options.items():
+        name = name.replace("__", ".")
+        text = "off" if value is None or value is False else str(value)
+        if ";" in text or "\n" in text or ";" in name or "=" in name:
+            raise ValueError(f"{name}: a value cannot have ';' or a line's end in it")
+        words.append(f"{name}={text}")
+    return ";".join(words)
+
+
+def _checked(options: Mapping[str, Option]) -> str:
+    """The same, after the library has looked at every option. ValueError says what is allowed."""
+    items = _items(options)
+    error = ctypes.create_string_buffer(_ERROR_BYTES)
+    if items and _library.opened().convshim_check(items.encode(), error, _ERROR_BYTES) != 0:
+        raise ValueError(error.value.decode(errors="replace"))
+    return items
+
+
+def configure(**options: Option) -> None:
+    """Sets options of this process, over those of files and variables; only before its first call of cuDNN.
+
+    Names and values are those of docs/options.md: ``configure(workspace="32MiB", lanes=2)``; a number of bytes may be an int, None
+    and False are ``off``, ``interleave.budget`` is ``interleave__budget``. Several calls add up. ValueError if an option is not
+    allowed (then none is set), ConvshimError if it is too late.
+    """
+    library = _needed()
+    items = _checked(options)
+    if not items:
+        return
+    error = ctypes.create_string_buffer(_ERROR_BYTES)
+    status = library.convshim_configure(items.encode(), error, _ERROR_BYTES)
+    if status != 0:
+        raise ConvshimError(error.value.decode(errors="replace"))
+
+
+def stats() -> dict[str, Any]:
+    """The summary of this process as it is now, in the form of docs/summary.md. Before the first call of cuDNN only zeros."""
+    library = _needed()
+    size = 1 << 16
+    while True:
+        text = ctypes.create_string_buffer(size)
+        length = library.convshim_summary(text, size)
+        if length < size:
+            break
+        size = length + (1 << 14)
+    if length == 0:
+        totals = dict.fromkeys(("calls", "tiled", "fallback", "failed", "launches", "extra_launches", "lanes", "required_max",
+                                "reported_max", "required_sum", "reported_sum", "host_ns"), 0)
+        return {"schema": "convshim summary", "version": 1, "totals": {**totals, "not_tiled": []}, "sites": [], "order": []}
+    summary: dict[str, Any] = json.loads(text.value)
+    return summary
+
+
+@contextmanager
+def limit(bytes: int | None) -> Iterator[None]:
+    """While this lasts, convolutions that are planned have that many bytes of workspace in place of option ``workspace``.
+
+    For the whole process, since frameworks plan in threads of their own. What is planned keeps its size: a framework that caches
+    plans (PyTorch does) runs those made before as before, and those made inside as they are, also afterwards. None: no limit.
+    """
+    library = _needed()
+    before = library.convshim_limit(1 << 40 if bytes is None else bytes)
+    if before < 0:
+        raise ValueError(f"{bytes}: a limit is from 1 KiB to 1 TiB")
+    try:
+        yield
+    finally:
+        library.convshim_limit(before)
+
+
+def _preloads(path: str, before: str) -> str:
+    """LD_PRELOAD with the library before everything but the runtimes of sanitizers, which insist on the first place."""
+    files = [file for file in before.replace(":", " ").split() if file != path]
+    runtimes = [file for file in files
+                if os.path.basename(file).startswith(("libasan.so", "libtsan.so", "liblsan.so", "libubsan.so", "libclang_rt."))]
+    return ":".join(runtimes + [path] + [file for file in files if file not in runtimes])
+
+
+def configure_subprocess(env: MutableMapping[str, str] | None = None, **options: Option) -> MutableMapping[str, str]:
+    """An environment in which a program has the library, with these options: for subprocess, or for what multiprocessing spawns.
+
+    ``env`` is changed and returned; None: a copy of this process's. ``configure_subprocess(os.environ)`` is for all that this
+    process starts from now on.
+    """
+    env = dict(os.environ) if env is None else env
+    path = library_path()
+    if any(sign in path for sign in " :"):
+        raise ConvshimError(f"{path}: LD_PRELOAD cannot name a path with a blank or a colon")
+    items = _checked(options)
+    env["LD_PRELOAD"] = _preloads(path, env.get("LD_PRELOAD", ""))
+    if items:
+        given = {item.split("=")[0] for item in items.split(";")}
+        kept = [item for item in env.get("CONVSHIM_CONFIG", "").split(";") if item and item.split("=")[0].strip() not in given]
+        env["CONVSHIM_CONFIG"] = ";".join(kept + [items])
+        for name in given:
+            env.pop("CONVSHIM_" + name.upper().replace(".", "_"), None)
+    env.setdefault("NVTX_INJECTION64_PATH", path)
+    return env
+
+
+def run(args: Sequence[str | os.PathLike[str]], *, options: Mapping[str, Option] | None = None,
+        env: Mapping[str, str] | None = None, **arguments: Any) -> subprocess.CompletedProcess[Any]:
+    """subprocess.run for a program with the library: ``run(["python", "app.py"], options={"workspace": "32MiB"}, check=True)``."""
+    prepared = configure_subprocess(dict(os.environ if env is None else env), **(options or {}))
+    return subprocess.run(args, env=dict(prepared), **arguments)

@@ -1,0 +1,54 @@
+"""python -m convshim [--OPTION VALUE ...] app.py [ARGUMENT ...]: runs a Python program with the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from . import ConvshimError, configure_subprocess
+
+USAGE = """usage: python -m convshim [--OPTION VALUE ...] (SCRIPT | -m MODULE | -c CODE) [ARGUMENT ...]
+
+Runs a Python program with libconvshim.so preloaded, in this process. OPTION is any of docs/options.md:
+python -m convshim --workspace 32MiB app.py. 'convshim run' does the same for other programs."""
+
+
+def refuse(line: str) -> NoReturn:
+    print(f"convshim: {line}\nTry 'python -m convshim --help'.", file=sys.stderr)
+    sys.exit(2)
+
+
+def parse(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    options: dict[str, str] = {}
+    while words and words[0].startswith("--"):
+        word = words.pop(0)
+        if word == "--":
+            break
+        name, equals, value = word[2:].partition("=")
+        if not equals and not words:
+            refuse(f"option '{word}' needs a value")
+        options[name.replace("-", "_")] = value if equals else words.pop(0)
+    return options, words
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    if words and words[0] in ("-h", "--help"):
+        print(USAGE)
+        return
+    options, words = parse(words)
+    if not words:
+        refuse("which program?")
+    try:
+        env = dict(configure_subprocess(**options))
+    except (ValueError, OSError, ConvshimError) as error:
+        refuse(str(error))
+    env["CONVSHIM_RUN"] = str(os.getpid())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, *words], env)
+
+
+if __name__ == "__main__":
+    main()

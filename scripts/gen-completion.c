@@ -1,0 +1,350 @@
+/* Prints a shell's completion of `convshim` from the tables that --help and the manual page come
+ * from: `gen-completion bash | zsh | fish`. Which words an option takes is read from what the
+ * tables say: the list of the library's options, or the list that a help text begins with. */
+#include "cli/common/cli.h"
+#include "policy_names.h"
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WORDS = 512 /* characters of a list */
+};
+
+static const struct command {
+    const char *name, *summary;
+    const struct cs_cli_command *const *command;
+} commands[] = {
+#define CS_COMMAND(name, summary) {#name, summary, &cs_cli_command_##name},
+#include "cli/commands.def"
+#undef CS_COMMAND
+};
+
+enum {
+    COMMANDS = sizeof commands / sizeof *commands
+};
+
+static const struct {
+    const char *name, *type, *allowed;
+} library_options[] = {
+#define CS_OPTION(name, type, value, allowed, help) {#name, #type, allowed},
+#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
+    {#section "." #name, #type, allowed},
+#include "convshim/options.def"
+#undef CS_OPTION
+};
+
+/* What options.def says of an option that is one of the library's, or as one of them. */
+static const char *library_text(const struct cs_cli_option *option, bool type)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", option->name);
+    for (char *at = name; *at; at++)
+        *at = (char)(*at == '-' ? '_' : *at);
+    bool own = strcmp(option->argument ? option->argument : "", "VALUE") != 0 &&
+               strncmp(option->help, "As the option", strlen("As the option")) != 0;
+    for (size_t i = 0; i < sizeof library_options / sizeof *library_options && !own; i++)
+        if (strcmp(library_options[i].name, name) == 0)
+            return type                          ? library_options[i].type
+                   : *library_options[i].allowed ? library_options[i].allowed
+                                                 : CS_POLICY_NAMES;
+    return NULL;
+}
+
+/* The length of what stands between brackets, or 0. */
+static size_t aside(const char *text)
+{
+    return text[0] == ' ' && text[1] == '(' && strchr(text, ')')
+               ? (size_t)(strchr(text, ')') + 1 - text)
+               : 0;
+}
+
+/* "text, json or csv (bytes). More." to "text json csv": single words up to the first that is none.
+ */
+static void take_words(const char *text, char words[WORDS])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t length = 0;
+    int count = 0;
+    words[0] = '\0';
+    for (;;) {
+        if (strncmp(text, "or ", 3) == 0)
+            text += 3;
+        size_t word = strspn(text, letters);
+        const char *after = text + word + aside(text + word);
+        bool more = strncmp(after, ", ", 2) == 0 || strncmp(after, " or ", 4) == 0;
+        bool last = *after == '\0' || *after == '.';
+        if (word == 0 || !(more || last) || length + word + 2 > WORDS)
+            break;
+        length += (size_t)snprintf(words + length, WORDS - length, "%s%.*s", count ? " " : "",
+                                   (int)word, text);
+        count++;
+        if (last)
+            break;
+        text = after + (*after == ',' ? 2 : 4);
+    }
+    if (count < 2)
+        words[0] = '\0';
+}
+
+/* What may be given to an option: a list, or a word that stands for one. */
+static void words_of(const struct cs_cli_option *option, char words[WORDS])
+{
+    const char *allowed = library_text(option, false), *type = library_text(option, true);
+    words[0] = '\0';
+    if (!option->argument)
+        return;
+    if (allowed && strcmp(type, "FORM") == 0)
+        snprintf(words, WORDS, "off text json: text,json:");
+    else if (allowed && strcmp(type, "PATH") != 0)
+        take_words(allowed, words);
+    if (allowed)
+        return;
+    const char *colon = strstr(option->help, ": "), *end = strstr(option->help, ". ");
+    take_words(option->help, words);
+    if (!*words && colon && (!end || colon < end))
+        take_words(colon + 2, words);
+}
+
+static bool takes_file(const struct cs_cli_option *option)
+{
+    static const char *const files[] = {"FILE", "PATH", "DIR"};
+    const char *type = library_text(option, true);
+    for (size_t i = 0; option->argument && i < sizeof files / sizeof *files; i++)
+        if (strcmp(option->argument, files[i]) == 0)
+            return true;
+    return type && strcmp(type, "PATH") == 0;
+}
+
+/* Names that the command itself lists: a shell's command that prints them, or NULL. */
+static const char *lister(const struct cs_cli_option *option)
+{
+    if (strcmp(option->name, "preset") == 0)
+        return "convshim run --preset list 2>/dev/null | awk 'NR > 1 { print $1 }'";
+    if (strcmp(option->name, "device") == 0)
+        return "convshim predict --device list --format csv 2>/dev/null | awk -F, 'NR > 1 { print "
+               "$1 }'";
+    return NULL;
+}
+
+/* Text in single quotes of a shell. Fish escapes within them, others have to leave them. */
+static void quoted(const char *text, bool fish)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs(fish ? "\\'" : "'\\''", stdout);
+        else if (fish && *text == '\\')
+            fputs("\\\\", stdout);
+        else
+            putchar(*text);
+    }
+    putchar('\'');
+}
+
+/* The first sentence of a help text. */
+static const char *brief(const char *help, char *text, size_t size)
+{
+    const char *end = strstr(help, ". ");
+    size_t length = end ? (size_t)(end - help) : strlen(help);
+    while (length > 0 && help[length - 1] == '.')
+        length--;
+    snprintf(text, size, "%.*s", (int)(length < 100 ? length : 100), help);
+    return text;
+}
+
+/* ---- bash ---- */
+
+static void bash_value(const struct cs_cli_option *option)
+{
+    char words[WORDS];
+    words_of(option, words);
+    if (!option->argument)
+        return;
+    printf("        --%s)", option->name);
+    if (lister(option))
+        printf(" COMPREPLY=($(compgen -W \"$(%s) list\" -- \"$cur\"));;\n", lister(option));
+    else if (*words)
+        printf(" COMPREPLY=($(compgen -W '%s' -- \"$cur\"));;\n", words);
+    else if (takes_file(option))
+        printf(" COMPREPLY=($(compgen -f -- \"$cur\"));;\n");
+    else
+        printf(" COMPREPLY=();;\n");
+}
+
+static void bash_command(const struct command *of)
+{
+    const struct cs_cli_command *command = *of->command;
+    printf("_convshim_%s()\n{\n    case $previous in\n", of->name);
+    for (int i = 0; i < command->options; i++)
+        bash_value(&command->option[i]);
+    printf("        *) return 1;;\n    esac\n}\n_convshim_%s_options='", of->name);
+    for (int i = 0; i < command->options; i++)
+        printf("--%s ", command->option[i].name);
+    printf("--help'\n_convshim_%s_stops=%s\n", of->name, command->stops ? "1" : "");
+}
+
+static void print_bash(void)
+{
+    puts("# Completion of convshim for bash, made by gen-completion from the tables of the "
+         "commands.");
+    for (int i = 0; i < COMMANDS; i++)
+        bash_command(&commands[i]);
+    printf(
+        "_convshim()\n{\n    local cur=$2 previous=$3 command=${COMP_WORDS[1]} at options stops\n"
+        "    local commands='");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("%s ", commands[i].name);
+    puts("help'\n"
+         "    COMPREPLY=()\n"
+         "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+         "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$cur\"))\n"
+         "        return\n"
+         "    fi\n"
+         "    if [ \"$command\" = help ]; then\n"
+         "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+         "        return\n"
+         "    fi\n"
+         "    [[ \" $commands \" == *\" $command \"* ]] || return\n"
+         "    options=_convshim_${command}_options stops=_convshim_${command}_stops\n"
+         "    # Behind -- stands a command with arguments of its own.\n"
+         "    for ((at = 2; at < COMP_CWORD; at++)); do\n"
+         "        if [ \"${COMP_WORDS[at]}\" = -- ] && [ -n \"${!stops}\" ]; then\n"
+         "            if declare -F _command_offset >/dev/null; then\n"
+         "                _command_offset $((at + 1))\n"
+         "            elif [ $((at + 1)) = \"$COMP_CWORD\" ]; then\n"
+         "                COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+         "            else\n"
+         "                COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+         "            fi\n"
+         "            return\n"
+         "        fi\n"
+         "    done\n"
+         "    \"_convshim_$command\" && return\n"
+         "    if [[ $cur == -* ]]; then\n"
+         "        COMPREPLY=($(compgen -W \"${!options} ${!stops:+--}\" -- \"$cur\"))\n"
+         "    elif [ -n \"${!stops}\" ]; then\n"
+         "        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+         "    else\n"
+         "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+         "    fi\n"
+         "}\n"
+         "complete -o filenames -F _convshim convshim");
+}
+
+/* ---- zsh ---- */
+
+/* A word of _arguments: '--name[help]:argument:action'. */
+static void zsh_option(const struct cs_cli_option *option)
+{
+    char words[WORDS], help[256], spec[2048];
+    words_of(option, words);
+    brief(option->help, help, sizeof help);
+    for (char *at = help; *at; at++)
+        *at = (char)(*at == '[' || *at == ']' || *at == ':' ? ' ' : *at);
+    int length =
+        snprintf(spec, sizeof spec, "--%s%s[%s]", option->name, option->argument ? "=" : "", help);
+    char *rest = spec + length;
+    size_t room = sizeof spec - (size_t)length;
+    if (lister(option))
+        snprintf(rest, room, ":%s:($(%s) list)", option->argument, lister(option));
+    else if (*words)
+        snprintf(rest, room, ":%s:(%s)", option->argument, words);
+    else if (takes_file(option))
+        snprintf(rest, room, ":%s:_files", option->argument);
+    else if (option->argument)
+        snprintf(rest, room, ":%s: ", option->argument);
+    fputs("            ", stdout);
+    for (char *at = spec; *at; at++) /* : and blanks of the list are zsh's */
+        if (*at == '"')
+            *at = '\'';
+    quoted(spec, false);
+    puts(" \\");
+}
+
+static void zsh_command(const struct command *of)
+{
+    const struct cs_cli_command *command = *of->command;
+    printf("        %s)\n            _arguments -s \\\n", of->name);
+    for (int i = 0; i < command->options; i++)
+        zsh_option(&command->option[i]);
+    printf("            '--help[Show this text]' \\\n            '%s'\n            ;;\n",
+           command->stops ? "*::command:_normal" : "*:file:_files");
+}
+
+static void print_zsh(void)
+{
+    puts("#compdef convshim\n# Completion of convshim for zsh, made by gen-completion from the "
+         "tables of the commands.\n_convshim() {\n    local -a commands\n    commands=(");
+    for (int i = 0; i < COMMANDS; i++) {
+        char row[256];
+        snprintf(row, sizeof row, "%s:%s", commands[i].name, commands[i].summary);
+        fputs("        ", stdout);
+        quoted(row, false);
+        putchar('\n');
+    }
+    puts("        'help:what a command does'\n    )\n    if (( CURRENT == 2 )); then\n"
+         "        _describe command commands\n        return\n    fi\n"
+         "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
+         "    case $command in");
+    for (int i = 0; i < COMMANDS; i++)
+        zsh_command(&commands[i]);
+    puts("        help) _describe command commands;;\n    esac\n}\n"
+         "if [ \"$funcstack[1]\" = _convshim ]; then\n    _convshim \"$@\"\nelse\n"
+         "    compdef _convshim convshim\nfi");
+}
+
+/* ---- fish ---- */
+
+static void fish_option(const char *command, const struct cs_cli_option *option)
+{
+    char words[WORDS], help[256], list[WORDS + 64];
+    words_of(option, words);
+    printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -l %s -d ", command,
+           option->name);
+    quoted(brief(option->help, help, sizeof help), true);
+    if (lister(option)) {
+        snprintf(list, sizeof list, "(%s; echo list)", lister(option));
+        fputs(" -x -a ", stdout);
+        quoted(list, true);
+    } else if (*words)
+        printf(" -x -a '%s'", words);
+    else if (option->argument)
+        fputs(takes_file(option) ? " -r -F" : " -x", stdout);
+    putchar('\n');
+}
+
+static void print_fish(void)
+{
+    puts("# Completion of convshim for fish, made by gen-completion from the tables of the "
+         "commands.\ncomplete -c convshim -f -n __fish_use_subcommand -l help -d 'What commands "
+         "there are'\ncomplete -c convshim -f -n __fish_use_subcommand -l version -d 'Which "
+         "version this is'");
+    for (int i = 0; i < COMMANDS; i++) {
+        const struct cs_cli_command *command = *commands[i].command;
+        printf("complete -c convshim -f -n __fish_use_subcommand -a %s -d ", commands[i].name);
+        quoted(commands[i].summary, true);
+        putchar('\n');
+        for (int k = 0; k < command->options; k++)
+            fish_option(commands[i].name, &command->option[k]);
+        if (command->stops)
+            printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -x -a "
+                   "'(__fish_complete_subcommand --fcs-skip=2)'\n",
+                   commands[i].name);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *shell = argc == 2 ? argv[1] : "";
+    if (strcmp(shell, "bash") == 0)
+        print_bash();
+    else if (strcmp(shell, "zsh") == 0)
+        print_zsh();
+    else if (strcmp(shell, "fish") == 0)
+        print_fish();
+    else {
+        fprintf(stderr, "usage: gen-completion bash | zsh | fish\n");
+        return 2;
+    }
+    return ferror(stdout) || fflush(stdout) ? 1 : 0;
+}

@@ -1,0 +1,24 @@
+/* Finds libraries that were installed or built together with the command. */
+#include "cli/common/installed.h"
+
+#include "cli/common/cli.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool cs_cli_installed(const char *name, char path[PATH_MAX])
+{
+    /* CS_LIBDIR_FROM_BINDIR is the build's. The last is that of a wheel, whatever LIBDIR is. */
+    static const char *const places[] = {"", "/" CS_LIBDIR_FROM_BINDIR, "/../lib"};
+    char folder[PATH_MAX], file[3 * PATH_MAX];
+    errno = ENOENT;
+    if (!cs_cli_folder(folder, sizeof folder))
+        return false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int length = snprintf(file, sizeof file, "%s%s/%s", folder, places[i], name);
+        if (length < (int)sizeof file && realpath(file, path) && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}

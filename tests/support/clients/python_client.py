@@ -1,0 +1,107 @@
+"""A Python program that runs convolutions of cuDNN through libwork.so: `python_client.py LIBWORK SCENE`. Prints what it found."""
+
+import ctypes
+import subprocess
+import sys
+
+import convshim
+
+WORK = sys.argv[1]
+
+
+class Work:
+    """One convolution, planned when it is made."""
+
+    def __init__(self, legacy=0):
+        self.library = ctypes.CDLL(WORK)
+        self.work = ctypes.c_void_p()
+        assert self.library.work_open(legacy, ctypes.byref(self.work)) == 0
+
+    def run(self):
+        assert self.library.work_run(self.work) == 0
+
+
+def totals():
+    all_of = convshim.stats()["totals"]
+    return {name: all_of[name] for name in ("calls", "tiled", "reported_max")}
+
+
+def inside():
+    """configure before the first call, stats as it goes, too late afterwards."""
+    print("active", convshim.active(), totals())
+    try:
+        convshim.configure(workspce="1MiB")
+    except ValueError as error:
+        print("refused:", error)
+    convshim.configure(workspace="96KiB", lanes=1)
+    convshim.configure(interleave__timeout=500)
+    Work().run()
+    summary = convshim.stats()
+    print(totals())
+    print({name: summary["config"]["options"][name] for name in ("workspace", "lanes", "interleave.timeout")})
+    print(summary["config"]["source"], summary["versions"]["convshim"] == convshim.version(), len(summary["sites"]))
+    try:
+        convshim.configure(workspace="1MiB")
+    except convshim.ConvshimError as error:
+        print("late:", error)
+
+
+def limits():
+    """Inside of a limit plans are small, those made before and behind it are not."""
+    before = Work()
+    with convshim.limit(96 << 10):
+        small = Work()
+        with convshim.limit(None):
+            large = Work()
+    behind = Work()
+    for work in (before, large, behind):
+        work.run()
+    print(totals())
+    small.run()
+    print(totals())
+    with convshim.limit(96 << 10):
+        small = Work(legacy=1)
+    small.run()
+    print(totals())
+    for wrong in (1, -5, 1 << 50):
+        try:
+            with convshim.limit(wrong):
+                print("entered")
+        except ValueError as error:
+            print("refused:", error)
+    try:
+        with convshim.limit(96 << 10):
+            raise KeyError
+    except KeyError:
+        pass
+    Work().run()
+    print(totals())
+
+
+def without():
+    """Not preloaded: it says so."""
+    print("active", convshim.active(), convshim.library_path() != "")
+    for ask in (convshim.stats, lambda: convshim.configure(lanes=1), lambda: convshim.limit(1 << 20).__enter__()):
+        try:
+            ask()
+            print("answered")
+        except convshim.NotActiveError as error:
+            print("not active:", error)
+    child = [sys.executable, __file__, WORK, "child"]
+    print(convshim.run(child, options={"workspace": "96KiB"}, stdout=subprocess.PIPE, text=True, check=True).stdout, end="")
+    environment = convshim.configure_subprocess({"LD_PRELOAD": "/no/libasan.so.8 /no/more.so", "CONVSHIM_CONFIG": "workspace=1MiB;lanes=2",
+                                                 "CONVSHIM_WORKSPACE": "3MiB"}, workspace="5MiB")
+    print(environment["LD_PRELOAD"].replace(convshim.library_path(), "LIBRARY"), environment["CONVSHIM_CONFIG"],
+          "CONVSHIM_WORKSPACE" in environment)
+    try:
+        convshim.configure_subprocess(policy="fastest")
+    except ValueError as error:
+        print("refused:", error)
+
+
+def child():
+    Work().run()
+    print("child", convshim.active(), totals(), sys.argv[3:])
+
+
+{"inside": inside, "limits": limits, "without": without, "child": child}[sys.argv[2]]()

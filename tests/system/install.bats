@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# make install, uninstall and dist, and what is used from an installation: in folders of the test's own.
+load helper
+
+unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
+
+# make_in_root ARGUMENT...: the project's make, with this build.
+make_in_root()
+{
+    [ "$BUILD" = "$ROOT/build" ] || cannot_run "installs the build without sanitizers"
+    make -C "$ROOT" --no-print-directory -j1 "$@" >make.out 2>make.err || fail "make $*"
+}
+
+# complete_bash WORD...: what bash would offer for the last word.
+complete_bash()
+{
+    bash --norc -c '. "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && previous=${COMP_WORDS[COMP_CWORD - 1]} &&
+        _convshim convshim "${COMP_WORDS[COMP_CWORD]}" "$previous" && printf "%s " "${COMPREPLY[@]}"' \
+        "$BUILD/completions/convshim.bash" "$@"
+}
+
+# bats test_tags=quick
+@test "install, use, uninstall: every file is used from there, and nothing is left" {
+    make_in_root install DESTDIR="$PWD/root" PREFIX=/opt/tool
+    env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset small >run.out
+    expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
+    expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/small\.ini$"
+    root/opt/tool/bin/convshim predict --estimate --input 1x512x512x512 --filter 512x512x3x3 --pad 1 --device rtx4090 >predict.out
+    expect_line predict.out '^peak '
+    expect_equal "version" "$(root/opt/tool/bin/convshim --version)" \
+        "convshim $(sed -n 's/^#define CS_VERSION "\(.*\)"/\1/p' "$ROOT/src/base/version.h")"
+    make_in_root uninstall DESTDIR="$PWD/root" PREFIX=/opt/tool
+    find root/opt/tool -mindepth 1 >left
+    expect_empty left
+}
+
+@test "LIBDIR, BINDIR and a move: the command finds its library" {
+    local to=(DESTDIR="$PWD/root" PREFIX=/usr LIBDIR=/usr/lib/of/machine BINDIR=/usr/local/games)
+    make_in_root install "${to[@]}"
+    root/usr/local/games/convshim run --dry-run >run.out
+    expect_line run.out "^export LD_PRELOAD=$PWD/root/usr/lib/of/machine/libconvshim\.so$"
+    mv root moved
+    moved/usr/local/games/convshim run --dry-run >run.out
+    expect_line run.out "^export LD_PRELOAD=$PWD/moved/usr/lib/of/machine/libconvshim\.so$"
+    mv moved root
+    make_in_root uninstall "${to[@]}"
+    find root ! -type d -o -name 'convshim*' >left
+    expect_empty left
+}
+
+@test "a program runs on the installed device, without oneDNN, under the installed library" {
+    local folder=$PWD/root/opt/lib/convshim/simdev
+    make_in_root install DESTDIR="$PWD/root" PREFIX=/opt
+    readelf -dW "$folder"/lib*.so.[0-9]* | grep NEEDED >needed
+    ! grep -E 'dnnl|gomp' needed || fail "the device needs what is not installed"
+    export LD_LIBRARY_PATH=$folder SIMDEV_PLANNING=rule
+    root/opt/bin/convshim run --policy fixed --tiles 3 --threshold 0 --summary json:run.json -- \
+        "$APPS/conv_random" --count 20 --direction forward --check >random.out
+    expect_true "tiled" "$(python3 -c 'import json; print(json.load(open("run.json"))["totals"]["tiled"])') > 0"
+}
+
+@test "completion offers what the tables have, in bash, zsh and fish" {
+    expect_equal "commands" "$(complete_bash convshim pre)" "predict "
+    expect_equal "options" "$(complete_bash convshim report --op)" "--optimizer "
+    expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv markdown "
+    expect_equal "words of options.def" "$(complete_bash convshim run --log '')" "off error warn info debug "
+    expect_equal "policies" "$(complete_bash convshim run --policy f)" "fast fit fixed "
+    expect_equal "presets" "$(PATH=$BUILD:$PATH complete_bash convshim run --preset th)" "threads "
+    expect_equal "devices" "$(PATH=$BUILD:$PATH complete_bash convshim predict --device rtx409)" "rtx4090 "
+    touch "a file.json"
+    expect_equal "files" "$(complete_bash convshim report a)" "a file.json "
+    for shell in zsh fish; do
+        command -v "$shell" >/dev/null || continue
+        "$shell" -n "$BUILD/completions/"*"$([ "$shell" = zsh ] && echo _convshim || echo .fish)"
+    done
+    command -v fish >/dev/null || cannot_run "no fish"
+    expect_equal "fish" "$(fish --no-config -c "source '$BUILD/completions/convshim.fish'; complete -C 'convshim report --format '" | cut -f 1 | sort | tr '\n' ' ')" \
+        "csv json markdown text "
+}
+
+@test "dist: sources that build, under the version's name" {
+    local name
+    make_in_root dist
+    name=$(<make.out)
+    expect_line make.out "^build/dist/convshim-$("$BUILD/convshim" --version | cut -d ' ' -f 2)\.tar\.gz$"
+    tar -tzf "$ROOT/$name" >list
+    grep -qx "$(basename "$name" .tar.gz)/Makefile" list || fail "no Makefile in it"
+    cp "$ROOT/$name" first.tar.gz
+    make_in_root dist
+    cmp first.tar.gz "$ROOT/$name"
+}
+
+@test "the same sources in another folder give the same bytes" {
+    local file
+    [ "$BUILD" = "$ROOT/build" ] || cannot_run "compares with the build without sanitizers"
+    mkdir -p other/build
+    (cd "$ROOT" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T -) | tar -x -C other
+    cp "$ROOT/build/config.mk" other/build/
+    touch -d 'next year' other/build/config.mk
+    make -C other --no-print-directory lib cli build/shipped/simdev/libcudnn.so.9 >make.out 2>make.err || fail "make in another folder"
+    for file in libconvshim.so convshim man/convshim.1 shipped/simdev/libcudart.so.13 shipped/simdev/libcudnn.so.9; do
+        cmp "other/build/$file" "$BUILD/$file"
+    done
+}

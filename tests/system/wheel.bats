@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# The wheel and the Debian package: built, installed where nothing else is, used, removed.
+load helper
+
+unset MAKEFLAGS MFLAGS MAKELEVEL GNUMAKEFLAGS
+
+# make_package ARGUMENT...: the project's make; $made is the file that it says it has made.
+make_package()
+{
+    [ "$BUILD" = "$ROOT/build" ] || cannot_run "packages are those of the build without sanitizers"
+    make -C "$ROOT" --no-print-directory "$@" >make.out 2>make.err || fail "make $*"
+    made=$ROOT/$(tail -n 1 make.out)
+    [ -r "$made" ] || fail "make $* made nothing"
+}
+
+# environment FOLDER: a Python of its own, with pip.
+environment()
+{
+    python3 -m venv "$1" 2>venv.err || cannot_run "this Python makes no environments (python3-venv is missing)"
+}
+
+# A program of a framework's kind: it loads what uses cuDNN.
+write_app()
+{
+    cat >app.py <<'END'
+import ctypes, sys
+work = ctypes.CDLL(sys.argv[1])
+state = ctypes.c_void_p()
+assert work.work_open(0, ctypes.byref(state)) == 0
+assert work.work_run(state) == 0
+END
+}
+
+# elf_of FOLDER: the binaries in it.
+elf_of()
+{
+    find "$1" -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print
+}
+
+# bats test_tags=quick
+@test "make-wheel names the platform by what binaries ask for, and its record has every file" {
+    mkdir -p tree/bin tree/lib
+    cp /usr/lib/*-linux-gnu/libinih.so.1 tree/lib/ 2>/dev/null || cp "$(command -v true)" tree/lib/
+    printf '#!/bin/sh\necho hello\n' >tree/bin/hello
+    chmod 755 tree/bin/hello
+    "$ROOT/packaging/make-wheel" --version 9.9 --arch "$(uname -m)" --out . --licence LICENSE="$ROOT/LICENSE" tree >wheel.out
+    python3 - ./*.whl <<'END'
+import base64, hashlib, re, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+rows = dict(line.split(",", 1) for line in archive.read("convshim-9.9.dist-info/RECORD").decode().split())
+assert set(rows) == set(archive.namelist()), set(rows) ^ set(archive.namelist())
+for name, row in rows.items():
+    if not name.endswith("RECORD"):
+        digest, size = row.split(",")
+        data = archive.read(name)
+        assert digest == "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+        assert int(size) == len(data)
+assert archive.getinfo("convshim-9.9.data/scripts/hello").external_attr >> 16 & 0o111
+assert re.search(r"-py3-none-manylinux_2_(28|34)_\w+\.whl$", sys.argv[1])
+END
+}
+
+@test "pip install, convshim run -- python app.py, predict, pip uninstall: nothing is left" {
+    make_package wheel
+    environment venv
+    find venv | sort >before
+    venv/bin/pip --disable-pip-version-check -q install --no-index "$made" >pip.out 2>&1 || fail "pip install"
+    write_app
+    SIMDEV_PLANNING=rule LD_LIBRARY_PATH=$BUILD/simdev venv/bin/convshim run --policy fixed --tiles 3 --threshold 0 --summary json:run.json -- \
+        venv/bin/python app.py "$CLIENTS/libwork.so"
+    expect_equal "calls" "$(python3 -c 'import json; print(json.load(open("run.json"))["totals"]["calls"])')" 1
+    expect_equal "tiled" "$(python3 -c 'import json; print(json.load(open("run.json"))["totals"]["tiled"])')" 1
+    (cd / && "$BATS_TEST_TMPDIR/venv/bin/convshim" predict --estimate --input 1x512x512x512 --filter 512x512x3x3 --pad 1 --device t4) >predict.out
+    expect_line predict.out '^peak '
+    SIMDEV_PLANNING=rule LD_LIBRARY_PATH=$PWD/venv/lib/convshim/simdev venv/bin/convshim run -- venv/bin/python app.py "$CLIENTS/libwork.so"
+    venv/bin/pip --disable-pip-version-check -q uninstall -y convshim
+    find venv -name __pycache__ -prune -o -type f -print | sort >after
+    grep -vxFf before after | grep -v __pycache__ >left || true
+    expect_empty left
+}
+
+@test "the wheel's binaries ask for glibc 2.28 at most, and for no library but libc's; made twice it is the same" {
+    make_package wheel
+    cp "$made" first.whl
+    python3 -m zipfile -e "$made" unpacked
+    elf_of unpacked >binaries
+    expect_true "binaries" "$(wc -l <binaries) == 8"
+    while read -r file; do
+        readelf -VW "$file" | grep -oE 'GLIBC_[0-9.]+' | sort -V | tail -n 1 | sed "s|$| $file|" >>newest
+        readelf -dW "$file" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' | grep -vE '^(lib(c|m|dl|pthread)\.so\.[0-9]|ld-linux.*|libcudart\.so\.1[23])$' |
+            sed "s|$| $file|" >>foreign || true
+    done <binaries
+    [[ $made == *manylinux_2_28_* ]] || fail "$made"
+    { sort -V newest | tail -n 1; echo 'GLIBC_2.28 limit'; } | sort -V | tail -n 1 | grep -q limit || fail "$(sort -V newest | tail -n 1)"
+    expect_empty foreign
+    touch "$ROOT/src/cli/main.c"
+    make_package wheel
+    cmp first.whl "$made"
+}
+
+@test "the wheel for aarch64 has binaries for it, and they start" {
+    command -v aarch64-linux-gnu-gcc >/dev/null || cannot_run "no compiler for aarch64"
+    make_package ARCH=aarch64 wheel
+    [[ $made == *manylinux_2_28_aarch64.whl ]] || fail "$made"
+    python3 -m zipfile -e "$made" unpacked
+    elf_of unpacked | xargs readelf -hW | grep Machine: | sort -u >machines
+    expect_equal "machines" "$(tr -s ' ' <machines)" " Machine: AArch64"
+    command -v qemu-aarch64 >/dev/null || cannot_run "no qemu-aarch64"
+    chmod 755 unpacked/*.data/scripts/convshim
+    expect_equal "version" "$(qemu-aarch64 -L /usr/aarch64-linux-gnu unpacked/*.data/scripts/convshim --version)" "$("$BUILD/convshim" --version)"
+}
