@@ -163,7 +163,7 @@ named_file()
     # shellcheck disable=SC2086 # words
     named_file < <(printf '%s = x\n' $names && printf '[interleave]\nbudget = x\ntimeout = x\n')
     run_program
-    local good='file\.ini:[0-9]+: [a-z.]+: "x" is not allowed, ignored; allowed: '
+    local good='file\.ini:[0-9]+: [a-z_.]+: "x" is not allowed, ignored; allowed: '
     expect_equal "complaints" "$(grep -cE "$good" shimmed.err)" 13
     expect_line shimmed.err 'file\.ini:14: interleave\.timeout: "x" is not allowed, ignored; allowed: 1 to 60000$'
     expect_limit auto

@@ -157,7 +157,6 @@ skip = yes
 lanes = 1
 END
     advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
-        '2: min_saving has no effect: it counts only with policy = fast$' \
         '10: budget.total has no effect: it counts only with policy = budget$' \
         '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
         '5: arena has no effect: it counts only with interleave.budget = off$' \
@@ -166,8 +165,10 @@ END
         ' rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
         ' rule some: tiles has no effect: it counts only with policy = fixed$' \
         ' rule none: skip = yes leaves its other settings without effect$'
-    printf 'trace_limit = 1MiB\n' >limit.ini
-    advice limit.ini '1: trace_limit has no effect: it counts only with trace$'
+    printf 'trace_limit = 1MiB\npolicy = budget\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
+    advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
+        '3: min_saving has no effect: it counts only with a policy other than fixed and budget$' \
+        '4: max_slowdown has no effect: it counts only with a policy other than fixed and budget$'
     cat >good.ini <<'END'
 tiles = 7
 min_saving = 1MiB
