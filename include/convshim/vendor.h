@@ -26,6 +26,14 @@ struct cs_vendor {
     enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,
                                int64_t *workspace_p);
 
+    /* Looks at other engines that the vendor's heuristics offer for the application's whole problem
+     * and that compute alike, the best first, until `look` returns true; true if it did. A vendor
+     * value for the engine is valid during the look. NULL: it knows of none. */
+    bool (*others)(void *ctx,
+                   bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                const struct cs_vendor *vendor),
+                   void *to);
+
     /* Destroys an execution plan of either kind; NULL is allowed. Needs no ctx: execution plans
      * outlive the vendor value. */
     void (*destroy)(void *execution_plan);

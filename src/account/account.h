@@ -69,8 +69,9 @@ struct cs_account {
     _Atomic int64_t tiled_calls; /* run as tiles */
     _Atomic int64_t fallbacks;   /* run on the fallback plan */
     _Atomic int64_t failed;      /* ended with a vendor error after the first launch */
-    _Atomic int64_t launches;    /* tile launches */
-    _Atomic int64_t lanes;       /* most lanes that a call's tiles ran on */
+    _Atomic int64_t refused;  /* plans that could not be finalized: the application takes others */
+    _Atomic int64_t launches; /* tile launches */
+    _Atomic int64_t lanes;    /* most lanes that a call's tiles ran on */
     _Atomic int64_t passed[CS_REASONS];
 
     /* Largest facts.required and facts.reported of the sites that were executed or found no room
@@ -128,6 +129,9 @@ int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *s
  */
 int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
+
+/* One plan that the application was refused. */
+void cs_account_refused(struct cs_account *account);
 
 /* What a site has counted. */
 int64_t cs_account_site_count(const struct cs_site *site, enum cs_counter counter);

@@ -144,6 +144,7 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "tiled", account->tiled_calls);
     cs_json_integer(json, "fallback", account->fallbacks);
     cs_json_integer(json, "failed", account->failed);
+    cs_json_integer(json, "refused_plans", account->refused);
     put_passed(json, account);
     cs_json_integer(json, "launches", account->launches);
     cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);

@@ -14,13 +14,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SAVINGS = 10,
-    PASSED = 13, /* reasons */
+    PASSED = 12, /* reasons */
     REASON = 26  /* columns that long shapes leave to a reason */
 };
 
-/* Head, calls, rules, two of what bypasses, two of workspace, launches, five of own scratch, turns,
- * heading and rest of the spikes, advice. */
-_Static_assert(PASSED + SAVINGS + 17 <= LINES, "the reasons no longer fit the summary");
+/* Head, calls, rules, two of what bypasses, two of workspace, plans, launches, five of own scratch,
+ * turns, heading and rest of the spikes, advice. */
+_Static_assert(PASSED + SAVINGS + 18 <= LINES, "the reasons no longer fit the summary");
 
 static void append(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -315,6 +315,14 @@ static void append_workspace(struct cs_text *text, const struct cs_account *acco
     append_raised(text, account);
 }
 
+static void append_refused(struct cs_text *text, const struct cs_account *account, int width)
+{
+    long long refused = account->refused;
+    if (refused > 0)
+        append(text, "%-*s%*lld refused: no tiling fits the limit, other engines do (untileable)",
+               LABEL, "plans", width, refused);
+}
+
 static void append_launches(struct cs_text *text, const struct cs_account *account, int64_t extra,
                             int width)
 {
@@ -396,6 +404,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_rules(&out, account, head->rules);
     append_bypass(&out, head->bypass);
     append_workspace(&out, account, head->workspace);
+    append_refused(&out, account, width);
     append_launches(&out, account, extra, width);
     append_own(&out, &head->own);
     append_gate(&out, &head->gate);

@@ -61,6 +61,12 @@ enum cs_interleave {
     CS_INTERLEAVE_STAGE
 };
 
+enum cs_untileable {
+    CS_UNTILEABLE_AUTO,
+    CS_UNTILEABLE_RUN,
+    CS_UNTILEABLE_REFUSE
+};
+
 enum cs_config_backing {
     CS_CONFIG_BACKING_AUTO,
     CS_CONFIG_BACKING_CLIENT,

@@ -380,7 +380,10 @@ static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
                            const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
 {
-    cs_price_mark(search, limits);
+    /* Neither counts that the user fixed nor tensors that are cut for another engine's sake. */
+    bool priced = tiles == 0 && search->question->required > 0;
+    if (priced)
+        cs_price_mark(search, limits);
     const struct cs_candidate *best = cs_explore_best(&search->list, policy, limits);
     bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
     int listed = search->list.count;
@@ -388,7 +391,8 @@ static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
     if (tiles == 0 && (policy->predicts || !content))
         status = look_further(search, mode, policy, tiles, limits);
     if (search->list.count != listed) {
-        cs_price_mark(search, limits);
+        if (priced)
+            cs_price_mark(search, limits);
         best = cs_explore_best(&search->list, policy, limits);
     }
     *best_p = best;

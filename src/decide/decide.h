@@ -22,6 +22,8 @@ struct cs_decision {
     int64_t limit;    /* bytes that workspace was for this problem; kept by cs_decide_by_rules */
     bool raised;   /* `scratch` is beyond it: less would cost more than max_slowdown, or there is no
                       tiling of less */
+    int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
+                      0 not asked; kept by the flow */
     int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
     bool promised; /* an application was told the small size before a plan was built; kept by the
                       flow */

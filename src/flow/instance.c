@@ -165,8 +165,11 @@ static void configure(struct candidate *mine)
 /* The program under these options: under others its sites ask for other sizes. */
 static uint64_t budget_program(const struct cs *cs)
 {
-    const int64_t words[] = {(int64_t)cs_program_number(), cs->limits.workspace,
-                             cs->limits.threshold, cs->limits.lanes, cs->limits.lent,
+    const int64_t words[] = {(int64_t)cs_program_number(),
+                             cs->limits.workspace,
+                             cs->limits.threshold,
+                             cs->limits.lanes,
+                             cs->limits.lent,
                              cs->limits.max_slowdown};
     return cs_store_key(words, sizeof words / sizeof *words).part[0];
 }

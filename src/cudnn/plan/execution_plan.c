@@ -294,6 +294,50 @@ static int winograd_of(unsigned numerical)
     return 0;
 }
 
+/* Another engine as the application's choice: its notes and what its plan requires. */
+static bool read_other(const struct cs_engine_choice *choice,
+                       cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
+                       int64_t *required_p)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    void *execution_plan;
+    cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
+    other->handle_number = choice->handle_number;
+    if (!cs_engine_choice_read(other, configuration) ||
+        !computes_alike(choice, other->notes.numerical) ||
+        (choice->notes.numerical & cores & ~other->notes.numerical) != 0 ||
+        (other->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != 0 ||
+        finish(&builder, &choice->target, configuration, &execution_plan, required_p) != CS_OK)
+        return false;
+    destroy(execution_plan);
+    return true;
+}
+
+static bool others(void *ctx,
+                   bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                const struct cs_vendor *vendor),
+                   void *to)
+{
+    const struct cs_engine_choice *choice = ctx;
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[RESULTS];
+    bool found = false;
+    int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
+                                            CUDNN_HEUR_MODE_A, configuration, RESULTS);
+    for (int i = 0; i < results && !found; i++) {
+        struct cs_engine_choice other;
+        int64_t required;
+        if (read_other(choice, configuration[i], &other, &required)) {
+            struct cs_vendor vendor = cs_execution_plan_vendor(&other);
+            found = look(to, &other.engine, required, &vendor);
+        }
+        cs_engine_choice_fini(&other);
+    }
+    cs_descriptor_builder_clear(&builder);
+    return found;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
@@ -314,6 +358,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .compiles = compiles,
                               .build = build,
                               .fallback = build_fallback,
+                              .others = others,
                               .destroy = destroy,
                               .profile = profile};
 }
