@@ -148,10 +148,10 @@ bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const stru
     if (grade != than)
         return grade < than;
     if (grade == CS_GRADE_WITHIN)
-        return guess->seconds < best->seconds;
+        return guess->price < best->price;
     double bytes = guess->workspace > goal->aim ? guess->workspace : goal->aim;
     double other = best->workspace > goal->aim ? best->workspace : goal->aim;
-    return bytes < WORTH * other || (bytes * WORTH <= other && guess->seconds < best->seconds);
+    return bytes < WORTH * other || (bytes * WORTH <= other && guess->price < best->price);
 }
 
 static int64_t units_of(const struct line *line, enum cs_axis axis)

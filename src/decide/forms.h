@@ -15,7 +15,7 @@ struct cs_goal {
 
 enum cs_grade {
     CS_GRADE_CHEAP,  /* within the limit at a low price: the less scratch the better */
-    CS_GRADE_WITHIN, /* within limit and price: the faster the better */
+    CS_GRADE_WITHIN, /* within limit and price: the cheaper the better */
     CS_GRADE_RAISED, /* beyond the limit, within the price: the less scratch the better */
     CS_GRADE_NONE
 };

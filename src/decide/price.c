@@ -13,8 +13,8 @@ enum {
 
 /* Of the operands, that tiles of one axis may read again before they are compared with others. */
 static const double MUCH = 0.05;
-/* Of the time of what is listed: a guess that gains less is not asked about. */
-static const double FASTER = 0.97;
+/* Of the price of what is listed: a guess that gains less is not asked about. */
+static const double CHEAPER = 0.97;
 
 /* Of the least scratch that is known: a guess of more is not asked about. */
 static const double WORTHWHILE = 0.98;
@@ -39,12 +39,13 @@ static double most_price(const struct cs_limits *limits)
 }
 
 /* Than another one that may be taken. */
-static bool is_slower(const struct cs_search *search, const struct cs_candidate *candidate,
+static bool is_dearer(const struct cs_search *search, const struct cs_candidate *candidate,
                       const struct cs_limits *limits)
 {
     for (int i = 1; i < search->list.count; i++) {
         const struct cs_candidate *other = &search->list.candidate[i];
-        if (other->workspace <= limits->workspace && other->seconds < candidate->seconds)
+        if (other->workspace <= limits->workspace &&
+            cs_price_of(search, other) < cs_price_of(search, candidate))
             return true;
     }
     return false;
@@ -57,9 +58,9 @@ void cs_price_mark(struct cs_search *search, const struct cs_limits *limits)
         struct cs_candidate *candidate = &search->list.candidate[i];
         if (candidate->tiling.axis[0] == CS_AXIS_NONE)
             continue;
-        candidate->dear =
-            (most > 0 && cs_price_of(search, candidate) > most) ||
-            (read_part(search, candidate) > MUCH && is_slower(search, candidate, limits));
+        candidate->dear = (most > 0 && cs_price_of(search, candidate) > most) ||
+                          (read_part(search, candidate) > MUCH && candidate->seconds > 0 &&
+                           is_dearer(search, candidate, limits));
     }
 }
 
@@ -138,10 +139,11 @@ static bool is_new(struct asked *asked, const struct cs_tiling *tiling)
     return true;
 }
 
-static struct cs_guess guess_of(const struct cs_candidate *candidate)
+static struct cs_guess guess_of(const struct cs_search *search,
+                                const struct cs_candidate *candidate)
 {
     return (struct cs_guess){.workspace = (double)candidate->workspace,
-                             .seconds = candidate->seconds};
+                             .price = cs_price_of(search, candidate)};
 }
 
 /* The best of what is listed; NULL if none is of any grade. */
@@ -153,8 +155,8 @@ static const struct cs_candidate *best_listed(const struct cs_search *search,
     for (int i = 1; i < search->list.count; i++) {
         const struct cs_candidate *candidate = &search->list.candidate[i];
         enum cs_grade grade = grade_of(search, goal, candidate);
-        const struct cs_guess guess = guess_of(candidate);
-        const struct cs_guess other = best ? guess_of(best) : guess;
+        const struct cs_guess guess = guess_of(search, candidate);
+        const struct cs_guess other = best ? guess_of(search, best) : guess;
         if (grade == CS_GRADE_NONE ||
             (best && !cs_forms_better(goal, grade, &guess, least, &other)))
             continue;
@@ -208,12 +210,13 @@ enum cs_status cs_price_search(struct cs_search *search, const struct cs_limits 
     return status;
 }
 
-static double least_seconds(const struct cs_search *search)
+static double least_price(const struct cs_search *search)
 {
-    double least = search->list.candidate[1].seconds;
-    for (int i = 2; i < search->list.count; i++)
-        if (search->list.candidate[i].seconds < least)
-            least = search->list.candidate[i].seconds;
+    double least = cs_price_of(search, &search->list.candidate[1]);
+    for (int i = 2; i < search->list.count; i++) {
+        double price = cs_price_of(search, &search->list.candidate[i]);
+        least = price < least ? price : least;
+    }
     return least;
 }
 
@@ -235,7 +238,7 @@ enum cs_status cs_price_compare(struct cs_search *search, struct cs_mode mode,
         int64_t bytes;
         int form = 0;
         if (cs_forms_best(&guesser, &goal, &forms, &guess, &form) == CS_GRADE_NONE ||
-            guess.seconds > FASTER * least_seconds(search) || !is_new(&asked, &guess.tiling))
+            guess.price > CHEAPER * least_price(search) || !is_new(&asked, &guess.tiling))
             return CS_OK;
         enum cs_status status = confirm(search, &guesser, &guess, &probed, &bytes);
         if (status != CS_OK)

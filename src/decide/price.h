@@ -9,7 +9,7 @@
 double cs_price_of(const struct cs_search *search, const struct cs_candidate *candidate);
 
 /* Marks the candidates that are beyond limits->max_slowdown as dear. Those of `search` that read
- * much again are dear as well where another one takes less time. */
+ * much again are dear as well where another one costs less. */
 void cs_price_mark(struct cs_search *search, const struct cs_limits *limits);
 
 enum cs_priced {
@@ -30,7 +30,7 @@ CS_MUST_CHECK enum cs_status cs_price_search(struct cs_search *search,
                                              const struct cs_limits *limits,
                                              enum cs_priced *priced_p, int64_t *workspace_p);
 
-/* Where what is listed reads much again: lists what is guessed to take less time under the
+/* Where what is listed reads much again: lists what is guessed to cost less under the
  * question's limit, of one axis and of two. `known` is the best that is listed. CS_OK; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_price_compare(struct cs_search *search, struct cs_mode mode,
                                               const struct cs_candidate *known);
