@@ -30,9 +30,9 @@ struct cs_vendor {
      * outlive the vendor value. */
     void (*destroy)(void *execution_plan);
 
-    /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
-     * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
-     */
+    /* The device that plans are for and the engine that the application chose, valid as long as
+     * ctx; NULL if they are not known. Asked once for a decision, and not where a policy takes a
+     * fixed number of tiles. NULL: they never are known. */
     const struct cs_profile *(*profile)(void *ctx);
 
     /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them: the

@@ -27,6 +27,9 @@ struct cs_site_facts {
         reported;  /* after; what it would be if CS_REASON_REPORT_ONLY; = required if left alone */
     int64_t asked; /* vendor plans that were built to decide */
     struct cs_choices choices; /* that was decided among; no part of what makes a site */
+    int64_t limit;             /* bytes that workspace was; likewise, as is what follows */
+    bool raised;               /* it was raised so that tiles stay within max_slowdown, or because
+                                  none do with less */
     int rule;                  /* 1 + the index of the rule that it follows; 0: none */
 };
 
@@ -182,7 +185,7 @@ struct cs_summary_head {
     const char *policy;
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
-    int64_t workspace;  /* the limit in force, bytes */
+    int64_t workspace;  /* the limit in force, bytes; < 0: auto, one for each convolution */
     const char *const *rules; /* names by index, NULL behind the last; NULL: there are none */
     struct cs_summary_own own;
     struct cs_summary_gate gate;

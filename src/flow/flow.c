@@ -245,16 +245,19 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
     int64_t used = reported(request, decision, reason);
     if (reason == CS_REASON_NONE && used < decision->scratch)
         used = decision->scratch;
-    struct cs_site_facts facts = {.problem = request->problem,
-                                  .engine = request->engine.index,
-                                  .reason = reason,
-                                  .tiling = decision->tiling,
-                                  .tiles = decision->tiles,
-                                  .required = request->required,
-                                  .reported = used,
-                                  .asked = decision->asked,
-                                  .choices = decision->choices,
-                                  .rule = decision->rule};
+    struct cs_site_facts facts = {
+        .problem = request->problem,
+        .engine = request->engine.index,
+        .reason = reason,
+        .tiling = decision->tiling,
+        .tiles = decision->tiles,
+        .required = request->required,
+        .reported = used,
+        .asked = decision->asked,
+        .choices = decision->choices,
+        .limit = decision->limit,
+        .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
+        .rule = decision->rule};
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .reported = reported_of(request, decision, reason),

@@ -25,6 +25,7 @@ over()
 
 all_under_limit()
 {
+    export CONVSHIM_CONFIG="workspace=64MiB"
     table plain "$1"
     table shimmed "$1"
     expect_true "layers over 64 MiB without the library" "$(over plain.csv | wc -l) > 20"

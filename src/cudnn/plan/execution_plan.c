@@ -8,6 +8,7 @@ enum {
     PLAIN = 0, /* the engine that takes everything */
     RESULTS =
         12, /* of the heuristics, looked at where the application's engine does not take a tile */
+    SPLIT_K = 0,  /* CUDNN_KNOB_TYPE_SPLIT_K, whose name is deprecated */
     FALLBACKS = 3 /* looked at for a fallback plan: those behind engine 0 may have to be compiled */
 };
 
@@ -268,10 +269,42 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
     return CS_OK;
 }
 
+/* Parts that sums are split in; 0: no knob says so. */
+static int64_t splits_of(const struct cs_engine *engine)
+{
+    int64_t splits = 0;
+    for (int i = 0; i < engine->knobs; i++)
+        if (engine->knob_type[i] == SPLIT_K || engine->knob_type[i] == CUDNN_KNOB_TYPE_SPLIT_K_SLC)
+            splits = engine->knob_value[i] > splits ? engine->knob_value[i] : splits;
+    return splits;
+}
+
+static int winograd_of(unsigned numerical)
+{
+    static const struct {
+        cudnnBackendNumericalNote_t note;
+        int extent;
+    } notes[] = {{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, 4},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, 6},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, 13},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD, 1}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (numerical >> notes[i].note & 1)
+            return notes[i].extent;
+    return 0;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
-    return cs_device_profile_of(&choice->target, &choice->profile) ? &choice->profile : NULL;
+    if (!cs_device_profile_of(&choice->target, &choice->profile))
+        return NULL;
+    choice->profile.engine = (struct cs_engine_traits){
+        .known = choice->known,
+        .tensor_cores = choice->notes.numerical >> CUDNN_NUMERICAL_NOTE_TENSOR_CORE & 1,
+        .winograd = winograd_of(choice->notes.numerical),
+        .splits = splits_of(&choice->engine)};
+    return &choice->profile;
 }
 
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
