@@ -357,8 +357,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     append_bytes(text, own->captured, "in CUDA graphs at the end");
     append_bytes(text, own->lost, "not used again: the device did not say when it was free");
     if (own->handed_over > 0)
-        append(text, "%-*shanded from stream to stream %lld times", LABEL, "",
-               (long long)own->handed_over);
+        append(text, "%-*shanded from stream to stream %lld %s", LABEL, "",
+               (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
         append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
                LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
