@@ -36,7 +36,7 @@ layersrc  := $(addprefix src/cli/,common/read_file.c common/command_line.c commo
              $(addprefix predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c))
 $(B)/fuzz/fuzz_legacy: fuzzed = $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/shadow.c \
                        legacy/describe_legacy.c legacy/legacy_call.c legacy/oversized_tensor.c) \
-                       $(addprefix src/cudnn/plan/,fusion.c operation.c) -Itests/unit
+                       $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) -Itests/unit
 $(B)/fuzz/fuzz_layers: fuzzed = $(layersrc) -lcjson
 $(B)/fuzz/fuzz_summary: fuzzed = $(addprefix src/cli/,common/read_file.c $(addprefix report/,summary_reader.c summary_merge.c anatomy.c)) -lcjson
 

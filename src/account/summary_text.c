@@ -192,7 +192,7 @@ static void append_head(struct cs_text *text, const struct cs_summary_head *head
     snprintf(start, sizeof start, "convshim %s%s%s, policy %s, ", head->version,
              *head->vendor ? ", " : "", head->vendor, head->policy);
     size_t room = COLUMNS - strlen(start), length = strlen(head->config);
-    /* Of a long path the end tells more. */
+    /* Of a long path the end says more. */
     if (!length)
         append(text, "%sbuilt-in defaults", start);
     else if (length <= room)

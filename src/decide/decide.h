@@ -25,8 +25,8 @@ struct cs_decision {
     int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
                       0 not asked; kept by the flow */
     int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool promised; /* an application was told the small size before a plan was built; kept by the
-                      flow */
+    bool promised; /* an application got the small size reported before a plan was built; kept by
+                      the flow */
     struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 

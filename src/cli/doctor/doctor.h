@@ -56,7 +56,7 @@ struct cs_doctor {
     char **command;             /* NULL-ended; NULL: none was given */
     int64_t pid;                /* of a process that runs; 0: none was given */
 
-    /* What checks find out for those behind them. */
+    /* What checks find out for the checks after them. */
     char library[PATH_MAX]; /* "": there is none */
     char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
     char script[PATH_MAX];  /* of a shell, if it is one that COMMAND names; "": none */

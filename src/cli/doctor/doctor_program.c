@@ -50,7 +50,7 @@ static bool is_python(const char *path)
            (realpath(path, real) && strncmp(cs_path_file(real), name, strlen(name)) == 0);
 }
 
-/* The words behind "#!", without `env` and its options; false if the file is no script. */
+/* The words after "#!", without `env` and its options; false if the file is no script. */
 static bool read_interpreter(const char *path, char *name, size_t size)
 {
     char line[FIRST_LINE] = "", *rest;
@@ -143,7 +143,7 @@ static const struct wrapper *find_wrapper(const char *word)
     return NULL;
 }
 
-/* What stands behind a wrapper's own words; its end if there is nothing. */
+/* What follows a wrapper's own words; its end if there is nothing. */
 static char **behind(const struct wrapper *wrapper, char **word)
 {
     for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++) {

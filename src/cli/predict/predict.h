@@ -80,7 +80,7 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
 const char *cs_predict_workspace(const struct cs_predict_options *options,
                                  char text[CS_BYTES_TEXT]);
 
-/* One line, behind `before`, where the limit is predicted to cost some layer more than half of its
+/* One line, after `before`, where the limit is predicted to cost some layer more than half of its
  * time again; else nothing. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);

@@ -132,7 +132,7 @@ static void add_option(struct cs_table *table, const char *name, const char *a, 
         cs_table_add(table, row);
 }
 
-/* What the runs were told otherwise, and what else was not the same. */
+/* The options in which the runs differ, and what else was not the same. */
 static void add_options(struct cs_report *report, const struct cs_run_summary *a,
                         const struct cs_run_summary *b)
 {

@@ -11,8 +11,8 @@ struct cs_library_options {
     bool given[CS_OPTIONS]; /* whose own variables would win over it, and have to go */
 };
 
-/* Takes the option of that index. False: not to be had like that, and a line of `command` has said
- * so. */
+/* Takes the option of that index. False: it cannot be given like that, and a line of `command` has
+ * said so. */
 bool cs_library_options_take(struct cs_library_options *options, const char *command, int index,
                              const char *value);
 

@@ -12,28 +12,28 @@ static const int64_t plenty = (int64_t)1 << 44;
 
 static const char *const names[CS_SIDES] = {"without", "with"};
 
-static bool read_all(const struct cs_simulated_run *run, const bool *wanted,
+static bool read_all(const struct cs_simulated_run *run, const bool *chosen,
                      struct cs_simulated_result *result)
 {
     bool good = true;
     for (int side = 0; side < CS_SIDES && good; side++)
-        good = !wanted[side] || cs_simulated_result_read(&run[side], &result[side]);
+        good = !chosen[side] || cs_simulated_result_read(&run[side], &result[side]);
     return good;
 }
 
-/* Runs the wanted sides at once. */
+/* Runs the chosen sides at once. */
 static bool run_sides(struct cs_simulation *simulation, struct cs_simulated_run *run,
-                      const bool *wanted)
+                      const bool *chosen)
 {
     struct cs_simulated_run list[CS_SIDES];
     size_t count = 0;
     for (int side = 0; side < CS_SIDES; side++)
-        if (wanted[side])
+        if (chosen[side])
             list[count++] = run[side];
     bool good = cs_simulation_run(simulation, list, count);
     count = 0;
     for (int side = 0; side < CS_SIDES; side++)
-        if (wanted[side])
+        if (chosen[side])
             run[side] = list[count++];
     return good;
 }
@@ -45,11 +45,11 @@ static bool was_short(const struct cs_simulated_result *result)
 
 static bool run_pair(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
 {
-    if (!run_sides(simulation, pair->run, pair->wanted) ||
-        !read_all(pair->run, pair->wanted, pair->result))
+    if (!run_sides(simulation, pair->run, pair->chosen) ||
+        !read_all(pair->run, pair->chosen, pair->result))
         return false;
     for (int side = 0; side < CS_SIDES; side++) {
-        pair->has_base[side] = pair->wanted[side] && was_short(&pair->result[side]);
+        pair->has_base[side] = pair->chosen[side] && was_short(&pair->result[side]);
         pair->base_run[side] = pair->run[side];
         pair->base_run[side].capacity = plenty;
     }
@@ -71,7 +71,7 @@ static void show_output(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++) {
         const struct cs_simulated_result *result = &pair->result[side];
-        if (!pair->wanted[side] || cs_simulated_result_ran(result) ||
+        if (!pair->chosen[side] || cs_simulated_result_ran(result) ||
             cs_simulated_result_out_of_memory(result))
             continue;
         cs_cli_complain("simulate: the end of what the program printed %s the library:",
@@ -86,7 +86,7 @@ static bool is_good(const struct cs_simulated_pair *pair)
 {
     bool good = true;
     for (int side = 0; side < CS_SIDES; side++)
-        good = good && (!pair->wanted[side] || (cs_simulated_result_ran(&pair->result[side]) &&
+        good = good && (!pair->chosen[side] || (cs_simulated_result_ran(&pair->result[side]) &&
                                                 pair->result[side].planned));
     return good;
 }
@@ -94,7 +94,7 @@ static bool is_good(const struct cs_simulated_pair *pair)
 static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                     const struct cs_device_file *device)
 {
-    struct cs_simulated_pair pair = {.wanted = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
+    struct cs_simulated_pair pair = {.chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     for (int side = 0; side < CS_SIDES; side++)
         pair.run[side] = (struct cs_simulated_run){.name = names[side],
                                                    .profile = device->path,

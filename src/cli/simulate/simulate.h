@@ -15,7 +15,7 @@ struct cs_simulate_options {
     const char *device, *only, *preset, *cudnn, *library, *keep;
     int64_t capacity; /* 0: the profile's */
     int cuda, jobs;
-    bool side[CS_SIDES]; /* which are wanted */
+    bool side[CS_SIDES]; /* which are chosen */
     enum cs_format format;
     struct cs_library_options given;
 };
@@ -26,7 +26,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *optio
 
 /* A program without and with the library, on one device of one capacity. */
 struct cs_simulated_pair {
-    bool wanted[CS_SIDES];
+    bool chosen[CS_SIDES];
     struct cs_simulated_run run[CS_SIDES];
     struct cs_simulated_result result[CS_SIDES];
     /* With memory to spare, where the run above had none: what its plans are compared with. */

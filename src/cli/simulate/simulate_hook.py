@@ -76,10 +76,10 @@ class Torch:
         if not self.peaks:
             return None
         device, peak = max(self.peaks.items(), key=lambda item: item[1]["reserved"])
-        told = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak}
+        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak}
         if variable("SIMDEV_HISTORY") == "1":
-            told["history"] = self.history(torch, device)
-        return told
+            peaks["history"] = self.history(torch, device)
+        return peaks
 
     def history(self, torch, device):
         """{"stacks": [[line, ...]], "events": [[action, address, bytes, stack]]}: what was allocated and freed, in order."""
@@ -101,13 +101,13 @@ class Torch:
 class Jax:
     def tell(self):
         import jax
-        told = None
+        peaks = None
         for device in jax.local_devices():
             stats = device.memory_stats() or {}
-            if stats.get("peak_bytes_in_use", 0) > (told or {}).get("allocated", 0):
-                told = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
+            if stats.get("peak_bytes_in_use", 0) > (peaks or {}).get("allocated", 0):
+                peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
                         "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
-        return told
+        return peaks
 
 
 TORCH = Torch()
@@ -143,16 +143,16 @@ def guarded(function):
 def at_exit():
     import json
     import os
-    place, told = variable("SIMDEV_HOOK"), None
+    place, peaks = variable("SIMDEV_HOOK"), None
     if not place:
         return
     if "torch" in sys.modules:
-        told = guarded(TORCH.tell)
-    if told is None and "jax" in sys.modules:
-        told = guarded(Jax().tell)
-    if told is not None:
+        peaks = guarded(TORCH.tell)
+    if peaks is None and "jax" in sys.modules:
+        peaks = guarded(Jax().tell)
+    if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(peaks, file)
 
 
 def begin():

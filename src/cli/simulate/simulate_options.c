@@ -60,7 +60,7 @@ static bool take_only(struct cs_simulate_options *to, const char *value)
     return without || with || refuse(OPTION_ONLY, value, "without or with");
 }
 
-/* What this command sets itself is not to be had otherwise. */
+/* What this command sets itself is not available otherwise. */
 static bool take_library(struct cs_simulate_options *to, int index, const char *value)
 {
     if (strcmp(cs_options[index].name, "summary") == 0) {

@@ -67,8 +67,8 @@ static const char *change_text(const struct figure *figure, const int64_t value[
 /* Tiles read what the untiled convolutions read, and their edges again. */
 static void make_difference(int64_t value[CS_SIDES], bool both)
 {
-    bool told = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
-    value[CS_WITH] = told ? value[CS_WITH] - value[CS_WITHOUT] : -1;
+    bool known = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
+    value[CS_WITH] = known ? value[CS_WITH] - value[CS_WITHOUT] : -1;
     value[CS_WITHOUT] = -1;
 }
 
@@ -78,7 +78,7 @@ static bool is_shown(const struct figure *figure, const struct cs_simulated_pair
 {
     bool any = false;
     for (int side = 0; side < CS_SIDES; side++)
-        any = any || (pair->wanted[side] && value[side] >= 0);
+        any = any || (pair->chosen[side] && value[side] >= 0);
     if (is(figure, "allocation_retries") || is(figure, "failed_allocations"))
         return value[CS_WITHOUT] > 0 || value[CS_WITH] > 0;
     return any;
@@ -90,13 +90,13 @@ static void figure_values(const struct cs_simulated_pair *pair, int64_t value[FI
         int64_t all[FIGURES];
         read_figures(&pair->result[side], all);
         for (int i = 0; i < FIGURES; i++)
-            value[i][side] = pair->wanted[side] && pair->result[side].used ? all[i] : -1;
+            value[i][side] = pair->chosen[side] && pair->result[side].used ? all[i] : -1;
     }
 }
 
 static const struct cs_simulated_result *any_result(const struct cs_simulated_pair *pair)
 {
-    int side = pair->wanted[CS_WITHOUT] && pair->result[CS_WITHOUT].used ? CS_WITHOUT : CS_WITH;
+    int side = pair->chosen[CS_WITHOUT] && pair->result[CS_WITHOUT].used ? CS_WITHOUT : CS_WITH;
     return &pair->result[side];
 }
 
@@ -104,13 +104,13 @@ static void print_figures(const struct cs_simulated_pair *pair)
 {
     int64_t value[FIGURES][CS_SIDES];
     char text[CS_SIDES][CS_BYTES_TEXT], change[CS_BYTES_TEXT];
-    bool both = pair->wanted[CS_WITHOUT] && pair->wanted[CS_WITH];
+    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
     if (!any_result(pair)->used)
         return;
     figure_values(pair, value);
     printf("%-24s", "");
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->wanted[side])
+        if (pair->chosen[side])
             printf("%14s", side == CS_WITH ? "with convshim" : "without");
     putchar('\n');
     for (int i = 0; i < FIGURES; i++) {
@@ -121,7 +121,7 @@ static void print_figures(const struct cs_simulated_pair *pair)
             continue;
         printf("  %-22s", figures[i].title);
         for (int side = 0; side < CS_SIDES; side++)
-            if (pair->wanted[side])
+            if (pair->chosen[side])
                 printf("%14s", cell_text(&figures[i], value[i][side], text[side]));
         printf(*more ? "%10s\n" : "\n", more);
     }
@@ -221,7 +221,7 @@ static void print_notes(const struct cs_simulated_pair *pair)
         note("%d processes used the device; figures are of the one that held most, %ld.",
              result->processes, (long)result->pid);
     if (!*result->framework)
-        note("No framework told of its own peaks.");
+        note("No framework reported its own peaks.");
 }
 
 /* --- the whole --- */
@@ -255,7 +255,7 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_d
 static void print_unplanned(const struct cs_simulated_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->wanted[side] && !pair->result[side].planned) {
+        if (pair->chosen[side] && !pair->result[side].planned) {
             printf("NO REAL cuDNN PLANNED THIS: sizes are by %s, and figures may be far off.\n"
                    "--cudnn PATH names one that plans without a GPU: 9.8 or newer.\n\n",
                    *pair->result[side].planning ? pair->result[side].planning : "nothing");
@@ -269,7 +269,7 @@ static void print_verdicts(const struct cs_simulated_pair *pair)
     if (any_result(pair)->used)
         putchar('\n');
     for (int side = 0; side < CS_SIDES; side++) {
-        if (!pair->wanted[side])
+        if (!pair->chosen[side])
             continue;
         cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
         printf("%-10s  %s\n", sides[side], text);
@@ -329,7 +329,7 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_d
     cJSON_AddStringToObject(root, "device", device->title);
     cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
     for (int side = 0; side < CS_SIDES; side++)
-        if (pair->wanted[side])
+        if (pair->chosen[side])
             cJSON_AddItemToObject(root, sides[side], side_json(pair, (enum cs_side)side));
     char *text = cJSON_Print(root);
     cJSON_Delete(root);

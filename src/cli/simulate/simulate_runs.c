@@ -20,7 +20,7 @@ enum {
     LOOK_EVERY = 20 /* milliseconds */
 };
 
-/* Seconds until a terminal's line is written anew, and until a log gets another one. */
+/* Seconds until a terminal's line is written again, and until a log gets another one. */
 static const double terminal_every = 0.2, log_every = 10;
 
 /* What the device tells while it runs: cudart_record.h. */
@@ -39,14 +39,14 @@ static double now(void)
 /* In the child. What the program prints is kept for the case that it fails. */
 static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
-    struct cs_variables variables = {.item = NULL};
+    struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     snprintf(path, sizeof path, "%s/output", run->folder);
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
-    if (input < 0 || output < 0 || !cs_variables_apply(&variables))
+    if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         _exit(NOT_FOUND);
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);

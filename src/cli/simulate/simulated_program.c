@@ -69,7 +69,8 @@ static void look_at_library(void *ctx, const char *name, const char *path)
             add_library(search, path);
 }
 
-/* The loader lists nothing of a file that lacks a library: what the file itself names is told then.
+/* The loader lists nothing of a file that lacks a library: what the file itself names is shown
+ * then.
  */
 static void look_at_file(struct search *search, const char *path)
 {

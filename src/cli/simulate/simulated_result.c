@@ -115,11 +115,11 @@ static void take_report(struct cs_simulated_result *result)
 
 static void take_told(struct cs_simulated_result *result)
 {
-    text(result->told, "framework", result->framework, sizeof result->framework);
-    result->allocated = number(result->told, "allocated");
-    result->reserved = number(result->told, "reserved");
-    result->retries = number(result->told, "retries");
-    result->failed = number(result->told, "failed");
+    text(result->framework_peaks, "framework", result->framework, sizeof result->framework);
+    result->allocated = number(result->framework_peaks, "allocated");
+    result->reserved = number(result->framework_peaks, "reserved");
+    result->retries = number(result->framework_peaks, "retries");
+    result->failed = number(result->framework_peaks, "failed");
     result->calls = number(result->summary, "totals.calls");
     result->tiled = number(result->summary, "totals.tiled");
     result->extra_launches = number(result->summary, "totals.extra_launches");
@@ -135,7 +135,7 @@ bool cs_simulated_result_read(const struct cs_simulated_run *run,
     }
     if (result->report) {
         result->summary = read_of(run, "summary", result->pid);
-        result->told = read_of(run, "python", result->pid);
+        result->framework_peaks = read_of(run, "python", result->pid);
     }
     take_report(result);
     take_told(result);
@@ -146,8 +146,8 @@ void cs_simulated_result_free(struct cs_simulated_result *result)
 {
     cJSON_Delete(result->report);
     cJSON_Delete(result->summary);
-    cJSON_Delete(result->told);
-    result->report = result->summary = result->told = NULL;
+    cJSON_Delete(result->framework_peaks);
+    result->report = result->summary = result->framework_peaks = NULL;
 }
 
 bool cs_simulated_result_ran(const struct cs_simulated_result *result)

@@ -1,4 +1,4 @@
-/* What a run left: the device's report, the library's summary, what the framework told. */
+/* What a run left: the device's report, the library's summary, what the framework reported. */
 #ifndef CS_CLI_SIMULATE_SIMULATED_RESULT_H
 #define CS_CLI_SIMULATE_SIMULATED_RESULT_H
 
@@ -7,8 +7,8 @@
 
 struct cJSON;
 
-/* Numbers are -1 where nobody told them. Of several processes that used the device, those of the
- * one that held most. */
+/* Numbers are -1 where nothing reported them. Of several processes that used the device, those of
+ * the one that held most. */
 struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
@@ -23,11 +23,11 @@ struct cs_simulated_result {
     int64_t kernels, library_calls; /* not executed */
     int64_t reads, read_bytes;      /* of what nothing had written */
     int64_t times_asked;            /* questions for times, which are the model's */
-    char framework[64];             /* "PyTorch 2.15.0"; "": none told anything */
+    char framework[64];             /* "PyTorch 2.15.0"; "": none reported any */
     int64_t allocated, reserved, retries,
         failed; /* its peaks; allocations that it tried again, that failed */
-    int64_t calls, tiled, extra_launches;  /* of the library's summary */
-    struct cJSON *report, *summary, *told; /* the files; NULL: there is none */
+    int64_t calls, tiled, extra_launches;             /* of the library's summary */
+    struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
 
 /* False if memory is short or a file is damaged: a line has said so. */

@@ -189,7 +189,7 @@ static void append_own(struct list *list)
 }
 
 static void set_preload(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                        const char *device, struct cs_variables *variables)
+                        const char *device, struct cs_child_variables *variables)
 {
     struct list list = {.length = 0}, path = {.length = 0};
     char standins[PATH_MAX + 32];
@@ -204,51 +204,52 @@ static void set_preload(const struct cs_simulation *simulation, const struct cs_
     if (before)
         append(&path, "", before);
     variables->broken = variables->broken || !preload;
-    cs_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
-    cs_variables_set(variables, "LD_LIBRARY_PATH", "%s", path.text);
+    cs_child_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
+    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s", path.text);
     free(preload);
 }
 
 static void set_library(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                        struct cs_variables *variables)
+                        struct cs_child_variables *variables)
 {
     const struct cs_library_options *options = &simulation->options;
     const char *config = run->config ? run->config : options->items;
-    cs_variables_remove(variables, "CONVSHIM");
-    cs_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
+    cs_child_variables_remove(variables, "CONVSHIM");
+    cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     if (config)
-        cs_variables_set(variables, "CONVSHIM_CONFIG", "%s", config);
+        cs_child_variables_set(variables, "CONVSHIM_CONFIG", "%s", config);
     if (*simulation->preset)
-        cs_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
     for (int i = 0; i < CS_OPTIONS; i++) {
         const char *variable = cs_library_options_variable(options, i);
         if (variable)
-            cs_variables_remove(variables, variable);
+            cs_child_variables_remove(variables, variable);
     }
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
-        cs_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
+        cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
 }
 
 static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
-                       struct cs_variables *variables)
+                       struct cs_child_variables *variables)
 {
-    cs_variables_set(variables, "SIMDEV_MODE", "account");
-    cs_variables_set(variables, "SIMDEV_PROFILE", "%s", run->profile);
-    cs_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
-    cs_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
-    cs_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_MODE", "account");
+    cs_child_variables_set(variables, "SIMDEV_PROFILE", "%s", run->profile);
+    cs_child_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
+    cs_child_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);
     if (run->capacity > 0)
-        cs_variables_set(variables, "SIMDEV_CAPACITY", "%lld", (long long)run->capacity);
+        cs_child_variables_set(variables, "SIMDEV_CAPACITY", "%lld", (long long)run->capacity);
     else
-        cs_variables_remove(variables, "SIMDEV_CAPACITY");
+        cs_child_variables_remove(variables, "SIMDEV_CAPACITY");
     if (run->history)
-        cs_variables_set(variables, "SIMDEV_RECORD", "%s/record.%%p", run->folder);
+        cs_child_variables_set(variables, "SIMDEV_RECORD", "%s/record.%%p", run->folder);
     else
-        cs_variables_remove(variables, "SIMDEV_RECORD");
+        cs_child_variables_remove(variables, "SIMDEV_RECORD");
 }
 
 void cs_simulation_variables(const struct cs_simulation *simulation,
-                             const struct cs_simulated_run *run, struct cs_variables *variables)
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables)
 {
     char device[PATH_MAX + 16];
     const char *python = cs_cli_variable("PYTHONPATH");
@@ -258,8 +259,8 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
     set_device(simulation, run, variables);
     if (run->with)
         set_library(simulation, run, variables);
-    cs_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work, python ? ":" : "",
-                     python ? python : "");
-    cs_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
-    cs_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
+    cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
+                           python ? ":" : "", python ? python : "");
+    cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
 }

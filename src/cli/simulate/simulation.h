@@ -5,8 +5,8 @@
 
 #include "cli/predict/device_files.h"
 #include "cli/run/library_options.h"
+#include "cli/simulate/child_variables.h"
 #include "cli/simulate/simulated_program.h"
-#include "cli/simulate/variables.h"
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -54,6 +54,7 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 
 /* The variables of a run's process. */
 void cs_simulation_variables(const struct cs_simulation *simulation,
-                             const struct cs_simulated_run *run, struct cs_variables *variables);
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables);
 
 #endif

@@ -1,5 +1,5 @@
 /* Collects the variables of a program that is to be run. */
-#include "cli/simulate/variables.h"
+#include "cli/simulate/child_variables.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Takes over `item`. */
-static void add(struct cs_variables *variables, char *item)
+static void add(struct cs_child_variables *variables, char *item)
 {
     char **grown = item ? reallocarray(variables->item, variables->items + 1, sizeof *grown) : NULL;
     if (!grown) {
@@ -19,7 +19,8 @@ static void add(struct cs_variables *variables, char *item)
     variables->item = grown;
 }
 
-void cs_variables_set(struct cs_variables *variables, const char *name, const char *format, ...)
+void cs_child_variables_set(struct cs_child_variables *variables, const char *name,
+                            const char *format, ...)
 {
     char *value = NULL, *item = NULL;
     va_list list;
@@ -33,12 +34,12 @@ void cs_variables_set(struct cs_variables *variables, const char *name, const ch
     add(variables, item);
 }
 
-void cs_variables_remove(struct cs_variables *variables, const char *name)
+void cs_child_variables_remove(struct cs_child_variables *variables, const char *name)
 {
     add(variables, strdup(name));
 }
 
-bool cs_variables_apply(const struct cs_variables *variables)
+bool cs_child_variables_apply(const struct cs_child_variables *variables)
 {
     for (size_t i = 0; i < variables->items; i++) {
         const char *item = variables->item[i];
@@ -52,10 +53,10 @@ bool cs_variables_apply(const struct cs_variables *variables)
     return !variables->broken;
 }
 
-void cs_variables_free(struct cs_variables *variables)
+void cs_child_variables_free(struct cs_child_variables *variables)
 {
     for (size_t i = 0; i < variables->items; i++)
         free(variables->item[i]);
     free(variables->item);
-    *variables = (struct cs_variables){.item = NULL};
+    *variables = (struct cs_child_variables){.item = NULL};
 }
