@@ -5,7 +5,8 @@ load helper
 
 no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
 
-setup()
+# planned OPTIONS: engine and workspace of the first plan that works.
+planned()
 {
     # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that use
     # tensor cores, too, 24.5 MiB and more.
@@ -13,11 +14,6 @@ setup()
 model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
 x,grouped,wgrad,32,256,1,56,56,256,1,3,3,1,1,1,0,1,1,32,f16
 END
-}
-
-# planned OPTIONS: engine and workspace of the first plan that works.
-planned()
-{
     CONVSHIM_CONFIG=$1 CONVSHIM_LOG=info shimmed "$APPS/plan_layers" --csv grouped.csv --api graph --direction filter
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "$no_cudnn"
@@ -33,6 +29,7 @@ planned()
     expect_equal "engine" "$engine" "$first"
 }
 
+# bats test_tags=quick
 @test "never the only one: where no other engine that computes alike fits, the first runs" {
     planned "workspace=20MiB"
     expect_true "the first requires $workspace" "$workspace > 90 << 20"
