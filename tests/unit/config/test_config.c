@@ -221,7 +221,8 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, max_slowdown, threshold, policy, min_saving, tiles, lanes, staged, huge, "         \
+    "workspace, max_slowdown, threshold, policy, min_saving, tiles, lanes, staged, untileable, "   \
+    "huge, "                                                                                       \
     "backing, arena, "                                                                             \
     "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
