@@ -235,3 +235,92 @@ END
     simulate --only without -- ./twelve
     expect_line simulate.out '^without     does not run: status 12,'
 }
+
+@test "runs that are forked from one process tell what processes of their own tell" {
+    simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    mv simulate.out plain.csv
+    simulate --format csv --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    diff plain.csv simulate.out || fail "forked runs differ"
+    expect_empty simulate.err
+}
+
+@test "each forked run has files, variables and options of its own" {
+    cat >forked.py <<'END'
+import ctypes, os
+lines = open("lines")
+assert lines.readline() == "first\n"
+log = open("log", "a")
+runtime = ctypes.CDLL("libcudart.so.13")
+pointer = ctypes.c_void_p()
+assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 20)) == 0
+assert lines.readline() == "second\n", "another run has read it"
+log.write("a run\n")
+print("printed")
+END
+    printf 'first\nsecond\n' >lines
+    seq 100000 >>lines # more than is read ahead
+    simulate --devices t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
+    expect_status 0
+    expect_equal "runs" "$(grep -c 'a run' log)" 2
+    expect_equal "outputs" "$(cat kept/run*/output | grep -c printed)" 2
+    expect_equal "of one process" "$(find kept -name 'base*' | wc -l)" 1
+}
+
+@test "a program that cannot be forked is run anew each time, and that is said" {
+    cat >threads.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+extern int cudaMalloc(void **, unsigned long);
+static void *sleep_long(void *p) { pause(); return p; }
+int main(void) { pthread_t t; void *m; pthread_create(&t, 0, sleep_long, 0); return cudaMalloc(&m, 1 << 20); }
+END
+    gcc -w -pthread -o threads threads.c -L"$SIMDEV_DIR" -l:libcudart.so.13
+    simulate --devices t4,h200 --keep kept --only without -- ./threads
+    expect_status 0
+    expect_line simulate.err 'each run loads the program anew, since where it first uses the GPU it has 2 threads'
+    expect_equal "processes" "$(find kept -name 'base*' | wc -l)" 2
+    expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
+}
+
+@test "--smallest: runs there, and not with 2 % less" {
+    simulate --smallest --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    local side smallest engines
+    for side in without with; do
+        smallest=$(figure smallest_capacity $side)
+        engines=$(figure smallest_capacity_same_engines $side)
+        expect_true "order, $side" "$smallest <= $engines"
+        expect_true "no more than its peak, $side" "$engines <= $(figure device_peak $side)"
+        cp simulate.out smallest.csv
+        simulate --only $side --capacity "$smallest" -- "$APPS/vae_decoder" "${decoder[@]}"
+        expect_status 0
+        simulate --only $side --capacity $((smallest - 4 * 1048576 - smallest / 50)) -- "$APPS/vae_decoder" "${decoder[@]}"
+        expect_status 1
+        simulate --only $side --capacity "$engines" -- "$APPS/vae_decoder" "${decoder[@]}"
+        expect_true "engines, $side" "$(grep -c 'and 0 convolutions on other engines\|as it would with' simulate.out) == 1"
+        cp smallest.csv simulate.out
+    done
+}
+
+@test "--devices: a row for each, the same as each alone" {
+    simulate --devices t4,rtx4090 --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_equal "rows" "$(wc -l <simulate.out)" 3
+    cp simulate.out devices.csv
+    local device
+    for device in t4 rtx4090; do
+        simulate --device $device --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+        python3 - $device <<'END' || fail "the row of $device is not what it is alone"
+import csv, sys
+row = next(row for row in csv.DictReader(open("devices.csv")) if row["device"] == sys.argv[1])
+alone = {row["figure"]: row for row in csv.DictReader(open("simulate.out"))}
+for name in ("device_peak", "largest_workspace", "predicted_ns"):
+    for side in ("without", "with"):
+        assert row[f"{name}_{side}"] == alone[name][side], (name, side)
+END
+    done
+    simulate --devices t4,nothing -- true
+    expect_status 2
+}

@@ -5,65 +5,19 @@
 #include "cli/common/cli.h"
 #include "cli/predict/device_files.h"
 #include "cli/run/preset.h"
+#include <stdio.h>
 #include <string.h>
 
-/* More than any device has: a run that was short of memory is compared with one that is not. */
-static const int64_t plenty = (int64_t)1 << 44;
+enum {
+    MOST_DEVICES = 32
+};
 
-static const char *const names[CS_SIDES] = {"without", "with"};
-
-static bool read_all(const struct cs_simulated_run *run, const bool *chosen,
-                     struct cs_simulated_result *result)
-{
-    bool good = true;
-    for (int side = 0; side < CS_SIDES && good; side++)
-        good = !chosen[side] || cs_simulated_result_read(&run[side], &result[side]);
-    return good;
-}
-
-/* Runs the chosen sides at once. */
-static bool run_sides(struct cs_simulation *simulation, struct cs_simulated_run *run,
-                      const bool *chosen)
-{
-    struct cs_simulated_run list[CS_SIDES];
-    size_t count = 0;
-    for (int side = 0; side < CS_SIDES; side++)
-        if (chosen[side])
-            list[count++] = run[side];
-    bool good = cs_simulation_run(simulation, list, count);
-    count = 0;
-    for (int side = 0; side < CS_SIDES; side++)
-        if (chosen[side])
-            run[side] = list[count++];
-    return good;
-}
-
-static bool was_short(const struct cs_simulated_result *result)
-{
-    return result->refused > 0 && cs_simulated_result_ran(result);
-}
-
-static bool run_pair(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
-{
-    if (!run_sides(simulation, pair->run, pair->chosen) ||
-        !read_all(pair->run, pair->chosen, pair->result))
-        return false;
-    for (int side = 0; side < CS_SIDES; side++) {
-        pair->has_base[side] = pair->chosen[side] && was_short(&pair->result[side]);
-        pair->base_run[side] = pair->run[side];
-        pair->base_run[side].capacity = plenty;
-    }
-    return run_sides(simulation, pair->base_run, pair->has_base) &&
-           read_all(pair->base_run, pair->has_base, pair->base);
-}
-
-static void free_pair(struct cs_simulated_pair *pair)
-{
-    for (int side = 0; side < CS_SIDES; side++) {
-        cs_simulated_result_free(&pair->result[side]);
-        cs_simulated_result_free(&pair->base[side]);
-    }
-}
+/* Everything that is asked of one program: a pair for each device. */
+struct answer {
+    struct cs_device_file device[MOST_DEVICES];
+    struct cs_simulated_pair pair[MOST_DEVICES];
+    size_t devices;
+};
 
 /* What the program said, where it says why it failed; a run that is short of memory is an answer.
  */
@@ -75,7 +29,7 @@ static void show_output(const struct cs_simulated_pair *pair)
             cs_simulated_result_out_of_memory(result))
             continue;
         cs_cli_complain("simulate: the end of what the program printed %s the library:",
-                        names[side]);
+                        cs_side_names[side]);
         if (!cs_simulated_result_output(&pair->run[side], stderr))
             fputs("(nothing)\n", stderr);
         return;
@@ -91,57 +45,91 @@ static bool is_good(const struct cs_simulated_pair *pair)
     return good;
 }
 
-static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                    const struct cs_device_file *device)
+static bool print(const struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                  const struct answer *answer)
 {
-    struct cs_simulated_pair pair = {.chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
-    for (int side = 0; side < CS_SIDES; side++)
-        pair.run[side] = (struct cs_simulated_run){.name = names[side],
-                                                   .profile = device->path,
-                                                   .capacity = options->capacity,
-                                                   .with = side == CS_WITH};
-    bool ran = run_pair(simulation, &pair);
-    bool printed = ran && cs_simulate_print(simulation, device, &pair, options->format);
-    if (printed)
-        show_output(&pair);
-    else if (ran)
-        cs_cli_complain("out of memory");
-    int status = printed && is_good(&pair) ? CS_CLI_OK : CS_CLI_NO;
-    free_pair(&pair);
-    return status;
+    if (options->devices)
+        return cs_simulate_print_devices(simulation, answer->pair, answer->devices,
+                                         options->format);
+    return cs_simulate_print(simulation, &answer->pair[0], options->format);
 }
 
-/* The parts of a simulation that are asked for by name. */
-static bool take_names(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                       struct cs_device_file *device)
+static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                    struct answer *answer)
 {
-    char error[CS_DEVICE_FILE_ERROR];
-    if (options->preset &&
-        !cs_preset_find(options->preset, simulation->preset, sizeof simulation->preset, error)) {
-        cs_cli_complain("%s", error);
-        return false;
+    for (size_t i = 0; i < answer->devices; i++)
+        answer->pair[i] = (struct cs_simulated_pair){
+            .device = &answer->device[i],
+            .capacity = options->capacity,
+            .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
+    bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
+               (!options->smallest ||
+                cs_simulated_pairs_smallest(simulation, answer->pair, answer->devices));
+    bool printed = ran && print(simulation, options, answer);
+    if (ran && !printed)
+        cs_cli_complain("out of memory");
+    bool good = printed;
+    for (size_t i = 0; i < answer->devices; i++) {
+        if (printed && i == 0)
+            show_output(&answer->pair[i]);
+        good = good && is_good(&answer->pair[i]);
+        cs_simulated_pair_free(&answer->pair[i]);
     }
-    if (cs_device_file_load(options->device, NULL, device, error))
-        return true;
+    return good ? CS_CLI_OK : CS_CLI_NO;
+}
+
+/* Loads the device of a name, or of each in a list. */
+static bool load_devices(const struct cs_simulate_options *options, struct answer *answer)
+{
+    char error[CS_DEVICE_FILE_ERROR], name[PATH_MAX];
+    for (const char *at = options->devices ? options->devices : options->device; *at;) {
+        size_t length = options->devices ? strcspn(at, ",") : strlen(at);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        at += length + (at[length] == ',');
+        if (answer->devices == MOST_DEVICES) {
+            cs_cli_complain("simulate: more than %d devices", MOST_DEVICES);
+            return false;
+        }
+        if (!cs_device_file_load(name, NULL, &answer->device[answer->devices], error)) {
+            cs_cli_complain("%s", error);
+            return false;
+        }
+        answer->devices++;
+    }
+    return answer->devices > 0;
+}
+
+/* What is asked for by name. */
+static bool take_names(struct cs_simulation *simulation, const struct cs_simulate_options *options,
+                       struct answer *answer)
+{
+    char error[CS_DATA_FILE_ERROR];
+    if (!options->preset ||
+        cs_preset_find(options->preset, simulation->preset, sizeof simulation->preset, error))
+        return load_devices(options, answer);
     cs_cli_complain("%s", error);
     return false;
 }
 
-static int answer(const struct cs_simulate_options *options, char **command)
+static int answer_question(const struct cs_simulate_options *options, char **command)
 {
-    static struct cs_simulation simulation; /* too large for the stack */
-    struct cs_device_file device = {.text = NULL};
-    simulation = (struct cs_simulation){
-        .title = "simulate", .options = options->given, .jobs = options->jobs};
+    static struct cs_simulation simulation; /* these two are too large for the stack */
+    static struct answer answer;
+    simulation = (struct cs_simulation){.title = "simulate",
+                                        .options = options->given,
+                                        .jobs = options->jobs,
+                                        .many = options->capacity > 0 || options->devices ||
+                                                options->smallest};
     int status = CS_CLI_NO;
-    if (!take_names(&simulation, options, &device))
+    if (!take_names(&simulation, options, &answer))
         status = CS_CLI_USAGE;
     else if (cs_simulated_program_find(&simulation.program, command, options->cudnn,
                                        options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep))
-        status = simulate(&simulation, options, &device);
+        status = simulate(&simulation, options, &answer);
     cs_simulation_end(&simulation);
-    cs_device_file_fini(&device);
+    for (size_t i = 0; i < answer.devices; i++)
+        cs_device_file_fini(&answer.device[i]);
     return status;
 }
 
@@ -164,5 +152,5 @@ int cs_cli_simulate(int argc, char **argv)
     }
     if (strcmp(options.device, "list") == 0)
         return list_devices(options.format);
-    return answer(&options, argv + operand);
+    return answer_question(&options, argv + operand);
 }

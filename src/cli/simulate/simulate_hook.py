@@ -50,6 +50,9 @@ class Torch:
         cuda._lazy_call(self.record)
 
     def record(self):
+        if variable("SIMDEV_FORKED"):
+            import gc
+            gc.freeze()  # what was there before the fork is not looked through, which would copy it
         if variable("SIMDEV_HISTORY") == "1":
             import torch
             torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=self.MOST_EVENTS)
@@ -153,6 +156,23 @@ def at_exit():
     if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)
+    if variable("SIMDEV_FORKED"):
+        leave_quickly()
+
+
+def leave_quickly():
+    """Of a forked run: taking packages apart, object by object, would copy most pages of the process that it shares. What
+    the program itself has goes as ever, files that are still open among it."""
+    import ctypes
+    import gc
+    gc.disable()
+    gc.freeze()
+    main = sys.modules.pop("__main__", None)
+    modules = dict(sys.modules)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(modules))
+    sys.modules.clear()
+    if main is not None:
+        sys.modules["__main__"] = main
 
 
 def begin():

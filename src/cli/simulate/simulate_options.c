@@ -76,6 +76,8 @@ static const char **text_of(struct cs_simulate_options *to, int option)
     switch (option) {
     case OPTION_DEVICE:
         return &to->device;
+    case OPTION_DEVICES:
+        return &to->devices;
     case OPTION_PRESET:
         return &to->preset;
     case OPTION_CUDNN:
@@ -103,6 +105,8 @@ static bool take(void *ctx, int option, const char *value)
                refuse(option, value, "a size as 8GiB");
     case OPTION_ONLY:
         return take_only(to, value);
+    case OPTION_SMALLEST:
+        return to->smallest = true;
     case OPTION_JOBS:
         return take_number(option, value, 1, 8, &to->jobs);
     case OPTION_CUDA:

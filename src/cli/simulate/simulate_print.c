@@ -23,8 +23,6 @@ enum {
     MOST_TEXT = 768
 };
 
-static const char *const sides[CS_SIDES] = {"without", "with"};
-
 static void read_figures(const struct cs_simulated_result *r, int64_t value[FIGURES])
 {
     const int64_t all[FIGURES] = {
@@ -236,15 +234,14 @@ static void print_command(const struct cs_simulated_program *program)
     putchar('\n');
 }
 
-static void print_head(const struct cs_simulation *simulation, const struct cs_device_file *device,
-                       const struct cs_simulated_pair *pair)
+static void print_head(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *result = any_result(pair);
     const struct cs_simulated_program *program = &simulation->program;
     char bytes[CS_BYTES_TEXT];
     print_command(program);
-    printf("device      %s with %s, simulated\n", device->title,
-           cs_table_bytes_text(bytes, result->capacity > 0 ? result->capacity : device->memory));
+    printf("device      %s with %s, simulated\n", pair->device->title,
+           cs_table_bytes_text(bytes, pair->capacity > 0 ? pair->capacity : pair->device->memory));
     const char *framework = *result->framework ? result->framework : program->framework;
     if (result->planned && result->used)
         printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen("cudnn "),
@@ -263,6 +260,33 @@ static void print_unplanned(const struct cs_simulated_pair *pair)
         }
 }
 
+/* What a capacity is worth to a person: in MiB, or - where it was not found. */
+static const char *capacity_text(int64_t bytes, char text[CS_BYTES_TEXT])
+{
+    if (bytes <= 0)
+        return "-";
+    snprintf(text, CS_BYTES_TEXT, "%" PRId64 " MiB", (bytes + (1 << 20) - 1) >> 20);
+    return text;
+}
+
+static void print_smallest(const struct cs_simulated_pair *pair)
+{
+    static const char *const titles[] = {"runs", "keeps its engines"};
+    char text[CS_BYTES_TEXT];
+    if (pair->smallest[CS_WITHOUT].runs <= 0 && pair->smallest[CS_WITH].runs <= 0)
+        return;
+    puts("\nsmallest capacity on which it");
+    for (int i = 0; i < 2; i++) {
+        printf("  %-22s", titles[i]);
+        for (int side = 0; side < CS_SIDES; side++) {
+            const struct cs_smallest *smallest = &pair->smallest[side];
+            if (pair->chosen[side])
+                printf("%14s", capacity_text(i == 0 ? smallest->runs : smallest->engines, text));
+        }
+        putchar('\n');
+    }
+}
+
 static void print_verdicts(const struct cs_simulated_pair *pair)
 {
     char text[MOST_TEXT];
@@ -272,8 +296,23 @@ static void print_verdicts(const struct cs_simulated_pair *pair)
         if (!pair->chosen[side])
             continue;
         cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
-        printf("%-10s  %s\n", sides[side], text);
+        printf("%-10s  %s\n", cs_side_names[side], text);
     }
+}
+
+static void add_smallest(struct cs_table *table, const struct cs_simulated_pair *pair)
+{
+    static const char *const row_names[] = {"smallest_capacity", "smallest_capacity_same_engines"};
+    int64_t value[2][CS_SIDES];
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_smallest *smallest = &pair->smallest[side];
+        value[0][side] = smallest->runs > 0 ? smallest->runs : -1;
+        value[1][side] = smallest->runs > 0 ? smallest->engines : -1;
+    }
+    for (int i = 0; i < 2 && (value[0][CS_WITHOUT] > 0 || value[0][CS_WITH] > 0); i++)
+        cs_table_add(table, (const struct cs_value[]){{.text = row_names[i]},
+                                                      {.number = value[i][CS_WITHOUT]},
+                                                      {.number = value[i][CS_WITH]}});
 }
 
 static bool print_csv(const struct cs_simulated_pair *pair)
@@ -288,6 +327,7 @@ static bool print_csv(const struct cs_simulated_pair *pair)
         cs_table_add(&table, (const struct cs_value[]){{.text = figures[i].name},
                                                        {.number = value[i][CS_WITHOUT]},
                                                        {.number = value[i][CS_WITH]}});
+    add_smallest(&table, pair);
     bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
     cs_table_fini(&table);
     return printed;
@@ -315,22 +355,26 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
         cJSON_AddNumberToObject(
             object, "other_engines",
             (double)cs_simulated_result_other_engines(result, &pair->base[side]));
+    if (pair->smallest[side].runs > 0) {
+        cJSON_AddNumberToObject(object, "smallest_capacity", (double)pair->smallest[side].runs);
+        cJSON_AddNumberToObject(object, "smallest_capacity_same_engines",
+                                (double)pair->smallest[side].engines);
+    }
     if (result->report)
         cJSON_AddItemToObject(object, "report", cJSON_Duplicate(result->report, true));
     return object;
 }
 
-static bool print_json(const struct cs_simulation *simulation, const struct cs_device_file *device,
-                       const struct cs_simulated_pair *pair)
+static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair)
 {
     cJSON *root = cJSON_CreateObject(), *command = cJSON_AddArrayToObject(root, "command");
     for (char **word = simulation->program.command; *word; word++)
         cJSON_AddItemToArray(command, cJSON_CreateString(*word));
-    cJSON_AddStringToObject(root, "device", device->title);
+    cJSON_AddStringToObject(root, "device", pair->device->title);
     cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
-            cJSON_AddItemToObject(root, sides[side], side_json(pair, (enum cs_side)side));
+            cJSON_AddItemToObject(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     if (text)
@@ -339,16 +383,17 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_d
     return text != NULL;
 }
 
-bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_device_file *device,
-                       const struct cs_simulated_pair *pair, enum cs_format format)
+bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                       enum cs_format format)
 {
     if (format == CS_FORMAT_JSON)
-        return print_json(simulation, device, pair);
+        return print_json(simulation, pair);
     if (format == CS_FORMAT_CSV)
         return print_csv(pair);
-    print_head(simulation, device, pair);
+    print_head(simulation, pair);
     print_unplanned(pair);
     print_figures(pair);
+    print_smallest(pair);
     print_verdicts(pair);
     print_notes(pair);
     return true;

@@ -37,7 +37,8 @@ static double now(void)
 }
 
 /* In the child. What the program prints is kept for the case that it fails. */
-static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
+static void become(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
+                   const char *server)
 {
     struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
@@ -46,44 +47,192 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
+    if (server)
+        cs_simulation_variables_to_fork(server, &variables);
     if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         _exit(NOT_FOUND);
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
+    (void)close_range(STDERR_FILENO + 1, ~0U,
+                      0); /* what this process was given is not the program's */
     char **command = simulation->program.command;
     execvp(command[0], command);
     fprintf(stderr, "convshim: %s: %s\n", command[0], strerror(errno));
     _exit(NOT_FOUND);
 }
 
-static bool start(struct cs_simulation *simulation, struct cs_simulated_run *run)
+/* Makes a folder for what a process leaves. */
+static bool make_folder(struct cs_simulation *simulation, const char *kind, char folder[PATH_MAX])
 {
-    int length =
-        snprintf(run->folder, sizeof run->folder, "%s/run%d", simulation->work, ++simulation->runs);
-    bool made = length > 0 && (size_t)length < sizeof run->folder && mkdir(run->folder, 0700) == 0;
-    fflush(NULL);
-    run->seconds = now();
-    run->pid = made ? fork() : -1;
-    if (run->pid == 0)
-        become(simulation, run);
-    if (run->pid < 0)
-        cs_cli_complain("%s: %s", run->folder, strerror(errno));
-    run->running = run->pid > 0;
-    return run->running;
+    int length = snprintf(folder, PATH_MAX, "%s/%s%d", simulation->work, kind, ++simulation->runs);
+    if (length > 0 && length < PATH_MAX && mkdir(folder, 0700) == 0)
+        return true;
+    cs_cli_complain("%s: %s", folder, strerror(errno));
+    return false;
 }
 
-static void look(struct cs_simulated_run *run)
+static pid_t start_process(const struct cs_simulation *simulation,
+                           const struct cs_simulated_run *run, const char *server)
 {
-    int status;
-    pid_t ended = run->running ? waitpid(run->pid, &status, WNOHANG) : 0;
-    if (ended == 0 || (ended < 0 && errno == EINTR))
-        return;
-    run->running = false;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(simulation, run, server);
+    if (pid < 0)
+        cs_cli_complain("no process can be made: %s", strerror(errno));
+    return pid;
+}
+
+static void end_run(struct cs_simulated_run *run, int status)
+{
+    run->state = CS_RUN_ENDED;
     run->seconds = now() - run->seconds;
-    run->status = ended < 0           ? NOT_FOUND
-                  : WIFEXITED(status) ? WEXITSTATUS(status)
-                                      : 128 + WTERMSIG(status);
+    run->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* --- a process for each run --- */
+
+static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_run *run)
+{
+    if (!make_folder(simulation, "run", run->folder))
+        return false;
+    run->seconds = now();
+    run->pid = start_process(simulation, run, NULL);
+    run->state = run->pid > 0 ? CS_RUN_RUNNING : CS_RUN_WAITING;
+    return run->pid > 0;
+}
+
+static void look_plain(struct cs_simulated_run *run)
+{
+    int status = NOT_FOUND << 8;
+    if (run->state != CS_RUN_RUNNING)
+        return;
+    pid_t ended = waitpid(run->pid, &status, WNOHANG);
+    if (ended == run->pid || (ended < 0 && errno != EINTR))
+        end_run(run, status);
+}
+
+/* --- runs forked from one process --- */
+
+static bool start_server(struct cs_simulation *simulation, const struct cs_simulated_run *run)
+{
+    struct cs_fork_server *server = &simulation->server[run->with];
+    struct cs_simulated_run base = *run;
+    cs_fork_server_close(server);
+    if (!make_folder(simulation, "base", base.folder) || !cs_fork_server_open(server)) {
+        cs_cli_complain("no socket can be had: %s", strerror(errno));
+        return false;
+    }
+    snprintf(server->folder, sizeof server->folder, "%s", base.folder);
+    server->pid = start_process(simulation, &base, server->name);
+    return server->pid > 0;
+}
+
+static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
+{
+    struct cs_fork_server *server = &simulation->server[run->with];
+    struct cs_child_variables variables = {.item = NULL};
+    char output[PATH_MAX + 16];
+    if (!make_folder(simulation, "run", run->folder))
+        return false;
+    snprintf(output, sizeof output, "%s/output", run->folder);
+    cs_simulation_variables(simulation, run, &variables);
+    if (server->state == CS_FORK_READY)
+        cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
+    run->seconds = now();
+    if (server->state == CS_FORK_SINGLE && !simulation->told_single) {
+        cs_cli_complain("%s: each run loads the program anew, since where it first uses the GPU %s",
+                        simulation->title, server->reason);
+        simulation->told_single = true;
+    }
+    bool single = server->state == CS_FORK_SINGLE,
+         asked = cs_fork_server_ask(server, output, &variables);
+    cs_child_variables_free(&variables);
+    if (!asked)
+        cs_cli_complain("the program that runs are forked from is gone");
+    run->pid = server->pid;
+    run->state = !asked ? CS_RUN_WAITING : single ? CS_RUN_RUNNING : CS_RUN_ASKED;
+    return asked;
+}
+
+/* Puts the run on its way as far as its server is. */
+static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_run *run)
+{
+    switch (simulation->server[run->with].state) {
+    case CS_FORK_NONE:
+    case CS_FORK_ENDED:
+        return start_server(simulation, run);
+    case CS_FORK_READY:
+    case CS_FORK_SINGLE:
+        return ask(simulation, run);
+    case CS_FORK_STARTING:
+    case CS_FORK_RUNNING:
+        break;
+    }
+    return true;
+}
+
+static struct cs_simulated_run *find(struct cs_simulated_run *run, size_t runs, bool with,
+                                     enum cs_run_state state, pid_t pid)
+{
+    for (size_t i = 0; i < runs; i++)
+        if (run[i].with == with && run[i].state == state && (pid == 0 || run[i].pid == pid))
+            return &run[i];
+    return NULL;
+}
+
+/* The process ended before any run was asked for: it is what became of the run that waited for it.
+ */
+static void end_without_device(const struct cs_fork_server *server, struct cs_simulated_run *run)
+{
+    snprintf(run->folder, sizeof run->folder, "%s", server->folder);
+    run->seconds = now();
+    end_run(run, server->status);
+}
+
+static void look_ended(const struct cs_fork_server *server, bool with, struct cs_simulated_run *run,
+                       size_t runs)
+{
+    struct cs_simulated_run *lost, *waiting = find(run, runs, with, CS_RUN_WAITING, 0);
+    bool any = false;
+    while ((lost = find(run, runs, with, CS_RUN_RUNNING, 0)) ||
+           (lost = find(run, runs, with, CS_RUN_ASKED, 0))) {
+        end_run(lost, server->status);
+        any = true;
+    }
+    if (waiting && !any)
+        end_without_device(server, waiting);
+}
+
+static void look_forked(struct cs_simulation *simulation, bool with, struct cs_simulated_run *run,
+                        size_t runs)
+{
+    struct cs_fork_server *server = &simulation->server[with];
+    if (server->state == CS_FORK_NONE || server->state == CS_FORK_ENDED)
+        return;
+    for (;;) {
+        struct cs_fork_news news = cs_fork_server_look(server);
+        struct cs_simulated_run *of = NULL;
+        if (news.what == CS_FORK_QUIET)
+            break;
+        if (news.what == CS_FORK_STARTED && (of = find(run, runs, with, CS_RUN_ASKED, 0))) {
+            of->pid = news.pid;
+            of->state = CS_RUN_RUNNING;
+        }
+        if (news.what == CS_FORK_RUN_ENDED &&
+            (of = find(run, runs, with, CS_RUN_RUNNING, news.pid)))
+            end_run(of, news.status);
+    }
+    if (server->state == CS_FORK_ENDED)
+        look_ended(server, with, run, runs);
+}
+
+/* --- what is said meanwhile --- */
+
+static bool is_running(const struct cs_simulated_run *run)
+{
+    return run->state == CS_RUN_ASKED || run->state == CS_RUN_RUNNING;
 }
 
 static bool read_progress(const struct cs_simulated_run *run, struct progress *progress)
@@ -116,7 +265,7 @@ static void say(const struct cs_simulation *simulation, const struct cs_simulate
     char line[512] = "";
     size_t length = 0;
     for (size_t i = 0; i < runs && length < sizeof line; i++) {
-        if (!run[i].running)
+        if (!is_running(&run[i]))
             continue;
         if (length > 0)
             length += (size_t)snprintf(line + length, sizeof line - length, "; ");
@@ -124,10 +273,46 @@ static void say(const struct cs_simulation *simulation, const struct cs_simulate
             length += (size_t)say_one(&run[i], line + length, sizeof line - length);
     }
     if (length == 0)
-        return;
+        snprintf(line, sizeof line, "the program is loading");
     fprintf(stderr, terminal ? "\r\033[Kconvshim: %s: %.100s" : "convshim: %s: %.200s\n",
             simulation->title, line);
     fflush(stderr);
+}
+
+/* Looks what has become of all; how many run. */
+static size_t look(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
+{
+    size_t running = 0;
+    for (int with = 0; simulation->many && with < 2; with++)
+        look_forked(simulation, with, run, runs);
+    for (size_t i = 0; i < runs; i++) {
+        if (!simulation->many)
+            look_plain(&run[i]);
+        running += is_running(&run[i]);
+    }
+    return running;
+}
+
+static bool start_some(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs,
+                       size_t running)
+{
+    for (size_t i = 0; i < runs && running < (size_t)simulation->jobs; i++) {
+        if (run[i].state != CS_RUN_WAITING)
+            continue;
+        if (!(simulation->many ? start_forked(simulation, &run[i])
+                               : start_plain(simulation, &run[i])))
+            return false;
+        running += is_running(&run[i]);
+    }
+    return true;
+}
+
+static bool all_ended(const struct cs_simulated_run *run, size_t runs)
+{
+    for (size_t i = 0; i < runs; i++)
+        if (run[i].state != CS_RUN_ENDED)
+            return false;
+    return true;
 }
 
 bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs)
@@ -136,21 +321,15 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
     const bool terminal = isatty(STDERR_FILENO);
     const double every = terminal ? terminal_every : log_every;
     double said = now();
-    size_t begun = 0, running = 0;
     bool good = true;
-    while (good || running > 0) {
-        running = 0;
-        for (size_t i = 0; i < begun; i++) {
-            look(&run[i]);
-            running += run[i].running;
-        }
-        for (; good && begun < runs && running < (size_t)simulation->jobs; running++)
-            good = start(simulation, &run[begun++]);
-        if (running == 0 && (begun == runs || !good))
+    for (;;) {
+        size_t running = look(simulation, run, runs);
+        good = good && start_some(simulation, run, runs, running);
+        if (all_ended(run, runs) || (!good && running == 0))
             break;
         nanosleep(&pause, NULL);
         if (now() - said >= every) {
-            say(simulation, run, begun, terminal);
+            say(simulation, run, runs, terminal);
             said = now();
         }
     }

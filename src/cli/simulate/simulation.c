@@ -132,6 +132,8 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 void cs_simulation_end(struct cs_simulation *simulation)
 {
+    for (int with = 0; with < 2; with++)
+        cs_fork_server_close(&simulation->server[with]);
     if (*simulation->work && !simulation->keep)
         (void)nftw(simulation->work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     cs_simulated_program_free(&simulation->program);
@@ -263,4 +265,14 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
                            python ? ":" : "", python ? python : "");
     cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
     cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
+}
+
+void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables)
+{
+    static const char *const teams[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                        "MKL_NUM_THREADS"};
+    cs_child_variables_set(variables, "SIMDEV_FORK", "%s", server);
+    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++)
+        if (!cs_cli_variable(teams[i]))
+            cs_child_variables_set(variables, teams[i], "1");
 }

@@ -6,6 +6,7 @@
 #include "cli/predict/device_files.h"
 #include "cli/run/library_options.h"
 #include "cli/simulate/child_variables.h"
+#include "cli/simulate/fork_server.h"
 #include "cli/simulate/simulated_program.h"
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,9 @@ struct cs_simulation {
     bool keep;              /* and it stays */
     int jobs;               /* runs at once, at least */
     int runs;               /* made so far */
+    bool told_single;       /* that they cannot be forked */
+    bool many;              /* more than one run a side: they are forked where that can be done */
+    struct cs_fork_server server[2]; /* without and with the library */
 };
 
 /* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
@@ -40,8 +44,13 @@ struct cs_simulated_run {
 
     /* From here on filled in. */
     char folder[PATH_MAX]; /* what it leaves is there */
+    enum cs_run_state {
+        CS_RUN_WAITING,
+        CS_RUN_ASKED, /* of a server, which has not told its pid */
+        CS_RUN_RUNNING,
+        CS_RUN_ENDED
+    } state;
     pid_t pid;
-    bool running;
     int status; /* the program's, 128 + the signal that ended it */
     double seconds;
 };
@@ -56,5 +65,9 @@ bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run
 void cs_simulation_variables(const struct cs_simulation *simulation,
                              const struct cs_simulated_run *run,
                              struct cs_child_variables *variables);
+
+/* Those of a process that runs are to be forked from, besides: one thread, where the program leaves
+ * that open. */
+void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables);
 
 #endif

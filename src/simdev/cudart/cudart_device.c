@@ -464,9 +464,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     return simdev_leave(error);
 }
 
+/* Asked while packages are imported: not yet a use of the device. */
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    cudaError_t error = simdev_begin(__func__);
+    cudaError_t error = simdev_begin_there(__func__);
     if (error == cudaSuccess && !count)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
@@ -504,7 +505,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    cudaError_t error = version ? simdev_usable() : cudaErrorInvalidValue;
+    cudaError_t error = version ? simdev_there() : cudaErrorInvalidValue;
     if (error == cudaSuccess)
         *version = integer("driverVer");
     return simdev_leave(error);
@@ -515,7 +516,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
                                              enum cudaDriverEntryPointQueryResult *result)
 {
     (void)flags; /* which default stream: programs say so in the calls themselves */
-    cudaError_t error = symbol && function ? simdev_usable() : cudaErrorInvalidValue;
+    cudaError_t error = symbol && function ? simdev_there() : cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         *function = simdev_driver_entry(symbol, version);
         if (result)

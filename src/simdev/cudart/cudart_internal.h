@@ -22,12 +22,16 @@ struct simdev_owner {
  * (cudaErrorInitializationError), a forked child (the same), the end of the process
  * (cudaErrorCudartUnloading). */
 cudaError_t simdev_usable(void);
+/* The same for a call whose answer depends on no setting that one run of a program may have and
+ * another not. */
+cudaError_t simdev_there(void);
 /* Begins a CUDA call: brings the device up if need be, then says why the call has to fail before it
  * does anything (device unusable, forked child, inside a host function, earlier fault, failure on
  * request, no context). */
 cudaError_t simdev_enter(const char *function);
 /* The same for a call that needs no context. */
 cudaError_t simdev_begin(const char *function);
+cudaError_t simdev_begin_there(const char *function); /* as simdev_there */
 /* Ends a CUDA call: remembers `error` as the calling thread's last error and returns it. */
 cudaError_t simdev_leave(cudaError_t error);
 /* An asynchronous fault: from now on every call answers `error`, as after a fault on a card. */

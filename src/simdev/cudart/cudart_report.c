@@ -205,7 +205,7 @@ bool simdev_report_init(void)
         return false;
     }
     report_path = getenv("SIMDEV_REPORT");
-    const char *requested = getenv("SIMDEV_FAIL");
+    const char *requested = failures ? NULL : getenv("SIMDEV_FAIL"); /* read before a fork */
     if (!requested || !*requested)
         return true;
     char *copy = strdup(requested);
@@ -222,7 +222,7 @@ bool simdev_report_init(void)
 
 bool simdev_should_fail(const char *function)
 {
-    (void)simdev_usable();
+    (void)simdev_there();
     bool fail = false;
     for (struct failure *f = failures; f; f = f->next) {
         if (strcmp(f->function, function) == 0 && atomic_fetch_sub(&f->calls_left, 1) == 1)

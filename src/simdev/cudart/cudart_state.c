@@ -1,6 +1,7 @@
 /* The life of the device: first call, fork, faults, exit. */
 #include "cudart_account.h"
 #include "cudart_context.h"
+#include "cudart_fork.h"
 #include "cudart_race.h"
 #include "cudart_record.h"
 #include "cudart_time.h"
@@ -34,26 +35,39 @@ static void unlock_all(void)
 
 static void after_fork_in_child(void)
 {
-    atomic_store(&forked, true);
+    atomic_store(&forked, !simdev_fork_running());
     unlock_all();
 }
 
-static void init(void)
+static void read_settings(void)
 {
     bool usable = simdev_device_init();
     usable = simdev_report_init() && usable;
     usable = simdev_account_init() && usable;
     usable = simdev_time_init() && usable;
     usable = simdev_record_init() && usable;
+    init_error = usable ? cudaSuccess : cudaErrorInitializationError;
     simdev_race_init();
     simdev_schedule_init();
-    if (!usable || pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
+}
+
+static void init(void)
+{
+    read_settings();
+    if (pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
         init_error = cudaErrorInitializationError;
     simdev_driver_load();
     atomic_store(&up, true);
 }
 
 cudaError_t simdev_usable(void)
+{
+    pthread_once(&once, init);
+    simdev_fork_point(read_settings);
+    return simdev_there();
+}
+
+cudaError_t simdev_there(void)
 {
     pthread_once(&once, init);
     if (atomic_load(&forked))
@@ -71,9 +85,9 @@ static cudaError_t requested_error(const char *function)
                                                                        : cudaErrorUnknown;
 }
 
-cudaError_t simdev_begin(const char *function)
+cudaError_t simdev_begin_there(const char *function)
 {
-    cudaError_t error = simdev_usable();
+    cudaError_t error = simdev_there();
     if (simdev_driver_call())
         function = simdev_driver_call();
     if (error != cudaSuccess)
@@ -83,6 +97,12 @@ cudaError_t simdev_begin(const char *function)
     if (simdev_should_fail(function))
         return requested_error(function);
     return simdev_faulted();
+}
+
+cudaError_t simdev_begin(const char *function)
+{
+    (void)simdev_usable();
+    return simdev_begin_there(function);
 }
 
 cudaError_t simdev_enter(const char *function)

@@ -1,0 +1,56 @@
+/* A program that has come as far as its first use of the simulated device and waits there: runs are
+ * forked from it, so that what comes before (Python's imports, above all) is done once. The
+ * device's end is src/simdev/cudart/cudart_fork.c. A program that cannot be forked as it is goes on
+ * as a single run. One thread. */
+#ifndef CS_CLI_SIMULATE_FORK_SERVER_H
+#define CS_CLI_SIMULATE_FORK_SERVER_H
+
+#include "cli/simulate/child_variables.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum cs_fork_state {
+    CS_FORK_NONE,     /* no process: start one */
+    CS_FORK_STARTING, /* it has not come to its first use of the device */
+    CS_FORK_READY,    /* runs can be asked for */
+    CS_FORK_SINGLE,   /* one run can be asked for */
+    CS_FORK_RUNNING,  /* and was: the process is that run */
+    CS_FORK_ENDED     /* the process has ended, `status` is how */
+};
+
+struct cs_fork_server {
+    enum cs_fork_state state;
+    pid_t pid;                  /* of the process */
+    int listening, connection;  /* -1: none */
+    char name[64], reason[128]; /* of the socket ("": there is none); why it is single */
+    char folder[PATH_MAX];      /* where its output is; the caller's */
+    int status;                 /* as waitpid has it */
+};
+
+/* What a server said. */
+struct cs_fork_news {
+    enum {
+        CS_FORK_QUIET,
+        CS_FORK_STARTED,
+        CS_FORK_RUN_ENDED
+    } what;
+    pid_t pid;
+    int status;
+};
+
+/* Opens the socket whose name the program gets as SIMDEV_FORK. The caller starts the process and
+ * puts down its pid. */
+bool cs_fork_server_open(struct cs_fork_server *server);
+
+/* Looks what has become of it, without waiting. */
+struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server);
+
+/* Asks for a run, whose output goes to that file. False if the server is gone. */
+bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
+                        const struct cs_child_variables *variables);
+
+/* Ends the process, unless it has ended, and closes everything. */
+void cs_fork_server_close(struct cs_fork_server *server);
+
+#endif

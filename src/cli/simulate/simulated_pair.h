@@ -1,0 +1,53 @@
+/* A program without and with the library on one device, and the smallest devices on which it runs.
+ * One thread. */
+#ifndef CS_CLI_SIMULATE_SIMULATED_PAIR_H
+#define CS_CLI_SIMULATE_SIMULATED_PAIR_H
+
+#include "cli/simulate/simulated_result.h"
+
+enum cs_side {
+    CS_WITHOUT,
+    CS_WITH,
+    CS_SIDES
+};
+
+extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
+
+struct cs_simulated_pair {
+    const struct cs_device_file *device;
+    int64_t capacity; /* 0: the device's */
+    bool chosen[CS_SIDES];
+
+    /* From here on filled in. */
+    struct cs_simulated_run run[CS_SIDES];
+    struct cs_simulated_result result[CS_SIDES];
+    /* With memory to spare, where the run above had none: what its plans are compared with. */
+    bool has_base[CS_SIDES];
+    struct cs_simulated_run base_run[CS_SIDES];
+    struct cs_simulated_result base[CS_SIDES];
+    /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
+     * none. */
+    struct cs_smallest {
+        int64_t runs; /* on which the program runs */
+        int64_t
+            engines; /* and every convolution runs on the engine that it has with memory to spare */
+    } smallest[CS_SIDES];
+};
+
+/* Runs all pairs, and again with memory to spare those that were short of it. False: a line has
+ * said why. */
+bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
+                            size_t pairs);
+
+/* Finds the smallest capacities of pairs that were run, by bisection: to 1 %, or to 4 MiB where
+ * that is more. */
+bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
+                                 size_t pairs);
+
+void cs_simulated_pair_free(struct cs_simulated_pair *pair);
+
+/* What a run's plans are compared with: `base`, or the run itself where it had memory to spare. */
+const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,
+                                                         enum cs_side side);
+
+#endif
