@@ -40,7 +40,7 @@ struct cs_vendor {
 
     /* The device that plans are for and the engine that the application chose, valid as long as
      * ctx; NULL if they are not known. Asked once for a decision, and not where a policy takes a
-     * fixed number of tiles. NULL: they never are known. */
+     * fixed number of tiles or only reports. NULL: they never are known. */
     const struct cs_profile *(*profile)(void *ctx);
 
     /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them: the

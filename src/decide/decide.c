@@ -560,6 +560,8 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
         return leave(CS_REASON_SMALL, required, 0);
 
     bool thorough = referee && policy->contenders > 1 && !vendor->compiles;
+    /* What only reports leaves the driver's counters alone, too. */
+    bool asks = vendor->profile && tiles == 0 && !policy->report_only;
     struct deciding deciding = {
         .policy = policy,
         .limits = limits,
@@ -569,7 +571,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
         .allowed = *limits,
         .question = {.problem = problem,
                      .vendor = vendor,
-                     .profile = vendor->profile && tiles == 0 ? vendor->profile(vendor->ctx) : NULL,
+                     .profile = asks ? vendor->profile(vendor->ctx) : NULL,
                      .required = required,
                      .limit = most_scratch(tiles, huge, required, limits),
                      .thorough = thorough,
