@@ -59,8 +59,8 @@ void cs_price_mark(struct cs_search *search, const struct cs_limits *limits)
         if (candidate->tiling.axis[0] == CS_AXIS_NONE)
             continue;
         candidate->dear = (most > 0 && cs_price_of(search, candidate) > most) ||
-                          (read_part(search, candidate) > MUCH && candidate->seconds > 0 &&
-                           is_dearer(search, candidate, limits));
+                          (!search->question->thorough && read_part(search, candidate) > MUCH &&
+                           candidate->seconds > 0 && is_dearer(search, candidate, limits));
     }
 }
 

@@ -9,7 +9,7 @@
 double cs_price_of(const struct cs_search *search, const struct cs_candidate *candidate);
 
 /* Marks the candidates that are beyond limits->max_slowdown as dear. Those of `search` that read
- * much again are dear as well where another one costs less. */
+ * much again are dear as well where another one costs less, unless it is measured which does. */
 void cs_price_mark(struct cs_search *search, const struct cs_limits *limits);
 
 enum cs_priced {
