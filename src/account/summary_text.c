@@ -289,7 +289,8 @@ static void append_raised(struct cs_text *text, const struct cs_account *account
         most = facts->reported > most ? facts->reported : most;
     }
     if (raised > 0)
-        append(text, "%-*slimit raised for %lld of them, up to %s: less would cost too much time",
+        append(text,
+               "%-*slimit raised for %lld of them, up to %s: tiles of less are too dear or none",
                LABEL, "", (long long)raised, cs_log_size_text(size, most));
 }
 
