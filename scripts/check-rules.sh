@@ -280,12 +280,12 @@ function part_of(path) {
 }'
 
 # SYMBOL OBJECT of what objects define for others, and of what they leave undefined. The command's own binding of cuDNN
-# stands in for the library's, dlsym is libc's for all but those who are the library.
+# stands in for the library's; dlsym, _exit and kill are libc's for all but those who are the library.
 symbols_of_parts()
 {
     mapfile -t objects <"$work/objects"
     nm -A -g --defined-only "${objects[@]}" | sed "s|^$build/obj/||" | awk '{ sub(/:.*/, "", $1); print $NF, $1 }' |
-        grep -vE '^dlv?sym ' >"$work/defined"
+        grep -vE '^(dlv?sym|_exit|_Exit|kill) ' >"$work/defined"
     awk -F: '{ print $2, $1 }' "$work/undefined" >"$work/used"
 }
 
@@ -341,7 +341,7 @@ exports_are_entries()
         echo "src/intercept/entry/entries.def lists nothing"
     printf '#define CS_API(name) CS_EXPORTED name@@CONVSHIM_1\n#include "src/intercept/api.def"\n' |
         gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >>"$work/wanted" || echo "src/intercept/api.def lists nothing"
-    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n' >>"$work/wanted"
+    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n_exit\n_Exit\nkill\n' >>"$work/wanted"
     nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'

@@ -13,4 +13,12 @@ bool cs_stack_ample(void);
  * called from there. */
 int cs_stack_run(int (*function)(void *arg), void *arg);
 
+/* Calls a function on a stack that is there for the end of the process: in a signal's handler the
+ * one in use may be of 8 KiB. Takes no memory. There is one; who comes while another thread is on
+ * it waits, two seconds at most. False, and nothing was called, if it did not become free. */
+bool cs_stack_run_last(int (*function)(void *arg), void *arg);
+
+/* In a forked child, where whoever was on it is not. */
+void cs_stack_fork(void);
+
 #endif

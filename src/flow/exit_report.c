@@ -125,23 +125,50 @@ static struct cs_summary_head head_of(struct cs *cs, const char *vendor, const c
                                     .gate = turns_of(cs)};
 }
 
-void cs_exit_report_early(struct cs *cs, const char *vendor, bool last)
+/* Only where it can be replaced: more may come. The account's lock is held. */
+static bool write_early(struct cs *cs, const struct cs_summary_head *head, struct cs_new_file *file)
 {
-    static struct cs_new_file file;
     char path[PATH_MAX];
-    if (!(cs->config.summary.form & CS_SUMMARY_JSON) || cs->account.calls == 0 ||
-        !cs_file_place_path(&cs->summary, path) || !cs_file_path_replaceable(path))
+    return (cs->config.summary.form & CS_SUMMARY_JSON) && cs_file_place_path(&cs->summary, path) &&
+           cs_file_path_replaceable(path) && write_file(cs, head, file);
+}
+
+static struct cs_new_file early;
+
+void cs_exit_report_early(struct cs *cs, const char *vendor)
+{
+    if (!(cs->config.summary.form & CS_SUMMARY_JSON) || cs->account.calls == 0)
         return;
     struct cs_summary_head head = head_of(cs, vendor, "");
     cs_lock(&cs->account.lock);
     head.rules = rule_names(&cs->rules);
     /* The one at the process's end says why it could not be written. */
-    bool written = write_file(cs, &head, &file);
+    (void)write_early(cs, &head, &early);
     cs_unlock(&cs->account.lock);
-    /* Of its level whatever else is logged; with less stack than name_file takes, as a signal's may
-     * be small. */
-    if (last && written)
-        cs_log(CS_LOG_ERROR, "summary in %s%s", file.path, READER);
+}
+
+/* The account's lock is held. */
+static void write_text(struct cs *cs, const struct cs_summary_head *head)
+{
+    static char text[SUMMARY_BYTES];
+    if ((cs->config.summary.form & CS_SUMMARY_TEXT) &&
+        cs_summary_text(&cs->account, head, text, sizeof text) > 0)
+        cs_log_text(text);
+}
+
+void cs_exit_report_last(struct cs *cs, const char *vendor)
+{
+    if (cs->account.calls == cs->reported)
+        return;
+    struct cs_summary_head head = head_of(cs, vendor, "");
+    cs_lock(&cs->account.lock);
+    cs->reported = cs->account.calls;
+    head.rules = rule_names(&cs->rules);
+    if (write_early(cs, &head, &early))
+        name_file(cs, "summary", early.path, READER);
+    write_text(cs, &head);
+    cs_unlock(&cs->account.lock);
+    cs_exit_report_trace(cs);
 }
 
 struct text {
@@ -176,21 +203,19 @@ size_t cs_exit_report_text(struct cs *cs, char *at, size_t size)
 
 void cs_exit_report_write(struct cs *cs)
 {
-    static char text[SUMMARY_BYTES];
     char vendor[64], bypass[BYPASS_BYTES] = "";
-    if (cs->config.summary.form == CS_SUMMARY_OFF || cs->account.calls == 0)
+    if (cs->config.summary.form == CS_SUMMARY_OFF || cs->account.calls == cs->reported)
         return;
     cs->host->bypassed(bypass, sizeof bypass);
     cs->host->version(vendor, sizeof vendor);
     struct cs_summary_head head = head_of(cs, vendor, bypass);
     /* Other threads may still be running. */
     cs_lock(&cs->account.lock);
+    cs->reported = cs->account.calls;
     head.rules = rule_names(&cs->rules);
     if (cs->config.summary.form & CS_SUMMARY_JSON)
         write_json(cs, &head);
-    if ((cs->config.summary.form & CS_SUMMARY_TEXT) &&
-        cs_summary_text(&cs->account, &head, text, sizeof text) > 0)
-        cs_log_text(text);
+    write_text(cs, &head);
     cs_unlock(&cs->account.lock);
 }
 

@@ -136,6 +136,7 @@ static void after_fork_in_child(void)
         return;
     after_fork(true);
     cs_account_reset(&instance->account);
+    instance->reported = 0;
     instance->start_ms = cs_instance_now_ms();
     cs_live_fork(&instance->live);
     cs_renewal_fork();

@@ -35,7 +35,8 @@ struct cs {
     struct cs_trace trace;
     struct cs_place summary; /* for its form JSON */
     struct cs_live live;
-    int64_t start_ms; /* since 1970 */
+    int64_t start_ms;         /* since 1970 */
+    _Atomic int64_t reported; /* calls that a last summary has told of */
     atomic_bool device_named;
     char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary requires it;
                                      else "" */

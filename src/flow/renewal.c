@@ -1,6 +1,8 @@
-/* The JSON summary of a process that may not come to its end. */
+/* The summary of a process that may not come to its end. */
 #include "flow/renewal.h"
 
+#include "base/stack.h"
+#include "config/session.h"
 #include "flow/exit_report.h"
 #include "flow/sign_of_life.h"
 #include <errno.h>
@@ -15,8 +17,8 @@ enum {
 
 static struct cs *instance;
 static char vendor[64];
-static _Atomic(pid_t) process;
-static _Atomic(int64_t) due; /* seconds of the monotonic clock */
+static _Atomic(pid_t) process; /* 0: there is nothing to write */
+static _Atomic(int64_t) due;   /* seconds of the monotonic clock */
 
 static int64_t now(void)
 {
@@ -33,9 +35,37 @@ static void leave_to_default(void)
     raise(SIGTERM); /* as soon as this handler is left */
 }
 
+static int write_early(void *unused)
+{
+    (void)unused;
+    cs_exit_report_early(instance, vendor);
+    return 0;
+}
+
+static int write_last(void *unused)
+{
+    (void)unused;
+    cs_exit_report_last(instance, vendor);
+    cs_sign_end(instance);
+    return 0;
+}
+
 /* Waits only for locks whose holders run on: a thread has none of ours while it is in foreign code,
  * and one that has one itself does not wait. The child of a vfork has its parent's memory, of which
  * nothing is touched. */
+static void write_now(int (*write)(void *))
+{
+    int error = errno;
+    if (getpid() == process && cs_locks_held == 0)
+        (void)cs_stack_run_last(write, NULL);
+    errno = error;
+}
+
+void cs_renewal_last(void)
+{
+    write_now(write_last);
+}
+
 static void terminated(int signal)
 {
     struct sigaction current;
@@ -43,27 +73,29 @@ static void terminated(int signal)
     (void)signal;
     /* The program's own handler may have called this one. */
     bool last = sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated;
-    bool ours = getpid() == process && cs_locks_held == 0;
-    if (ours)
-        cs_exit_report_early(instance, vendor, last);
-    if (ours && last)
-        cs_sign_end(instance);
+    write_now(last ? write_last : write_early);
     if (last)
         leave_to_default();
     errno = error;
 }
 
+/* A program that was not started by `convshim run` keeps the action it has for signals, unless it
+ * asks for the file that is to be there whatever happens. */
+static bool catches(const struct cs_config *config)
+{
+    return (config->summary.form & CS_SUMMARY_JSON) ||
+           (config->summary.form != CS_SUMMARY_OFF && cs_session_run() > 0);
+}
+
 void cs_renewal_begin(struct cs *cs)
 {
     struct sigaction action;
-    if (!(cs->config.summary.form & CS_SUMMARY_JSON))
-        return;
     instance = cs;
-    process = getpid();
     due = now() + EVERY;
     cs->host->version(vendor, sizeof vendor);
-    if (sigaction(SIGTERM, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
-        action.sa_handler != SIG_DFL)
+    process = getpid();
+    if (!catches(&cs->config) || sigaction(SIGTERM, NULL, &action) != 0 ||
+        (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL)
         return;
     action = (struct sigaction){.sa_handler = terminated, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
@@ -74,6 +106,7 @@ void cs_renewal_fork(void)
 {
     process = getpid();
     due = now() + EVERY;
+    cs_stack_fork();
 }
 
 void cs_renewal_pass(struct cs *cs)
@@ -83,6 +116,6 @@ void cs_renewal_pass(struct cs *cs)
         !atomic_compare_exchange_strong(&due, &at, now() + EVERY))
         return;
     int error = errno;
-    cs_exit_report_early(cs, vendor, false);
+    cs_exit_report_early(cs, vendor);
     errno = error;
 }

@@ -107,10 +107,17 @@ static void say(const struct cs_host *host, const struct cs *cs)
     cs_log_text(line);
 }
 
+static atomic_bool said;
+
+bool cs_sign_due(void)
+{
+    return !said && cs_session_run() == getpid() && !cs_config_disabled();
+}
+
 void cs_sign_last(const struct cs_host *host)
 {
     static struct cs_config config;
-    if (cs_session_run() != getpid() || cs_config_disabled())
+    if (!cs_sign_due() || atomic_exchange(&said, true))
         return;
     const struct cs *cs = cs_instance_made();
     if (!cs) {

@@ -19,4 +19,7 @@ void cs_sign_end(struct cs *cs);
  * line that says what came of it, unless the summary has. */
 void cs_sign_last(const struct cs_host *host);
 
+/* True if that is still to be said in this process. Reads the environment only. */
+bool cs_sign_due(void);
+
 #endif

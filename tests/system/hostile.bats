@@ -63,6 +63,71 @@ program_of()
     expect_equal "files of running processes" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
 
+# bats test_tags=quick
+@test "SIGTERM in the middle, both forms: the text is there, too" {
+    begin CONVSHIM_SUMMARY=text,json:summary.json
+    end TERM 143
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary in $PWD/summary.json; convshim report shows it\$"
+    expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
+    expect_line shimmed.err '^convshim\[[0-9]+\]: workspace  .* largest reported'
+}
+
+@test "SIGTERM to what convshim run started: the text, without being asked for" {
+    begin CONVSHIM_SUMMARY=text CONVSHIM_RUN=1
+    end TERM 143
+    expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
+}
+
+@test "SIGTERM on the smallest stack that a signal can have: both forms" {
+    rm -f summary.json
+    SUMMARY=text,json:summary.json hostile small_signal_stack 143
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+    expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
+}
+
+# bats test_tags=quick
+@test "killed by itself, as a program of Python by Ctrl-C: both forms, and the program ends of the signal" {
+    rm -f summary.json
+    SUMMARY=text,json:summary.json hostile interrupted 130
+    expect_true "calls" "$(summary_total calls summary.json) >= 1"
+    expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
+}
+
+@test "kill that ends nothing: one summary, at the end, with all calls" {
+    SUMMARY=text,json:summary.json hostile not_killed
+    expect_equal "calls" "$(summary_total calls summary.json)" 2
+    expect_equal "texts" "$(grep -cE '^convshim\[[0-9]+\]: convolutions  ' shimmed.err)" 1
+}
+
+# python STATUS SUMMARY LINE: a program of Python that runs a convolution and then the line.
+python()
+{
+    rm -f summary.json
+    CONVSHIM_SUMMARY=$2 CONVSHIM_CONFIG=$EVERYTHING on_device python env LD_PRELOAD="$PRELOAD" python3 -c "import ctypes, os, signal
+work, handle = ctypes.CDLL('$CLIENTS/libwork.so'), ctypes.c_void_p()
+assert work.work_open(0, ctypes.byref(handle)) == 0 and work.work_run(handle) == 0
+$3"
+    expect_status "$1"
+}
+
+@test "Python: Ctrl-C, os._exit, and children of a fork that end so" {
+    local texts='^convshim\[[0-9]+\]: convolutions  '
+    python 130 text,json:summary.json 'os.kill(os.getpid(), signal.SIGINT)
+while True: pass'
+    expect_line python.err '^KeyboardInterrupt$'
+    expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
+    expect_true "calls" "$(summary_total calls summary.json) == 1"
+    python 3 text 'os._exit(3)'
+    expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
+    python 0 text 'if os.fork() == 0: work.work_run(handle); os._exit(0)
+os.wait()'
+    expect_equal "texts" "$(grep -cE "$texts" python.err)" 2
+    python 0 text 'if os.fork() == 0: os._exit(0)
+os.wait()'
+    expect_equal "texts" "$(grep -cE "$texts" python.err)" 1
+}
+
 @test "SIGKILL in the middle: the JSON summary of the last seconds is there" {
     begin
     wait_for summary.json

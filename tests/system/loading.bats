@@ -139,9 +139,10 @@ expect_counts()
     expect_empty shimmed.err
 }
 
-@test "_exit: no summary, no harm" {
+@test "_exit: one summary" {
     hostile _exit
-    expect_summaries 0
+    expect_summaries 1
+    expect_equal "calls" "$(counted calls)" 1
 }
 
 @test "abort: the signal arrives, nothing is added" {

@@ -76,6 +76,34 @@ print(row[sys.argv[1]])' "$1"
     expect_equal "left behind" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
 
+# bats test_tags=quick
+@test "the line of every shell, however it starts programs and ends; one line" {
+    local shell name none='^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN, and nothing that it started'
+    local work=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
+    for shell in dash bash; do
+        command -v $shell >shell.path || cannot_run "no $shell"
+        printf 'true\ncat /dev/null\n' >script
+        run_on script -- $shell script
+        run_on line -- $shell -c 'cat /dev/null; true'
+        run_on exits -- $shell -c 'cat /dev/null; exit 3'
+        expect_status 3
+        run_on piped -- $shell -c 'cat /dev/null | cat'
+        run_on chain -- $shell -c 'exec sh -c "exec bash -c \"true; exit\""'
+        for name in script line exits piped chain; do
+            expect_line $name.err "$none"
+            expect_equal "lines of $name" "$(wc -l <$name.err)" 1
+        done
+        # What has become of the shell speaks for it.
+        run_on became --workspace 96KiB -- $shell -c 'exec "$@"' $shell "${work[@]}"
+        expect_status 0
+        expect_equal "summaries" "$(grep -c 'convolutions  ' became.err)" 1
+        ! grep -q 'no convolution' became.err || fail "$shell: no convolution, and one"
+        run_on child --workspace 96KiB -- $shell -c '"$@"; true' $shell "${work[@]}"
+        expect_line child.err '^convshim\[[0-9]+\]: no convolution in this process; those that it started had some$'
+        expect_equal "summaries" "$(grep -c 'convolutions  ' child.err)" 1
+    done
+}
+
 @test "the line is there without a summary, and is not beside one; log = off silences it" {
     local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     run_on off --summary off -- "${program[@]}"

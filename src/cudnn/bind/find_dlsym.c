@@ -237,6 +237,11 @@ struct cs_find_dlsym_libc cs_find_dlsym_libc(void)
         (cs_dlvsym_fn *)known(&versioned_too, &versioned_too.libc, "dlvsym")};
 }
 
+void *cs_find_dlsym_behind(const char *name)
+{
+    return find(name).next;
+}
+
 CS_EARLY void *cs_find_dlsym_next(bool versioned)
 {
     return versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")

@@ -26,6 +26,10 @@ struct cs_find_dlsym_libc {
 };
 struct cs_find_dlsym_libc cs_find_dlsym_libc(void);
 
+/* The function of that name in the first library behind ours that was loaded at start-up and has
+ * one, else libc's; NULL if there is none. Takes no lock. */
+void *cs_find_dlsym_behind(const char *name);
+
 /* The dlsym (or dlvsym, if `versioned`) of the first library behind ours that has one, else libc's.
  * Never NULL. */
 void *cs_find_dlsym_next(bool versioned);

@@ -3,6 +3,7 @@
 #include "work.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -308,6 +310,43 @@ static bool run_ignored_signal(void)
     return signal(SIGTERM, SIG_IGN) != SIG_ERR && run_local() && raise(SIGTERM) == 0 && work_of(0);
 }
 
+/* As Python ends a program that Ctrl-C has stopped. */
+static bool run_interrupted(void)
+{
+    if (!run_local() || signal(SIGINT, SIG_DFL) == SIG_ERR)
+        return false;
+    kill(getpid(), SIGINT);
+    return false;
+}
+
+/* kill(2) that does not end the process: of a signal that is blocked, ignored or somebody else's.
+ */
+static bool run_not_killed(void)
+{
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    return run_local() && sigprocmask(SIG_BLOCK, &blocked, NULL) == 0 &&
+           kill(getpid(), SIGINT) == 0 && signal(SIGTERM, SIG_IGN) != SIG_ERR &&
+           kill(getpid(), SIGTERM) == 0 && kill(getpid(), 0) == 0 && kill(getpid(), -1) == -1 &&
+           errno == EINVAL && work_of(0);
+}
+
+/* A signal's stack as small as the system allows, with nothing below it. */
+static bool run_small_signal_stack(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_MINSIGSTKSZ);
+    size_t size = (least + 2 * page - 1) / page * page;
+    char *memory =
+        mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, page, PROT_NONE) != 0 ||
+        sigaltstack(&(stack_t){.ss_sp = memory + page, .ss_size = size}, NULL) != 0)
+        return false;
+    if (run_local())
+        raise(SIGTERM);
+    return false;
+}
+
 static bool run_vfork_exec(void)
 {
     int status = 1;
@@ -392,6 +431,9 @@ static const struct {
     {"forever", run_forever},
     {"chained_signal", run_chained_signal},
     {"ignored_signal", run_ignored_signal},
+    {"interrupted", run_interrupted},
+    {"not_killed", run_not_killed},
+    {"small_signal_stack", run_small_signal_stack},
     {"vfork_exec", run_vfork_exec},
     {"unload", run_unload},
     {"sandbox", run_sandbox},

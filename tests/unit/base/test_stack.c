@@ -78,10 +78,30 @@ static void the_first_thread_has_enough(void)
     CHECK(cs_stack_ample());
 }
 
+static int count;
+
+static int again(void *arg)
+{
+    count++;
+    if (arg)
+        CHECK(!cs_stack_run_last(again, NULL));
+    return 0;
+}
+
+/* A handler may interrupt the thread that is there: it does not wait for itself. */
+static void the_last_stack_is_for_one(void)
+{
+    CHECK(cs_stack_run_last(again, &count));
+    CHECK(count == 1);
+    CHECK(cs_stack_run_last(again, NULL));
+    CHECK(count == 2);
+}
+
 int main(void)
 {
     TEST(the_first_thread_has_enough);
     TEST(a_small_thread);
     TEST(a_thread_that_ends_over_there);
+    TEST(the_last_stack_is_for_one);
     return REPORT();
 }
