@@ -46,7 +46,7 @@ static const char untiled[] =
 static const char history[] =
     "{\"framework\":\"PyTorch\",\"history\":{\"stacks\":[[\"/x/site-packages/torch/nn/conv.py:5 "
     "f\","
-    "\"/x/site-packages/models/vae.py:312 forward\",\"/home/app.py:6 main\"],[\"/home/app.py:9 "
+    "\"/x/site-packages/models/vae.py:312 forward\",\"/x/app.py:6 main\"],[\"/x/app.py:9 "
     "main\"]],\"events\":["
     "[\"a\",1048576,10000,1],[\"a\",2097152,4096,0],[\"f\",2097152,4096,0],"
     "[\"a\",2097152,9000,0],[\"f\",2097152,9000,0],[\"f\",1048576,10000,1],"
