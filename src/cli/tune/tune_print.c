@@ -193,6 +193,11 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
             cs_table_bytes_text(a, from->peak), cs_table_bytes_text(b, to->peak),
             cs_table_bytes_text(c, tune->everything.peak), to->tiled, to->calls,
             tune->everything.tiled, tune->runs);
+    if (to->ran && to->reserved > from->reserved)
+        fprintf(out,
+                "convshim: tune: but the device peak grows, %s -> %s: other blocks of the "
+                "allocator are free when they are needed\n",
+                cs_table_bytes_text(a, from->reserved), cs_table_bytes_text(b, to->reserved));
     if (tune->options->fits > 0 && !to->fits && to->ran)
         fprintf(out, "convshim: tune: it runs, but falls back: no rules make it fit %s\n",
                 cs_table_bytes_text(a, tune->options->fits));
