@@ -183,11 +183,11 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
     const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned;
     if (tune->options->summary) {
-        fprintf(out, "convshim: tune: %zu rules\n", cs_exposures_rules(&tune->exposures));
+        fprintf(out, "convshim: tune: rules: %zu\n", cs_exposures_rules(&tune->exposures));
         return;
     }
     fprintf(out,
-            "convshim: tune: %zu rules, %s peak %s -> %s (%s with all tiled), %" PRId64
+            "convshim: tune: rules: %zu; %s peak %s -> %s (%s with all tiled), %" PRId64
             " of %" PRId64 " calls tiled (%" PRId64 "), %d runs\n",
             cs_exposures_rules(&tune->exposures), tune->allocated ? "allocated" : "device",
             cs_table_bytes_text(a, from->peak), cs_table_bytes_text(b, to->peak),
