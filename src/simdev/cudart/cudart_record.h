@@ -1,5 +1,5 @@
-/* What somebody outside can follow: how far a program is (SIMDEV_PROGRESS), and what memory it held when
- * (SIMDEV_RECORD). Thread-safe; nothing happens without these settings. */
+/* What somebody outside can follow: how far a program is (SIMDEV_PROGRESS), and what memory it held
+ * when (SIMDEV_RECORD). Thread-safe; nothing happens without these settings. */
 #ifndef CUDART_RECORD_H
 #define CUDART_RECORD_H
 
