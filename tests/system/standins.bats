@@ -104,6 +104,20 @@ setup_file()
     [ "$(accounted ./client)" = "77 0 23007" ]
 }
 
+@test "a version is told as the installed library tells it without a handle, and in parts" {
+    printf '%s\n' 'int cublasGetVersion_v2(void *h, int *v); int cublasGetVersion_v2(void *h, int *v) { *v = h ? 1 : 131000; return 0; }' \
+        'int cublasGetProperty(int part, int *v);' \
+        'int cublasGetProperty(int part, int *v) { *v = part == 0 ? 13 : part == 1 ? 10 : 4; return 0; }' >cublas.c
+    gcc -shared -fPIC -Wl,-soname,libcublas.so.13 -o libcublas.so.13 cublas.c
+    "$SIMDEV_DIR/standins" --out made ./libcublas.so.13
+    client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasGetVersion_v2) GET(l, cublasGetProperty)
+        int version = 0, major = 0, minor = 0, patch = 0;
+        if (cublasGetVersion_v2(0, &version) || cublasGetProperty(0, &major) || cublasGetProperty(1, &minor) ||
+            cublasGetProperty(2, &patch) || !cublasGetProperty(3, &patch)) return 2;
+        printf("%d %d %d %d\n", version, major, minor, patch);'
+    [ "$(accounted ./client)" = "131000 13 10 4" ]
+}
+
 @test "a program that is linked against the installed library runs with the stand-in" {
     installed cufft libcufft.so.12 cufftCreate cufftSetAutoAllocation
     "$SIMDEV_DIR/standins" --out made libcufft.so.12
