@@ -150,7 +150,6 @@ static bool look(const struct taker *taker, bool behind, struct run *best)
 /* Marks that are asked whether what is before them is over, without the lock. */
 struct asked {
     struct cs_mark *mark[MAX_ASKED];
-    uint64_t turn[MAX_ASKED];
     bool done[MAX_ASKED];
     int count;
 };
@@ -159,7 +158,7 @@ static void add_asked(struct asked *asked, struct cs_mark *mark)
 {
     if (asked->count == MAX_ASKED || (asked->count > 0 && asked->mark[asked->count - 1] == mark))
         return;
-    asked->turn[asked->count] = mark->turn;
+    mark->users++;
     asked->mark[asked->count++] = mark;
 }
 
@@ -172,11 +171,12 @@ static bool is_done(const struct asked *asked, const struct cs_mark *mark)
 {
     for (int i = 0; i < asked->count; i++)
         if (asked->mark[i] == mark)
-            return asked->done[i] && asked->turn[i] == mark->turn;
+            return asked->done[i];
     return false;
 }
 
-/* Frees the lock meanwhile. A mark that was put aside and recorded again since has had a turn. */
+/* Frees the lock meanwhile. As a user of the marks, since one that another call put aside could be
+ * recorded again, in a capture, which asking would then invalidate. */
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;
@@ -195,6 +195,8 @@ static void forget_done(const struct taker *taker)
         for (struct cs_block *block = slab->first; block; block = block->next)
             if (is_asked(block) && is_done(&asked, block->mark))
                 cs_pool_drop_mark(block);
+    for (int i = 0; i < asked.count; i++)
+        cs_pool_leave_mark(taker->pool, asked.mark[i]);
 }
 
 static bool find(const struct taker *taker, bool behind, struct run *run)
@@ -218,7 +220,7 @@ static void cut(struct run *run, int64_t bytes)
     rest->offset += rest->bytes - surplus;
     rest->bytes = surplus;
     if (rest->mark)
-        rest->mark->blocks++;
+        rest->mark->users++;
     last->bytes -= surplus;
     last->next = rest;
     run->bytes = bytes;
@@ -467,7 +469,7 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
     arena->facts.used -= block->bytes;
     block->end = NULL;
     if (marked) {
-        end->blocks = 1;
+        end->users = 1;
         block->mark = end;
         block->use = CS_BLOCK_FREE;
     } else {

@@ -59,17 +59,22 @@ struct cs_mark *cs_pool_new_mark(const struct cs_device *device)
 
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark)
 {
-    mark->turn++;
     mark->next = pool->spare;
     pool->spare = mark;
+}
+
+void cs_pool_leave_mark(struct cs_pool *pool, struct cs_mark *mark)
+{
+    if (--mark->users == 0)
+        cs_pool_put_mark(pool, mark);
 }
 
 void cs_pool_drop_mark(struct cs_block *block)
 {
     struct cs_mark *mark = block->mark;
     block->mark = NULL;
-    if (mark && --mark->blocks == 0)
-        cs_pool_put_mark(block->slab->pool, mark);
+    if (mark)
+        cs_pool_leave_mark(block->slab->pool, mark);
 }
 
 /* May be called on any thread, in the middle of a device's call. */

@@ -16,8 +16,7 @@ struct cs_mark {
     struct cs_mark *next; /* of those to spare */
     void *event;
     uint64_t stream; /* 0: unknown */
-    uint64_t turn; /* how often it was put to the spare ones: who asks without the lock compares */
-    int blocks;    /* that have it */
+    int users;       /* blocks that have it, and calls that ask it without the lock */
 };
 
 /* A capture, until all graphs made from it are gone. Whoever comes second, the device that tells so
@@ -93,6 +92,9 @@ void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark);
 
 /* Nothing runs in the block any more, or the block has been waited for. */
 void cs_pool_drop_mark(struct cs_block *block);
+
+/* One of its users has done with it: after the last it is to spare, and may be recorded again. */
+void cs_pool_leave_mark(struct cs_pool *pool, struct cs_mark *mark);
 
 /* The owner of a capture's blocks in this pool; NULL if there is none yet. */
 struct cs_owner *cs_pool_owner(const struct cs_pool *pool, uint64_t capture);

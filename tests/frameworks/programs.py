@@ -291,3 +291,18 @@ def smp_unet_train_amp():
 def basicunet_train_amp():
     from monai.networks.nets import BasicUNet
     return training(on_device(lambda: BasicUNet(spatial_dims=3, in_channels=1, out_channels=2)), data(2, 1, 96, 96, 96), True)
+
+
+@program("training", "torchvision resnet50, 64 of 224 px from a DataLoader with two workers and pinned memory, float32")
+def resnet50_loader_train_f32():
+    from torchvision.models import resnet50
+    model, image = on_device(resnet50), data(64, 3, 224, 224)
+    _, step = training(model, image, False)
+    images = torch.utils.data.TensorDataset(torch.zeros(3 * 64, 3, 224, 224))
+    loader = torch.utils.data.DataLoader(images, batch_size=64, num_workers=2, pin_memory=True)
+
+    def epoch():
+        for (batch,) in loader:
+            image.copy_(batch.to("cuda", non_blocking=True))
+            step()
+    return model, epoch

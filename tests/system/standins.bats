@@ -9,7 +9,7 @@ installed()
 {
     local name=$1 soname=$2
     shift 2
-    printf 'int %s(void);int %s(void){return 77;}\n' $(for f in "$@"; do echo "$f $f"; done) >"$name.c"
+    printf 'int %s(void) { return 77; }\n' "$@" >"$name.c"
     printf '%s { global: *; };\n' "$soname" >"$name.map"
     gcc -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script="$name.map" -o "$soname" "$name.c"
 }
@@ -102,6 +102,20 @@ setup_file()
         GET(l, cublasLtGetVersion) GET(n, ncclGetVersion) int version = 0; uintptr_t status = ncclGetVersion((uintptr_t)&version);
         printf("%d %d %d\n", (int)cublasLtGetVersion(0), (int)status, version);'
     [ "$(accounted ./client)" = "77 0 23007" ]
+}
+
+@test "a version is told as the installed library tells it without a handle, and in parts" {
+    printf '%s\n' 'int cublasGetVersion_v2(void *h, int *v); int cublasGetVersion_v2(void *h, int *v) { *v = h ? 1 : 131000; return 0; }' \
+        'int cublasGetProperty(int part, int *v);' \
+        'int cublasGetProperty(int part, int *v) { *v = part == 0 ? 13 : part == 1 ? 10 : 4; return 0; }' >cublas.c
+    gcc -shared -fPIC -Wl,-soname,libcublas.so.13 -o libcublas.so.13 cublas.c
+    "$SIMDEV_DIR/standins" --out made ./libcublas.so.13
+    client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasGetVersion_v2) GET(l, cublasGetProperty)
+        int version = 0, major = 0, minor = 0, patch = 0;
+        if (cublasGetVersion_v2(0, &version) || cublasGetProperty(0, &major) || cublasGetProperty(1, &minor) ||
+            cublasGetProperty(2, &patch) || !cublasGetProperty(3, &patch)) return 2;
+        printf("%d %d %d %d\n", version, major, minor, patch);'
+    [ "$(accounted ./client)" = "131000 13 10 4" ]
 }
 
 @test "a program that is linked against the installed library runs with the stand-in" {

@@ -57,6 +57,17 @@ static bool run_and_check(struct cs_simulation *simulation, const struct job *jo
     return run_jobs(simulation, job, jobs);
 }
 
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
+                       struct cs_simulated_result *result, size_t runs)
+{
+    struct job *job = calloc(runs + 1, sizeof *job);
+    for (size_t i = 0; job && i < runs; i++)
+        job[i] = (struct job){&run[i], &result[i]};
+    bool good = job && run_and_check(simulation, job, runs);
+    free(job);
+    return good;
+}
+
 static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
 {
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],

@@ -34,6 +34,11 @@ struct cs_simulated_pair {
     } smallest[CS_SIDES];
 };
 
+/* Runs all of them as cs_simulation_run does and reads their results into result[i], whatever was
+ * in there before. False: a line has said why. */
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
+                       struct cs_simulated_result *result, size_t runs);
+
 /* Runs all pairs, and again with memory to spare those that were short of it. False: a line has
  * said why. */
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,

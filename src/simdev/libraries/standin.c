@@ -105,6 +105,19 @@ static bool tell(const struct standin_function *function, const uintptr_t *argum
     return at != NULL;
 }
 
+static bool property(const struct standin_function *function, const uintptr_t *argument)
+{
+    const int parts[] = {function->value / (STANDIN_PART * STANDIN_PART),
+                         function->value / STANDIN_PART % STANDIN_PART,
+                         function->value % STANDIN_PART};
+    int *at = (int *)argument[function->result[0].argument];
+    const int part = (int)argument[0];
+    if (!at || part < 0 || part >= (int)(sizeof parts / sizeof *parts))
+        return false;
+    *at = parts[part];
+    return true;
+}
+
 static uintptr_t call(const struct standin_function *function, const uintptr_t *argument)
 {
     bool good = true;
@@ -139,6 +152,9 @@ static uintptr_t call(const struct standin_function *function, const uintptr_t *
         return (uintptr_t)function->value;
     case STANDIN_TELL:
         good = tell(function, argument);
+        break;
+    case STANDIN_PROPERTY:
+        good = property(function, argument);
         break;
     case STANDIN_HOST:
     case STANDIN_KINDS:

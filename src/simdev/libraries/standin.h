@@ -34,11 +34,14 @@ enum standin_kind {
     STANDIN_FAIL,
     STANDIN_ANSWER,
     STANDIN_TELL,
+    STANDIN_PROPERTY,
     STANDIN_KINDS
 };
 
 enum {
-    STANDIN_RESULTS = 3
+    STANDIN_RESULTS = 3,
+    STANDIN_PART =
+        1000 /* parts of a version, in a value: major * PART * PART + minor * PART + patch */
 };
 
 struct standin_function {

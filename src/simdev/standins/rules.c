@@ -16,10 +16,11 @@ enum {
 };
 
 static const char *const kinds[] = {
-    [STANDIN_MISSING] = "missing", [STANDIN_CREATE] = "create", [STANDIN_DESTROY] = "destroy",
-    [STANDIN_STREAM] = "stream",   [STANDIN_WORK] = "work",     [STANDIN_HOST] = "host",
-    [STANDIN_ZERO] = "zero",       [STANDIN_SIZE] = "size",     [STANDIN_TEXT] = "text",
-    [STANDIN_FAIL] = "fail",       [STANDIN_ANSWER] = "answer", [STANDIN_TELL] = "tell",
+    [STANDIN_MISSING] = "missing",   [STANDIN_CREATE] = "create", [STANDIN_DESTROY] = "destroy",
+    [STANDIN_STREAM] = "stream",     [STANDIN_WORK] = "work",     [STANDIN_HOST] = "host",
+    [STANDIN_ZERO] = "zero",         [STANDIN_SIZE] = "size",     [STANDIN_TEXT] = "text",
+    [STANDIN_FAIL] = "fail",         [STANDIN_ANSWER] = "answer", [STANDIN_TELL] = "tell",
+    [STANDIN_PROPERTY] = "property",
 };
 
 /* Copies the next line without comment or blanks around it; NULL at the end. */

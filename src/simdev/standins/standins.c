@@ -41,6 +41,18 @@ static void short_name(const char *soname, char *name, size_t size)
     snprintf(name, size, "%.*s", end ? (int)(end - start) : (int)strlen(start), start);
 }
 
+/* major, minor and patch in one number. */
+static int property_of(int (*get)(int, int *))
+{
+    int value = 0;
+    for (int part = 0; part < 3; part++) {
+        int number = 0;
+        (void)get(part, &number);
+        value = value * STANDIN_PART + number % STANDIN_PART;
+    }
+    return value;
+}
+
 /* What the installed library itself answers to a query of its version; 0 if it cannot be loaded
  * here. */
 static int answer_of(const char *path, const struct standin_function *function)
@@ -52,9 +64,18 @@ static int answer_of(const char *path, const struct standin_function *function)
         (void)refuse(path, "cannot be asked for its version");
     else if (function->kind == STANDIN_ANSWER)
         value = (int)((size_t(*)(void))found)();
+    else if (function->kind == STANDIN_PROPERTY)
+        value = property_of((int (*)(int, int *))found);
+    else if (function->result[0].argument == 1)
+        (void)((int (*)(void *, int *))found)(NULL, &value);
     else
         (void)((int (*)(int *))found)(&value);
     return value;
+}
+
+static bool asks_installed(enum standin_kind kind)
+{
+    return kind == STANDIN_ANSWER || kind == STANDIN_TELL || kind == STANDIN_PROPERTY;
 }
 
 /* The core's function for a name that is written by hand; NULL: there is none. */
@@ -95,7 +116,7 @@ static bool plan_functions(struct standin_plan *plan, const struct standin_insta
         to->as = installed->function[i];
         to->by_hand = by_hand(core, to->as.name);
         to->does = standin_rules_function(&rules, to->as.name);
-        if (!to->by_hand && (to->does.kind == STANDIN_ANSWER || to->does.kind == STANDIN_TELL))
+        if (!to->by_hand && asks_installed(to->does.kind))
             to->does.value = answer_of(path, &to->does);
     }
     return true;

@@ -1,62 +1,12 @@
 /* The arena on a fake device that knows which accesses are ordered. */
-#include "convshim/plan.h"
-#include "exec/arena.h"
-#include "fake_device.h"
+#include "arena_calls.h"
 #include "heap.h"
-#include "scratch_ledger.h"
 #include <time.h>
 
 enum {
-    MIB = 1 << 20,
     CONTEXTS = 40, /* more than the arena remembers */
     SMALL = 100    /* blocks, more than a slab is divided into */
 };
-
-static const struct cs_device *const device = &fake_device_functions;
-static const struct cs_capture no_capture;
-
-static struct cs_arena *new_arena(int64_t limit)
-{
-    static struct cs_arena arena;
-    if (arena.pools) {
-        cs_arena_process_fork(&arena, true, false);
-        cs_arena_process_fork(&arena, false, true);
-    }
-    device_reset();
-    cs_arena_init(&arena, limit);
-    ledger_begin(&arena);
-    return &arena;
-}
-
-/* A call: takes, writes, gives. False if there was nothing. */
-static bool call_in(struct cs_arena *arena, void *stream, const struct cs_capture *capture,
-                    int64_t bytes, bool patient, void **memory_p)
-{
-    struct cs_lease lease;
-    if (!cs_arena_take(arena, device, stream, capture, bytes, patient, &lease)) {
-        CHECK(lease.block == NULL);
-        return false;
-    }
-    CHECK(device_owns(lease.memory, bytes));
-    CHECK_INT((uintptr_t)lease.memory % CS_SCRATCH_ALIGNMENT, 0);
-    device_touch(stream, lease.memory, bytes, true);
-    if (memory_p)
-        *memory_p = lease.memory;
-    cs_arena_give(arena, device, stream, false, &lease);
-    CHECK(lease.block == NULL);
-    return true;
-}
-
-static bool call(struct cs_arena *arena, void *stream, int64_t bytes, bool patient)
-{
-    return call_in(arena, stream, &no_capture, bytes, patient, NULL);
-}
-
-static void check_sound(void)
-{
-    CHECK_INT(fake_device.races, 0);
-    CHECK_INT(fake_device.misuses, 0);
-}
 
 static void one_stream_costs_nothing_after_the_first_call(void)
 {
@@ -143,22 +93,6 @@ static void the_limit_is_that_of_all_contexts(void)
     CHECK(!call(arena, here, 1, true));
     CHECK_INT(fake_device.allocations, 0);
     CHECK_INT(cs_arena_facts(arena).refused, 1);
-}
-
-static struct cs_capture begin_capture(void *stream)
-{
-    uint64_t id = device_begin_capture(stream);
-    return (struct cs_capture){id, (void *)(uintptr_t)(id + DEVICE_GRAPH)};
-}
-
-/* Draws a stream into a capture, or joins it. */
-static void join(void *stream, void *behind)
-{
-    void *event;
-    CHECK_INT(device->event_create(device->ctx, &event), 0);
-    CHECK_INT(device->record(device->ctx, event, behind), 0);
-    CHECK_INT(device->wait(device->ctx, stream, event), 0);
-    device->event_destroy(device->ctx, event);
 }
 
 /* What a stream had last before what nobody has, and that before what others run in; of these what
@@ -285,124 +219,6 @@ static void a_larger_need_takes_the_place_of_smaller_memory(void)
     CHECK_INT(cs_arena_facts(arena).held, 8 * MIB);
     CHECK_INT(cs_arena_facts(arena).peak, 8 * MIB);
     CHECK_INT(fake_device.frees, 3);
-    check_sound();
-}
-
-static void a_capture_keeps_its_memory(void)
-{
-    struct cs_arena *arena = new_arena(8 * MIB);
-    void *eager = device_new_stream(), *stream = device_new_stream(), *side = device_new_stream();
-    void *first, *second, *third, *later;
-    CHECK(call(arena, eager, 4 * MIB, true));
-    struct cs_capture capture = begin_capture(stream);
-    /* What eager work may still run in is not for it, nor what it has for others. */
-    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
-    CHECK_INT(ledger.graphs, 1);
-    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
-    CHECK(first == second);
-    CHECK(!call_in(arena, stream, &capture, 5 * MIB, true, NULL));
-    CHECK_INT(cs_arena_facts(arena).captured, 3 * MIB); /* no more than it took */
-    join(side, stream);
-    int waits = fake_device.waits;
-    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, NULL));
-    CHECK_INT(fake_device.waits, waits + 1);
-    CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
-    CHECK(third == first); /* after what has it */
-    CHECK_INT(fake_device.waits, waits + 2);
-    join(stream, side);
-    CHECK(device_end_capture(capture.id));
-    CHECK(!call(arena, stream, 5 * MIB, true));
-    for (int i = 0; i < 4; i++) {
-        CHECK(call(arena, stream, 4 * MIB, true));
-        CHECK(call(arena, eager, MIB, true));
-    }
-    struct cs_capture another = begin_capture(stream);
-    CHECK(!call_in(arena, stream, &another, 3 * MIB, true, NULL));
-    CHECK(device_end_capture(another.id));
-    device_drop_graph(capture.id);
-    CHECK_INT(cs_arena_facts(arena).captured, 0);
-    CHECK_INT(ledger.graphs, 0);
-    fake_device.everything_done = true;
-    CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &later));
-    CHECK(call(arena, eager, 4 * MIB, false));
-    CHECK_INT(fake_device.keeps, 1);
-    check_sound();
-}
-
-/* A program may say what comes next in a capture comes after (cudaStreamUpdateCaptureDependencies):
- * two calls on one stream are in order no more. */
-static void a_capture_whose_dependencies_are_set(void)
-{
-    for (int skip = 0; skip <= 1; skip++) {
-        struct cs_arena *arena = new_arena(4 * MIB);
-        void *stream = device_new_stream(), *first, *second;
-        struct cs_capture capture = begin_capture(stream);
-        for (int i = 0; i < 3; i++) /* so that times before and after differ */
-            device_touch(stream, &capture, 1, true);
-        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
-        memset(&device_stream_at(stream)->captured, 0, sizeof(struct device_clock));
-        fake_device.skip_wait = skip;
-        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
-        CHECK(first == second);
-        CHECK_INT(fake_device.races, skip);
-        CHECK(device_end_capture(capture.id));
-    }
-}
-
-/* An invalid capture becomes no graph, a lost place in a capture runs nowhere: neither keeps memory
- * for ever. */
-static void a_capture_that_comes_to_nothing(void)
-{
-    struct cs_arena *arena = new_arena(4 * MIB);
-    void *stream = device_new_stream();
-    struct cs_lease lease;
-    for (int broken = 0; broken <= 1; broken++) {
-        struct cs_capture capture = begin_capture(stream);
-        CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
-        device_touch(stream, lease.memory, 4 * MIB, true);
-        if (broken)
-            device_break_capture(capture.id);
-        cs_arena_give(arena, device, stream, !broken, &lease);
-        CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
-        CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
-        CHECK(device_end_capture(capture.id) == !broken);
-        CHECK(call(arena, stream, MIB, true) == broken); /* a graph may be launched still */
-        device_drop_graph(capture.id);
-        CHECK(call(arena, stream, 4 * MIB, true));
-        CHECK_INT(cs_arena_facts(arena).lost, 0);
-        device_run(stream);
-    }
-    check_sound();
-}
-
-/* No program does that, but it must not end in freed memory. */
-static void a_graph_that_goes_during_a_call(void)
-{
-    struct cs_arena *arena = new_arena(4 * MIB);
-    void *stream = device_new_stream();
-    struct cs_capture capture = begin_capture(stream);
-    struct cs_lease lease;
-    CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
-    CHECK(device_end_capture(capture.id));
-    device_drop_graph(capture.id);
-    CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
-    CHECK(!call(arena, stream, MIB, false));
-    cs_arena_give(arena, device, stream, false, &lease);
-    CHECK_INT(cs_arena_facts(arena).captured, 0);
-    CHECK(call(arena, stream, 4 * MIB, false));
-    check_sound();
-}
-
-static void a_capture_without_word_of_its_end_gets_nothing(void)
-{
-    struct cs_arena *arena = new_arena(8 * MIB);
-    void *stream = device_new_stream();
-    struct cs_capture capture = begin_capture(stream);
-    fake_device.keeps = DEVICE_KEEPS;
-    CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
-    fake_device.keeps = 0;
-    CHECK(device_end_capture(capture.id));
-    CHECK(call(arena, stream, MIB, true));
     check_sound();
 }
 
@@ -652,11 +468,6 @@ int main(void)
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(allocating_is_the_last_resort);
     TEST(a_larger_need_takes_the_place_of_smaller_memory);
-    TEST(a_capture_keeps_its_memory);
-    TEST(a_capture_whose_dependencies_are_set);
-    TEST(a_capture_that_comes_to_nothing);
-    TEST(a_graph_that_goes_during_a_call);
-    TEST(a_capture_without_word_of_its_end_gets_nothing);
     TEST(what_is_lost_is_never_used_again);
     TEST(a_failing_device);
     TEST(many_small_blocks);

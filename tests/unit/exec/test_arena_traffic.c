@@ -249,7 +249,8 @@ static void no_failure_makes_a_race(void)
 }
 
 /* A wait that is left out is a race, unless another one orders the same or the same bytes are not
- * touched; or, as most are, it is of a capture's own stream, whose order no program changes here. */
+ * touched; or, as most are, it is of a capture's own stream, whose order no program changes here.
+ */
 static void waits_are_needed(void)
 {
     int raced = 0, skipped = 0;

@@ -1,0 +1,30 @@
+"""Runs programs of onnx_programs.py in ONNX Runtime's CUDA provider, in forked children, and prints what became of each as a line of JSON.
+
+Reads jobs from standard input, one JSON object a line: {"program": name, "env": {...}}. ONNX Runtime tells no peaks: they are the
+device's. Convolutions are chosen by cuDNN's heuristics (its default, EXHAUSTIVE, chooses by time, which a model tells here).
+"""
+import time
+
+import jobs
+import onnx_programs
+
+RUNS = 3
+
+
+def run(job):
+    import onnxruntime  # here: it starts a thread, which a fork loses
+    start = time.time()
+    model, given = onnx_programs.PROGRAMS[job["program"]].make()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 2
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=[
+        ("CUDAExecutionProvider", {"cudnn_conv_algo_search": "HEURISTIC"})])
+    if session.get_providers()[0] != "CUDAExecutionProvider":
+        raise RuntimeError("the CUDA provider did not start")
+    for _ in range(RUNS):
+        session.run(None, {"x": given})
+    return {"ran": True, "seconds": round(time.time() - start, 2)}
+
+
+if __name__ == "__main__":
+    jobs.serve(run, lambda error: str(error).replace("\n", " ")[:300])

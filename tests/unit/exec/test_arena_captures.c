@@ -1,0 +1,174 @@
+/* The arena in captures: memory belongs to the graphs made from them. */
+#include "arena_calls.h"
+#include "heap.h"
+
+static void a_capture_keeps_its_memory(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *eager = device_new_stream(), *stream = device_new_stream(), *side = device_new_stream();
+    void *first, *second, *third, *later;
+    CHECK(call(arena, eager, 4 * MIB, true));
+    struct cs_capture capture = begin_capture(stream);
+    /* What eager work may still run in is not for it, nor what it has for others. */
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
+    CHECK_INT(ledger.graphs, 1);
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
+    CHECK(first == second);
+    CHECK(!call_in(arena, stream, &capture, 5 * MIB, true, NULL));
+    CHECK_INT(cs_arena_facts(arena).captured, 3 * MIB); /* no more than it took */
+    join(side, stream);
+    int waits = fake_device.waits;
+    CHECK(call_in(arena, stream, &capture, 3 * MIB, true, NULL));
+    CHECK_INT(fake_device.waits, waits + 1);
+    CHECK(call_in(arena, side, &capture, 3 * MIB, true, &third));
+    CHECK(third == first); /* after what has it */
+    CHECK_INT(fake_device.waits, waits + 2);
+    join(stream, side);
+    CHECK(device_end_capture(capture.id));
+    CHECK(!call(arena, stream, 5 * MIB, true));
+    for (int i = 0; i < 4; i++) {
+        CHECK(call(arena, stream, 4 * MIB, true));
+        CHECK(call(arena, eager, MIB, true));
+    }
+    struct cs_capture another = begin_capture(stream);
+    CHECK(!call_in(arena, stream, &another, 3 * MIB, true, NULL));
+    CHECK(device_end_capture(another.id));
+    device_drop_graph(capture.id);
+    CHECK_INT(cs_arena_facts(arena).captured, 0);
+    CHECK_INT(ledger.graphs, 0);
+    fake_device.everything_done = true;
+    CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &later));
+    CHECK(call(arena, eager, 4 * MIB, false));
+    CHECK_INT(fake_device.keeps, 1);
+    check_sound();
+}
+
+/* What other threads do while one asks, without the lock, whether a block is free. */
+static struct {
+    struct cs_arena *arena;
+    void *owner, *capturing; /* streams: of the block that is asked about, and in a capture */
+    struct cs_capture capture;
+} meanwhile;
+
+static bool done_late(void *ctx, void *event)
+{
+    struct cs_arena *arena = meanwhile.arena;
+    meanwhile.arena = NULL;
+    if (arena) {
+        CHECK(call(arena, meanwhile.owner, 3 * MIB, true)); /* puts aside the event asked about */
+        CHECK(call_in(arena, meanwhile.capturing, &meanwhile.capture, 4 * MIB, true, NULL));
+    }
+    return device->done(ctx, event);
+}
+
+static void an_event_that_is_asked_is_not_captured_meanwhile(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *owner = device_new_stream(), *stream = device_new_stream(), *other = device_new_stream();
+    struct cs_device asking = fake_device_functions;
+    struct cs_lease lease;
+    asking.done = done_late;
+    cs_arena_reserve(arena, device, 8 * MIB); /* all events there are */
+    CHECK(call(arena, owner, 3 * MIB, true));
+    meanwhile.owner = owner;
+    meanwhile.capturing = stream;
+    meanwhile.capture = begin_capture(stream);
+    meanwhile.arena = arena;
+    CHECK(!cs_arena_take(arena, &asking, other, &no_capture, 6 * MIB, false, &lease));
+    CHECK(meanwhile.arena == NULL);
+    CHECK(device_end_capture(meanwhile.capture.id));
+    check_sound();
+}
+
+/* A program may say what comes next in a capture comes after (cudaStreamUpdateCaptureDependencies):
+ * two calls on one stream are in order no more. */
+static void a_capture_whose_dependencies_are_set(void)
+{
+    for (int skip = 0; skip <= 1; skip++) {
+        struct cs_arena *arena = new_arena(4 * MIB);
+        void *stream = device_new_stream(), *first, *second;
+        struct cs_capture capture = begin_capture(stream);
+        for (int i = 0; i < 3; i++) /* so that times before and after differ */
+            device_touch(stream, &capture, 1, true);
+        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
+        memset(&device_stream_at(stream)->captured, 0, sizeof(struct device_clock));
+        fake_device.skip_wait = skip;
+        CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
+        CHECK(first == second);
+        CHECK_INT(fake_device.races, skip);
+        CHECK(device_end_capture(capture.id));
+    }
+}
+
+/* An invalid capture becomes no graph, a lost place in a capture runs nowhere: neither keeps memory
+ * for ever. */
+static void a_capture_that_comes_to_nothing(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease;
+    for (int broken = 0; broken <= 1; broken++) {
+        struct cs_capture capture = begin_capture(stream);
+        CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
+        device_touch(stream, lease.memory, 4 * MIB, true);
+        if (broken)
+            device_break_capture(capture.id);
+        cs_arena_give(arena, device, stream, !broken, &lease);
+        CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
+        CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
+        CHECK(device_end_capture(capture.id) == !broken);
+        CHECK(call(arena, stream, MIB, true) == broken); /* a graph may be launched still */
+        device_drop_graph(capture.id);
+        CHECK(call(arena, stream, 4 * MIB, true));
+        CHECK_INT(cs_arena_facts(arena).lost, 0);
+        device_run(stream);
+    }
+    check_sound();
+}
+
+/* No program does that, but it must not end in freed memory. */
+static void a_graph_that_goes_during_a_call(void)
+{
+    struct cs_arena *arena = new_arena(4 * MIB);
+    void *stream = device_new_stream();
+    struct cs_capture capture = begin_capture(stream);
+    struct cs_lease lease;
+    CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
+    CHECK(device_end_capture(capture.id));
+    device_drop_graph(capture.id);
+    CHECK_INT(cs_arena_facts(arena).captured, 4 * MIB);
+    CHECK(!call(arena, stream, MIB, false));
+    cs_arena_give(arena, device, stream, false, &lease);
+    CHECK_INT(cs_arena_facts(arena).captured, 0);
+    CHECK(call(arena, stream, 4 * MIB, false));
+    check_sound();
+}
+
+static void a_capture_without_word_of_its_end_gets_nothing(void)
+{
+    struct cs_arena *arena = new_arena(8 * MIB);
+    void *stream = device_new_stream();
+    struct cs_capture capture = begin_capture(stream);
+    fake_device.keeps = DEVICE_KEEPS;
+    CHECK(!call_in(arena, stream, &capture, MIB, true, NULL));
+    fake_device.keeps = 0;
+    CHECK(device_end_capture(capture.id));
+    CHECK(call(arena, stream, MIB, true));
+    check_sound();
+}
+
+int main(void)
+{
+    heap_watch();
+    TEST(a_capture_keeps_its_memory);
+    TEST(an_event_that_is_asked_is_not_captured_meanwhile);
+    TEST(a_capture_whose_dependencies_are_set);
+    TEST(a_capture_that_comes_to_nothing);
+    TEST(a_graph_that_goes_during_a_call);
+    TEST(a_capture_without_word_of_its_end_gets_nothing);
+    (void)new_arena(0);
+    device_reset();
+    CHECK_INT(heap_requests_locked, 0);
+    CHECK_INT(cs_lock_faults(), 0);
+    return REPORT();
+}
