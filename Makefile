@@ -244,10 +244,12 @@ include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk 
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
 
-#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME for others)
+#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME, PROGRAMS=A,B for others)
 FRAMEWORK ?= torch-2.15
 frameworks: lib $(simdev)
-	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
+	$(Q)scripts/bootstrap frameworks
+	$(Q)scripts/frameworks $(FRAMEWORK) --build $(CURDIR)/$(B) \
+	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --capacities)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)
