@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
 # The simulated device in account mode: a program takes the same memory as when it is computed, and its planning is told of.
 load helper
 
@@ -55,6 +56,8 @@ word()
     expect_equal "bytes of their workspaces" "$(awk '/^c / { sum += $3 } END { print sum }' record)" "$(device plain workspace_bytes)"
     expect_equal "their time" "$(awk '/^c / { sum += $5 } END { print sum }' record)" "$(device plain nanoseconds)"
     expect_equal "peak" "$(awk '/^m / && $2 > most { most = $2 } END { print most }' record)" "$(device plain peak_bytes)"
+    expect_equal "sum of what blocks changed" "$(awk '$1 == "a" { size[$2] = $3; live += $3 } $1 == "f" { live -= size[$2] }
+        live > most { most = live } END { print most }' record)" "$(device plain peak_bytes)"
     expect_equal "progress" "$(od -A n -t u8 -j 8 progress | xargs)" \
         "$(device plain conv_launches) 0 $(device plain live_bytes) $(device plain peak_bytes)"
 }
@@ -105,7 +108,7 @@ END
 }
 
 @test "and refused where a real cuDNN is required" {
-    export SIMDEV_CUDNN_DIR= SIMDEV_REQUIRE_PLANNING=real
+    export SIMDEV_CUDNN_DIR="" SIMDEV_REQUIRE_PLANNING=real
     decoder
     expect_true "status" "$status != 0"
     expect_line plain.err 'violation: SIMDEV_REQUIRE_PLANNING=real'

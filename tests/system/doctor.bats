@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
 # convshim doctor: each check where it finds something and where it does not. Frameworks are folders made here: packages'
 # metadata, and small libraries that come to cuDNN as the real ones do.
 load helper
@@ -180,7 +180,10 @@ expect_no_finding()
     local wrapped
     for wrapped in "env A=1 B=2 ./inner x" "env -u A -i -- ./inner" "nice -n 5 ./inner" "nice ./inner" "nohup ./inner" \
         "taskset -c 0-3 ./inner" "timeout -k 5 10 ./inner" "numactl --cpunodebind=0 -m 0 ./inner" \
-        "/usr/bin/env nice -n 3 nohup ./inner" "stdbuf -oL ./inner"; do
+        "/usr/bin/env nice -n 3 nohup ./inner" "stdbuf -oL ./inner" \
+        "numactl --cpunodebind 0 --membind=0 ./inner" "timeout --signal KILL --kill-after 5 10 ./inner" "nice --adjustment 3 ./inner" \
+        "env --unset A --chdir=. B=1 ./inner" "chrt --idle 0 ./inner" "ionice --class 3 ./inner" "srun --ntasks 2 -c 4 ./inner x" \
+        "mpirun -np 2 ./inner" "nsys profile -o report --trace cuda ./inner" "xvfb-run -a ./inner"; do
         # shellcheck disable=SC2086 # words
         doctor 0 -- $wrapped
         expect_finding ok program '\./inner: runs \./inner'
@@ -188,6 +191,8 @@ expect_no_finding()
     doctor 0 -- bash -c ./inner
     expect_line doctor.out '-> Name the Python that it starts, if it starts one: '
     ! grep -q "build for CUDA" doctor.out || fail "advice for another fault"
+    doctor 2 -- numactl --membind 0 ./no-such-program ./inner
+    expect_finding fatal program '\./no-such-program: not found'
     doctor 2 -- env A=1 ./no-such-program
     expect_finding fatal program '\./no-such-program: not found'
 }
@@ -220,6 +225,63 @@ expect_no_finding()
     doctor 2 python3 missing.py
     expect_finding fatal program 'missing\.py: there is no such file to run'
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "This will not work: missing.py: there is no such file to run."
+}
+
+# As start scripts of web interfaces are: variables with defaults, an environment, tcmalloc where nothing is preloaded.
+web_script()
+{
+    cat <<'END'
+#!/usr/bin/env bash
+SCRIPT_DIR=$( cd -- "$( dirname -- "${BASH_SOURCE[0]}" )" &> /dev/null && pwd )
+if [[ -f "$SCRIPT_DIR"/web-user.sh ]]; then
+    source "$SCRIPT_DIR"/web-user.sh
+fi
+if [[ -z "${python_cmd}" ]]; then
+    python_cmd="python3" # 'python4' is none
+fi
+venv_dir="${venv_dir:-venv}"
+[ -d "${venv_dir}" ] || "${python_cmd}" -m venv "${SCRIPT_DIR}/${venv_dir}"
+source "${SCRIPT_DIR}/${venv_dir}"/bin/activate
+LAUNCH_SCRIPT=launch.py
+if [[ -z "${LD_PRELOAD}" ]]; then
+    export LD_PRELOAD="$TCMALLOC"
+fi
+exec "${python_cmd}" -u "${LAUNCH_SCRIPT}" "$@"
+END
+}
+
+# bats test_tags=quick
+@test "the command: variables of a start script, the environment that it activates, the file that it runs" {
+    site
+    torch 2.10.0 9.15.1
+    hide libcuda.so.1
+    mkdir -p web
+    web_script >web/web.sh
+    echo 'import torch' >web/launch.py
+    doctor 0 bash web/web.sh
+    expect_finding ok program 'web/web\.sh: starts .*/bin/python3 in line 7'
+    expect_no_finding warning program
+    expect_finding ok layout 'layout: neither'
+    mkdir -p web/venv/bin
+    cp bin/python3 web/venv/bin/python
+    chmod +x web/web.sh
+    doctor 0 web/web.sh --listen
+    expect_finding ok program 'web/web\.sh: starts web/\./venv/bin/python in line 11'
+    expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
+    echo 'export OPTIONS="--opt-channelslast"' >web/web-user.sh
+    doctor 0 web/web.sh
+    expect_finding note layout '\./web-user\.sh: asks for channels_last'
+    echo '# --opt-channelslast' >web/web-user.sh
+    doctor 0 web/web.sh
+    expect_finding ok layout 'layout: neither'
+    echo 'model.to(memory_format=torch.channels_last)' >web/launch.py
+    doctor 0 web/web.sh
+    expect_finding note layout 'launch\.py: asks for channels_last'
+    doctor 0 -- env A=1 nice bash -c 'cd web && exec venv/bin/python -u launch.py'
+    expect_finding ok program '-c: starts web/venv/bin/python in line 1'
+    expect_finding note layout 'launch\.py: asks for channels_last'
+    doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 web/launch.py
+    expect_finding note layout 'web/launch\.py: asks for channels_last'
 }
 
 @test "the command: channels_last leaves little to save" {

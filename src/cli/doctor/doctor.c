@@ -152,6 +152,7 @@ void cs_doctor_free(struct cs_doctor *doctor)
         free(doctor->subject[i].client);
     free(doctor->finding);
     free(doctor->subject);
+    free(doctor->script_text);
     cs_packages_free(&doctor->packages);
 }
 

@@ -57,9 +57,11 @@ struct cs_doctor {
     int64_t pid;                /* of a process that runs; 0: none was given */
 
     /* What checks find out for the checks after them. */
-    char library[PATH_MAX]; /* "": there is none */
-    char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
-    char script[PATH_MAX];  /* of a shell, if it is one that COMMAND names; "": none */
+    char library[PATH_MAX];       /* "": there is none */
+    char program[PATH_MAX];       /* what COMMAND runs; "": none, or not found */
+    char script[PATH_MAX];        /* of a shell, if it is one that COMMAND names; "": none */
+    char script_folder[PATH_MAX]; /* that the script goes to; "": none */
+    char *script_text; /* what that or a shell's -c says (start_script.h); NULL: nothing */
     char python[PATH_MAX];
     bool channels_last; /* the command asks for tensors in that layout */
     struct cs_packages packages;
@@ -78,6 +80,16 @@ void cs_doctor_verdict(const struct cs_doctor *doctor);
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
                    const char *subject, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Where a relative word of the script may be: place 0 is the folder that all is started in, 1 that
+ * of the script, 2 the one that the script goes to; false beyond. `path` is "" where there is none.
+ */
+bool cs_doctor_place(const struct cs_doctor *doctor, int place, const char *word,
+                     char path[PATH_MAX]);
+
+/* The file that a command is to run, if it is a Python and names one; NULL: a module, text or
+ * nothing. */
+const char *cs_doctor_python_file(char **command);
 
 /* Gives the last finding an advice of its own, a static text. */
 void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);

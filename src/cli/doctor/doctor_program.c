@@ -1,10 +1,11 @@
 /* Checks of the command: the program that would run, and the Python that would import frameworks.
  */
 #include "base/path.h"
-#include "cli/common/environment.h"
 #include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/search_path.h"
 #include "cli/doctor/start_script.h"
+#include "cli/doctor/wrapper.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +17,6 @@ enum {
     DEEPEST = 4, /* scripts whose interpreter is a script */
     FIRST_LINE = 512
 };
-
-static bool runnable(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The file that a shell would run for `name`: false if there is none. */
-static bool file_that_runs(const char *name, char *path, size_t size)
-{
-    const char *folders = cs_cli_variable("PATH");
-    if (strchr(name, '/')) {
-        snprintf(path, size, "%s", name);
-        return runnable(path);
-    }
-    while (folders && *folders) {
-        size_t length = strcspn(folders, ":");
-        snprintf(path, size, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./", name);
-        if (runnable(path))
-            return true;
-        folders += length + (folders[length] == ':');
-    }
-    return false;
-}
 
 /* By its name, or by that of the file that a link leads to. */
 static bool is_python(const char *path)
@@ -78,7 +55,7 @@ static bool follow(char path[PATH_MAX], char python[PATH_MAX])
             snprintf(python, PATH_MAX, "%s", path);
         if (!read_interpreter(path, name, sizeof name))
             return true;
-        if (!file_that_runs(name, path, PATH_MAX))
+        if (!cs_search_path(name, path, PATH_MAX))
             return false;
     }
     return false;
@@ -126,53 +103,6 @@ static void judge(struct cs_doctor *doctor, const char *subject)
     cs_elf_close(&elf);
 }
 
-/* Programs that run another one, which is what the question is about. */
-static const struct wrapper {
-    const char *name, *with_value; /* its short options that take a word */
-    int operands;                  /* of its own, before the command */
-} wrappers[] = {{"env", "uC", 0},        {"nice", "n", 0},    {"nohup", "", 0},
-                {"time", "fo", 0},       {"taskset", "", 1},  {"timeout", "ks", 1},
-                {"stdbuf", "ioe", 0},    {"ionice", "cn", 0}, {"setsid", "", 0},
-                {"numactl", "NmiCpP", 0}};
-
-static const struct wrapper *find_wrapper(const char *word)
-{
-    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-        if (strcmp(cs_path_file(word), wrappers[i].name) == 0)
-            return &wrappers[i];
-    return NULL;
-}
-
-/* What follows a wrapper's own words; its end if there is nothing. */
-static char **behind(const struct wrapper *wrapper, char **word)
-{
-    for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++) {
-        bool apart = (*word)[1] != '-' && strlen(*word) == 2;
-        if (apart && strchr(wrapper->with_value, (*word)[1]) && word[1])
-            word++;
-    }
-    if (*word && strcmp(*word, "--") == 0)
-        word++;
-    for (int i = 0; i < wrapper->operands && *word; i++)
-        word++;
-    while (*word && strcmp(wrapper->name, "env") == 0 && strchr(*word, '='))
-        word++;
-    return word;
-}
-
-/* The command that is run in the end. */
-static char **unwrap(char **command)
-{
-    const struct wrapper *wrapper;
-    while ((wrapper = find_wrapper(command[0]))) {
-        char **inner = behind(wrapper, command + 1);
-        if (!*inner)
-            break;
-        command = inner;
-    }
-    return command;
-}
-
 static bool is_shell(const char *path)
 {
     static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh"};
@@ -205,44 +135,76 @@ static char *shell_text(struct cs_doctor *doctor, const char **name_p)
     return text;
 }
 
-/* Relative words are those of the folder that the script is in, or of where it is started. */
-static bool runs_python(const char *word, const char *script, char python[PATH_MAX])
+bool cs_doctor_place(const struct cs_doctor *doctor, int place, const char *word,
+                     char path[PATH_MAX])
 {
-    char path[PATH_MAX], beside[2 * PATH_MAX];
-    python[0] = '\0';
-    snprintf(beside, sizeof beside, "%.*s%s", (int)(cs_path_file(script) - script), script, word);
-    if (!file_that_runs(word, path, sizeof path) &&
-        !(strchr(word, '/') && *word != '/' && runnable(beside) &&
-          snprintf(path, sizeof path, "%s", beside) < (int)sizeof path))
+    const char *script = doctor->script, *folder = doctor->script_folder;
+    int length = (int)(cs_path_file(script) - script), written = PATH_MAX;
+    if (place == 0)
+        written = snprintf(path, PATH_MAX, "%s", word);
+    else if (*word == '/' || place > 2)
         return false;
-    return follow(path, python) && *python;
+    else if (place == 1)
+        written = snprintf(path, PATH_MAX, "%.*s%s", length, script, word);
+    else if (*folder)
+        written = snprintf(path, PATH_MAX, "%.*s%s/%s", *folder == '/' ? 0 : length, script, folder,
+                           word);
+    if (written >= PATH_MAX)
+        path[0] = '\0';
+    return true;
 }
 
-/* The Python that a script of a shell starts. */
+static bool runs_python(const struct cs_doctor *doctor, const char *word, char python[PATH_MAX])
+{
+    char path[PATH_MAX], beside[PATH_MAX];
+    bool found = cs_search_path(word, path, sizeof path);
+    python[0] = '\0';
+    for (int i = 1; !found && strchr(word, '/') && cs_doctor_place(doctor, i, word, beside); i++)
+        if (cs_search_path_runnable(beside)) {
+            strcpy(path, beside);
+            found = true;
+        }
+    return found && follow(path, python) && *python;
+}
+
+/* The Python that a script of a shell starts: that of an environment that is activated, else the
+ * first that it names. */
+static void look_for_python(struct cs_doctor *doctor, const char *name)
+{
+    char python[PATH_MAX];
+    const char *at = doctor->script_text ? doctor->script_text : "";
+    struct cs_start start = {.activated = false};
+    int next = 1, line = 0;
+    while (!(line && start.activated) && cs_start_script_next(&at, &next, &start))
+        if ((!line || start.activated) && runs_python(doctor, start.word, python)) {
+            snprintf(doctor->python, sizeof doctor->python, "%s", python);
+            line = start.line;
+        } else
+            start.activated = false;
+    if (line)
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name, "starts %s in line %d",
+                      doctor->python, line);
+}
+
 static void look_into_script(struct cs_doctor *doctor)
 {
     const char *name = "";
     char *text = shell_text(doctor, &name);
-    const char *at = text ? text : "";
-    struct cs_start start;
-    int line = 1;
-    while (!*doctor->python && cs_start_script_next(&at, &line, &start))
-        if (runs_python(start.word, doctor->script, doctor->python))
-            cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name, "starts %s in line %d",
-                          doctor->python, start.line);
-    line = text ? cs_start_script_preload(text) : 0;
+    int line = text ? cs_start_script_preload(text) : 0;
+    doctor->script_text = text ? cs_start_script_expand(text) : NULL;
+    free(text);
+    cs_start_script_folder(doctor->script_text ? doctor->script_text : "", doctor->script_folder);
+    look_for_python(doctor, name);
     if (line > 0) {
         cs_doctor_add(doctor, CS_CHECK_program, CS_WARNING, name,
                       "sets LD_PRELOAD anew in line %d: the library is dropped there", line);
         cs_doctor_advise(doctor, "Let it keep what is there: LD_PRELOAD=other.so:$LD_PRELOAD.");
     }
-    free(text);
 }
 
-/* The file that Python is to run, if it is named; NULL: a module, text or nothing. */
-static const char *python_file(char **command)
+const char *cs_doctor_python_file(char **command)
 {
-    if (!*command || !is_python(*command))
+    if (!command || !*command || !is_python(*command))
         return NULL;
     for (command++; *command && **command == '-'; command++) {
         if (strchr("mc-", (*command)[1]))
@@ -255,7 +217,7 @@ static const char *python_file(char **command)
 
 static void look_for_file(struct cs_doctor *doctor)
 {
-    const char *file = python_file(doctor->command);
+    const char *file = cs_doctor_python_file(doctor->command);
     if (!file || access(file, R_OK) == 0)
         return;
     cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, file, "there is no such file to run");
@@ -268,9 +230,9 @@ void cs_doctor_program(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, "command", "none was given");
         return;
     }
-    doctor->command = unwrap(doctor->command);
+    doctor->command = cs_wrapper_unwrap(doctor->command);
     const char *name = doctor->command[0];
-    bool found = file_that_runs(name, doctor->program, sizeof doctor->program);
+    bool found = cs_search_path(name, doctor->program, sizeof doctor->program);
     snprintf(doctor->script, sizeof doctor->script, "%s",
              is_shell(name) ? (doctor->command[1] ? doctor->command[1] : "") : doctor->program);
     if (!found || !follow(doctor->program, doctor->python)) {
@@ -286,34 +248,6 @@ void cs_doctor_program(struct cs_doctor *doctor)
     if (!*doctor->python && is_shell(doctor->program))
         look_into_script(doctor);
     look_for_file(doctor);
-}
-
-/* The words of a command and of the file that a Python runs: who asks for channels-last says so. */
-void cs_doctor_layout(struct cs_doctor *doctor)
-{
-    char why[CS_FILE_ERROR];
-    const char *file = doctor->command ? python_file(doctor->command) : NULL, *where = NULL;
-    char *text = file ? cs_read_file_text(file, why) : NULL;
-    for (char **word = doctor->command; word && *word; word++)
-        if (strcasestr(*word, "channels-last") || strcasestr(*word, "channels_last") ||
-            strcasestr(*word, "channelslast"))
-            where = *word;
-    for (const char *line = text; line && *line && !where;
-         line += strcspn(line, "\n"), line += *line == '\n') {
-        size_t code = strcspn(line, "#\n");
-        if (memmem(line, code, "channels_last", strlen("channels_last")))
-            where = file;
-    }
-    free(text);
-    if (where)
-        cs_doctor_add(
-            doctor, CS_CHECK_layout, CS_NOTE, where,
-            "asks for channels_last: such tensors often need no workspace, and then there is "
-            "nothing to save");
-    else if (doctor->command)
-        cs_doctor_add(doctor, CS_CHECK_layout, CS_FINE, "layout",
-                      "neither the command nor its script asks for channels_last");
-    doctor->channels_last = where != NULL;
 }
 
 /* Modules that rows of frameworks.def name: what stands before the slash, each once. */
@@ -357,7 +291,7 @@ void cs_doctor_python(struct cs_doctor *doctor)
                          "-- venv/bin/python main.py.");
         return;
     }
-    if (!doctor->command && !file_that_runs("python3", doctor->python, sizeof doctor->python)) {
+    if (!doctor->command && !cs_search_path("python3", doctor->python, sizeof doctor->python)) {
         cs_doctor_add(doctor, CS_CHECK_python, CS_NOTE, "Python",
                       "no python3 in PATH: PyTorch, JAX and others could not be looked for");
         return;

@@ -16,6 +16,7 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 struct cs_simulated_pair {
     const struct cs_device_file *device;
     int64_t capacity; /* 0: the device's */
+    bool history;     /* record what memory was held when */
     bool chosen[CS_SIDES];
 
     /* From here on filled in. */
@@ -33,6 +34,11 @@ struct cs_simulated_pair {
             engines; /* and every convolution runs on the engine that it has with memory to spare */
     } smallest[CS_SIDES];
 };
+
+/* Runs all of them as cs_simulation_run does and reads their results into result[i], whatever was
+ * in there before. False: a line has said why. */
+bool cs_simulated_runs(struct cs_simulation *simulation, struct cs_simulated_run *run,
+                       struct cs_simulated_result *result, size_t runs);
 
 /* Runs all pairs, and again with memory to spare those that were short of it. False: a line has
  * said why. */

@@ -7,6 +7,7 @@
 #include "cli/common/environment.h"
 #include "cli/doctor/subprocess.h"
 #include "cli/run/preload.h"
+#include "config/config.h"
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -211,21 +212,36 @@ static void set_preload(const struct cs_simulation *simulation, const struct cs_
     free(preload);
 }
 
+/* Nothing but what the file has. */
+static void set_file(const char *file, struct cs_child_variables *variables)
+{
+    cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", file);
+    cs_child_variables_remove(variables, "CONVSHIM_CONFIG");
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const char *variable = cs_config_variable(cs_options[i].name);
+        if (variable && strcmp(cs_options[i].name, "summary") != 0)
+            cs_child_variables_remove(variables, variable);
+    }
+}
+
 static void set_library(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
                         struct cs_child_variables *variables)
 {
     const struct cs_library_options *options = &simulation->options;
-    const char *config = run->config ? run->config : options->items;
     cs_child_variables_remove(variables, "CONVSHIM");
     cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
-    if (config)
-        cs_child_variables_set(variables, "CONVSHIM_CONFIG", "%s", config);
-    if (*simulation->preset)
-        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
-    for (int i = 0; i < CS_OPTIONS; i++) {
-        const char *variable = cs_library_options_variable(options, i);
-        if (variable)
-            cs_child_variables_remove(variables, variable);
+    if (run->file) {
+        set_file(run->file, variables);
+    } else {
+        if (options->items)
+            cs_child_variables_set(variables, "CONVSHIM_CONFIG", "%s", options->items);
+        if (*simulation->preset)
+            cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+        for (int i = 0; i < CS_OPTIONS; i++) {
+            const char *variable = cs_library_options_variable(options, i);
+            if (variable)
+                cs_child_variables_remove(variables, variable);
+        }
     }
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
         cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);

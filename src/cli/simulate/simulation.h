@@ -39,8 +39,8 @@ struct cs_simulated_run {
     const char *profile; /* the file of the device's profile */
     int64_t capacity;    /* 0: the profile's */
     bool with;           /* the library */
-    const char *config;  /* its CONVSHIM_CONFIG; NULL: as this process and the options have it */
-    bool history;        /* record what memory was held when */
+    const char *file; /* an ini file that alone has its options; NULL: as this process has them */
+    bool history;     /* record what memory was held when */
 
     /* From here on filled in. */
     char folder[PATH_MAX]; /* what it leaves is there */

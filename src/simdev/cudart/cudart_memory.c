@@ -209,6 +209,7 @@ static void count_free(const struct block *block, int frees)
     device->live_bytes -= bytes;
     device->frees += (uint64_t)frees;
     simdev_record_memory(&totals);
+    simdev_record_block(block->begin, frees < 0 ? block->bytes : 0);
 }
 
 static void refuse(struct simdev_mem_totals *t, size_t bytes, size_t live)
@@ -328,6 +329,8 @@ cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner own
     const cudaError_t error = allocate(place, owner, bytes, kind, out);
     if (error != cudaSuccess && counts)
         simdev_mem_uncount(owner.device, bytes, false);
+    else if (counts)
+        simdev_record_block(*out, bytes);
     return error;
 }
 

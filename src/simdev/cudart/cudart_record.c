@@ -1,8 +1,13 @@
-/* Progress in a mapped file, and a record of memory and convolutions as they are called, one a line:
+/* Progress in a mapped file, and a record of memory and convolutions as they are called, one a
+ * line:
  *
- *   m LIVE                                                   bytes of device memory, after each change
- *   c WORKSPACE BYTES TENSORS NANOSECONDS LIVE PLAN          a convolution: address and bytes of its workspace, bytes of its
- *                                                            tensors, the time model's time, device memory, its plan */
+ *   m LIVE                                            bytes of device memory, after each change
+ *   a ADDRESS BYTES, f ADDRESS                        behind it, which block was allocated or
+ *                                                     freed; not of memory that is mapped
+ *                                                     (cuMemMap) or given to a pool
+ *   c WORKSPACE BYTES TENSORS NANOSECONDS LIVE PLAN   a convolution: address and bytes of its
+ *                                                     workspace, bytes of its tensors, the time
+ *                                                     model's time, device memory, its plan */
 #include "cudart_record.h"
 #include "cudart_report.h"
 #include "cudart_time.h"
@@ -62,6 +67,14 @@ void simdev_record_memory(const struct simdev_mem_totals *totals)
     }
     if (record)
         fprintf(record, "m %zu\n", totals->live_bytes);
+}
+
+void simdev_record_block(const void *begin, size_t bytes)
+{
+    if (record && bytes > 0)
+        fprintf(record, "a %" PRIxPTR " %zu\n", (uintptr_t)begin, bytes);
+    else if (record)
+        fprintf(record, "f %" PRIxPTR "\n", (uintptr_t)begin);
 }
 
 void simdev_record_kernel(void)

@@ -1,5 +1,5 @@
-/* What somebody outside can follow: how far a program is (SIMDEV_PROGRESS), and what memory it held when
- * (SIMDEV_RECORD). Thread-safe; nothing happens without these settings. */
+/* What somebody outside can follow: how far a program is (SIMDEV_PROGRESS), and what memory it held
+ * when (SIMDEV_RECORD). Thread-safe; nothing happens without these settings. */
 #ifndef CUDART_RECORD_H
 #define CUDART_RECORD_H
 
@@ -16,6 +16,8 @@ bool simdev_record_init(void);
 
 /* Device memory of all devices together has changed. */
 void simdev_record_memory(const struct simdev_mem_totals *totals);
+/* That was because of this block: it was allocated, or (0 bytes) freed. */
+void simdev_record_block(const void *begin, size_t bytes);
 /* A kernel or a call of a library was counted. */
 void simdev_record_kernel(void);
 

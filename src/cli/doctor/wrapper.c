@@ -1,0 +1,105 @@
+/* Reads a command line as the programs do that run another one: which of their words are options,
+ * values of options and operands of their own. */
+#include "cli/doctor/wrapper.h"
+
+#include "base/path.h"
+#include "cli/doctor/search_path.h"
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct wrapper {
+    const char *name;
+    const char *letters; /* short options that take a word */
+    const char *words;   /* long ones, without the dashes, blanks around each */
+    int operands;        /* of its own, before the command */
+} wrappers[] = {
+    {"env", "uC", " unset chdir ", 0},
+    {"nice", "n", " adjustment ", 0},
+    {"nohup", "", "", 0},
+    {"time", "fo", " format output ", 0},
+    {"taskset", "", "", 1},
+    {"timeout", "ks", " kill-after signal ", 1},
+    {"stdbuf", "ioe", " input output error ", 0},
+    {"ionice", "cn", " class classdata ", 0},
+    {"setsid", "", "", 0},
+    {"chrt", "TPD", " sched-runtime sched-period sched-deadline ", 1},
+    {"numactl", "NmipwCP",
+     " interleave weighted-interleave preferred preferred-many membind cpunodebind physcpubind ",
+     0},
+};
+
+/* They have too many options to know which take a word: the command is the first word that can be
+ * run. */
+static const char *const launchers[] = {"srun", "mpirun", "mpiexec", "nsys", "ncu", "xvfb-run"};
+
+static const struct wrapper *find_wrapper(const char *word)
+{
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        if (strcmp(cs_path_file(word), wrappers[i].name) == 0)
+            return &wrappers[i];
+    return NULL;
+}
+
+static bool is_launcher(const char *word)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (strcmp(cs_path_file(word), launchers[i]) == 0)
+            return true;
+    return false;
+}
+
+/* True if the value of that option is the next word. */
+static bool value_apart(const struct wrapper *wrapper, const char *option)
+{
+    char name[32];
+    size_t length = strlen(option);
+    if (option[1] != '-')
+        return length == 2 && strchr(wrapper->letters, option[1]);
+    if (length >= sizeof name)
+        return false;
+    memcpy(name, option + 1, length);
+    name[0] = ' ';
+    name[length - 1] = ' ';
+    name[length] = '\0';
+    return strstr(wrapper->words, name);
+}
+
+/* What follows a wrapper's own words; its end if there is nothing. */
+static char **behind(const struct wrapper *wrapper, char **word)
+{
+    for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++)
+        if (word[1] && value_apart(wrapper, *word))
+            word++;
+    if (*word && strcmp(*word, "--") == 0)
+        word++;
+    for (int i = 0; i < wrapper->operands && *word; i++)
+        word++;
+    while (*word && strcmp(wrapper->name, "env") == 0 && strchr(*word, '='))
+        word++;
+    return word;
+}
+
+static char **first_that_runs(char **word)
+{
+    char path[PATH_MAX];
+    while (*word && (**word == '-' || !cs_search_path(*word, path, sizeof path)))
+        word++;
+    return word;
+}
+
+char **cs_wrapper_unwrap(char **command)
+{
+    for (;;) {
+        const struct wrapper *wrapper = find_wrapper(command[0]);
+        char **inner = command;
+        if (wrapper)
+            inner = behind(wrapper, command + 1);
+        else if (is_launcher(command[0]))
+            inner = first_that_runs(command + 1);
+        if (inner == command || !*inner)
+            return command;
+        command = inner;
+    }
+}

@@ -1,0 +1,337 @@
+/* Puts together what a run's memory was: events of the framework's allocator, or of the device's,
+ * and the device's record of convolutions (cudart_record.c), whose workspaces are found by address.
+ */
+#include "cli/simulate/timeline.h"
+
+#include "cli/common/cli.h"
+#include "cli/simulate/timeline_record.h"
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROUND = 512 /* bytes, of PyTorch's allocator */
+};
+
+struct builder {
+    struct cs_timeline *timeline;
+    const struct cJSON *summary;
+    size_t block_room, moment_room, call_room;
+    void *held; /* a tree of blocks that are held, by address */
+    bool broken;
+};
+
+/* Room for one more; NULL: there is none. */
+static void *grow(struct builder *builder, void *items, size_t count, size_t *room, size_t size)
+{
+    if (builder->broken)
+        return NULL;
+    if (count < *room)
+        return items;
+    size_t more = *room > 0 ? 2 * *room : 1024;
+    void *grown = reallocarray(items, more, size);
+    builder->broken = !grown;
+    if (grown)
+        *room = more;
+    return grown;
+}
+
+static void add_moment(struct builder *builder, int64_t live)
+{
+    struct cs_timeline *to = builder->timeline;
+    int64_t *grown = grow(builder, to->live, to->moments, &builder->moment_room, sizeof *grown);
+    if (!grown)
+        return;
+    to->live = grown;
+    to->live[to->moments++] = live;
+}
+
+/* A block that is held from the last moment on. */
+static void add_block(struct builder *builder, uint64_t address, int64_t bytes, int stack)
+{
+    struct cs_timeline *to = builder->timeline;
+    struct cs_timeline_block *grown =
+        grow(builder, to->block, to->blocks, &builder->block_room, sizeof *grown);
+    if (!grown)
+        return;
+    to->block = grown;
+    to->block[to->blocks] = (struct cs_timeline_block){.address = address,
+                                                       .bytes = bytes,
+                                                       .from = to->moments - 1,
+                                                       .until = SIZE_MAX,
+                                                       .stack = stack,
+                                                       .site = CS_NO_SITE};
+    builder->broken = builder->broken || !cs_held_add(&builder->held, address, bytes, to->blocks);
+    to->blocks++;
+}
+
+/* It is not held any more from the last moment on; the bytes that it had. */
+static int64_t end_block(struct builder *builder, uint64_t address, size_t moment)
+{
+    long index = cs_held_take(&builder->held, address);
+    if (index < 0)
+        return 0;
+    builder->timeline->block[index].until = moment;
+    return builder->timeline->block[index].bytes;
+}
+
+static void use_block(struct cs_timeline *timeline, struct cs_timeline_call *call)
+{
+    struct cs_timeline_block *block = &timeline->block[call->block];
+    if (call->workspace > block->workspace) {
+        block->workspace = call->workspace;
+        block->site = call->site;
+    }
+}
+
+/* --- calls, from the launches of the record --- */
+
+/* How many launches a call of a site is; 0: they differ. */
+static int64_t launches_of(const cJSON *site)
+{
+    int64_t tiled = cs_timeline_number(site, "tiled"), calls = cs_timeline_number(site, "calls");
+    if (tiled == 0)
+        return 1;
+    return tiled == calls ? cs_timeline_number(site, "launches") / tiled : 0;
+}
+
+/* Beyond the calls whose sites the summary has: those of a launch like this one. */
+static int site_like(const struct cs_timeline *timeline, const struct cs_launch *launch)
+{
+    for (size_t i = 0; i < timeline->calls; i++) {
+        const struct cs_timeline_call *call = &timeline->call[i];
+        if (call->launches == 1 && call->workspace == launch->workspace_bytes &&
+            call->tensor_bytes == launch->tensor_bytes && strcmp(call->plan, launch->plan) == 0)
+            return call->site;
+    }
+    return CS_NO_SITE;
+}
+
+static void add_launch(struct cs_timeline_call *call, const struct cs_launch *launch)
+{
+    call->launches++;
+    call->nanoseconds += launch->nanoseconds;
+    call->tensor_bytes += launch->tensor_bytes;
+    if (launch->workspace_bytes > call->workspace)
+        call->workspace = launch->workspace_bytes;
+    if (call->block == CS_NO_BLOCK)
+        call->block = launch->block;
+}
+
+static struct cs_timeline_call *add_call(struct builder *builder, int site,
+                                         const struct cs_launch *first)
+{
+    struct cs_timeline *to = builder->timeline;
+    struct cs_timeline_call *grown =
+        grow(builder, to->call, to->calls, &builder->call_room, sizeof *grown);
+    if (!grown)
+        return NULL;
+    to->call = grown;
+    struct cs_timeline_call *call = &to->call[to->calls++];
+    *call = (struct cs_timeline_call){
+        .site = site, .moment = first->moment, .block = CS_NO_BLOCK, .address = first->workspace};
+    snprintf(call->plan, sizeof call->plan, "%s", first->plan);
+    return call;
+}
+
+static void add_calls(struct builder *builder, const struct cs_launches *launches)
+{
+    const cJSON *order = cJSON_GetObjectItemCaseSensitive(builder->summary, "order"),
+                *sites = cJSON_GetObjectItemCaseSensitive(builder->summary, "sites");
+    const cJSON *next = order ? order->child : NULL;
+    size_t at = 0;
+    builder->timeline->matched = order != NULL;
+    while (at < launches->count && !builder->broken) {
+        int site = next    ? (int)next->valuedouble
+                   : order ? site_like(builder->timeline, &launches->item[at])
+                           : CS_NO_SITE;
+        const cJSON *of = site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
+        int64_t parts = of && next ? launches_of(of) : 1;
+        builder->timeline->matched =
+            builder->timeline->matched && of && parts > 0 && launches->count - at >= (size_t)parts;
+        struct cs_timeline_call *call = add_call(builder, site, &launches->item[at]);
+        for (int64_t i = 0; call && i < (parts > 0 ? parts : 1) && at < launches->count; i++)
+            add_launch(call, &launches->item[at++]);
+        next = next ? next->next : NULL;
+    }
+    builder->timeline->matched = builder->timeline->matched && !next;
+}
+
+/* --- what the device recorded --- */
+
+static void add_device(struct builder *builder, struct cs_launches *launches)
+{
+    for (size_t i = 0; i < launches->events; i++) {
+        const struct cs_record_event *event = &launches->event[i];
+        if (event->what == 'm')
+            add_moment(builder, event->bytes);
+        else if (event->what == 'a' && builder->timeline->moments > 0)
+            add_block(builder, event->address, event->bytes, CS_NO_STACK);
+        else if (event->what == 'f' && builder->timeline->moments > 0)
+            (void)end_block(builder, event->address, builder->timeline->moments - 1);
+        else if (event->what == 'c' && builder->timeline->moments > 0) {
+            struct cs_launch *launch = &launches->item[event->bytes];
+            launch->moment = builder->timeline->moments - 1;
+            launch->block = cs_held_find(builder->held, launch->workspace);
+        }
+    }
+}
+
+/* --- what PyTorch recorded --- */
+
+static void add_framework(struct builder *builder, const cJSON *history)
+{
+    const cJSON *event;
+    int64_t live = 0;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItemCaseSensitive(history, "events"))
+    {
+        const cJSON *what = event->child, *address = what ? what->next : NULL,
+                    *bytes = address ? address->next : NULL, *stack = bytes ? bytes->next : NULL;
+        if (!stack || !cJSON_IsString(what))
+            continue;
+        const uint64_t at = (uint64_t)address->valuedouble;
+        const int64_t size = ((int64_t)bytes->valuedouble + ROUND - 1) / ROUND * ROUND;
+        if (*what->valuestring == 'a') {
+            add_moment(builder, live += size);
+            add_block(builder, at, size, (int)stack->valuedouble);
+        } else if (*what->valuestring == 'f') {
+            live -= end_block(builder, at, builder->timeline->moments);
+            add_moment(builder, live);
+        }
+    }
+}
+
+/* What the call's workspace was allocated as: all its tiles share what the library reported. */
+static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *sites)
+{
+    const cJSON *site = call->site >= 0 ? cJSON_GetArrayItem(sites, call->site) : NULL;
+    int64_t bytes =
+        cs_timeline_number(site, "tiled") > 0 ? cs_timeline_number(site, "reported") : 0;
+    if (bytes < call->workspace)
+        bytes = call->workspace;
+    return (bytes + ROUND - 1) / ROUND * ROUND;
+}
+
+static bool is_around(const struct cs_timeline_block *block, uint64_t address)
+{
+    return address >= block->address && address < block->address + (uint64_t)block->bytes;
+}
+
+/* A workspace is what was allocated there in that size, next after the one before it; else that one
+ * itself. */
+static void find_workspace(const struct cs_timeline *timeline, struct cs_timeline_call *call,
+                           int64_t bytes, size_t *next)
+{
+    for (size_t i = *next; i < timeline->blocks; i++)
+        if (timeline->block[i].bytes == bytes && is_around(&timeline->block[i], call->address)) {
+            call->block = (long)i;
+            *next = i + 1;
+            return;
+        }
+    if (*next > 0 && is_around(&timeline->block[*next - 1], call->address))
+        call->block = (long)*next - 1;
+}
+
+/* Calls without a workspace leave no trace there: they come with the call before them. */
+static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
+{
+    size_t next = 0, moment = 0;
+    for (size_t i = 0; i < timeline->calls; i++) {
+        struct cs_timeline_call *call = &timeline->call[i];
+        if (call->workspace > 0)
+            find_workspace(timeline, call, allocated_for(call, sites), &next);
+        if (call->block >= 0 && timeline->block[call->block].from > moment)
+            moment = timeline->block[call->block].from;
+        call->moment = moment;
+    }
+}
+
+bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
+                      struct cs_timeline *timeline_p)
+{
+    struct cs_launches launches;
+    struct cs_timeline timeline = {.of_framework = false};
+    struct builder builder = {.timeline = &timeline, .summary = result->summary};
+    const cJSON *history = cJSON_GetObjectItemCaseSensitive(result->framework_peaks, "history");
+    if (!cs_launches_read(run, result->pid, &launches))
+        return false;
+    timeline.of_framework = history != NULL;
+    timeline.stacks = cJSON_GetObjectItemCaseSensitive(history, "stacks");
+    if (history)
+        add_framework(&builder, history);
+    else
+        add_device(&builder, &launches);
+    add_calls(&builder, &launches);
+    if (history && !builder.broken)
+        find_workspaces(&timeline, cJSON_GetObjectItemCaseSensitive(result->summary, "sites"));
+    for (size_t i = 0; i < timeline.blocks && !builder.broken; i++)
+        if (timeline.block[i].until > timeline.moments)
+            timeline.block[i].until = timeline.moments;
+    for (size_t i = 0; i < timeline.calls && !builder.broken; i++)
+        if (timeline.call[i].block >= 0)
+            use_block(&timeline, &timeline.call[i]);
+    cs_held_free(builder.held);
+    cs_launches_fini(&launches);
+    if (builder.broken) {
+        cs_cli_complain("out of memory");
+        cs_timeline_fini(&timeline);
+        return false;
+    }
+    *timeline_p = timeline;
+    return true;
+}
+
+void cs_timeline_fini(struct cs_timeline *timeline)
+{
+    free(timeline->live);
+    free(timeline->block);
+    free(timeline->call);
+    *timeline = (struct cs_timeline){.of_framework = false};
+}
+
+size_t cs_timeline_peak(const struct cs_timeline *timeline)
+{
+    size_t peak = 0;
+    for (size_t i = 0; i < timeline->moments; i++)
+        if (timeline->live[i] > timeline->live[peak])
+            peak = i;
+    return peak;
+}
+
+int64_t *cs_timeline_rest(const struct cs_timeline *timeline)
+{
+    int64_t *rest = calloc(timeline->moments + 1, sizeof *rest), off = 0;
+    for (size_t i = 0; rest && i < timeline->blocks; i++) {
+        const struct cs_timeline_block *block = &timeline->block[i];
+        if (block->workspace > 0) {
+            rest[block->from] -= block->bytes;
+            rest[block->until] += block->bytes;
+        }
+    }
+    for (size_t i = 0; rest && i < timeline->moments; i++) {
+        off += rest[i];
+        rest[i] = timeline->live[i] + off;
+    }
+    return rest;
+}
+
+bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size)
+{
+    const cJSON *frames = stack >= 0 ? cJSON_GetArrayItem(timeline->stacks, stack) : NULL, *frame,
+                *shown = NULL;
+    cJSON_ArrayForEach(frame, frames)
+    {
+        if (!cJSON_IsString(frame))
+            continue;
+        bool framework = strstr(frame->valuestring, "-packages/torch/") != NULL;
+        if (!shown || !framework)
+            shown = frame;
+        if (!framework)
+            break;
+    }
+    if (!shown)
+        return false;
+    const char *folder = strrchr(shown->valuestring, '/');
+    snprintf(text, size, "%s", folder ? folder + 1 : shown->valuestring);
+    return true;
+}

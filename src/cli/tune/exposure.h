@@ -1,0 +1,65 @@
+/* Which convolutions make a program's peak: of each kind what workspace it requires, and how much
+ * else is held around its calls. Kinds are what a rule of the ini file can tell apart. One thread.
+ */
+#ifndef CS_CLI_TUNE_EXPOSURE_H
+#define CS_CLI_TUNE_EXPOSURE_H
+
+#include "cli/simulate/timeline.h"
+
+struct cJSON;
+
+struct cs_exposure {
+    char keys[256]; /* the lines of a rule that match it */
+    char text[128]; /* the convolution, for people */
+    char line[128]; /* of the program that called it, or its name; "": not known */
+    int64_t calls;
+    int64_t required; /* the most workspace of a call */
+    int64_t around;   /* the most that is held during a call, but for workspaces */
+    int64_t nanoseconds;
+
+    /* What is decided: the limit of its rule. 0: no rule, it is left alone. */
+    int64_t limit;
+    int64_t too_small; /* a limit known to leave calls untiled */
+    bool cannot;       /* be tiled, whatever the limit */
+
+    /* Of the last run with that limit. */
+    int64_t untiled;        /* calls that were not tiled */
+    int64_t reported;       /* the most workspace of a call */
+    int64_t extra_launches; /* and what the model says of them; -1: not known */
+    int64_t extra_ns;
+    /* What is held more at the peak without its rule; -1: that was not tried. */
+    int64_t bought;
+};
+
+struct cs_exposures {
+    struct cs_exposure *item;
+    size_t count;
+    int64_t level; /* the most that is held but for workspaces */
+    int64_t peak;  /* and with them */
+};
+
+/* From an untiled run. False: it tells nothing, or memory is short; a line has said so. */
+bool cs_exposures_of_run(const struct cs_simulated_run *run,
+                         const struct cs_simulated_result *result, struct cs_exposures *to);
+
+/* From the summary of a real run alone: what is held is what its convolutions read, write and keep
+ * (convshim report). The same. */
+bool cs_exposures_of_summary(const char *path, struct cs_exposures *to);
+
+void cs_exposures_fini(struct cs_exposures *exposures);
+
+/* The fields of the last run, from one with limits. */
+bool cs_exposures_measure(struct cs_exposures *exposures, const struct cs_simulated_run *run,
+                          const struct cs_simulated_result *result);
+
+/* Sets every limit so that no call holds more than `target` with what is around it; sizes that are
+ * known to be too small are passed over. */
+void cs_exposures_limit(struct cs_exposures *exposures, int64_t target);
+
+/* The least target that what is known of too small limits allows, at least `target`. */
+int64_t cs_exposures_reach(const struct cs_exposures *exposures, int64_t target);
+
+/* How many have a rule. */
+size_t cs_exposures_rules(const struct cs_exposures *exposures);
+
+#endif

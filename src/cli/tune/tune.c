@@ -1,0 +1,74 @@
+/* `convshim tune`: finds the few convolutions that make a program's peak and writes rules for them.
+ */
+#include "cli/tune/tune.h"
+
+#include "cli/common/cli.h"
+#include <string.h>
+
+static bool is_good(const struct cs_tune *tune)
+{
+    return tune->tuned.ran && (tune->options->fits == 0 || tune->tuned.fits);
+}
+
+static int search(struct cs_tune *tune)
+{
+    if (!cs_tune_search(tune))
+        return CS_CLI_NO;
+    cs_tune_write(tune, true, stdout);
+    cs_tune_conclude(tune, stderr);
+    return is_good(tune) ? CS_CLI_OK : CS_CLI_NO;
+}
+
+static int tune_program(const struct cs_tune_options *options, char **command)
+{
+    static struct cs_simulation simulation; /* these are too large for the stack */
+    static struct cs_tune tune;
+    struct cs_device_file device = {.text = NULL};
+    char error[CS_DEVICE_FILE_ERROR];
+    simulation = (struct cs_simulation){.title = "tune", .jobs = options->jobs, .many = true};
+    tune = (struct cs_tune){.options = options, .simulation = &simulation, .device = &device};
+    int status = CS_CLI_NO;
+    if (!cs_device_file_load(options->device, NULL, &device, error)) {
+        cs_cli_complain("%s", error);
+        return CS_CLI_USAGE;
+    }
+    if (cs_simulated_program_find(&simulation.program, command, options->cudnn, options->cuda) &&
+        cs_simulation_begin(&simulation, options->library, options->keep))
+        status = search(&tune);
+    cs_exposures_fini(&tune.exposures);
+    cs_simulation_end(&simulation);
+    cs_device_file_fini(&device);
+    return status;
+}
+
+static int tune_summary(const struct cs_tune_options *options)
+{
+    static struct cs_tune tune;
+    tune = (struct cs_tune){.options = options};
+    if (!cs_tune_from_summary(&tune))
+        return CS_CLI_USAGE;
+    cs_tune_write(&tune, true, stdout);
+    cs_tune_conclude(&tune, stderr);
+    cs_exposures_fini(&tune.exposures);
+    return CS_CLI_OK;
+}
+
+static int list_devices(void)
+{
+    char error[CS_DEVICE_FILE_ERROR];
+    if (cs_device_files_list(NULL, CS_FORMAT_TEXT, error))
+        return CS_CLI_OK;
+    cs_cli_complain("%s", error);
+    return CS_CLI_NO;
+}
+
+int cs_cli_tune(int argc, char **argv)
+{
+    struct cs_tune_options options;
+    int operand, status = cs_tune_options(argc, argv, &options, &operand);
+    if (status >= 0)
+        return status;
+    if (strcmp(options.device, "list") == 0)
+        return list_devices();
+    return options.summary ? tune_summary(&options) : tune_program(&options, argv + operand);
+}

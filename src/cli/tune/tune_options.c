@@ -1,0 +1,103 @@
+/* The options of `convshim tune`. */
+#include "cli/common/cli.h"
+#include "cli/tune/tune.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
+#include "cli/tune/tune_options.def"
+#undef CS_CLI_OPTION
+    OPTIONS
+};
+
+static const struct cs_cli_option options[] = {
+#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
+#include "cli/tune/tune_options.def"
+#undef CS_CLI_OPTION
+};
+
+static const struct cs_cli_command command = {
+    .name = "tune",
+    .usage = "convshim tune [options] [--] COMMAND [ARGUMENT...] > convshim.ini\n"
+             "       convshim tune --summary FILE > convshim.ini",
+    .about =
+        "Runs COMMAND, unchanged, on a simulated GPU a number of times, and writes an ini file "
+        "with rules for\n"
+        "those convolutions alone that make its peak. What each rule buys stands beside it.\n\n"
+        "Status: 0; 1 if COMMAND does not run, or nothing makes it fit; 2 if called wrongly.",
+    .option = options,
+    .options = OPTIONS,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_tune = &command;
+
+static bool refuse(int option, const char *value, const char *allowed)
+{
+    cs_cli_refuse(command.name, "--%s '%s': not %s", options[option].name, value, allowed);
+    return false;
+}
+
+static bool take_number(int option, const char *value, int least, int most, int *number)
+{
+    char *end, allowed[64];
+    long found = strtol(value, &end, 10);
+    snprintf(allowed, sizeof allowed, "%d to %d", least, most);
+    if (end == value || *end || found < least || found > most)
+        return refuse(option, value, allowed);
+    *number = (int)found;
+    return true;
+}
+
+static bool take_percent(const char *value, double *percent)
+{
+    char *end;
+    *percent = strtod(value, &end);
+    return (end != value && !*end && *percent >= 0.1 && *percent <= 100) ||
+           refuse(OPTION_WITHIN, value, "0.1 to 100");
+}
+
+static bool take(void *ctx, int option, const char *value)
+{
+    struct cs_tune_options *to = ctx;
+    switch (option) {
+    case OPTION_DEVICE:
+        return (to->device = value);
+    case OPTION_SUMMARY:
+        return (to->summary = value);
+    case OPTION_CUDNN:
+        return (to->cudnn = value);
+    case OPTION_LIBRARY:
+        return (to->library = value);
+    case OPTION_KEEP:
+        return (to->keep = value);
+    case OPTION_FITS:
+        return (cs_cli_size(value, &to->fits) && to->fits > 0) ||
+               refuse(option, value, "a size as 8GiB");
+    case OPTION_WITHIN:
+        return take_percent(value, &to->within);
+    case OPTION_LOWEST:
+        return to->lowest = true;
+    case OPTION_RUNS:
+        return take_number(option, value, 4, 1000, &to->runs);
+    case OPTION_JOBS:
+        return take_number(option, value, 1, 8, &to->jobs);
+    default:
+        return take_number(option, value, 12, 13, &to->cuda);
+    }
+}
+
+int cs_tune_options(int argc, char **argv, struct cs_tune_options *to, int *operand_p)
+{
+    *to = (struct cs_tune_options){.device = "h200", .jobs = 2, .runs = 60, .within = 1};
+    int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
+    if (status >= 0)
+        return status;
+    if (strcmp(to->device, "list") == 0)
+        return -1;
+    if (*operand_p == argc && !to->summary)
+        return cs_cli_refuse(command.name, "which program?");
+    if (*operand_p < argc && to->summary)
+        return cs_cli_refuse(command.name, "--summary: a program is not run besides");
+    return -1;
+}

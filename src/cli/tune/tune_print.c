@@ -1,0 +1,208 @@
+/* Writes the ini file that a search came to. */
+#include "base/version.h"
+#include "cli/common/cli.h"
+#include "cli/tune/tune.h"
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    KIB = 1 << 10,
+    MIB = 1 << 20,
+    MOST_RULES = 64 /* that the library takes */
+};
+
+/* A size as the ini has it, without rounding. */
+static void put_size(int64_t bytes, FILE *out)
+{
+    if (bytes % MIB == 0)
+        fprintf(out, "%" PRId64 "MiB", bytes / MIB);
+    else if (bytes % KIB == 0)
+        fprintf(out, "%" PRId64 "KiB", bytes / KIB);
+    else
+        fprintf(out, "%" PRId64, bytes);
+}
+
+static void put_command(const struct cs_tune *tune, FILE *out)
+{
+    fputs("# program  ", out);
+    for (char **word = tune->simulation->program.command; *word; word++) {
+        fputc(' ', out);
+        for (const char *at = *word; *at; at++)
+            fputc((unsigned char)*at < ' ' ? '?' : *at, out);
+    }
+    fputc('\n', out);
+}
+
+static void put_point(const char *title, const struct cs_tune_point *point, FILE *out)
+{
+    char peak[CS_BYTES_TEXT], reserved[CS_BYTES_TEXT], time[CS_BYTES_TEXT], tiled[48];
+    snprintf(tiled, sizeof tiled, "%" PRId64 " of %" PRId64, point->tiled, point->calls);
+    if (!point->ran) {
+        fprintf(out, "# %-26s does not run\n", title);
+        return;
+    }
+    fprintf(out, "# %-26s %12s %12s %14s %9" PRId64 " %12s\n", title,
+            cs_table_bytes_text(peak, point->peak), cs_table_bytes_text(reserved, point->reserved),
+            tiled, point->extra_launches, cs_table_time_text(time, point->nanoseconds));
+}
+
+static void put_date(FILE *out)
+{
+    char date[32] = "";
+    struct tm day;
+    time_t now = time(NULL);
+    if (gmtime_r(&now, &day))
+        strftime(date, sizeof date, "%Y-%m-%d", &day);
+    fprintf(out, "# Written by convshim tune %s on %s", CS_VERSION, date);
+}
+
+static void put_points(const struct cs_tune *tune, FILE *out)
+{
+    char level[CS_BYTES_TEXT];
+    fprintf(out, "#\n# %-26s %12s %12s %14s %9s %12s\n", "", tune->allocated ? "allocated" : "peak",
+            "device peak", "tiled calls", "launches", "predicted");
+    put_point("untiled", &tune->untiled, out);
+    put_point("all beyond 64 MiB tiled", &tune->everything, out);
+    put_point("these rules", &tune->tuned, out);
+    fprintf(out, "# %-26s %12s\n", "held but for workspaces",
+            cs_table_bytes_text(level, tune->exposures.level));
+    if (tune->options->fits > 0)
+        fprintf(out, "# With these rules it %s %s.\n",
+                tune->tuned.fits ? "runs without falling back on"
+                                 : "DOES NOT RUN without falling back on",
+                cs_table_bytes_text(level, tune->options->fits));
+}
+
+static void put_head(const struct cs_tune *tune, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT];
+    const struct cs_simulated_program *program =
+        tune->simulation ? &tune->simulation->program : NULL;
+    put_date(out);
+    if (!program) {
+        fprintf(out, " from a summary, %s.\n", tune->options->summary);
+        fprintf(out,
+                "# Its convolutions hold %s at once untiled and %s but for workspaces, by what "
+                "they read, write and keep\n# for their gradients alone: what the program holds "
+                "besides them is not known, and nothing was run.\n",
+                cs_table_bytes_text(bytes, tune->exposures.peak),
+                cs_table_bytes_text((char[CS_BYTES_TEXT]){0}, tune->exposures.level));
+    } else {
+        fprintf(out, ", by %d runs on a simulated GPU.\n", tune->runs);
+        put_command(tune, out);
+        fprintf(out, "# device    %s, simulated; sizes by %s%s%s\n", tune->device->title,
+                *program->cudnn ? program->cudnn : tune->planning, *tune->framework ? ", " : "",
+                tune->framework);
+        fputs("# It holds for these: another program, GPU or cuDNN has other convolutions and "
+              "sizes.\n",
+              out);
+        put_points(tune, out);
+    }
+    fputs("\n" CS_TUNE_OPTIONS, out);
+}
+
+static void put_price(const struct cs_exposure *exposure, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT], time[CS_BYTES_TEXT];
+    bool has_price = exposure->extra_launches >= 0;
+    if (exposure->bought < 0 && !has_price)
+        return;
+    fputs("# ", out);
+    if (exposure->bought >= 0)
+        fprintf(out, "buys %s of the peak%s", cs_table_bytes_text(bytes, exposure->bought),
+                has_price ? " for " : "");
+    if (has_price)
+        fprintf(out, "%" PRId64 " more launch%s", exposure->extra_launches,
+                exposure->extra_launches == 1 ? "" : "es");
+    if (has_price && exposure->extra_ns >= 0)
+        fprintf(out, ", %s more predicted", cs_table_time_text(time, exposure->extra_ns));
+    fputc('\n', out);
+}
+
+static void put_comment(const struct cs_exposure *exposure, FILE *out)
+{
+    char required[CS_BYTES_TEXT], around[CS_BYTES_TEXT];
+    fprintf(out, "# %s, %" PRId64 " call%s%s%s\n", exposure->text, exposure->calls,
+            exposure->calls == 1 ? "" : "s", *exposure->line ? ", " : "", exposure->line);
+    fprintf(out, "# requires %s beside %s\n", cs_table_bytes_text(required, exposure->required),
+            cs_table_bytes_text(around, exposure->around));
+    put_price(exposure, out);
+}
+
+static void put_limit(int64_t limit, FILE *out)
+{
+    fputs("policy = fit\nworkspace = ", out);
+    put_size(limit, out);
+    fputc('\n', out);
+}
+
+/* Where there are more than the library takes: one for all of `item` from there on, by size. */
+static void put_rest(const struct cs_exposure *item, size_t count, FILE *out)
+{
+    int64_t required = INT64_MAX, limit = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (item[i].limit == 0)
+            continue;
+        required = item[i].required < required ? item[i].required : required;
+        limit = item[i].limit < limit ? item[i].limit : limit;
+    }
+    fputs("\n[rule tune-rest]\n# more convolutions than there can be rules: these by size alone\n"
+          "required = ",
+          out);
+    put_size(required, out);
+    fputs("..\n", out);
+    put_limit(limit, out);
+}
+
+void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
+{
+    const struct cs_exposures *exposures = &tune->exposures;
+    const size_t rules = cs_exposures_rules(exposures);
+    size_t written = 0;
+    if (head)
+        put_head(tune, out);
+    for (size_t i = 0; i < exposures->count; i++) {
+        const struct cs_exposure *exposure = &exposures->item[i];
+        if (exposure->limit == 0)
+            continue;
+        if (rules > MOST_RULES && written == MOST_RULES - 1) {
+            put_rest(exposure, exposures->count - i, out);
+            break;
+        }
+        fprintf(out, "\n[rule tune-%zu]\n", ++written);
+        if (head)
+            put_comment(exposure, out);
+        fputs(exposure->keys, out);
+        put_limit(exposure->limit, out);
+    }
+}
+
+void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
+{
+    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
+    const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned;
+    if (tune->options->summary) {
+        fprintf(out, "convshim: tune: rules: %zu\n", cs_exposures_rules(&tune->exposures));
+        return;
+    }
+    fprintf(out,
+            "convshim: tune: rules: %zu; %s peak %s -> %s (%s with all tiled), %" PRId64
+            " of %" PRId64 " calls tiled (%" PRId64 "), %d runs\n",
+            cs_exposures_rules(&tune->exposures), tune->allocated ? "allocated" : "device",
+            cs_table_bytes_text(a, from->peak), cs_table_bytes_text(b, to->peak),
+            cs_table_bytes_text(c, tune->everything.peak), to->tiled, to->calls,
+            tune->everything.tiled, tune->runs);
+    if (to->ran && to->reserved > from->reserved)
+        fprintf(out,
+                "convshim: tune: but the device peak grows, %s -> %s: other blocks of the "
+                "allocator are free when they are needed\n",
+                cs_table_bytes_text(a, from->reserved), cs_table_bytes_text(b, to->reserved));
+    if (tune->options->fits > 0 && !to->fits && to->ran)
+        fprintf(out, "convshim: tune: it runs, but falls back: no rules make it fit %s\n",
+                cs_table_bytes_text(a, tune->options->fits));
+    else if (tune->options->fits > 0 && !to->fits)
+        fprintf(out, "convshim: tune: it does not fit %s: short by %s\n",
+                cs_table_bytes_text(a, tune->options->fits),
+                cs_table_bytes_text(b, to->missing_bytes));
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# `convshim tune`: rules for the convolutions that make a program's peak, and what they do.
+load helper
+
+COMMAND=$BUILD/convshim
+CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
+decoder=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
+
+# tune OPTION...: leaves $status, convshim.ini and tune.err.
+tune()
+{
+    status=0
+    mkdir -p tmp
+    TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        "$COMMAND" tune "$@" >convshim.ini 2>tune.err </dev/null || status=$?
+    expect_equal "what is left behind" "$(ls tmp)" ""
+}
+
+# of ROW FIELD: of the table in the comments; fields are bytes, counts or times as people see them.
+of()
+{
+    sed -n "s/^# $1  *//p" convshim.ini | awk -F '   *' -v field="$2" '{ print $field }'
+}
+
+# The decoder on the device with a file's rules: leaves the report of shimmed.
+with_file()
+{
+    SIMDEV_MODE=account CONVSHIM_CONFIGFILE=$1 shimmed "${decoder[@]}"
+    expect_status 0
+}
+
+# bats test_tags=quick
+@test "the rules tile few convolutions, and a plain run with the file has the peak that it says" {
+    tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
+    expect_status 0
+    expect_line convshim.ini '^policy = off$'
+    "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
+    with_file "$PWD/convshim.ini"
+    local tuned
+    tuned=$(device shimmed peak_bytes)
+    expect_equal "calls tiled" "$(of 'these rules' 3)" "$(python3 -c '
+import glob, json
+totals = json.load(open(glob.glob("shimmed.*.summary")[0]))["totals"]
+print(totals["tiled"], "of", totals["calls"])')"
+    echo 'policy = off' >off.ini
+    with_file "$PWD/off.ini"
+    expect_true "lower" "$tuned < $(device shimmed peak_bytes)"
+    expect_equal "the peak" "$(of 'these rules' 1)" "$(numfmt --to=iec-i --suffix=B --format=%.1f "$tuned" | sed 's/MiB/ MiB/')"
+}
+
+@test "no rule can go: without each of them the peak is higher, by what it says" {
+    tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
+    expect_status 0
+    with_file "$PWD/convshim.ini"
+    local tuned rules rule
+    tuned=$(device shimmed peak_bytes)
+    rules=$(grep -c '^\[rule' convshim.ini)
+    expect_true "rules" "$rules > 1"
+    expect_equal "what each buys" "$(grep -c '^# buys [0-9.]* [KM]iB of the peak for' convshim.ini)" "$rules"
+    for ((rule = 1; rule <= rules; rule++)); do
+        awk -v section="[rule tune-$rule]" '/^\[/ { inside = $0 == section } !inside' convshim.ini >without.ini
+        with_file "$PWD/without.ini"
+        expect_true "without rule $rule" "$(device shimmed peak_bytes) > $tuned"
+    done
+}
+
+@test "--fits: as much as has to be, on a capacity; and what does not fit" {
+    tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
+    local lowest most between
+    with_file "$PWD/convshim.ini"
+    lowest=$(device shimmed peak_bytes)
+    echo 'policy = off' >off.ini
+    with_file "$PWD/off.ini"
+    most=$(device shimmed peak_bytes)
+    between=$(((lowest + most) / 2))
+    tune --cudnn "$CUDNN" --fits "$between" -- "${decoder[@]}"
+    expect_status 0
+    expect_line convshim.ini '^# With these rules it runs without falling back on'
+    SIMDEV_CAPACITY=$between with_file "$PWD/convshim.ini"
+    expect_equal "refused" "$(device shimmed refused)" 0
+    expect_true "no more than has to be" "$(device shimmed peak_bytes) > $lowest"
+    tune --cudnn "$CUDNN" --fits "$most" -- "${decoder[@]}"
+    expect_status 0
+    expect_equal "rules where none has to be" "$(grep -c '^\[rule' convshim.ini)" 0
+    tune --cudnn "$CUDNN" --fits $((lowest / 2)) -- "${decoder[@]}"
+    expect_status 1
+    expect_line convshim.ini '^# With these rules it DOES NOT RUN'
+}
+
+@test "--summary: rules from a run's summary alone" {
+    echo 'policy = off' >off.ini
+    with_file "$PWD/off.ini"
+    cp shimmed.*.summary run.json
+    tune --summary run.json
+    expect_status 0
+    expect_line convshim.ini '^# Written by convshim tune .* from a summary, run.json\.$'
+    expect_true "rules" "$(grep -c '^\[rule' convshim.ini) > 0"
+    "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
+    local untiled
+    untiled=$(device shimmed largest_workspace_used)
+    with_file "$PWD/convshim.ini"
+    expect_true "less workspace" "$(device shimmed largest_workspace_used) < $untiled"
+    echo '{}' >none.json
+    tune --summary none.json
+    expect_status 2
+}
+
+@test "programs that do not run, that have no convolution, and what cannot be asked" {
+    tune --cudnn "$CUDNN" -- false
+    expect_status 1
+    expect_line tune.err 'the program does not run: status 1'
+    tune --cudnn "$CUDNN" -- true
+    expect_status 1
+    expect_line tune.err 'ran no convolution on the device'
+    tune
+    expect_status 2
+    tune --within 0 -- true
+    expect_status 2
+    tune --fits lots -- true
+    expect_status 2
+    tune --device rtx309 -- true
+    expect_status 2
+    tune --summary run.json -- true
+    expect_status 2
+}

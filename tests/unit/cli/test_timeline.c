@@ -1,0 +1,214 @@
+/* Timelines are put together from what the device recorded and what PyTorch's allocator did, here
+ * written by hand: addresses are used again, and rounding is the allocator's. */
+#include "check.h"
+#include "cli/simulate/timeline.h"
+#include "cli/tune/exposure.h"
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct cs_simulated_run run;
+
+static void write_record(const char *text)
+{
+    char path[sizeof run.folder + 32];
+    snprintf(run.folder, sizeof run.folder, "/tmp/test_timeline.XXXXXX");
+    CHECK(mkdtemp(run.folder));
+    snprintf(path, sizeof path, "%s/record.7", run.folder);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void remove_record(void)
+{
+    char path[sizeof run.folder + 32];
+    snprintf(path, sizeof path, "%s/record.7", run.folder);
+    CHECK(unlink(path) == 0 && rmdir(run.folder) == 0);
+}
+
+#define PROBLEM(c, h)                                                                              \
+    "{\"text\":\"c" #c "\",\"direction\":\"forward\",\"dtype\":\"f16\",\"layout\":\"nchw\","       \
+    "\"spatial\":2,\"groups\":1,\"x\":{\"dims\":[1," #c ",1," #h "," #h "]},"                      \
+    "\"w\":{\"dims\":[8," #c ",1,3,3]},\"y\":{\"dims\":[1,8,1," #h "," #h "]}}"
+
+/* Two convolutions; the second is called twice. */
+static const char untiled[] =
+    "{\"order\":[0,1,1],\"sites\":["
+    "{\"problem\":" PROBLEM(4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4096},"
+                                   "{\"problem\":" PROBLEM(
+                                       16, 32) ",\"calls\":2,\"tiled\":0,\"required\":9000,"
+                                               "\"name\":\"\"}]}";
+
+/* What is held: a tensor of 10 KiB, beside it workspaces of 4 KiB and 9,000 bytes, at its end a
+ * tensor of 20 KiB alone, and a workspace of 9,000 bytes beside 2 KiB. */
+static const char history[] =
+    "{\"framework\":\"PyTorch\",\"history\":{\"stacks\":[[\"/x/site-packages/torch/nn/conv.py:5 "
+    "f\","
+    "\"/x/site-packages/models/vae.py:312 forward\",\"/x/app.py:6 main\"],[\"/x/app.py:9 "
+    "main\"]],\"events\":["
+    "[\"a\",1048576,10000,1],[\"a\",2097152,4096,0],[\"f\",2097152,4096,0],"
+    "[\"a\",2097152,9000,0],[\"f\",2097152,9000,0],[\"f\",1048576,10000,1],"
+    "[\"a\",1048576,20480,1],[\"f\",1048576,20480,1],"
+    "[\"a\",2097152,2048,1],[\"a\",1048576,9000,0],[\"f\",1048576,9000,0]]}}";
+
+static const char record[] = "m 4194304\n"
+                             "c 200000 4096 100 10 4194304 first\n"
+                             "c 200000 9000 200 20 4194304 second\n"
+                             "c 100000 9000 200 20 4194304 second\n";
+
+static struct cs_simulated_result result_of(const char *summary, const char *framework)
+{
+    struct cs_simulated_result result = {.pid = 7};
+    result.summary = cJSON_Parse(summary);
+    result.framework_peaks = framework ? cJSON_Parse(framework) : NULL;
+    CHECK(result.summary && (!framework || result.framework_peaks));
+    return result;
+}
+
+static void workspaces_are_found_in_what_pytorch_allocated(void)
+{
+    struct cs_timeline timeline;
+    write_record(record);
+    struct cs_simulated_result result = result_of(untiled, history);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(timeline.of_framework && timeline.matched);
+    CHECK_INT(timeline.moments, 11);
+    CHECK_INT(timeline.live[1], 10240 + 4096);
+    CHECK_INT(timeline.live[3], 10240 + 9216);
+    CHECK_INT(cs_timeline_peak(&timeline), 6);
+    CHECK_INT(timeline.calls, 3);
+    CHECK_INT(timeline.call[0].block, 1);
+    CHECK_INT(timeline.call[1].block, 2);
+    CHECK_INT(timeline.call[2].block, 5);
+    CHECK_INT(timeline.call[2].site, 1);
+    CHECK_INT(timeline.block[5].workspace, 9000);
+    CHECK_INT(timeline.block[0].workspace, 0);
+    int64_t *rest = cs_timeline_rest(&timeline);
+    CHECK_INT(rest[3], 10240);
+    CHECK_INT(rest[9], 2048);
+    free(rest);
+    char line[64];
+    CHECK(cs_timeline_line(&timeline, timeline.block[1].stack, line, sizeof line));
+    CHECK_STR(line, "vae.py:312 forward");
+    CHECK(!cs_timeline_line(&timeline, CS_NO_STACK, line, sizeof line));
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* Tiles have parts of one workspace, which is as large as was reported. */
+static void tiles_share_a_workspace(void)
+{
+    static const char tiled[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
+        4, 32) ",\"calls\":1,\"tiled\":1,\"launches\":2,\"reported\":9000}]}";
+    static const char events[] =
+        "{\"history\":{\"stacks\":[],\"events\":[[\"a\",2097152,2048,0],[\"f\",2097152,2048,0],"
+        "[\"a\",2097152,9000,0],[\"f\",2097152,9000,0]]}}";
+    struct cs_timeline timeline;
+    write_record("m 4194304\nc 200000 4000 100 10 4194304 first\n"
+                 "c 201000 2000 100 10 4194304 first\n");
+    struct cs_simulated_result result = result_of(tiled, events);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(timeline.matched);
+    CHECK_INT(timeline.calls, 1);
+    CHECK_INT(timeline.call[0].launches, 2);
+    CHECK_INT(timeline.call[0].block, 1);
+    CHECK_INT(timeline.call[0].moment, 2);
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+static void what_sticks_out_gets_a_limit(void)
+{
+    struct cs_exposures exposures;
+    write_record(record);
+    struct cs_simulated_result result = result_of(untiled, history);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    CHECK_INT(exposures.count, 2);
+    CHECK_INT(exposures.level, 20480);
+    CHECK_INT(exposures.peak, 20480);
+    CHECK_INT(exposures.item[1].calls, 2);
+    CHECK_INT(exposures.item[1].required, 9000);
+    CHECK_INT(exposures.item[1].around, 10240 + 9216 - 9000); /* of both calls the worse one */
+    CHECK_STR(exposures.item[1].keys, "direction = fwd\ndtype = f16\nlayout = nchw\nkernel = 3x3\n"
+                                      "n = 1\nc = 16\nk = 8\nh = 32\nw = 32\ngroups = 1\n");
+    cs_exposures_limit(&exposures, exposures.level);
+    CHECK_INT(cs_exposures_rules(&exposures), 0);
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* Limits are rounded to 64 KiB, so sizes are larger here. */
+static void limits_are_what_is_left_below_the_target_and_grow(void)
+{
+    struct cs_exposure item[] = {{.around = 50 << 20, .required = 60 << 20},
+                                 {.around = 90 << 20, .required = 30 << 20},
+                                 {.around = 10 << 20, .required = 30 << 20}};
+    struct cs_exposures exposures = {.item = item, .count = 3, .level = 90 << 20};
+    cs_exposures_limit(&exposures, 92 << 20);
+    CHECK_INT(item[0].limit, 42 << 20);
+    CHECK_INT(item[1].limit, 2 << 20);
+    CHECK_INT(item[2].limit, 0);
+    CHECK_INT(cs_exposures_reach(&exposures, 92 << 20), 92 << 20);
+    item[1].too_small = 2 << 20;
+    CHECK_INT(cs_exposures_reach(&exposures, 92 << 20), 94 << 20);
+    cs_exposures_limit(&exposures, 94 << 20);
+    CHECK_INT(item[0].limit, 44 << 20);
+    CHECK_INT(item[1].limit, 4 << 20);
+    item[1].cannot = true;
+    CHECK_INT(cs_exposures_reach(&exposures, 94 << 20), 120 << 20);
+    cs_exposures_limit(&exposures, 120 << 20);
+    CHECK_INT(cs_exposures_rules(&exposures), 0);
+}
+
+static void without_a_framework_blocks_are_the_devices(void)
+{
+    static const char tiled[] =
+        "{\"order\":[0,1],\"sites\":["
+        "{\"problem\":" PROBLEM(4, 32) ",\"calls\":1,\"tiled\":1,\"launches\":2},"
+                                       "{\"problem\":" PROBLEM(16,
+                                                               32) ",\"calls\":1,\"tiled\":0}]}";
+    struct cs_timeline timeline;
+    write_record("m 1000\na 10000 1000\nm 5000\na 20000 4000\n"
+                 "c 20000 3000 100 10 5000 first\nc 20000 3000 100 10 5000 first\n"
+                 "c 20200 2000 100 10 5000 second\nm 1000\nf 20000\n");
+    struct cs_simulated_result result = result_of(tiled, NULL);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(!timeline.of_framework && timeline.matched);
+    CHECK_INT(timeline.calls, 2);
+    CHECK_INT(timeline.call[0].launches, 2);
+    CHECK_INT(timeline.call[0].nanoseconds, 20);
+    CHECK_INT(timeline.call[1].block, 1);
+    CHECK_INT(timeline.block[1].workspace, 3000);
+    CHECK_INT(timeline.block[1].until, 2);
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+static void calls_that_the_summary_does_not_have_are_told(void)
+{
+    struct cs_timeline timeline;
+    write_record("m 1\nc 0 0 100 10 1 first\n");
+    struct cs_simulated_result result = result_of(untiled, NULL);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(!timeline.matched);
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+int main(void)
+{
+    TEST(workspaces_are_found_in_what_pytorch_allocated);
+    TEST(tiles_share_a_workspace);
+    TEST(what_sticks_out_gets_a_limit);
+    TEST(limits_are_what_is_left_below_the_target_and_grow);
+    TEST(without_a_framework_blocks_are_the_devices);
+    TEST(calls_that_the_summary_does_not_have_are_told);
+    return REPORT();
+}
