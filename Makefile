@@ -166,7 +166,7 @@ $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
-$(call objects,src/cli/report/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
+$(call objects,src/cli/report/page.c): $(addprefix $(B)/gen/report_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)
@@ -244,10 +244,12 @@ include $(addprefix tests/,support.mk unit.mk gpu.mk bench.mk fuzz.mk sweeps.mk 
 demo: lib $(simdev) $(B)/apps/vae_decoder $(B)/apps/compare
 	$(Q)scripts/demo --build $(B) $(DEMO)
 
-#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME for others)
+#: frameworks   unmodified wheels on the simulated device: gigabytes, long, no GPU (FRAMEWORK=NAME, PROGRAMS=A,B for others)
 FRAMEWORK ?= torch-2.15
 frameworks: lib $(simdev)
-	$(Q)scripts/frameworks $(FRAMEWORK) --compute --published --programs all --capacities --build $(CURDIR)/$(B)
+	$(Q)scripts/bootstrap frameworks
+	$(Q)scripts/frameworks $(FRAMEWORK) --build $(CURDIR)/$(B) \
+	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --capacities)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)

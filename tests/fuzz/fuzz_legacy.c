@@ -89,7 +89,8 @@ static void change_any(struct bytes *bytes, struct cs_legacy_call *call)
     else if (what == 6)
         activation = (cudnnActivationMode_t)(bytes_byte(bytes) % 8);
     else
-        call->execution.data[bytes_byte(bytes) % CS_OPERANDS] = (void *)(uintptr_t)bytes_number(bytes);
+        call->execution.data[bytes_byte(bytes) % CS_OPERANDS] =
+            (void *)(uintptr_t)bytes_number(bytes);
 }
 
 static void check_forbidden(const struct cs_legacy_call *call)

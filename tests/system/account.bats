@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
 # The simulated device in account mode: a program takes the same memory as when it is computed, and its planning is told of.
 load helper
 
@@ -107,7 +108,7 @@ END
 }
 
 @test "and refused where a real cuDNN is required" {
-    export SIMDEV_CUDNN_DIR= SIMDEV_REQUIRE_PLANNING=real
+    export SIMDEV_CUDNN_DIR="" SIMDEV_REQUIRE_PLANNING=real
     decoder
     expect_true "status" "$status != 0"
     expect_line plain.err 'violation: SIMDEV_REQUIRE_PLANNING=real'

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016 # what stands in pages
 # What documentation shows: commands are run, their output is compared (tests/support/run_docs.py); links lead somewhere.
 load helper
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# shellcheck disable=SC2016,SC2030,SC2031 # what a shell of ours expands; each test is a process of its own
 # convshim doctor: each check where it finds something and where it does not. Frameworks are folders made here: packages'
 # metadata, and small libraries that come to cuDNN as the real ones do.
 load helper

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 # When cuDNN or CUDA fail: the right result or the program's own way out, never a wrong result.
 load helper
 

@@ -40,7 +40,7 @@ setup()
     export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     mkdir -p "$HOME" "$XDG_CONFIG_HOME/convshim"
     export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/runtime
-    mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+    mkdir -m 700 "$XDG_RUNTIME_DIR"
     cd "$BATS_TEST_TMPDIR" || return 1
     [ -r "$LIBRARY" ] || fail "$LIBRARY is missing: build first"
 }

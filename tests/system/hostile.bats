@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016 # what a shell of ours expands
 # Hostile processes: killed, sandboxed, privileged, without what is usually there. The program's results and its end are
 # those without the library.
 load helper

@@ -9,7 +9,7 @@ installed()
 {
     local name=$1 soname=$2
     shift 2
-    printf 'int %s(void);int %s(void){return 77;}\n' $(for f in "$@"; do echo "$f $f"; done) >"$name.c"
+    printf 'int %s(void) { return 77; }\n' "$@" >"$name.c"
     printf '%s { global: *; };\n' "$soname" >"$name.map"
     gcc -shared -fPIC -Wl,-soname,"$soname" -Wl,--version-script="$name.map" -o "$soname" "$name.c"
 }

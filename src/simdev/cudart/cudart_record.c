@@ -1,11 +1,13 @@
 /* Progress in a mapped file, and a record of memory and convolutions as they are called, one a
  * line:
  *
- *   m LIVE                                                   bytes of device memory, after each
- * change a ADDRESS BYTES, f ADDRESS                               behind it, which block was
- * allocated or freed; not of memory that is mapped (cuMemMap) or given to a pool c WORKSPACE BYTES
- * TENSORS NANOSECONDS LIVE PLAN          a convolution: address and bytes of its workspace, bytes
- * of its tensors, the time model's time, device memory, its plan */
+ *   m LIVE                                            bytes of device memory, after each change
+ *   a ADDRESS BYTES, f ADDRESS                        behind it, which block was allocated or
+ *                                                     freed; not of memory that is mapped
+ *                                                     (cuMemMap) or given to a pool
+ *   c WORKSPACE BYTES TENSORS NANOSECONDS LIVE PLAN   a convolution: address and bytes of its
+ *                                                     workspace, bytes of its tensors, the time
+ *                                                     model's time, device memory, its plan */
 #include "cudart_record.h"
 #include "cudart_report.h"
 #include "cudart_time.h"

@@ -3,8 +3,8 @@
 
 #include "check.h"
 #include <pthread.h>
-#include <stdbool.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static bool pending(int number)
