@@ -6,6 +6,7 @@
 #include "decide/choice_record.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
+#include "decide/phase_search.h"
 #include "decide/staged_search.h"
 
 enum {
@@ -81,16 +82,20 @@ static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, 
 static enum cs_status list_axis(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
                                 int64_t tiles)
 {
-    return tiles > 0 ? list_count(search, mode, axis, tiles)
-                     : cs_search_fewest(search, mode, axis, cs_search_most(search));
+    if (tiles > 0)
+        return list_count(search, mode, axis, tiles);
+    return axis >= CS_AXIS_D_PHASES ? cs_phase_search_fewest(search, mode, axis)
+                                    : cs_search_fewest(search, mode, axis, cs_search_most(search));
 }
 
 /* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
  * products make the smallest tiles: each only for problems that nothing before helps. */
 static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode, int64_t tiles)
 {
-    static const enum cs_axis stages[][CS_DIMS] = {
-        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_C}};
+    static const enum cs_axis stages[][CS_AXES] = {
+        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
+        {CS_AXIS_W, CS_AXIS_W_PHASES},
+        {CS_AXIS_K, CS_AXIS_C}};
     for (size_t stage = 0; stage < sizeof stages / sizeof *stages; stage++) {
         for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
             enum cs_status status = list_axis(search, mode, stages[stage][i], tiles);
@@ -236,7 +241,7 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     }
     mode->lanes = 1;
     search->equal_padding = false;
-    search->unequal = 0;
+    search->in_vain = 0;
     search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
     search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
     return list_tilings(search, *mode, tiles);

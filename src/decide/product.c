@@ -13,6 +13,14 @@ static const enum cs_axis pairs[][CS_MAX_CUTS] = {
     {CS_AXIS_C, CS_AXIS_H}, {CS_AXIS_N, CS_AXIS_W}, {CS_AXIS_D, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_W},
     {CS_AXIS_C, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_D}, {CS_AXIS_C, CS_AXIS_D}};
 
+/* Of dilated problems first: phases read nothing twice. */
+static const enum cs_axis pairs_by_phase[][CS_MAX_CUTS] = {
+    {CS_AXIS_N, CS_AXIS_D_PHASES},        {CS_AXIS_N, CS_AXIS_H_PHASES},
+    {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES}, {CS_AXIS_H_PHASES, CS_AXIS_W_PHASES},
+    {CS_AXIS_K, CS_AXIS_H_PHASES},        {CS_AXIS_C, CS_AXIS_H_PHASES},
+    {CS_AXIS_N, CS_AXIS_W_PHASES},        {CS_AXIS_K, CS_AXIS_W_PHASES},
+    {CS_AXIS_C, CS_AXIS_W_PHASES}};
+
 /* Bytes that the vendor asks for kinds by the size of their operands: a line through the last two
  * answers. What is staged is known and comes on top. */
 struct model {
@@ -196,13 +204,22 @@ static enum cs_status search_pair(struct cs_search *search, struct cs_mode mode,
     return CS_OK;
 }
 
-enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode)
+static enum cs_status search_pairs(struct cs_search *search, struct cs_mode mode, size_t count,
+                                   const enum cs_axis pair[][CS_MAX_CUTS])
 {
-    search->purse.kept = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && cs_shortlist_empty(&search->list); i++) {
-        enum cs_status status = search_pair(search, mode, pairs[i]);
+    for (size_t i = 0; i < count && cs_shortlist_empty(&search->list); i++) {
+        enum cs_status status = search_pair(search, mode, pair[i]);
         if (status != CS_OK)
             return status;
     }
     return CS_OK;
+}
+
+enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode)
+{
+    search->purse.kept = 0;
+    enum cs_status status =
+        search_pairs(search, mode, sizeof pairs_by_phase / sizeof *pairs_by_phase, pairs_by_phase);
+    return status == CS_OK ? search_pairs(search, mode, sizeof pairs / sizeof *pairs, pairs)
+                           : status;
 }

@@ -38,7 +38,7 @@ struct cs_search {
     struct cs_shortlist list;
     bool overflowed;     /* some cut left 64 bits */
     bool equal_padding;  /* tiles have equal padding from now on: no other was taken */
-    int unequal;         /* times that equal padding was no help */
+    int in_vain;         /* times that equal padding was no help */
     struct cs_plan plan; /* the cut under examination: every function here may leave another */
 };
 
