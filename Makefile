@@ -67,9 +67,12 @@ simcudnn := $(simbare) src/simdev/cudnn/onednn/primitive_onednn.c
 # As it is installed: without oneDNN.
 simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
-simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1)
+simnvml  := src/simdev/libraries/nvml.c
+simcore  := $(filter-out $(simnvml),$(wildcard src/simdev/libraries/*.c))
+simtool  := $(wildcard src/simdev/standins/*.c)
+simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so standins)
 # The same for programs of CUDA 12, in a folder of their own.
-simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1)
+simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so)
 appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
@@ -131,6 +134,10 @@ $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
+# What the command has Python import in a simulated program.
+$(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
+	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
 # A stand-in that the command carries inside and loads where there is no driver; nothing installs it as a file.
 $(B)/nodriver.so: src/cudnn/standalone/nodriver/libcuda.c $(B)/flags
 	$(call say,LD)$(CC) -std=c17 -O2 $(WARN) -fPIC -shared -nostdlib -Wl,-soname,libcuda.so.1 -s -o $@ $<
@@ -157,7 +164,8 @@ $(man): $(B)/gen-man
 
 $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
-$(call objects,src/cli/run/run.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
+$(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
+$(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
 $(call objects,src/cli/report/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
@@ -189,10 +197,18 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 $(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
-# Of the libraries whose names scripts/gen-standins reads from installed ones; compiled here so that they are checked.
-simother := $(call objects,$(wildcard src/simdev/libraries/*.c))
-$(simother): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries
-all: $(simother)
+# What the stand-ins of NVIDIA's other libraries enter, and the program that writes them from the names that installed ones have.
+$(call objects,$(simnvml) $(simcore) $(simtool)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -I$(B)/gen -fvisibility=hidden
+$(B)/gen/standin_calls.h: src/simdev/libraries/calls.def Makefile
+	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+$(call objects,src/simdev/standins/rules.c): $(B)/gen/standin_calls.h
+$(B)/simdev/standins: $(call objects,$(simtool))
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -ldl
+STANDIN  := $(LDLIB) -Wl,-Bsymbolic
+$(B)/simdev/libsimdev-standin.so: $(call objects,$(simcore)) $(B)/simdev/libcudart.so.13
+	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+$(B)/simdev/libnvidia-ml.so.1: $(call objects,$(simnvml)) $(B)/simdev/libcudart.so.13
+	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 
 $(B)/simdev/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/libcudart.so.13
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
@@ -213,6 +229,11 @@ $(B)/simdev/cuda12/libcudart.so.12: $(call objects12,$(simcudart) src/simdev/cud
 $(B)/simdev/cuda12/libcudnn.so.9: $(call objects,$(simcudnn)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map $(B)/simdev/cuda12/libcudart.so.12
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $@ $(filter %.o,$^) -L$(@D) -lcudart -ldnnl -lcjson -lgomp -lm -ldl
+$(call objects12,$(simnvml) $(simcore)): SIMFLAGS += -Isrc/simdev/libraries -fvisibility=hidden
+$(B)/simdev/cuda12/libsimdev-standin.so: $(call objects12,$(simcore)) $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
+$(B)/simdev/cuda12/libnvidia-ml.so.1: $(call objects12,$(simnvml)) $(B)/simdev/cuda12/libcudart.so.12
+	$(call say,LD)$(CC) $(STANDIN) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 $(B)/simdev/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(B)/simdev/cuda12/libcudart.so.12
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -L$(@D) -lcudart
 
@@ -235,7 +256,7 @@ lint: $(CONFIG)
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
-include packaging/install.mk packaging/wheel.mk
+include $(addprefix packaging/,install.mk wheel.mk deb.mk)
 
 #: clean        remove build/
 clean:

@@ -51,15 +51,25 @@ $(1)/libcuda.so.1: $(call objects,$(simdriver)) $(1)/libcudart.so.13
 $(1)/cuda12/libcuda.so.1: $(call objects12,$(simdriver)) $(1)/cuda12/libcudart.so.12
 $(1)/libcuda.so.1 $(1)/cuda12/libcuda.so.1:
 	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
+$(1)/libsimdev-standin.so: $(call objects,$(simcore)) $(1)/libcudart.so.13
+$(1)/libnvidia-ml.so.1: $(call objects,$(simnvml)) $(1)/libcudart.so.13
+$(1)/cuda12/libsimdev-standin.so: $(call objects12,$(simcore)) $(1)/cuda12/libcudart.so.12
+$(1)/cuda12/libnvidia-ml.so.1: $(call objects12,$(simnvml)) $(1)/cuda12/libcudart.so.12
+$(foreach d,$(1) $(1)/cuda12,$(d)/libsimdev-standin.so $(d)/libnvidia-ml.so.1):
+	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
+$(1)/standins: $(call objects,$(simtool))
+	$$(call say,LD)mkdir -p $$(@D); $(2) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $$@ $$(filter %.o,$$^) -ldl
 endef
-device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1
+# With the program that writes stand-ins of NVIDIA's other libraries, and what these enter.
+device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so
+device    += cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1 cuda12/libnvidia-ml.so.1 cuda12/libsimdev-standin.so
 $(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
 $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
 
 # --- the list: MODE:FILE:PLACE, with an s behind the mode of what is stripped --------------------------------------------
 # Wherever the binaries are built: $(1) is the command, $(2) the library, $(3) the folder of the device.
 installed_from = 755s:$(1):$(BINDIR)/convshim 644s:$(2):$(LIBDIR)/libconvshim.so \
-            $(foreach f,$(device),644s:$(3)/$f:$(LIBDIR)/convshim/simdev/$f) \
+            $(foreach f,$(device),644s:$(3)/$f:$(LIBDIR)/convshim/simdev/$f) 755s:$(3)/standins:$(LIBDIR)/convshim/simdev/standins \
             644:$(B)/man/convshim.1:$(SHAREDIR)/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:$(SHAREDIR)/man/man5/convshim.ini.5 \
             $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:$(SHAREDIR)/convshim/$(f:conf/%=%)) \
             644:conf/convshim.ini:$(SHAREDIR)/doc/convshim/convshim.ini \
@@ -71,7 +81,7 @@ installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B
 
 .PHONY: install uninstall dist installable
 #: installable  what make install copies, without copying it
-installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device))
+installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device) standins)
 #: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR name other folders than PREFIX/lib and PREFIX/bin
 install: installable
 	$(Q)scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)

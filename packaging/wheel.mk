@@ -21,7 +21,10 @@ $(PORTABLE)/libconvshim.so: $(libobj) $(B)/gen/convshim.map $(PORTABLE)/younger.
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 $(PORTABLE)/convshim: $(cliobj) $(PORTABLE)/cJSON.o $(PORTABLE)/younger.o
 	$(call say,LD)$(portable_link) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $(cliobj) $(PORTABLE)/cJSON.o -l:libinih.a -lm -ldl
-$(addprefix $(PORTABLE)/simdev/,$(device)): $(PORTABLE)/cJSON.o | $(PORTABLE)/younger.o
+# What of the list is linked here.
+portable := $(filter $(PORTABLE)/%,$(foreach e,$(call \
+            installed_from,$(PORTABLE)/convshim,$(PORTABLE)/libconvshim.so,$(PORTABLE)/simdev),$(word 2,$(subst :, ,$e))))
+$(filter $(PORTABLE)/simdev/%,$(portable)): $(PORTABLE)/cJSON.o | $(PORTABLE)/younger.o
 $(eval $(call device_rules,$(PORTABLE)/simdev,$(portable_link),))
 
 # Ours, and those of what is linked in.
@@ -29,7 +32,7 @@ licences := --licence LICENSE=LICENSE --licence cJSON=$(CJSON)/LICENSE \
             --licence inih=$(firstword $(wildcard /usr/share/doc/libinih-dev/copyright) build/source/aarch64/usr/share/doc/libinih-dev/copyright)
 
 .PHONY: wheel wheel-files
-wheel-files: $(addprefix $(PORTABLE)/,convshim libconvshim.so $(addprefix simdev/,$(device)))
+wheel-files: $(portable)
 # Everything is told again: PREFIX and its like have no say in a wheel.
 portable_tree = PREFIX= BINDIR=/bin LIBDIR=/lib SHAREDIR=/share
 #: wheel        build/dist/convshim-VERSION-py3-none-PLATFORM.whl; ARCH=aarch64: for that machine

@@ -114,6 +114,11 @@ static void list_variables(void)
         "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_INTERLEAVE_BUDGET, ...", NULL,
         "Every option has a variable: CONVSHIM_ and its name in capitals, a dot become _. They win "
         "over CONVSHIM_CONFIG. A line names those that begin with CONVSHIM_ and are unknown.");
+    term("CONVSHIM_RUN", NULL,
+         "Set by convshim run: the id of the process that says at its end what came of the run.");
+    term("XDG_RUNTIME_DIR", NULL,
+         "In its folder convshim processes can be found while they run; /tmp/convshim-UID where it "
+         "is unset or not there.");
     term("LD_PRELOAD", NULL, "How the library comes into a program; convshim run extends it.");
 }
 

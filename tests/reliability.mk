@@ -12,7 +12,6 @@ $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercep
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
-$(B)/unit/test_caller: $(call objects,src/intercept/loader/caller.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 
 # --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
@@ -28,7 +27,7 @@ $(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/o
 	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
 
 .PHONY: faults
-#: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--every 10
+#: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--stacks
 faults: $(B)/faults/libconvshim.so $(B)/apps/conv_random $(addprefix $(B)/clients/,plans reshape)
 	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
 
@@ -37,7 +36,7 @@ layersrc  := $(addprefix src/cli/,common/read_file.c common/command_line.c commo
              $(addprefix predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c))
 $(B)/fuzz/fuzz_legacy: fuzzed = $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/shadow.c \
                        legacy/describe_legacy.c legacy/legacy_call.c legacy/oversized_tensor.c) \
-                       $(addprefix src/cudnn/plan/,fusion.c operation.c) -Itests/unit
+                       $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) -Itests/unit
 $(B)/fuzz/fuzz_layers: fuzzed = $(layersrc) -lcjson
 $(B)/fuzz/fuzz_summary: fuzzed = $(addprefix src/cli/,common/read_file.c $(addprefix report/,summary_reader.c summary_merge.c anatomy.c)) -lcjson
 

@@ -16,10 +16,13 @@ $(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
 include tests/reliability.mk
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+$(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
+$(B)/unit/test_plan_layers: $(call objects,src/cli/predict/plan_layers.c src/cli/predict/estimate.c)
+$(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,command_line.c data_files.c table.c table_markup.c))
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
-$(cliunit) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
+$(cliunit) $(B)/unit/test_command_line $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
 $(B)/unit/%: $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm $(UNITLIBS)

@@ -86,7 +86,9 @@ def _checked(options: Mapping[str, Option]) -> str:
     items = _items(options)
     error = ctypes.create_string_buffer(_ERROR_BYTES)
     if items and _library.opened().convshim_check(items.encode(), error, _ERROR_BYTES) != 0:
-        raise ValueError(error.value.decode(errors="replace"))
+        line = error.value.decode(errors="replace")
+        place, colon, rest = line.partition(": ")
+        raise ValueError(rest if colon and place.startswith("convshim_configure:") else line)
     return items
 
 
@@ -150,7 +152,7 @@ def _preloads(path: str, before: str) -> str:
     return ":".join(runtimes + [path] + [file for file in files if file not in runtimes])
 
 
-def configure_subprocess(env: MutableMapping[str, str] | None = None, **options: Option) -> MutableMapping[str, str]:
+def configure_subprocess(env: MutableMapping[str, str] | None = None, /, **options: Option) -> MutableMapping[str, str]:
     """An environment in which a program has the library, with these options: for subprocess, or for what multiprocessing spawns.
 
     ``env`` is changed and returned; None: a copy of this process's. ``configure_subprocess(os.environ)`` is for all that this

@@ -41,7 +41,7 @@ def main() -> None:
     if not words:
         refuse("which program?")
     try:
-        env = dict(configure_subprocess(**options))
+        env = dict(configure_subprocess(None, **options))
     except (ValueError, OSError, ConvshimError) as error:
         refuse(str(error))
     env["CONVSHIM_RUN"] = str(os.getpid())

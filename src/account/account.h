@@ -183,7 +183,7 @@ struct cs_summary_head {
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
     int64_t workspace;  /* the limit in force, bytes */
-    const char *const *rules; /* names by index, NULL behind the last; NULL: there are none */
+    const char *const *rules; /* names by index, NULL after the last; NULL: there are none */
     struct cs_summary_own own;
     struct cs_summary_gate gate;
 };

@@ -1,4 +1,4 @@
-/* One line of advice for whoever reads the summary. */
+/* One line of advice for those who read the summary. */
 #ifndef CS_ACCOUNT_ADVICE_H
 #define CS_ACCOUNT_ADVICE_H
 

@@ -1,6 +1,7 @@
 /* Makes, counts in and reads the files of running processes. */
 #include "account/live.h"
 
+#include "base/signals.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,11 @@ static void fill(struct cs_live_page *page, const struct cs_live_facts *facts)
  * first store. */
 static struct cs_live_page *map(int fd)
 {
-    if (posix_fallocate(fd, 0, sizeof(struct cs_live_page)) != 0)
+    struct cs_signals signals;
+    cs_signals_hold(&signals); /* beyond the limit of a file's size the kernel raises one */
+    int error = posix_fallocate(fd, 0, sizeof(struct cs_live_page));
+    cs_signals_release(&signals);
+    if (error != 0)
         return NULL;
     void *page = mmap(NULL, sizeof(struct cs_live_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return page == MAP_FAILED ? NULL : page;

@@ -192,7 +192,7 @@ static void append_head(struct cs_text *text, const struct cs_summary_head *head
     snprintf(start, sizeof start, "convshim %s%s%s, policy %s, ", head->version,
              *head->vendor ? ", " : "", head->vendor, head->policy);
     size_t room = COLUMNS - strlen(start), length = strlen(head->config);
-    /* Of a long path the end tells more. */
+    /* Of a long path the end says more. */
     if (!length)
         append(text, "%sbuilt-in defaults", start);
     else if (length <= room)
@@ -328,8 +328,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
     append_bytes(text, own->captured, "in CUDA graphs at the end");
     append_bytes(text, own->lost, "not used again: the device did not say when it was free");
     if (own->handed_over > 0)
-        append(text, "%-*shanded from stream to stream %lld times", LABEL, "",
-               (long long)own->handed_over);
+        append(text, "%-*shanded from stream to stream %lld %s", LABEL, "",
+               (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
         append(text, "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
                LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");

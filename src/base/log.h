@@ -1,7 +1,7 @@
 /* Log lines for somebody else's process: each is one write(2) that begins with "convshim[pid]: ",
  * without heap, stdio streams or locale. Thread-safe; errno is kept; a closed pipe or a file size
  * limit raises no signal. Control characters in a line become '?'. Lines of one cause are capped.
- * No file stays open: each line opens the log file anew, so that programs that close or reuse
+ * No file stays open: each line opens the log file again, so that programs that close or reuse
  * descriptors are safe and a forked child writes to the file of its own process id. */
 #ifndef CS_BASE_LOG_H
 #define CS_BASE_LOG_H

@@ -127,7 +127,7 @@ bool cs_config_override(const char *items);
 /* The environment variable that stands for the option of that name alone, or NULL. */
 const char *cs_config_variable(const char *option);
 
-/* The number of this process in a job of many, as the program that started the job tells it in the
+/* The number of this process in a job of many, as the program that started the job gives it in the
  * environment; -1 if there is none. */
 int64_t cs_config_rank(void);
 

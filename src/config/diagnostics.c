@@ -24,7 +24,7 @@ const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text)
 
 static int place(const struct cs_load *load, char *note, size_t size)
 {
-    /* Of a long path the end tells more. */
+    /* Of a long path the end says more. */
     size_t length = strlen(load->source);
     const char *dots = length > SOURCE_BYTES ? "..." : "";
     const char *end = load->source + (length > SOURCE_BYTES ? length - SOURCE_BYTES : 0);

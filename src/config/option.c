@@ -288,7 +288,7 @@ const char *cs_option_sections(char text[CS_OPTION_TEXT])
     return text;
 }
 
-/* What stands behind the section's name, if any. */
+/* What follows the section's name, if any. */
 static const char *bare(const char *name)
 {
     const char *dot = strrchr(name, '.');

@@ -1,4 +1,4 @@
-/* Options as texts, for whoever shows them. */
+/* Options as texts, for those who show them. */
 #ifndef CS_CONFIG_OPTION_TEXT_H
 #define CS_CONFIG_OPTION_TEXT_H
 

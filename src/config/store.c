@@ -174,7 +174,7 @@ static size_t read_lines(struct cs_store *store, const char *text, size_t length
     return at;
 }
 
-/* Reads what is behind the bytes that were read already. */
+/* Reads what follows the bytes that were read already. */
 static void read_on(struct cs_store *store, int fd, int64_t size)
 {
     if (size - store->read > MOST_READ)
@@ -194,7 +194,7 @@ static void read_on(struct cs_store *store, int fd, int64_t size)
     cs_pages_free(text, length);
 }
 
-/* A file that is another one than last time, or shorter, is read anew. */
+/* A file that is another one than last time, or shorter, is read again. */
 static void meet(struct cs_store *store, const struct stat *info)
 {
     bool same = store->inode == info->st_ino && store->device == info->st_dev;
@@ -269,7 +269,7 @@ static bool write_entries(const struct cs_store *store, int fd)
     return true;
 }
 
-/* Writes the newer half anew. Others append to the file until it is locked, and to the new one
+/* Writes the newer half again. Others append to the file until it is locked, and to the new one
  * afterwards. */
 static void compact(struct cs_store *store)
 {

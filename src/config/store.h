@@ -7,8 +7,8 @@
  * number of processes may write at once: a record is one write(2) to a file opened for appending. A
  * line that is torn or whose checksum is wrong is as if it were not there. A file that begins
  * otherwise is renamed to plans-1.corrupt-N (N up to 9) with one warning. Beyond CS_STORE_BYTES the
- * newer half is written anew. Where no file can be written, one line of level info says so, and the
- * process remembers for itself alone.
+ * newer half is written again. Where no file can be written, one line of level info says so, and
+ * the process remembers for itself alone.
  *
  * Nothing is opened before the first question, and no file stays open. Thread-safe. Nothing waits
  * for another process longer than a second. errno is kept. */

@@ -90,7 +90,7 @@ static int64_t milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Not forever: the holder may have been stopped. Where locks are not to be had, a record is still
+/* Not forever: the holder may have been stopped. Where locks are not available, a record is still
  * one write. */
 static bool lock(int fd, int operation)
 {

@@ -17,7 +17,7 @@ enum cs_store_head {
 size_t cs_store_head_length(void);
 enum cs_store_head cs_store_head_of(int fd, int64_t size);
 
-/* Appends text in one write, behind the head; makes the file and its folders where they are
+/* Appends text in one write, after the head; makes the file and its folders where they are
  * missing. The file's size afterwards, or -1 and errno. */
 int64_t cs_store_append(const char *path, const char *text, size_t length);
 

@@ -238,7 +238,7 @@ static double hit_of(const struct tile *tile, double lanes, const struct rates *
 
 /* All tiles of a plan. */
 struct sums {
-    double one_by_one; /* seconds of tiles one behind the other */
+    double one_by_one; /* seconds of tiles one after the other */
     double filled;
     struct cs_cost cost;
 };

@@ -180,8 +180,8 @@ static enum cs_status try_fallback(struct cs_search *search, int64_t limit, int6
     return CS_OK;
 }
 
-/* First with what the caller brings for the tiles anyway; a fallback plan that needs more may raise
- * that within the limit. */
+/* First with what the caller provides for the tiles anyway; a fallback plan that needs more may
+ * raise that within the limit. */
 static enum cs_reason find_fallback(struct cs_search *search, const struct cs_limits *limits,
                                     struct cs_decision *decision)
 {

@@ -20,8 +20,8 @@ struct cs_decision {
                          a  tiling */
     int64_t asked;    /* vendor plans built to find out */
     int rule;         /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool promised;    /* an application was told the small size before a plan was built; kept by the
-                         flow */
+    bool promised;    /* an application got the small size reported before a plan was built; kept by
+                         the    flow */
     struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 

@@ -36,7 +36,7 @@ struct cs_memo {
 void cs_memo_init(struct cs_memo *memo);
 
 /* The key of a problem as this application requires it run: its engine, what that requires, the
- * `limit` that this call brings of its own (0: none), and `scope`, any number that separates
+ * `limit` that this call provides itself (0: none), and `scope`, any number that separates
  * devices, vendors' versions or configurations. */
 void cs_memo_key_make(const struct cs_problem *problem, const struct cs_engine *engine,
                       int64_t required, int64_t limit, int64_t scope, struct cs_key *key);
@@ -51,10 +51,10 @@ void cs_memo_put(struct cs_memo *memo, const struct cs_key *key,
                  const struct cs_decision *decision);
 void cs_memo_add(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 
-/* Notes that the size which *decision reports has been told to an application, which may bring it
- * later; or makes *decision what it has become meanwhile. `leave` takes the place of a decision to
- * tile, unless its size has been told: false. A decision whose size was told is forgotten after all
- * others of its set. */
+/* Notes that the size which *decision reports has been reported to an application, which may
+ * provide it later; or makes *decision what it has become meanwhile. `leave` takes the place of a
+ * decision to tile, unless its size has been told: false. A decision whose size was told is
+ * forgotten after all others of its set. */
 void cs_memo_promise(struct cs_memo *memo, const struct cs_key *key, struct cs_decision *decision);
 bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
                    const struct cs_decision *decision);

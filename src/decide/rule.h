@@ -88,7 +88,7 @@ const char *cs_rule_key_name(enum cs_rule_key key);
 /* True of keys that set, false of those that match. */
 bool cs_rule_key_sets(enum cs_rule_key key);
 
-/* Word `place` of a key of type WORDS; its length goes to *length_p, 0 behind the last one. */
+/* Word `place` of a key of type WORDS; its length goes to *length_p, 0 after the last one. */
 const char *cs_rule_word(enum cs_rule_key key, int place, int *length_p);
 
 /* True if the rule has that key. */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum {
-    PATIENCE_NS = 100000000, /* starting a call takes microseconds: whoever takes longer hangs */
+    PATIENCE_NS = 100000000, /* starting a call takes microseconds: one that takes longer hangs */
     SECOND_NS = 1000000000,
     MAX_ASKED = 64 /* marks, for one call; the others count as busy */
 };
@@ -55,7 +55,7 @@ enum pending {
     NOTHING, /* runs in it */
     OWN,     /* what the same stream was given before */
     OTHERS,  /* what other streams were given: to be waited for */
-    REFUSED  /* not to be had */
+    REFUSED  /* not available */
 };
 
 static bool is_own(const struct cs_block *block, const struct taker *taker)
@@ -69,7 +69,7 @@ static enum pending pending_in(const struct cs_block *block, const struct taker 
         return REFUSED;
     if (!block->mark)
         return NOTHING;
-    if (taker->capture.id != 0 && !block->owner) /* a replay comes behind nothing */
+    if (taker->capture.id != 0 && !block->owner) /* a replay depends on nothing */
         return REFUSED;
     return is_own(block, taker) ? OWN : OTHERS;
 }
@@ -176,7 +176,7 @@ static bool is_done(const struct asked *asked, const struct cs_mark *mark)
     return false;
 }
 
-/* Frees the lock meanwhile. A mark that was put aside and recorded anew since has had a turn. */
+/* Frees the lock meanwhile. A mark that was put aside and recorded again since has had a turn. */
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;

@@ -47,7 +47,7 @@ struct cs_arena {
         struct cs_slab *slabs;
         struct cs_owner *owners;
     } trash;
-    struct cs_scratch_watch watch; /* set behind cs_arena_init, before anything else */
+    struct cs_scratch_watch watch; /* set after cs_arena_init, before anything else */
 };
 
 struct cs_block; /* opaque */
@@ -66,7 +66,7 @@ void cs_arena_init(struct cs_arena *arena, int64_t limit);
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes);
 
 /* Leases `bytes` for work on `stream`: memory that this stream used last, else that nothing runs
- * in. `patient`: else what other streams still run in, behind them; and while all that would do is
+ * in. `patient`: else what other streams still run in, after them; and while all that would do is
  * in the hands of calls that are being started on other threads, waits for these, at most a short
  * while. Allocates where that leaves nothing: an impatient call only if no memory is large enough,
  * whoever has it. False: there is nothing; the lease is empty. The caller holds no other lease. */
@@ -74,7 +74,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
                    const struct cs_capture *capture, int64_t bytes, bool patient,
                    struct cs_lease *lease);
 
-/* Gives a block back behind what was started on `stream`, the one that it was taken for. If that
+/* Gives a block back after what was started on `stream`, the one that it was taken for. If that
  * place cannot be marked (`lost`, or the device fails) the block is never used again; in a capture,
  * not before its graphs are gone. Nothing is done for an empty lease. */
 void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void *stream, bool lost,

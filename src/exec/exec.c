@@ -263,7 +263,8 @@ static bool prepare(struct walk *walk)
            bind_all(walk);
 }
 
-/* Gives back what is held. `settled`: what was started is behind the application's stream. */
+/* Gives back what is held. `settled`: what was started comes before the application's next work on
+ * its stream. */
 static void put_back(struct walk *walk, bool settled)
 {
     struct cs_exec *exec = walk->exec;
@@ -285,7 +286,7 @@ static int choose(const struct walk *walk, int from, int to)
 struct start {
     int status;      /* of the first call that failed */
     bool attempted;  /* a tile may have begun to write */
-    bool on_clients; /* the application's stream is chosen again, and behind all that was started */
+    bool on_clients; /* the application's stream is chosen again, after all that was started */
 };
 
 /* Staged tensors are a lane's own: the tile that it runs next waits for this one's copies. */

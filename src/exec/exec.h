@@ -4,7 +4,7 @@
  * beta is 0 and nothing that is written is read, or nothing runs yet. Otherwise the vendor's status
  * is returned as it is. A plan without tiles runs on the fallback plan.
  *
- * Where less scratch is to be had than all lanes need, fewer lanes are used; where one lane's
+ * Where less scratch is available than all lanes need, fewer lanes are used; where one lane's
  * cannot be had either, the fallback plan. */
 #ifndef CS_EXEC_EXEC_H
 #define CS_EXEC_EXEC_H
@@ -16,7 +16,7 @@
 
 /* Where scratch comes from. */
 enum cs_backing {
-    CS_BACKING_AUTO,   /* the application's, our own for a call that brings none */
+    CS_BACKING_AUTO,   /* the application's, our own for a call that provides none */
     CS_BACKING_CLIENT, /* the application's */
     CS_BACKING_OWN
 };
@@ -59,7 +59,7 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
 /* Runs the fallback plan at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 
-/* Scratch of our own for a call that runs untiled on `stream`, even where it brings some itself.
+/* Scratch of our own for a call passed on, on `stream`, even where it brings some itself.
  * False, and an empty lease, if scratch is to be the application's or none can be had. Given back
  * after everything that the call started was started on that stream. */
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease);

@@ -236,7 +236,7 @@ static struct cs_gate_thread *create(struct cs_gate *gate)
     return thread;
 }
 
-/* A thread that goes over to another context begins anew there. */
+/* A thread that goes over to another context begins again there. */
 static void move(struct cs_gate *gate, struct cs_gate_thread *thread, uint64_t context)
 {
     act(gate, thread, CS_CALL_UNEXPECTED);

@@ -55,7 +55,7 @@ void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t
 struct cs_gate_facts cs_gate_facts(struct cs_gate *gate);
 
 /* Holds (before) or frees (after) the lock across a fork; `child` forgets all threads but the
- * caller, and counts anew. */
+ * caller, and counts again. */
 void cs_gate_fork(struct cs_gate *gate, bool before, bool child);
 
 #endif

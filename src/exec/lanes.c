@@ -61,7 +61,7 @@ static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
     return set->home_id == taker->id && (taker->id != 0 || set->home == taker->stream);
 }
 
-/* Beside what another stream has started, not behind it: that may be waiting for this very call. */
+/* Beside what another stream has started, not after it: that may be waiting for this very call. */
 static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
 {
     bool over = true;

@@ -1,6 +1,6 @@
 /* Side streams and the events that fork to them and join them, pooled per context and made once.
  *
- * A lease is one call's alone until it is given back: its events are recorded anew by every call,
+ * A lease is one call's alone until it is given back: its events are recorded again by every call,
  * so two calls that are being started at the same time never have the same. A lease taken in a
  * capture goes only to calls of that capture until the capture has ended, as its streams take part
  * in it. All functions are thread-safe; one lease is one thread's. */
@@ -27,7 +27,7 @@ enum {
 struct cs_lanes_lease {
     struct cs_lane_set *set;    /* NULL: none was to be had */
     int lanes;                  /* 1 without a set */
-    int forked;                 /* side streams that come behind stream [0] */
+    int forked;                 /* side streams that run after stream [0] */
     void *stream[CS_MAX_LANES]; /* [0] is the application's own */
 };
 
@@ -41,10 +41,10 @@ void cs_lanes_init(struct cs_lanes *lanes);
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
                    const struct cs_capture *capture, int required, struct cs_lanes_lease *lease);
 
-/* What is started on the side streams from now on comes behind what was started on stream [0]. */
+/* What is started on the side streams from now on runs after what was started on stream [0]. */
 int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);
 
-/* What is started on stream [0] from now on comes behind what was started on the side streams.
+/* What is started on stream [0] from now on runs after what was started on the side streams.
  * Joins as many as it can even if one fails, and returns the first failure. */
 int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *lease);
 

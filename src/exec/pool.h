@@ -1,6 +1,6 @@
-/* What an arena's memory consists of: pools of slabs that are divided into blocks, the marks behind
- * what runs in them, the captures that own them. Only arena.c uses this. The caller of every
- * function holds the arena's lock, unless it says otherwise. */
+/* What an arena's memory consists of: pools of slabs that are divided into blocks, the marks
+ * recorded after what runs in them, the captures that own them. Only arena.c uses this. The caller
+ * of every function holds the arena's lock, unless it says otherwise. */
 #ifndef CS_EXEC_POOL_H
 #define CS_EXEC_POOL_H
 
@@ -32,7 +32,7 @@ struct cs_owner {
 enum cs_use {
     CS_BLOCK_FREE,
     CS_BLOCK_LEASED,
-    CS_BLOCK_LOST /* something may run in it that no event is behind */
+    CS_BLOCK_LOST /* something may run in it that no event follows */
 };
 
 struct cs_block {
@@ -40,7 +40,7 @@ struct cs_block {
     struct cs_slab *slab;
     int64_t offset, bytes;
     enum cs_use use;
-    struct cs_mark *mark;   /* behind what may still run in it; NULL: nothing does */
+    struct cs_mark *mark;   /* after what may still run in it; NULL: nothing does */
     struct cs_mark *end;    /* of a lease: to be recorded when it is given back */
     struct cs_owner *owner; /* NULL: none */
 };
@@ -73,7 +73,7 @@ enum cs_sacrifice {
 };
 
 /* The pool of a context, made if there is none, which frees the lock meanwhile. Contexts come and
- * go, and do not tell: whenever a new one comes, those that are gone are forgotten, and of very
+ * go, and do not say: whenever a new one comes, those that are gone are forgotten, and of very
  * many the oldest. NULL out of host memory. The caller leaves it. */
 struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
                               uint64_t context);

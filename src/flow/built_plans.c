@@ -14,8 +14,8 @@ struct cs_built_plan {
     struct cs_built_plans *built;
     void *execution_plan;
     int64_t workspace;
-    int64_t limit; /* of a fallback plan; -1: the execution plan of a problem, of which the rest
-                      tells */
+    int64_t limit; /* of a fallback plan; -1: the execution plan of a problem, which the rest
+                      describes */
     struct cs_key key;
 };
 

@@ -205,7 +205,7 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
     return reported_of(request, &decision, decision.reason);
 }
 
-/* A policy that only reports shows what its tiling would have been told. */
+/* A policy that only reports shows what its tiling would have reported. */
 static int64_t reported(const struct cs_request *request, const struct cs_decision *decision,
                         enum cs_reason reason)
 {
@@ -241,7 +241,7 @@ static void announce(const struct cs *cs, const struct cs_site_facts *facts)
 static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *request,
                                     const struct cs_decision *decision, enum cs_reason reason)
 {
-    /* Where scratch is ours, callers are told less than is used. */
+    /* Where scratch is ours, less is reported to callers than is used. */
     int64_t used = reported(request, decision, reason);
     if (reason == CS_REASON_NONE && used < decision->scratch)
         used = decision->scratch;
@@ -263,14 +263,14 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
 }
 
 /* Who holds a size less than what the application's own plan requires: a caller that provided it,
- * or whoever was told so before. */
+ * or whoever had it reported before. */
 static bool is_held(const struct cs_request *request, const struct cs_decision *decision)
 {
     return request->limit > 0 ? request->required > request->limit : decision->promised;
 }
 
 /* Leaves the problem alone from now on, so that every question about it gets one answer. False if
- * another thread has told the small size meanwhile. */
+ * another thread has reported the small size meanwhile. */
 static bool leave(struct cs *cs, const struct cs_request *request, const struct cs_key *key,
                   struct cs_decision *decision, enum cs_reason reason)
 {
@@ -293,7 +293,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                                 struct cs_decision *decision, enum cs_reason reason,
                                 struct cs_rewrite **rewrite_p)
 {
-    static struct cs_log_cap cap; /* programs may ask anew for every step */
+    static struct cs_log_cap cap; /* programs may ask again for every step */
     int64_t reported = request->limit > 0 ? request->limit : decision->reported;
     bool held = is_held(request, decision);
     if (!held && (decision->reason != CS_REASON_NONE || leave(cs, request, key, decision, reason)))
@@ -411,7 +411,7 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
     return try(cs, verdict, cs_traced_gpu(&traced, &cs->trace, gpu, call), call);
 }
 
-/* For whoever traces the call. */
+/* For the trace of the call. */
 static void note(int64_t number, const struct cs_verdict *verdict, const char *outcome)
 {
     *cs_trace_annotated() = (struct cs_trace_annotate){.number = number, .outcome = outcome};

@@ -21,19 +21,19 @@ struct cs_request {
 /* The answer to a request. */
 struct cs_verdict {
     enum cs_reason reason;   /* CS_REASON_NONE: tiled */
-    int64_t reported;        /* workspace bytes to tell the application */
+    int64_t reported;        /* workspace bytes to report to the application */
     struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
     int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
-    bool refused; /* less was told than the application's plan requires, and nothing runs in that:
-                     the plan must not run either */
-    struct cs_rewrite *rewrite; /* owned by whoever asked; NULL if not tiled */
+    bool refused; /* less was reported than the application's plan requires, and nothing runs in
+                     that: the plan must not run either */
+    struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
-/* True if calls that want so little are left alone, by the options and by every rule, without a
- * look at the problem. */
+/* True if calls that require that little are left alone, by the options and by every rule, without
+ * a look at the problem. */
 bool cs_flow_small(const struct cs *cs, int64_t required);
 
-/* Decides only: the bytes that cs_flow_prepare would tell, without building or counting. */
+/* Decides only: the bytes that cs_flow_prepare would report, without building or counting. */
 int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
                          const struct cs_vendor *vendor);
 
@@ -42,8 +42,8 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
-/* The same for a call that cannot be run as it is: what is left alone runs whole on the request's
- * own engine. No rewriting only if nothing could be built. */
+/* The same for a call that cannot be passed on unchanged: what is left alone runs whole on the
+ * request's own engine. No rewriting only if nothing could be built. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);
 
@@ -59,7 +59,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
-/* A call that is about to be run as it is. `verdict` NULL: nothing was asked about it. */
+/* A call that is about to be passed on unchanged. `verdict` NULL: nothing was asked about it. */
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason);
 
 #endif

@@ -141,7 +141,7 @@ static void after_fork_in_child(void)
     cs_renewal_fork();
 }
 
-/* What all convolutions together may be told to bring. */
+/* What all convolutions together may be asked to provide. */
 static int64_t budget_total(const struct cs_config *config)
 {
     int64_t total = config->budget_total;

@@ -49,7 +49,7 @@ static void file_text(char *text, size_t size)
     dl_iterate_phdr(note_file, &found);
 }
 
-/* What does not tell its version lacks more than that, and then every slot says so. */
+/* What does not report its version lacks more than that, and then every slot says so. */
 static bool supported(void)
 {
     const struct cs_real *real = cs_real();

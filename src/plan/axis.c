@@ -66,7 +66,7 @@ static bool spatial(enum cs_axis axis)
     return axis >= CS_AXIS_D && axis <= CS_AXIS_W;
 }
 
-/* A sum that is rounded to 16 bits after each tile would lose what one launch keeps; behind
+/* A sum that is rounded to 16 bits after each tile would lose what one launch keeps; after
  * pointwise operations there is no sum left to add to. */
 static bool can_accumulate(const struct cs_problem *problem)
 {
@@ -148,7 +148,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The elements of y that reach [first, first + count) of x. Where none does, behind the last window
+/* The elements of y that reach [first, first + count) of x. Where none does, after the last window
  * or between two, the one before is taken along: it meets padding alone. */
 static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64_t first,
                                        int64_t count, struct cs_range *range)

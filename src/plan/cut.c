@@ -13,7 +13,7 @@ struct reading {
 };
 
 /* Elements of y whose window lies in the padding before x, and the first one whose window lies
- * behind it. Windows move forward with y, so those two sets are a head and a tail, and a tile
+ * after it. Windows move forward with y, so those two sets are a head and a tail, and a tile
  * between them always meets x. */
 static enum cs_status padding_only(const struct cs_axis_map *axis_map, int64_t *before_p,
                                    int64_t *behind_p)
@@ -385,7 +385,7 @@ static enum cs_status add_halo(const struct reading *other_extent, struct cs_pla
     return CS_OK;
 }
 
-/* Tiles that add up come one behind the other. */
+/* Tiles that add up come one after the other. */
 static int lanes_of(const struct cs_plan *plan, int required)
 {
     for (int c = 0; c < plan->cuts; c++)

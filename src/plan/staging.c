@@ -144,7 +144,7 @@ static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int
     return cs_problem_tensor_bytes(packed, bytes_p);
 }
 
-/* All of a tile's staged tensors are in use while it runs: they lie one behind the other. */
+/* All of a tile's staged tensors are in use while it runs: they lie one after the other. */
 static enum cs_status lay_out(struct cs_plan *plan, int tensor)
 {
     int64_t most = 0;

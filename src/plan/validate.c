@@ -643,7 +643,7 @@ static bool shape_stages_valid(const struct cs_plan *plan, const struct way *way
     return next == stages && plan->shape[k].staged == (stages > 0 ? plan->staged : 0);
 }
 
-/* Staged tensors one behind the other, each with room for every kind's, all of them copied. */
+/* Staged tensors one after the other, each with room for every kind's, all of them copied. */
 static bool stages_valid(const struct cs_plan *plan)
 {
     struct way ways[CS_MAX_CUTS] = {0};

@@ -84,6 +84,19 @@ uint64_t simdev_counted(enum simdev_counter counter);
 /* Notes the largest workspace that an executed convolution used. */
 void simdev_note_workspace(size_t bytes);
 
+/* A convolution as it is called: for the record (SIMDEV_RECORD), which is in the order of calls. */
+struct simdev_convolution {
+    const void *workspace;
+    size_t workspace_bytes, tensor_bytes;
+    struct simdev_cost cost;
+    const char *plan; /* a text that is the same for the same plan in every process */
+};
+void simdev_note_convolution(const struct simdev_convolution *convolution);
+
+/* Adds a convolution that ran to the report's sums: bytes of its tensors, and the model's time. */
+void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
+                         const struct simdev_cost *cost);
+
 /* Says where workspace sizes come from: "cudnn 9.19.0" or "rule of thumb". The report prints it. */
 void simdev_note_planning(const char *text);
 

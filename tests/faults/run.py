@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Every call that the library makes fails once: its allocations, and its calls to cuDNN, driver and runtime.
 
-    tests/faults/run.py BUILD [--mode NAME]... [--every K] [--jobs N] [--record]
+    tests/faults/run.py BUILD [--mode NAME]... [--every K | --stacks] [--jobs N] [--record]
 
 BUILD/faults/libconvshim.so counts these calls as points (faults.h). Each mode, a program with options, is run once to count them,
-then once for every point (every K-th, each K-th part of a mode from another one on), which fails alone, and for some of them
-with all that follow. Whatever failed, the program must end by itself, with the right result or with a status that cuDNN may
+then once for every point (every K-th, each K-th part of a mode from another one on; with --stacks the first and the last of those
+that the same calls lead to), which fails alone, and for some of them with all that follow. Whatever failed, the program must end by itself, with the right result or with a status that cuDNN may
 give, and the device must see nothing illegal. A mode with fewer points than points.txt records fails: something is no longer
 called, or no longer seen. --record writes that file, with nine tenths of what was counted. Prints TAP.
 """
@@ -32,6 +32,13 @@ class Mode:
         self.command = [os.path.join(build, command[0]), *command[1:]]
         self.environment = dict(environment, SIMDEV_PLANNING="rule", OMP_NUM_THREADS="1", CONVSHIM_CONFIG=options,
                                 LD_PRELOAD=os.path.join(build, "faults", "libconvshim.so"), **more)
+        self.stacks = {}  # the first and the last point, by what called it
+
+    def note_stacks(self, path):
+        with open(path, encoding="utf-8") as file:
+            for point, stack in (line.split() for line in file):
+                first, last = self.stacks.get(stack, (int(point), 0))
+                self.stacks[stack] = (min(first, int(point)), max(last, int(point)))
 
     def run(self, at):
         """What is wrong with a run in which that point fails (None: none does), how many points it had, what failed."""
@@ -41,6 +48,8 @@ class Mode:
                                SIMDEV_REPORT=os.path.join(folder, "device.json"))
             if at is not None:
                 environment["FAULT_AT"] = at
+            else:
+                environment["FAULT_STACKS"] = os.path.join(folder, "stacks")
             errors = os.path.join(folder, "errors")
             with open(errors, "w", encoding="utf-8") as file:
                 process = subprocess.Popen(self.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
@@ -54,6 +63,8 @@ class Mode:
             with open(errors, encoding="utf-8", errors="replace") as file:
                 said = file.read()
             points, fired = self.report(environment["FAULT_REPORT"])
+            if at is None:
+                self.note_stacks(environment["FAULT_STACKS"])
             return self.judge(status, said, environment["SIMDEV_REPORT"], at), points, fired
 
     @staticmethod
@@ -101,14 +112,17 @@ def arguments():
     parser.add_argument("build")
     parser.add_argument("--mode", action="append", choices=sorted(MODES))
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--stacks", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--record", action="store_true")
     return parser.parse_args()
 
 
-def cases(points, every, number):
+def cases(mode, points, options, number):
     """The points that fail alone, and of them every tenth with all that follow."""
-    chosen = list(range(1 + number % every, points + 1, every))
+    every = options.every * mode.every
+    chosen = sorted({n for ends in mode.stacks.values() for n in ends})[::mode.every] if options.stacks else \
+        list(range(1 + number % every, points + 1, every))
     return [str(n) for n in chosen] + [f"{n}+" for n in chosen[::10]]
 
 
@@ -120,7 +134,7 @@ def run_mode(mode, number, options, least, pool):
     failures = []
     if points < least:
         failures.append(f"{points} points, of which {least} are recorded")
-    at = cases(points, options.every * mode.every, number)
+    at = cases(mode, points, options, number)
     kinds = set()
     for case, (wrong, _, fired) in zip(at, pool.map(mode.run, at)):
         kinds.add(fired)

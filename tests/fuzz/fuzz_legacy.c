@@ -10,13 +10,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Nothing here has plans. */
-void cs_flow_discard(struct cs_rewrite *rewrite)
-{
-    if (rewrite)
-        abort();
-}
-
 static int any(struct bytes *bytes)
 {
     return (int)bytes_number(bytes);
@@ -96,7 +89,7 @@ static void change_any(struct bytes *bytes, struct cs_legacy_call *call)
     else if (what == 6)
         activation = (cudnnActivationMode_t)(bytes_byte(bytes) % 8);
     else
-        call->data[bytes_byte(bytes) % CS_OPERANDS] = (void *)(uintptr_t)bytes_number(bytes);
+        call->execution.data[bytes_byte(bytes) % CS_OPERANDS] = (void *)(uintptr_t)bytes_number(bytes);
 }
 
 static void check_forbidden(const struct cs_legacy_call *call)

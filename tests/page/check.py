@@ -34,6 +34,11 @@ class Page:
     def probe(self, call):
         return self.tab.evaluate(f"(() => {{ {PROBE}\nreturn probe.{call}; }})()")
 
+    def open(self):
+        """With all that is folded."""
+        self.tab.open(self.path)
+        self.probe("unfold()")
+
     def wrong(self, where, what):
         self.found.append(f"{self.path}: [{where}] {what}")
 
@@ -84,15 +89,25 @@ class Page:
         """In a window of usual height, since every press of a key paints all of it."""
         self.size(WIDE, USUAL_HEIGHT)
         self.sorted = sorting.check(self)
+        if self.probe("plots()") and self.tab.evaluate("document.querySelectorAll('.hit').length"):
+            self.curve()
+
+    def curve(self):
+        """A press on the curve leads to the row; the filter leaves what matches, and gives all back."""
+        found = self.probe("curve(0, '1 forward')")
+        if found["marked"] != found["wanted"]:
+            self.wrong("sorting", f"a press on the curve marks {found['marked']}, not {found['wanted']}")
+        if "rows" in found and (found["left"] != found["matching"] or found["back"] != found["rows"]):
+            self.wrong("sorting", f"the filter: {found}")
 
     def scripts(self):
         """Without scripts the page says the same."""
-        self.tab.open(self.path)
+        self.open()
         self.show(WIDE)
         words = self.probe("page()")["words"]
         self.tab.call("Emulation.setScriptExecutionDisabled", value=True)
         try:
-            self.tab.open(self.path)
+            self.open()
             page = self.look("scripts", WIDE)
         finally:
             self.tab.call("Emulation.setScriptExecutionDisabled", value=False)
@@ -121,7 +136,7 @@ class Page:
 
     def check(self, only):
         self.show(WIDE)
-        self.tab.open(self.path)
+        self.open()
         for where in only:
             if where in PICTURE or not self.path.endswith(".svg"):
                 getattr(self, where)()

@@ -112,6 +112,34 @@ const probe = {
       rows: Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))}));
   },
 
+  /* Shows what is folded. */
+  unfold() {
+    document.querySelectorAll('details').forEach(details => { details.open = true; });
+    return true;
+  },
+
+  /* Presses the curve at the call that has a convolution's text; what row is marked, and of how many rows the filter leaves
+   * how many. */
+  curve(index, words) {
+    const hit = document.querySelectorAll('.hit')[index], field = document.querySelector('.filter');
+    hit.dispatchEvent(new MouseEvent('click'));
+    const marked = document.querySelector('tr.marked'), rows = Array.from(document.querySelectorAll('[aria-labelledby=sites] tbody tr'));
+    const found = {wanted: [hit.dataset.problem, hit.dataset.direction],
+                   marked: marked ? [marked.cells[0].textContent, marked.cells[1].textContent] : null};
+    if (field) {
+      const own = Array.from(field.nextElementSibling.querySelectorAll('tbody tr'));
+      field.value = words;
+      field.dispatchEvent(new Event('input'));
+      found.left = own.filter(row => !row.hidden).length;
+      found.matching = own.filter(row => words.toLowerCase().split(' ').every(word => row.textContent.toLowerCase().includes(word))).length;
+      found.rows = own.length;
+      field.value = '';
+      field.dispatchEvent(new Event('input'));
+      found.back = own.filter(row => !row.hidden).length;
+    }
+    return found;
+  },
+
   /* Brings a heading into view; its middle, in pixels of the window. */
   heading(table, column) {
     const cell = document.querySelectorAll('table')[table].tHead.rows[0].cells[column];

@@ -45,6 +45,55 @@ word()
     done
 }
 
+@test "the record has every convolution as it was called and every change of memory, and agrees with the report" {
+    export SIMDEV_MODE=account SIMDEV_RECORD=$PWD/record.%p SIMDEV_PROGRESS=$PWD/progress
+    decoder
+    expect_status 0
+    cat record.* >record
+    expect_equal "convolutions" "$(grep -c '^c ' record)" "$(device plain conv_launches)"
+    expect_equal "bytes of their tensors" "$(awk '/^c / { sum += $4 } END { print sum }' record)" "$(device plain tensor_bytes)"
+    expect_equal "bytes of their workspaces" "$(awk '/^c / { sum += $3 } END { print sum }' record)" "$(device plain workspace_bytes)"
+    expect_equal "their time" "$(awk '/^c / { sum += $5 } END { print sum }' record)" "$(device plain nanoseconds)"
+    expect_equal "peak" "$(awk '/^m / && $2 > most { most = $2 } END { print most }' record)" "$(device plain peak_bytes)"
+    expect_equal "progress" "$(od -A n -t u8 -j 8 progress | xargs)" \
+        "$(device plain conv_launches) 0 $(device plain live_bytes) $(device plain peak_bytes)"
+}
+
+@test "tiles move the bytes of the tensors, and those of their edges again" {
+    export SIMDEV_MODE=account
+    decoder
+    export CONVSHIM_CONFIG="workspace=4MiB;policy=fit"
+    shimmed "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16
+    expect_true "tiles" "$(device shimmed conv_launches) > $(device plain conv_launches)"
+    expect_true "read again" "$(device shimmed tensor_bytes) > $(device plain tensor_bytes)"
+    expect_true "and no more than edges" "$(device shimmed tensor_bytes) < 2 * $(device plain tensor_bytes)"
+}
+
+@test "what the capacity does not allow is counted, with the bytes that were live" {
+    export SIMDEV_MODE=account
+    decoder
+    expect_equal "refused" "$(device plain refused)" 0
+    local peak
+    peak=$(device plain peak_bytes)
+    SIMDEV_CAPACITY=$((peak - 1)) decoder
+    expect_true "refused" "$(device plain refused) > 0"
+    expect_true "short" "$(device plain last_live_bytes) + $(device plain last_bytes) > $peak - 1"
+}
+
+@test "what was read that nothing had written has the name of its reader" {
+    cat >reader.c <<'END'
+#include <stdio.h>
+extern int cudaMalloc(void **, unsigned long), cudaMemcpy(void *, const void *, unsigned long, int), cudaMemset(void *, int, unsigned long);
+__attribute__((noinline)) int reads_its_result(void *memory) { int value; return cudaMemcpy(&value, memory, sizeof value, 2) | value; }
+int main(void) { void *memory; return cudaMalloc(&memory, 64) || reads_its_result(memory) || cudaMemset(memory, 0, 64) || reads_its_result(memory); }
+END
+    gcc -O1 -rdynamic -o reader reader.c -L"$SIMDEV_DIR" -l:libcudart.so.13
+    SIMDEV_MODE=account plain ./reader
+    expect_status 0
+    expect_equal "reads" "$(device plain reads)" 1
+    expect_equal "by" "$(device plain reads_its_result)" 1
+}
+
 @test "sizes that no cuDNN planned are told, unless they are asked for" {
     export SIMDEV_CUDNN_DIR=
     decoder

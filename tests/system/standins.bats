@@ -40,7 +40,7 @@ setup_file()
 # bats test_tags=quick
 @test "a stand-in has the soname, the names and the versions of the library that it was made from" {
     installed cublas libcublas.so.13 cublasCreate_v2 cublasSgemm_v2 cublasNobodyKnows
-    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    "$SIMDEV_DIR/standins" --out made libcublas.so.13
     [ "$(nm -D --defined-only --with-symbol-versions made/libcublas.so.13 | awk '$2 == "T" { print $3 }' | sort | tr '\n' ' ')" = \
         "cublasCreate_v2@@libcublas.so.13 cublasNobodyKnows@@libcublas.so.13 cublasSgemm_v2@@libcublas.so.13 " ]
     readelf -dW made/libcublas.so.13 | grep -q 'SONAME.*\[libcublas.so.13\]'
@@ -48,7 +48,7 @@ setup_file()
 
 @test "handles are made, products are counted by name and not executed" {
     installed cublas libcublas.so.13 cublasCreate_v2 cublasDestroy_v2 cublasSgemm_v2 cublasSnrm2_v2
-    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    "$SIMDEV_DIR/standins" --out made libcublas.so.13
     client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasCreate_v2) GET(l, cublasSgemm_v2)
         GET(l, cublasSnrm2_v2) GET(l, cublasDestroy_v2)
         void *handle = 0; float norm = 7;
@@ -62,7 +62,7 @@ setup_file()
 
 @test "a function that calls.def does not know is listed, and passes or fails as SIMDEV_MISSING says" {
     installed cublas libcublas.so.13 cublasNobodyKnows
-    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublas.so.13
+    "$SIMDEV_DIR/standins" --out made libcublas.so.13
     client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasNobodyKnows) printf("%d\n", (int)cublasNobodyKnows(0));'
     [ "$(SIMDEV_MISSING=allow accounted ./client)" = 0 ]
     [ "$(python3 -c 'import json; print(json.load(open("report.json"))["missing"]["most"]["cublasNobodyKnows"])')" = 1 ]
@@ -72,7 +72,7 @@ setup_file()
 
 @test "cuBLASLt's heuristics answer one algorithm without workspace" {
     installed cublasLt libcublasLt.so.13 cublasLtMatmulAlgoGetHeuristic cublasLtMatmul
-    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcublasLt.so.13
+    "$SIMDEV_DIR/standins" --out made libcublasLt.so.13
     client 'void *l = dlopen("made/libcublasLt.so.13", RTLD_NOW); GET(l, cublasLtMatmulAlgoGetHeuristic)
         struct { uint64_t algo[8]; size_t workspace; int status; float waves; int reserved[4]; } found;
         int count = 0; memset(&found, 0xff, sizeof found);
@@ -83,11 +83,42 @@ setup_file()
 
 @test "sizes that only the library knows are written, and the report names them as estimates" {
     installed cusolver libcusolver.so.12 cusolverDnCreate cusolverDnSgetrf_bufferSize cusolverDnXpotrf_bufferSize
-    "$ROOT/scripts/gen-standins" --out made --build "$BUILD" libcusolver.so.12
+    "$SIMDEV_DIR/standins" --out made libcusolver.so.12
     client 'void *l = dlopen("made/libcusolver.so.12", RTLD_NOW); GET(l, cusolverDnSgetrf_bufferSize) GET(l, cusolverDnXpotrf_bufferSize)
         int work = -1; size_t device = 0, host = 0;
         if (cusolverDnSgetrf_bufferSize(1, 4, 4, 0, 4, &work) || work <= 0) return 2;
         if (cusolverDnXpotrf_bufferSize(1, 0, 0, 4, 0, 0, 4, 0, &device, &host) || !device || !host) return 3;'
     accounted ./client
     [ "$(python3 -c 'import json; print(len(json.load(open("report.json"))["estimated"]["most"]))')" = 2 ]
+}
+
+@test "a version is what the installed library answers, and a library without versions gets none" {
+    installed cublasLt libcublasLt.so.13 cublasLtGetVersion
+    printf 'int ncclGetVersion(int *v);int ncclGetVersion(int *v){*v = 23007; return 0;}\n' >nccl.c
+    gcc -shared -fPIC -Wl,-soname,libnccl.so.2 -o libnccl.so.2 nccl.c
+    "$SIMDEV_DIR/standins" --out made ./libcublasLt.so.13 ./libnccl.so.2
+    [ "$(nm -D --defined-only --with-symbol-versions made/libnccl.so.2 | awk '{ print $3 }')" = ncclGetVersion ]
+    client 'void *l = dlopen("made/libcublasLt.so.13", RTLD_NOW), *n = dlopen("made/libnccl.so.2", RTLD_NOW);
+        GET(l, cublasLtGetVersion) GET(n, ncclGetVersion) int version = 0; uintptr_t status = ncclGetVersion((uintptr_t)&version);
+        printf("%d %d %d\n", (int)cublasLtGetVersion(0), (int)status, version);'
+    [ "$(accounted ./client)" = "77 0 23007" ]
+}
+
+@test "a program that is linked against the installed library runs with the stand-in" {
+    installed cufft libcufft.so.12 cufftCreate cufftSetAutoAllocation
+    "$SIMDEV_DIR/standins" --out made libcufft.so.12
+    echo 'int cufftCreate(int *); int cufftSetAutoAllocation(int, int);
+          int main(void) { int plan = 0; return cufftCreate(&plan) || plan != 1 || cufftSetAutoAllocation(plan, 0); }' >linked.c
+    gcc -w -o linked linked.c ./libcufft.so.12
+    LD_LIBRARY_PATH=$PWD/made accounted ./linked
+}
+
+@test "what is no library, and one that nothing is known of, is refused by name" {
+    echo nonsense >libcublas.so.13
+    run ! "$SIMDEV_DIR/standins" --out made libcublas.so.13
+    [[ $output == *'libcublas.so.13: not a shared library'* ]]
+    installed other libother.so.1 other_call
+    run ! "$SIMDEV_DIR/standins" --out made libother.so.1
+    [[ $output == *'libother.so.1: calls.def knows nothing of it'* ]]
+    [ -z "$(ls made)" ]
 }

@@ -113,7 +113,8 @@ print(row[sys.argv[1]])' "$1"
     tiled=$(cell tiled)
     expect_true "calls" "$(cell calls) > $before"
     expect_true "tiled" "$tiled > 0 && $tiled <= $(cell calls)"
-    expect_true "workspace" "$(cell required_max_bytes) > $(cell reported_max_bytes)"
+    # What is not tiled keeps its size, so the largest reported may be the largest required.
+    expect_true "workspace" "$(cell reported_max_bytes) > 0 && $(cell required_max_bytes) >= $(cell reported_max_bytes)"
     command_of 0 status "$pid"
     expect_line status.out "^ *$pid  *soak  *0:00:"
     end_soak KILL

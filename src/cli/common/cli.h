@@ -43,7 +43,7 @@ struct cs_cli_command {
     const char *about; /* what it does, a few lines for --help */
     const struct cs_cli_option *option;
     int options;
-    bool stops; /* what stands behind the first operand is not looked at */
+    bool stops; /* what follows the first operand is not looked at */
 };
 
 /* Every command, for the manual page: cs_cli_command_NAME. */
@@ -51,8 +51,8 @@ struct cs_cli_command {
 #include "cli/commands.def"
 #undef CS_COMMAND
 
-/* One option that was given; `value` NULL where it takes none. False: not to be had like that, and
- * a line has said so (cs_cli_refuse). */
+/* One option that was given; `value` NULL where it takes none. False: it cannot be given like that,
+ * and a line has said so (cs_cli_refuse). */
 typedef bool cs_cli_take_fn(void *to, int option, const char *value);
 
 /* Reads options (getopt_long: they may be abbreviated, "--name VALUE" or "--name=VALUE"; - and _ in
@@ -72,8 +72,8 @@ const char *cs_cli_nearest(const char *word, const char *const *words);
 /* "64MiB" to bytes, as in the ini; false for everything else, also for "auto". */
 bool cs_cli_size(const char *text, int64_t *bytes_p);
 
-/* The folder of the running program, without a slash at its end; false if the system does not
- * tell. */
+/* The folder of the running program, without a slash at its end; false if the system does not say.
+ */
 bool cs_cli_folder(char *path, size_t size);
 
 #endif

@@ -202,7 +202,7 @@ int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs
 {
     struct known known;
     list_options(command, &known);
-    optind = 0; /* begin anew, in the manner of GNU */
+    optind = 0; /* begin again, in the manner of GNU */
     opterr = 0;
     for (;;) {
         int found = getopt_long(argc, argv, command->stops ? "+:h" : ":h", known.option, NULL);

@@ -31,7 +31,7 @@ static bool grow(struct buffer *buffer)
     return true;
 }
 
-/* NULL if all went well. What has a NUL is no text: nothing behind it is read, it may be endless.
+/* NULL if all went well. What has a NUL is no text: nothing after it is read, it may be endless.
  */
 static const char *read_all(FILE *file, struct buffer *buffer)
 {

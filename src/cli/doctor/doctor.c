@@ -142,7 +142,7 @@ static enum cs_severity worst(const struct cs_doctor *doctor)
     return worst;
 }
 
-static void forget(struct cs_doctor *doctor)
+void cs_doctor_free(struct cs_doctor *doctor)
 {
     for (size_t i = 0; i < doctor->findings; i++) {
         free(doctor->finding[i].subject);
@@ -155,6 +155,13 @@ static void forget(struct cs_doctor *doctor)
     cs_packages_free(&doctor->packages);
 }
 
+void cs_doctor_examine(struct cs_doctor *doctor)
+{
+    cs_doctor_program(doctor);
+    cs_doctor_python(doctor);
+    cs_doctor_framework(doctor);
+}
+
 static int answer(struct cs_doctor *doctor, enum cs_format format)
 {
     static const int status[] = {
@@ -163,7 +170,7 @@ static int answer(struct cs_doctor *doctor, enum cs_format format)
         if ((i == CS_CHECK_process) == (doctor->pid > 0))
             checks[i].run(doctor);
     if (!doctor->broken && format == CS_FORMAT_TEXT)
-        print_text(doctor);
+        print_text(doctor), cs_doctor_verdict(doctor);
     else if (!doctor->broken)
         doctor->broken = !print_table(doctor, format);
     if (doctor->broken) {
@@ -188,6 +195,6 @@ int cs_cli_doctor(int argc, char **argv)
         return cs_cli_refuse(command.name, "--pid or a command, not both");
     doctor.command = operand < argc ? argv + operand : NULL;
     status = answer(&doctor, request.format);
-    forget(&doctor);
+    cs_doctor_free(&doctor);
     return status;
 }

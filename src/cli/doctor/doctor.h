@@ -56,10 +56,12 @@ struct cs_doctor {
     char **command;             /* NULL-ended; NULL: none was given */
     int64_t pid;                /* of a process that runs; 0: none was given */
 
-    /* What checks find out for those behind them. */
+    /* What checks find out for the checks after them. */
     char library[PATH_MAX]; /* "": there is none */
     char program[PATH_MAX]; /* what COMMAND runs; "": none, or not found */
+    char script[PATH_MAX];  /* of a shell, if it is one that COMMAND names; "": none */
     char python[PATH_MAX];
+    bool channels_last; /* the command asks for tensors in that layout */
     struct cs_packages packages;
     struct cs_examined *subject;
     size_t subjects;
@@ -68,6 +70,9 @@ struct cs_doctor {
     size_t findings;
     bool broken; /* out of memory */
 };
+
+/* One line that concludes from all findings, for people. */
+void cs_doctor_verdict(const struct cs_doctor *doctor);
 
 /* Adds a finding about `subject`. */
 void cs_doctor_add(struct cs_doctor *doctor, enum cs_check check, enum cs_severity severity,
@@ -82,6 +87,11 @@ void cs_doctor_advise(struct cs_doctor *doctor, const char *advice);
 #define CS_CHECK(id, what, advice) void cs_doctor_##id(struct cs_doctor *doctor);
 #include "cli/doctor/doctor_checks.def"
 #undef CS_CHECK
+
+/* What the command comes to cuDNN by, and which cuDNN that would be: `program`, `python`,
+ * `packages` and `subject` of a doctor that has only `command`. cs_doctor_free afterwards. */
+void cs_doctor_examine(struct cs_doctor *doctor);
+void cs_doctor_free(struct cs_doctor *doctor);
 
 /* Prints the profile of the GPU present, reported by the cuDNN of that file or folder (NULL: any).
  * Returns the status to end with. */

@@ -23,7 +23,7 @@ static bool date_source(char *text, size_t size)
     return true;
 }
 
-/* What cuDNN tells, with what it does not tell put before it. NULL: not to be had. */
+/* What cuDNN tells, with what it does not say put before it. NULL: not available. */
 static char *complete(const char *json, int bus_width)
 {
     char source[96];

@@ -2,7 +2,9 @@
  */
 #include "base/path.h"
 #include "cli/common/environment.h"
+#include "cli/common/read_file.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/start_script.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +50,7 @@ static bool is_python(const char *path)
            (realpath(path, real) && strncmp(cs_path_file(real), name, strlen(name)) == 0);
 }
 
-/* The words behind "#!", without `env` and its options; false if the file is no script. */
+/* The words after "#!", without `env` and its options; false if the file is no script. */
 static bool read_interpreter(const char *path, char *name, size_t size)
 {
     char line[FIRST_LINE] = "", *rest;
@@ -141,7 +143,7 @@ static const struct wrapper *find_wrapper(const char *word)
     return NULL;
 }
 
-/* What stands behind a wrapper's own words; its end if there is nothing. */
+/* What follows a wrapper's own words; its end if there is nothing. */
 static char **behind(const struct wrapper *wrapper, char **word)
 {
     for (; *word && **word == '-' && strcmp(*word, "--") != 0; word++) {
@@ -171,6 +173,95 @@ static char **unwrap(char **command)
     return command;
 }
 
+static bool is_shell(const char *path)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(cs_path_file(path), names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What a shell is to do: the word behind -c, else its script, which is read; NULL, with a finding,
+ * if it cannot be. `name` is the script's. The caller frees it. */
+static char *shell_text(struct cs_doctor *doctor, const char **name_p)
+{
+    char why[CS_FILE_ERROR], **word = doctor->command;
+    bool named = is_shell(*word);
+    for (word += named; named && *word && **word == '-'; word++)
+        if ((*word)[1] != '-' && strchr(*word, 'c') && word[1]) {
+            *name_p = "-c";
+            return strdup(word[1]);
+        } else if ((*word)[1] == '-' && (*word)[2])
+            return NULL; /* it may or may not take a value */
+    *name_p = *word;
+    if (!*word)
+        return NULL;
+    char *text = cs_read_file_text(named ? *word : doctor->script, why);
+    if (!text) {
+        cs_doctor_add(doctor, CS_CHECK_program, CS_WARNING, *word, "cannot be read: %s", why);
+        cs_doctor_advise(doctor, "Check the path of the script.");
+    }
+    return text;
+}
+
+/* Relative words are those of the folder that the script is in, or of where it is started. */
+static bool runs_python(const char *word, const char *script, char python[PATH_MAX])
+{
+    char path[PATH_MAX], beside[2 * PATH_MAX];
+    python[0] = '\0';
+    snprintf(beside, sizeof beside, "%.*s%s", (int)(cs_path_file(script) - script), script, word);
+    if (!file_that_runs(word, path, sizeof path) &&
+        !(strchr(word, '/') && *word != '/' && runnable(beside) &&
+          snprintf(path, sizeof path, "%s", beside) < (int)sizeof path))
+        return false;
+    return follow(path, python) && *python;
+}
+
+/* The Python that a script of a shell starts. */
+static void look_into_script(struct cs_doctor *doctor)
+{
+    const char *name = "";
+    char *text = shell_text(doctor, &name);
+    const char *at = text ? text : "";
+    struct cs_start start;
+    int line = 1;
+    while (!*doctor->python && cs_start_script_next(&at, &line, &start))
+        if (runs_python(start.word, doctor->script, doctor->python))
+            cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name, "starts %s in line %d",
+                          doctor->python, start.line);
+    line = text ? cs_start_script_preload(text) : 0;
+    if (line > 0) {
+        cs_doctor_add(doctor, CS_CHECK_program, CS_WARNING, name,
+                      "sets LD_PRELOAD anew in line %d: the library is dropped there", line);
+        cs_doctor_advise(doctor, "Let it keep what is there: LD_PRELOAD=other.so:$LD_PRELOAD.");
+    }
+    free(text);
+}
+
+/* The file that Python is to run, if it is named; NULL: a module, text or nothing. */
+static const char *python_file(char **command)
+{
+    if (!*command || !is_python(*command))
+        return NULL;
+    for (command++; *command && **command == '-'; command++) {
+        if (strchr("mc-", (*command)[1]))
+            return NULL;
+        if ((strcmp(*command, "-X") == 0 || strcmp(*command, "-W") == 0) && command[1])
+            command++;
+    }
+    return *command;
+}
+
+static void look_for_file(struct cs_doctor *doctor)
+{
+    const char *file = python_file(doctor->command);
+    if (!file || access(file, R_OK) == 0)
+        return;
+    cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, file, "there is no such file to run");
+    cs_doctor_advise(doctor, "Check the path of the script.");
+}
+
 void cs_doctor_program(struct cs_doctor *doctor)
 {
     if (!doctor->command) {
@@ -179,8 +270,10 @@ void cs_doctor_program(struct cs_doctor *doctor)
     }
     doctor->command = unwrap(doctor->command);
     const char *name = doctor->command[0];
-    if (!file_that_runs(name, doctor->program, sizeof doctor->program) ||
-        !follow(doctor->program, doctor->python)) {
+    bool found = file_that_runs(name, doctor->program, sizeof doctor->program);
+    snprintf(doctor->script, sizeof doctor->script, "%s",
+             is_shell(name) ? (doctor->command[1] ? doctor->command[1] : "") : doctor->program);
+    if (!found || !follow(doctor->program, doctor->python)) {
         doctor->program[0] = '\0';
         cs_doctor_add(doctor, CS_CHECK_program, CS_FATAL, name,
                       "not found, or its interpreter is not, or it cannot be executed");
@@ -190,6 +283,37 @@ void cs_doctor_program(struct cs_doctor *doctor)
         return;
     }
     judge(doctor, name);
+    if (!*doctor->python && is_shell(doctor->program))
+        look_into_script(doctor);
+    look_for_file(doctor);
+}
+
+/* The words of a command and of the file that a Python runs: who asks for channels-last says so. */
+void cs_doctor_layout(struct cs_doctor *doctor)
+{
+    char why[CS_FILE_ERROR];
+    const char *file = doctor->command ? python_file(doctor->command) : NULL, *where = NULL;
+    char *text = file ? cs_read_file_text(file, why) : NULL;
+    for (char **word = doctor->command; word && *word; word++)
+        if (strcasestr(*word, "channels-last") || strcasestr(*word, "channels_last") ||
+            strcasestr(*word, "channelslast"))
+            where = *word;
+    for (const char *line = text; line && *line && !where;
+         line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t code = strcspn(line, "#\n");
+        if (memmem(line, code, "channels_last", strlen("channels_last")))
+            where = file;
+    }
+    free(text);
+    if (where)
+        cs_doctor_add(
+            doctor, CS_CHECK_layout, CS_NOTE, where,
+            "asks for channels_last: such tensors often need no workspace, and then there is "
+            "nothing to save");
+    else if (doctor->command)
+        cs_doctor_add(doctor, CS_CHECK_layout, CS_FINE, "layout",
+                      "neither the command nor its script asks for channels_last");
+    doctor->channels_last = where != NULL;
 }
 
 /* Modules that rows of frameworks.def name: what stands before the slash, each once. */

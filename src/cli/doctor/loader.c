@@ -28,7 +28,7 @@ static bool own_loader(char *path, size_t size)
     return found;
 }
 
-/* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", behind a tab. */
+/* A line is "NAME => PATH (ADDRESS)", "NAME => not found" or "PATH (ADDRESS)", after a tab. */
 static void tell(char *line, cs_loader_fn *each, void *ctx)
 {
     char *name = line + 1, *arrow = strstr(name, " => ");

@@ -64,6 +64,7 @@ static bool load_file(const char *path, struct cs_device_file *profile,
         snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, reason);
         return false;
     }
+    loaded.path = realpath(path, NULL);
     cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
     if (!read_profile(&loaded)) {
         snprintf(error, CS_DEVICE_FILE_ERROR,
@@ -95,6 +96,7 @@ bool cs_device_file_load(const char *device, const char *folder, struct cs_devic
 void cs_device_file_fini(struct cs_device_file *profile)
 {
     free(profile->text);
+    free(profile->path);
     free(profile->source);
 }
 

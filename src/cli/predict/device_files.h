@@ -14,6 +14,7 @@ struct cs_device_file {
     char name[CS_DEVICE_FILE_NAME];  /* "h200"; of a file: its name without ".json" */
     char title[CS_DEVICE_FILE_NAME]; /* "NVIDIA H200" */
     char *text;                      /* the JSON; owned */
+    char *path;                      /* of the file, from the root; owned */
     int64_t memory;                  /* bytes of the GPU */
     int64_t version;                 /* compute capability, 900 for 9.0 */
     char *source;                    /* where the numbers come from; owned, may be NULL */

@@ -94,7 +94,7 @@ static void read_line(struct cs_layer_reader *reading, char *line, int64_t numbe
     cs_layer_reader_add(reading, &record, number);
 }
 
-/* Cuts the next line off, its end left out; NULL behind the last one. */
+/* Cuts the next line off, its end left out; NULL after the last one. */
 static char *next_line(char **rest, const char *end)
 {
     char *line = *rest;

@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 
 /* Adds every site, by its NVTX name or its text, with the program as the model; notes those that
- * are no convolutions. Of fused operations nothing is left: a summary does not tell them. */
+ * are no convolutions. Of fused operations nothing is left: a summary does not have them. */
 void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary);
 
 #endif

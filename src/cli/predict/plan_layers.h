@@ -32,7 +32,7 @@ struct cs_prediction {
         offer;    /* the engine that a framework takes; of an estimate only .workspace */
     int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
-    int64_t tiled_peak; /* floor and what convshim tells */
+    int64_t tiled_peak; /* floor and what convshim reports */
     int64_t halo;       /* bytes of x and y that tiles read again */
     double time_ratio;  /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
                            or  not tiled */

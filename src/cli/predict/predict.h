@@ -76,7 +76,7 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
-/* One line, behind `before`, where the limit is predicted to cost some layer more than half of its
+/* One line, after `before`, where the limit is predicted to cost some layer more than half of its
  * time again; else nothing. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
                              FILE *out);

@@ -12,7 +12,7 @@
 enum {
     WIDTH = 1000,
     LEFT = 250,  /* where bars begin: names stand before */
-    RIGHT = 820, /* where they end: sizes stand behind */
+    RIGHT = 820, /* where they end: sizes follow */
     ROW = 18,    /* height of a layer */
     BAR = 12,    /* of its bar */
     TOP = 84,    /* title and legend */
@@ -21,7 +21,7 @@ enum {
     SMALL = 11, /* sizes of fonts */
     LARGE = 14,
     LARGEST = 16,
-    PEAKS = 380, /* what stands behind a model's name */
+    PEAKS = 380, /* what follows a model's name */
     THINNEST = 1 /* a bar that can be seen */
 };
 

@@ -50,8 +50,9 @@ static bool take(void *to, int option, const char *value)
 {
     static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
     static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
-    static const char *const tables[] = {"figures",     "processes", "sites",      "layers",
-                                         "checkpoints", "moments",   "candidates", NULL};
+    static const char *const tables[] = {"conclusion", "options", "figures",     "processes",
+                                         "sites",      "layers",  "checkpoints", "moments",
+                                         "candidates", NULL};
     struct request *request = to;
     int index = 0;
     switch ((enum option)option) {

@@ -6,7 +6,7 @@
 #include "cli/report/summary_reader.h"
 
 enum {
-    CS_REPORT_SECTIONS = 7
+    CS_REPORT_SECTIONS = 8
 };
 
 /* A table with a heading. */
@@ -24,6 +24,7 @@ struct cs_report {
     const struct cs_run_summary *shown; /* that of the runs whose step has the largest peak */
     struct cs_anatomy anatomy;          /* of it */
     const char *optimizer;              /* its name */
+    char conclusion[256];               /* in a sentence or two */
     struct cs_section section[CS_REPORT_SECTIONS];
     size_t sections;
 };
@@ -34,6 +35,12 @@ void cs_report_sections(struct cs_report *report);
 /* The same for two runs: what is different. */
 void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
                     const struct cs_run_summary *b);
+
+/* Adds the section of what was saved, which cs_report_sections has first. */
+void cs_report_conclude(struct cs_report *report);
+
+/* The value of an option in a run; "" if the summary does not say. */
+const char *cs_report_option(const struct cs_run_summary *run, const char *name);
 
 /* Adds the section of candidates, which cs_report_sections has last. */
 void cs_report_candidates(struct cs_report *report);

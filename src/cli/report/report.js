@@ -1,4 +1,5 @@
-/* Headings of tables become buttons that sort: numbers largest first, texts from A on; pressed again, the other way
+/* A table of many rows gets a field that filters; a press on the curve leads to the convolution's row; what is folded is
+ * printed. Headings of tables become buttons that sort: numbers largest first, texts from A on; pressed again, the other way
  * round. What has no value stays last. Without scripts the tables are as they were written. */
 'use strict';
 document.querySelectorAll('table.sorts').forEach(function (table) {
@@ -36,4 +37,44 @@ document.querySelectorAll('table.sorts').forEach(function (table) {
     heading.append(button);
     button.addEventListener('click', function () { sort(heading); });
   });
+});
+
+document.querySelectorAll('table.sorts').forEach(function (table) {
+  const rows = Array.from(table.tBodies[0].rows), region = table.parentElement;
+  if (rows.length < 9)
+    return;
+  const field = document.createElement('input');
+  field.type = 'search';
+  field.className = 'filter';
+  field.placeholder = 'Filter: words that a row has';
+  field.setAttribute('aria-label', 'Filter');
+  field.addEventListener('input', function () {
+    const words = field.value.toLowerCase().split(' ');
+    rows.forEach(function (row) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every(function (word) { return text.includes(word); });
+    });
+  });
+  region.before(field);
+});
+
+document.querySelectorAll('.hit').forEach(function (hit) {
+  hit.addEventListener('click', function () {
+    const table = document.querySelector('[aria-labelledby=sites] table');
+    const row = table && Array.from(table.tBodies[0].rows).find(function (row) {
+      return row.cells[0].textContent === hit.dataset.problem && row.cells[1].textContent === hit.dataset.direction;
+    });
+    if (!table)
+      return;
+    table.querySelectorAll('.marked').forEach(function (other) { other.classList.remove('marked'); });
+    if (!row)
+      return;
+    row.hidden = false;
+    row.classList.add('marked');
+    row.scrollIntoView({block: 'center'});
+  });
+});
+
+addEventListener('beforeprint', function () {
+  document.querySelectorAll('details').forEach(function (details) { details.open = true; });
 });

@@ -125,9 +125,41 @@ static void add_sites(struct cs_report *report, const struct cs_run_summary *a,
             add_site(&section->table, NULL, &b->site[i]);
 }
 
+static void add_option(struct cs_table *table, const char *name, const char *a, const char *b)
+{
+    const struct cs_value row[] = {{.text = name}, {.text = *a ? a : "-"}, {.text = *b ? b : "-"}};
+    if (strcmp(a, b) != 0)
+        cs_table_add(table, row);
+}
+
+/* The options in which the runs differ, and what else was not the same. */
+static void add_options(struct cs_report *report, const struct cs_run_summary *a,
+                        const struct cs_run_summary *b)
+{
+    static const struct cs_column columns[] = {{"option", "option", CS_CELL_TEXT},
+                                               {"a", "first", CS_CELL_TEXT},
+                                               {"b", "second", CS_CELL_TEXT}};
+    struct cs_section *section = &report->section[report->sections++];
+    *section = (struct cs_section){
+        .name = "options", .title = "Options and surroundings that differ", .most = SIZE_MAX};
+    cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < a->options; i++)
+        add_option(&section->table, a->option[i].name, a->option[i].value,
+                   cs_report_option(b, a->option[i].name));
+    for (size_t i = 0; i < b->options; i++)
+        if (!*cs_report_option(a, b->option[i].name))
+            add_option(&section->table, b->option[i].name, "", b->option[i].value);
+    add_option(&section->table, "(program)", a->program, b->program);
+    add_option(&section->table, "(command)", a->command, b->command);
+    add_option(&section->table, "(device)", a->device, b->device);
+    add_option(&section->table, "(cuDNN)", a->vendor, b->vendor);
+    add_option(&section->table, "(convshim)", a->convshim, b->convshim);
+}
+
 void cs_report_diff(struct cs_report *report, const struct cs_run_summary *a,
                     const struct cs_run_summary *b)
 {
+    add_options(report, a, b);
     add_figures(report, a, b);
     add_sites(report, a, b);
 }

@@ -30,31 +30,61 @@ static void put_head(const char *program, FILE *out)
     fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>convshim report</h1>\n", STYLE);
 }
 
-/* A value and, unless negative, what it became. */
-static void put_device(const char *title, int64_t before, int64_t after, FILE *out)
+/* What was saved first, then of what. */
+static void put_saved(const char *title, int64_t before, int64_t after, FILE *out)
 {
-    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT];
-    fprintf(out, "<div><dt>%s</dt><dd>%s", title, cs_table_bytes_text(a, before));
-    if (after >= 0)
-        fprintf(out, " &#8594; %s", cs_table_bytes_text(b, after));
-    fputs("</dd></div>\n", out);
+    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], saved[CS_BYTES_TEXT];
+    fprintf(out, "<div><dt>%s</dt><dd>", title);
+    if (before > after)
+        fprintf(out, "%s saved (%.0f %%)", cs_table_bytes_text(saved, before - after),
+                100 * (double)(before - after) / (double)before);
+    else
+        fputs("nothing saved", out);
+    fprintf(out, "<small>%s &#8594; %s</small></dd></div>\n", cs_table_bytes_text(a, before),
+            cs_table_bytes_text(b, after));
 }
 
 static void put_devices(const struct cs_report *report, FILE *out)
 {
     const struct cs_run_summary *all = &report->all;
     fputs("<dl class=\"cards\">\n", out);
+    put_saved("Largest workspace", all->required_max, all->reported_max, out);
     if (report->anatomy.moments > 0)
-        put_device("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after,
-                   out);
-    put_device("Largest workspace", all->required_max, all->reported_max, out);
+        put_saved("Peak of one step", report->anatomy.peak_before, report->anatomy.peak_after, out);
     fprintf(out,
-            "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "</dd></div>\n"
-            "<div><dt>Calls that failed</dt><dd>%" PRId64 "</dd></div>\n</dl>\n",
+            "<div><dt>Calls run as tiles</dt><dd>%" PRId64 " of %" PRId64 "<small>%" PRId64
+            " failed</small></dd></div>\n</dl>\n<p class=\"conclusion\">",
             all->tiled_calls, all->calls, all->failed);
+    cs_table_html_text(report->conclusion, out);
+    fputs("</p>\n", out);
 }
 
-static void put_source(const struct cs_run_summary *all, FILE *out)
+/* What the figures say of the run, so that the head and they agree. */
+static void put_figures(const struct cs_report *report, FILE *out)
+{
+    static const struct {
+        const char *name, *before;
+    } wanted[] = {{"policy", "\npolicy "}, {"workspace", ", limit "}, {"options", ", "},
+                  {"started", "\n"},       {"duration_ms", ", "},     {"command", "\n"}};
+    enum {
+        NAME = 0,
+        TEXT = 3
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        for (size_t s = 0; s < report->sections; s++) {
+            const struct cs_table *table = &report->section[s].table;
+            bool figures = strcmp(report->section[s].name, "figures") == 0;
+            for (size_t row = 0; figures && row < table->rows; row++) {
+                const struct cs_value *value = table->value + row * (size_t)table->columns;
+                if (strcmp(value[NAME].text, wanted[i].name) != 0)
+                    continue;
+                fputs(wanted[i].before, out);
+                cs_table_html_text(value[TEXT].text, out);
+            }
+        }
+}
+
+static void put_source(const struct cs_report *report, const struct cs_run_summary *all, FILE *out)
 {
     const char *const texts[] = {all->device, all->vendor};
     fputs("<p class=\"source\">", out);
@@ -69,6 +99,7 @@ static void put_source(const struct cs_run_summary *all, FILE *out)
     cs_table_html_text(all->convshim, out);
     if (all->runs > 1)
         fprintf(out, ", %" PRId64 " processes", all->runs);
+    put_figures(report, out);
     fputs("</p>\n", out);
 }
 
@@ -85,26 +116,33 @@ static void put_pair(const struct cs_report *report, FILE *out)
     fputs("</p>\n", out);
 }
 
+/* Long, or only asked for now and then. */
+static bool is_folded(const char *name)
+{
+    return strcmp(name, "moments") == 0 || strcmp(name, "candidates") == 0;
+}
+
 /* Figures belong together as they stand; the rest can be sorted. */
 static void put_section(const struct cs_section *section, FILE *out)
 {
-    bool figures = strcmp(section->name, "figures") == 0;
-    if (section->table.rows == 0)
+    bool figures = strcmp(section->name, "figures") == 0, folded = is_folded(section->name);
+    if (section->table.rows == 0 || strcmp(section->name, "conclusion") == 0)
         return;
-    fprintf(out, "<h2 id=\"%s\">%s</h2>\n", section->name, section->title);
+    fprintf(out, "%s<h2 id=\"%s\">%s</h2>%s\n", folded ? "<details><summary>" : "", section->name,
+            section->title, folded ? "</summary>" : "");
     if (section->note)
         fprintf(out, "<p>%s</p>\n", section->note);
     fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"%s\">",
             section->name);
     cs_table_html(&section->table, figures ? "figures" : "sorts", out);
-    fputs("</div>\n", out);
+    fprintf(out, "</div>%s\n", folded ? "</details>" : "");
 }
 
 void cs_report_html(const struct cs_report *report, FILE *out)
 {
     put_head(report->shown ? report->all.program : "", out);
     if (report->shown) {
-        put_source(&report->all, out);
+        put_source(report, &report->all, out);
         put_devices(report, out);
         cs_report_plots(report, out);
     } else {

@@ -97,13 +97,18 @@ static void put_hits(const struct cs_report *report, FILE *out)
     for (size_t i = 0; i < columns; i++) {
         char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
         struct column column = column_at(anatomy, i);
+        const struct cs_summary_site *site =
+            &report->shown->site[anatomy->moment[column.call].site];
+        fputs("<rect class=\"hit\" data-problem=\"", out);
+        cs_table_html_text(site->text, out);
         fprintf(out,
-                "<rect class=\"hit\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>call %zu: "
-                "%s before, %s after; ",
-                (double)WIDTH * (double)i / (double)columns, (double)WIDTH / (double)columns,
-                HEIGHT, column.call + 1, cs_table_bytes_text(before, column.before),
+                "\" data-direction=\"%s\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>call "
+                "%zu: %s before, %s after; ",
+                cs_report_direction(site), (double)WIDTH * (double)i / (double)columns,
+                (double)WIDTH / (double)columns, HEIGHT, column.call + 1,
+                cs_table_bytes_text(before, column.before),
                 cs_table_bytes_text(after, column.after));
-        cs_table_html_text(report->shown->site[anatomy->moment[column.call].site].text, out);
+        cs_table_html_text(site->text, out);
         fputs("</title></rect>\n", out);
     }
 }
@@ -257,7 +262,8 @@ static void put_anatomy(const struct cs_anatomy *anatomy, FILE *out)
     }
     fputs("<h2>What one step holds</h2>\n<ul class=\"bars\">\n", out);
     for (size_t i = 0; i < sizeof bars / sizeof *bars; i++)
-        put_bar(&bars[i], most, out);
+        if (anatomy->training || bars[i].before > 0 || bars[i].after >= 0)
+            put_bar(&bars[i], most, out);
     fputs("</ul>\n", out);
 }
 

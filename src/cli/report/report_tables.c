@@ -1,9 +1,12 @@
 /* The sections of a report on one run or the processes of one job. */
 #include "cli/report/report.h"
 
+#include "config/option.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     MOST_ROWS = 20,
@@ -68,6 +71,57 @@ static void add_calls(struct cs_table *table, const struct cs_run_summary *all)
     cs_table_add(table, host);
 }
 
+/* "2026-11-22 17:00:00 UTC" */
+static void date_text(int64_t ms, char *text, size_t size)
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+    if (!gmtime_r(&seconds, &parts) || strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0)
+        snprintf(text, size, "-");
+}
+
+/* Options that are not at their defaults, "lanes = 2, policy = fast"; cut where it is long. */
+static void others_text(const struct cs_run_summary *all, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < all->options && used < size; i++) {
+        const struct cs_run_option *option = &all->option[i];
+        int index = cs_option_find(option->name);
+        bool shown = strcmp(option->name, "workspace") == 0 || strcmp(option->name, "policy") == 0;
+        if (shown || (index >= 0 && strcmp(cs_options[index].value, option->value) == 0))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s = %s", used ? ", " : "",
+                                 option->name, option->value);
+    }
+}
+
+/* What was run, when, and with which options. */
+static void add_run(struct cs_table *table, const struct cs_run_summary *all)
+{
+    char text[512], time[CS_BYTES_TEXT];
+    if (*all->script)
+        figure_text(table, "script", "script", all->script);
+    if (*all->command)
+        figure_text(table, "command", "command", all->command);
+    date_text(all->start_ms, text, sizeof text);
+    figure_text(table, "started", "started", text);
+    int64_t lasted = all->end_ms > all->start_ms ? all->end_ms - all->start_ms : 0;
+    const struct cs_value row[] = {
+        {.text = "duration_ms"},
+        {.number = lasted},
+        {.text = "duration"},
+        {.text = cs_table_time_text(time, lasted < INT64_MAX / 1000000 ? lasted * 1000000 : 0)}};
+    cs_table_add(table, row);
+    figure_text(table, "policy", "policy", cs_report_option(all, "policy"));
+    figure_text(table, "workspace", "limit of a convolution", cs_report_option(all, "workspace"));
+    others_text(all, text, sizeof text);
+    if (*text)
+        figure_text(table, "options", "other options", text);
+    if (*all->source)
+        figure_text(table, "source", "options are from", all->source);
+}
+
 static void add_anatomy(struct cs_table *table, const struct cs_report *report)
 {
     const struct cs_anatomy *anatomy = &report->anatomy;
@@ -78,12 +132,16 @@ static void add_anatomy(struct cs_table *table, const struct cs_report *report)
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
     figure(table, "filters", "  filters", CS_CELL_BYTES, anatomy->total.filters);
-    figure(table, "gradients", "  gradients of filters", CS_CELL_BYTES, anatomy->total.gradients);
-    snprintf(text, sizeof text, "  optimizer, if it is %.20s", report->optimizer);
-    figure(table, "optimizer", text, CS_CELL_BYTES, anatomy->optimizer);
+    if (anatomy->training) {
+        figure(table, "gradients", "  gradients of filters", CS_CELL_BYTES,
+               anatomy->total.gradients);
+        snprintf(text, sizeof text, "  optimizer, if it is %.20s", report->optimizer);
+        figure(table, "optimizer", text, CS_CELL_BYTES, anatomy->optimizer);
+    }
     figure(table, "outputs", "  outputs", CS_CELL_BYTES, anatomy->total.outputs);
-    figure(table, "inputs_kept", "  inputs kept for backward", CS_CELL_BYTES,
-           anatomy->total.inputs_kept);
+    if (anatomy->training)
+        figure(table, "inputs_kept", "  inputs kept for backward", CS_CELL_BYTES,
+               anatomy->total.inputs_kept);
     figure(table, "peak_before", "  peak, before", CS_CELL_BYTES, anatomy->peak_before);
     figure(table, "peak_after", "  peak, after", CS_CELL_BYTES, anatomy->peak_after);
 }
@@ -104,6 +162,7 @@ static void add_figures(struct cs_report *report)
     figure(table, "processes", "processes", CS_CELL_COUNT, all->runs);
     if (*all->bypass)
         figure_text(table, "bypass", "not seen: calls of", all->bypass);
+    add_run(table, all);
     add_calls(table, all);
     add_anatomy(table, report);
 }
@@ -302,9 +361,10 @@ static void add_moments(struct cs_report *report)
 
 void cs_report_sections(struct cs_report *report)
 {
+    cs_report_conclude(report);
+    add_sites(report);
     add_figures(report);
     add_processes(report);
-    add_sites(report);
     add_layers(report);
     add_checkpoints(report);
     add_moments(report);

@@ -99,6 +99,18 @@ static void add_passed(struct merger *merger, const struct cs_summary_passed *pa
     sum(merger, &merged->passed[i].calls, passed->calls);
 }
 
+static void add_option(struct merger *merger, const struct cs_run_option *option)
+{
+    struct cs_run_summary *merged = &merger->merged;
+    size_t i = 0;
+    while (i < merged->options && merged->option[i].name &&
+           strcmp(merged->option[i].name, option->name) != 0)
+        i++;
+    if (i == merged->options)
+        merged->option[merged->options++].name = copy(merger, option->name);
+    agree(merger, &merged->option[i].value, option->value);
+}
+
 static void add_run(struct merger *merger, const struct cs_run_summary *run)
 {
     struct cs_run_summary *to = &merger->merged;
@@ -107,6 +119,11 @@ static void add_run(struct merger *merger, const struct cs_run_summary *run)
     agree(merger, &to->vendor, run->vendor);
     agree(merger, &to->device, run->device);
     agree(merger, &to->bypass, run->bypass);
+    agree(merger, &to->script, run->script);
+    agree(merger, &to->command, run->command);
+    agree(merger, &to->source, run->source);
+    for (size_t i = 0; i < run->options && !merger->broken; i++)
+        add_option(merger, &run->option[i]);
     to->start_ms = to->runs == 0 || run->start_ms < to->start_ms ? run->start_ms : to->start_ms;
     most(&to->end_ms, run->end_ms);
     most(&to->required_max, run->required_max);
@@ -133,14 +150,16 @@ bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
                       struct cs_run_summary *merged_p)
 {
     struct merger merger = {.merged = {.rank = -1}};
-    size_t sites = 1, passed = 1;
+    size_t sites = 1, passed = 1, options = 1;
     for (size_t i = 0; i < count; i++) {
         sites += runs[i].sites;
         passed += runs[i].passed_count;
+        options += runs[i].options;
     }
     merger.merged.site = calloc(sites, sizeof *merger.merged.site);
     merger.merged.passed = calloc(passed, sizeof *merger.merged.passed);
-    merger.broken = !merger.merged.site || !merger.merged.passed;
+    merger.merged.option = calloc(options, sizeof *merger.merged.option);
+    merger.broken = !merger.merged.site || !merger.merged.passed || !merger.merged.option;
     for (size_t i = 0; i < count && !merger.broken; i++)
         add_run(&merger, &runs[i]);
     if (merger.broken)

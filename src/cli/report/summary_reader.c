@@ -230,6 +230,37 @@ static void read_passed(struct reader *reader, const cJSON *totals, struct cs_ru
     }
 }
 
+/* A text that older summaries do not have. */
+static char *younger_text(struct reader *reader, const cJSON *object, const char *name)
+{
+    if (cJSON_HasObjectItem(object, name))
+        return text_of(reader, object, name);
+    char *none = strdup("");
+    if (!none)
+        refuse(reader, "out of memory");
+    return none;
+}
+
+/* The words of the command line with blanks between them. */
+static char *read_command(struct reader *reader, const cJSON *process)
+{
+    const cJSON *words = cJSON_GetObjectItemCaseSensitive(process, "command"), *word;
+    size_t size = 1;
+    cJSON_ArrayForEach(word, words) size +=
+        strlen(cJSON_IsString(word) ? word->valuestring : "") + 1;
+    char *text = calloc(1, size), *end = text;
+    if (!text)
+        refuse(reader, "out of memory");
+    for (word = text && words ? words->child : NULL; word; word = word->next) {
+        const char *from = cJSON_IsString(word) ? word->valuestring : "";
+        if (end > text)
+            *end++ = ' ';
+        for (; *from; from++)
+            *end++ = (char)((unsigned char)*from < ' ' || *from == 0x7f ? '?' : *from);
+    }
+    return text;
+}
+
 static void read_process(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
 {
     const cJSON *process = object_of(reader, root, "process");
@@ -240,10 +271,27 @@ static void read_process(struct reader *reader, const cJSON *root, struct cs_run
     run->program = text_of(reader, process, "program");
     run->start_ms = count_of(reader, process, "start_ms");
     run->end_ms = count_of(reader, process, "end_ms");
+    run->script = younger_text(reader, process, "script");
+    run->command = read_command(reader, process);
     run->convshim = text_of(reader, versions, "convshim");
     run->vendor = text_of(reader, versions, "vendor");
     run->device = text_of(reader, object_of(reader, root, "device"), "name");
     run->bypass = text_of(reader, root, "bypass");
+}
+
+static void read_options(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
+{
+    const cJSON *config = object_of(reader, root, "config"), *item;
+    const cJSON *options = object_of(reader, config, "options");
+    run->source = younger_text(reader, config, "source");
+    run->option = room_for(reader, options, sizeof *run->option);
+    for (item = reader->wrong ? NULL : options->child; item && !reader->wrong; item = item->next) {
+        struct cs_run_option *to = &run->option[run->options++];
+        to->name = strdup(item->string);
+        to->value = text_of(reader, options, item->string);
+        if (!to->name)
+            refuse(reader, "out of memory");
+    }
 }
 
 static void read_totals(struct reader *reader, const cJSON *root, struct cs_run_summary *run)
@@ -285,6 +333,7 @@ static void read_root(struct reader *reader, const cJSON *root, struct cs_run_su
         refuse(reader, "a summary of version %lld; this convshim reads version %d",
                (long long)version, CS_SUMMARY_VERSION);
     read_process(reader, root, run);
+    read_options(reader, root, run);
     read_totals(reader, root, run);
     read_sites(reader, root, run);
     read_order(reader, root, run);
@@ -352,6 +401,14 @@ void cs_summary_fini(struct cs_run_summary *run)
         free(run->passed[i].id);
         free(run->passed[i].text);
     }
+    for (size_t i = 0; i < run->options; i++) {
+        free(run->option[i].name);
+        free(run->option[i].value);
+    }
+    free(run->option);
+    free(run->script);
+    free(run->command);
+    free(run->source);
     free(run->site);
     free(run->passed);
     free(run->order);

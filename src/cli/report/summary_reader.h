@@ -35,9 +35,16 @@ struct cs_summary_passed {
     int64_t calls;
 };
 
+struct cs_run_option {
+    char *name, *value; /* owned */
+};
+
 struct cs_run_summary {
     char *path; /* of the file; all texts are owned */
     char *program, *convshim, *vendor, *device, *bypass;
+    char *script, *command, *source; /* "" where the summary is older; of the command its words */
+    struct cs_run_option *option;
+    size_t options;
     int64_t pid, rank; /* rank -1: none */
     int64_t start_ms, end_ms;
     int64_t runs;                                                           /* merged: how many */

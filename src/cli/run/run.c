@@ -3,12 +3,10 @@
 #include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
+#include "cli/run/library_options.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"
-#include "config/option.h"
 #include "config/session.h"
-#include "convshim/policy.h"
-#include "policy_names.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,20 +28,11 @@ enum {
     OWN_OPTIONS
 };
 
-#define GROUP "Options of the library, over those of files and of CONVSHIM_CONFIG"
-/* Policies are allowed as they are there. */
-#define HELP(help, allowed)                                                                        \
-    sizeof allowed > 1 ? help " Allowed: " allowed "." : help " Allowed: " CS_POLICY_NAMES "."
-
 static const struct cs_cli_option options[] = {
 #define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
 #include "cli/run/run_options.def"
 #undef CS_CLI_OPTION
-#define CS_OPTION(name, type, value, allowed, help) {#name, "VALUE", GROUP, HELP(help, allowed)},
-#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section "." #name, "VALUE", GROUP, HELP(help, allowed)},
-#include "convshim/options.def"
-#undef CS_OPTION
+#include "cli/run/library_options.def"
 };
 
 static const struct cs_cli_command command = {
@@ -62,43 +51,11 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_run = &command;
 
-/* What to run, and with what. `items` becomes CONVSHIM_CONFIG; variables that stand for a single
- * option would win over it, so they are removed where that option was given. */
 struct request {
     const char *library, *preset;
     bool dry;
-    char *items; /* NULL: no option of the library was given */
-    bool given[CS_OPTIONS];
+    struct cs_library_options given;
 };
-
-static bool refuse_value(const struct cs_option *option, const char *value)
-{
-    char allowed[CS_OPTION_TEXT];
-    cs_cli_refuse(command.name, "--%s: \"%s\" is not allowed; allowed: %s", option->name, value,
-                  cs_option_allowed(option, cs_policy_names, allowed));
-    return false;
-}
-
-static bool take_library_option(struct request *request, int index, const char *value)
-{
-    static struct cs_config scratch;
-    const struct cs_option *option = &cs_options[index];
-    if (!cs_option_set(&scratch, index, value, cs_policy_names))
-        return refuse_value(option, value);
-    if (strpbrk(value, ";\n")) {
-        cs_cli_refuse(command.name, "--%s: CONVSHIM_CONFIG cannot hold a value with ';' in it",
-                      option->name);
-        return false;
-    }
-    const char *now = request->items ? request->items : cs_cli_variable("CONVSHIM_CONFIG");
-    char *items = cs_preload_items(now, option->name, value);
-    free(request->items);
-    request->items = items;
-    request->given[index] = true;
-    if (!items)
-        cs_cli_complain("out of memory");
-    return items != NULL;
-}
 
 static bool take(void *to, int option, const char *value)
 {
@@ -110,7 +67,7 @@ static bool take(void *to, int option, const char *value)
     else if (option == OPTION_DRY_RUN)
         request->dry = true;
     else
-        return take_library_option(request, option - OWN_OPTIONS, value);
+        return cs_library_options_take(&request->given, command.name, option - OWN_OPTIONS, value);
     return true;
 }
 
@@ -173,11 +130,11 @@ static bool prepare(const struct request *request, const char *library, const ch
     if (preset)
         done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
     done = done && listen_to_ranges(request, library);
-    if (request->items)
-        done = done && change(request, "CONVSHIM_CONFIG", request->items);
+    if (request->given.items)
+        done = done && change(request, "CONVSHIM_CONFIG", request->given.items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {
-        const char *variable = cs_config_variable(cs_options[i].name);
-        if (request->given[i] && variable && cs_cli_variable(variable))
+        const char *variable = cs_library_options_variable(&request->given, i);
+        if (variable)
             done = change(request, variable, NULL);
     }
     done = done && hand_on_pid(request);
@@ -236,6 +193,6 @@ int cs_cli_run(int argc, char **argv)
         status = answer(&request, argv + operand);
     else if (status != CS_CLI_OK)
         status = FAILED;
-    free(request.items);
+    cs_library_options_free(&request.given);
     return status;
 }

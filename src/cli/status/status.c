@@ -51,7 +51,7 @@ static const struct cs_column columns[] = {
     {"reported_max_bytes", "reported", CS_CELL_BYTES},
     {"limit_bytes", "limit", CS_CELL_BYTES},
     {"own_bytes", "own scratch", CS_CELL_BYTES},
-    {"own_peak_bytes", "peak", CS_CELL_BYTES},
+    {"own_peak_bytes", "own peak", CS_CELL_BYTES},
     {"idle_seconds", "idle", CS_CELL_COUNT},
     {"policy", NULL, CS_CELL_TEXT},
     {"cudnn", NULL, CS_CELL_TEXT},

@@ -18,7 +18,7 @@ enum {
 
 /* Where we lie: known without a relocation. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-/* The loader's list: weak, so that NULL tells that we are not relocated yet. */
+/* The loader's list: weak, so that NULL says that we are not relocated yet. */
 #pragma weak _r_debug
 
 struct found {
@@ -129,7 +129,7 @@ CS_EARLY static long system_call(long number, long a, void *b, long c)
 }
 #endif
 
-/* Where the loader itself lies, asked from the kernel; NULL if it does not tell. */
+/* Where the loader itself lies, asked from the kernel; NULL if it does not say. */
 CS_EARLY static const char *loader(void)
 {
     char path[] = "/proc/self/auxv";

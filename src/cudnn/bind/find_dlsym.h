@@ -16,7 +16,7 @@ typedef void *cs_dlvsym_fn(void *handle, const char *name, const char *version);
 /* False while calls of functions of other libraries would lead nowhere. */
 bool cs_find_dlsym_relocated(void);
 
-/* True if that is the lowest address of our own library, as dladdr tells it (dli_fbase). */
+/* True if that is the lowest address of our own library, as dladdr gives it (dli_fbase). */
 bool cs_find_dlsym_ours(const void *base);
 
 /* libc's own functions, for lookups of ours. What is missing is a function that finds nothing. */

@@ -85,7 +85,7 @@ static bool has_inside(void *library)
     return address && dladdr1(address, &there, &own, RTLD_DL_LINKMAP) && own == library;
 }
 
-/* Functions of two major versions are never mixed. What does not tell its version is taken. */
+/* Functions of two major versions are never mixed. What does not report its version is taken. */
 static bool of_our_major(void *library)
 {
     size_t (*version)(void) =
@@ -209,8 +209,9 @@ static bool bind_driver(void *opaque)
     return true;
 }
 
-/* A table bound once. No lock: whoever binds waits for the loader, whose lock may be held by a
- * thread that waits for us. The first one to be ready wins; until one is, all slots are empty. */
+/* A table bound once. No lock: the thread that binds waits for the loader, whose lock may be held
+ * by a thread that waits for us. The first one to be ready wins; until one is, all slots are empty.
+ */
 static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table), size_t size,
                             const void *none)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    KEPT = 64 /* devices; those behind are asked anew */
+    KEPT = 64 /* devices; later ones are asked again */
 };
 
 enum state {
@@ -36,7 +36,7 @@ size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVI
 }
 
 /* What follows "key": in an object whose members have different names; NULL if it is not there. A
- * library for the whole of JSON is not to be had without another one to load. */
+ * library for the whole of JSON is not available without another one to load. */
 static const char *value_of(const char *json, const char *key)
 {
     size_t length = strlen(key);

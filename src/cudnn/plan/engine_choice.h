@@ -22,8 +22,8 @@ void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_prob
                            const int64_t uid[CS_MAX_TENSORS], cudnnHandle_t handle);
 void cs_engine_choice_fini(struct cs_engine_choice *choice);
 
-/* Reads the engine and its settings from an engine configuration. False if cuDNN does not tell them
- * all. */
+/* Reads the engine and its settings from an engine configuration. False if cuDNN does not report
+ * them all. */
 bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration);
 
 /* The same from a finalized execution plan. */

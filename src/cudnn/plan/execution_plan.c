@@ -8,7 +8,7 @@ enum {
     PLAIN = 0, /* the engine that takes everything */
     RESULTS =
         12, /* of the heuristics, looked at where the application's engine does not take a tile */
-    FALLBACKS = 3 /* looked at for a fallback plan: those behind engine 0 may have to be compiled */
+    FALLBACKS = 3 /* looked at for a fallback plan: those after engine 0 may have to be compiled */
 };
 
 static enum cs_status status_of(cudnnStatus_t vendor)
@@ -152,7 +152,7 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
     return (numerical & ~(choice->notes.numerical | exact)) == 0;
 }
 
-/* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nobody tells
+/* Tensor cores multiply 16-bit numbers exactly; those of f32 they would round, and nothing says
  * whether the application allows that. */
 static bool may_stand_in(const struct cs_engine_choice *choice,
                          cudnnBackendDescriptor_t configuration)

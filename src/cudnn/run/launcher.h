@@ -19,8 +19,8 @@ struct cs_launcher {
     void *stream;                /* that launches go to; see cs_launcher_gpu */
 };
 
-/* *stream_p becomes the application's stream. Where cuDNN does not tell it, launches go to that one
- * alone.
+/* *stream_p becomes the application's stream. Where cuDNN does not report it, launches go to that
+ * one alone.
  */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 

@@ -32,7 +32,7 @@ struct layout {
     int64_t staged, workspace, bytes;
 };
 
-/* Puts a part behind the others. */
+/* Appends a part to the others. */
 static bool append(int64_t bytes, int64_t *end, int64_t *first_p)
 {
     int64_t rounded;

@@ -107,7 +107,7 @@ static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_
     cs_descriptor_builder_clear(&builder);
 }
 
-/* Fills `maker`, which the caller finishes, and `offer`; false if cuDNN does not tell the engine.
+/* Fills `maker`, which the caller finishes, and `offer`; false if cuDNN does not report the engine.
  */
 static bool read_offer(const struct cs_engine_list *list, const struct cs_problem *problem,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *choice,

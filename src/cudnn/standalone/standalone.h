@@ -13,7 +13,7 @@
  * if it cannot plan without a device (that came with 9.8). */
 bool cs_standalone_open(const char *file, char *error, size_t size);
 
-/* The version as cudnnGetVersion tells it, 0 before one is open. */
+/* The version as cudnnGetVersion gives it, 0 before one is open. */
 size_t cs_standalone_version(void);
 
 /* The file that was opened, "" before. */

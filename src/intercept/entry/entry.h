@@ -1,4 +1,4 @@
-/* How entries are written. An entry packs its arguments behind a cs_entry_call, points `replay` at
+/* How entries are written. An entry packs its arguments after a cs_entry_call, points `replay` at
  * the real function and `handle` at what convshim does, and goes through cs_intercept: no `if` of
  * its own. */
 #ifndef CS_INTERCEPT_ENTRY_ENTRY_H
@@ -10,7 +10,7 @@
 
 #define CS_EXPORT __attribute__((visibility("default")))
 
-/* The arguments behind a call. */
+/* The arguments that follow a call. */
 #define CS_ARGS(type, call) ((type *)(void *)(call))
 
 /* Addresses are held without const, as variant packs hold them; nothing writes through those of

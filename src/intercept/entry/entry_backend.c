@@ -98,7 +98,7 @@ static int finalize_replay(struct cs_entry_call *call)
 }
 
 /* The vendor's status if the application has to take a plan for one that cuDNN cannot build: its
- * workspace would not fit what the application was told. */
+ * workspace would not fit what was reported to the application. */
 static int finalized(struct cs *cs, struct cs_shadow *shadow)
 {
     switch (shadow->type) {

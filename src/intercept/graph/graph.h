@@ -1,5 +1,5 @@
-/* What is known of an operation graph, noted while the application builds it, since cuDNN does not
- * tell its operations back. Immutable once the graph is finalized; shared by everything that comes
+/* What is known of an operation graph, noted while the application builds it, since cuDNN has no
+ * query for its operations. Immutable once the graph is finalized; shared by everything that comes
  * from it (heuristics, engines, configurations, plans), which all outlive it. */
 #ifndef CS_INTERCEPT_GRAPH_GRAPH_H
 #define CS_INTERCEPT_GRAPH_GRAPH_H

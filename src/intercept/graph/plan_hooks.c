@@ -94,7 +94,7 @@ bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *
     *call = (struct cs_call){.provided = 0};
     if (!noted || !cs_describe_pack(noted, plan->graph, &call->base))
         return false;
-    /* Of the size nothing is known but that it was told. */
+    /* Of the size nothing is known but what was reported. */
     if (call->base.workspace)
         call->provided = plan->plan.verdict.reported;
     return true;

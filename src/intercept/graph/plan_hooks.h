@@ -1,4 +1,4 @@
-/* Backend plans that convshim stands behind: what they are told, and how they run. */
+/* Backend plans that convshim stands behind: what is reported for them, and how they run. */
 #ifndef CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 #define CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 
@@ -9,8 +9,8 @@
  * kept in the shadow. */
 void cs_plan_hooks_finalize(struct cs *cs, struct cs_shadow *plan);
 
-/* The workspace to tell for an engine configuration that requires `required` bytes: what its plan
- * will be told. */
+/* The workspace to report for an engine configuration that requires `required` bytes: what will be
+ * reported for its plan. */
 int64_t cs_plan_hooks_reported(struct cs *cs, const struct cs_shadow *configuration,
                                int64_t required);
 

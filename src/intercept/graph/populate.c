@@ -99,7 +99,7 @@ static int add_fallback(void *ctx)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The node behind a node of a chain; NULL behind the last. CUDA 13 gave the function one argument
+/* The node after a node of a chain; NULL after the last. CUDA 13 gave the function one argument
  * more. */
 static cudaGraphNode_t next_node(cudaGraphNode_t node)
 {
@@ -194,7 +194,7 @@ static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType required)
     return node && CS_CUDA(cudaGraphNodeGetType, node, &type) == cudaSuccess && type == required;
 }
 
-/* True if the graph is a chain of tiles, each perhaps behind copies: a fallback plan's has no child
+/* True if the graph is a chain of tiles, each perhaps after copies: a fallback plan's has no child
  * graphs. */
 static bool holds_tiles(cudaGraph_t graph)
 {

@@ -1,5 +1,5 @@
 /* Rewritten plans in CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph: a
- * child graph per tile, one behind the other since they share the workspace, together one child
+ * child graph per tile, one after the other since they share the workspace, together one child
  * graph of the application's. Without the CUDA runtime, or where tiles cannot be nodes, the
  * fallback plan is populated. */
 #ifndef CS_INTERCEPT_GRAPH_POPULATE_H

@@ -1,5 +1,5 @@
 /* What becomes of a call of the legacy API: it is described, what was prepared for it is found or
- * made, and it runs as tiles or as it is. */
+ * made, and it runs as tiles or is passed on. */
 #include "intercept/legacy/dispatch.h"
 
 #include "cudnn/run/launcher.h"
@@ -40,7 +40,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_legacy_call *call,
 }
 
 /* A call with a tensor that cuDNN's legacy side does not know: what it requires is what the picked
- * engine's plan requires, and it cannot be run as it is. Returns that, in *required_p. */
+ * engine's plan requires, and it cannot be passed on unchanged. Returns that, in *required_p. */
 static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
                                          const struct cs_problem *problem, int64_t limit,
                                          int64_t *required_p)
@@ -186,7 +186,7 @@ struct match {
     struct cs_problem problem;
     struct cs_addresses addresses;
     const struct cs_plan_cache_entry
-        *entry;            /* NULL if the call could not be described or made up */
+        *entry;            /* NULL if the call could not be described or planned */
     enum cs_reason reason; /* why it is not tiled */
 };
 
@@ -302,7 +302,7 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
-/* Runs a call as it is that brings no more than a query about it was told, which was less than
+/* Passes a call on that provides no more than a query about it was answered, which was less than
  * cuDNN requires: with scratch of our own. False if that is not so, or there is no such scratch:
  * then cuDNN refuses the call. */
 static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,

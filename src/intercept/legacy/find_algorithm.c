@@ -103,7 +103,8 @@ int cs_find_algorithm_ex(struct cs *cs, const struct cs_legacy_call *call,
     return (int)status;
 }
 
-/* The largest workspace reported to any algorithm, and whether some is told less than it requires.
+/* The largest workspace reported to any algorithm, and whether some is answered with less than it
+ * requires.
  */
 static bool plan_workspace(struct cs *cs, const struct cs_legacy_call *call, size_t *bytes_p)
 {

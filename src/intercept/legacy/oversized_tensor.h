@@ -33,13 +33,13 @@ int cs_oversized_tensor_settle(const struct cs_oversized_tensor_set *set, int st
 bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor,
                               struct cs_oversized_tensor *large);
 
-/* True if a call brings a tensor with a note. */
+/* True if a call brings a tensor with recorded extents. */
 bool cs_oversized_tensor_in(const struct cs_legacy_call *call);
 
 /* Drops the note of a descriptor, if it has one. */
 void cs_oversized_tensor_drop(cudnnTensorDescriptor_t descriptor);
 
-/* Bytes from the first to behind the last element. False where 64 bits do not do. */
+/* Bytes from the first element to the end of the last. False where 64 bits are not enough. */
 bool cs_oversized_tensor_bytes(const struct cs_oversized_tensor *large, size_t *bytes_p);
 
 /* The extents of a forward convolution's output, `rank` of them; cuDNN's status. */

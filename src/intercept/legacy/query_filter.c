@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t hash, int high, int low)
     return cs_hash_word(hash, (uint64_t)(uint32_t)high << 32 | (uint32_t)low);
 }
 
-/* False if cuDNN does not tell what x is. */
+/* False if cuDNN does not report what x is. */
 static bool hash_input(const struct cs_legacy_call *call, uint64_t *hash_p)
 {
     cudnnDataType_t type;

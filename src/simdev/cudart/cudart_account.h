@@ -10,6 +10,7 @@ enum simdev_tally_kind {
     SIMDEV_TALLY_MISSING, /* functions that are not simulated */
     SIMDEV_TALLY_GUESSED, /* functions that answered a size that only the library knows */
     SIMDEV_TALLY_PLAN,    /* convolutions' execution plans, by what they are */
+    SIMDEV_TALLY_READER,  /* who read what nothing had written */
     SIMDEV_TALLY_KINDS
 };
 

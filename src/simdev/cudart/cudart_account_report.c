@@ -75,6 +75,7 @@ void simdev_account_report(cJSON *report)
     cJSON *reads = cJSON_AddObjectToObject(report, "reads_of_nothing_written");
     cJSON_AddNumberToObject(reads, "reads", (double)unwritten.reads);
     cJSON_AddNumberToObject(reads, "bytes", (double)unwritten.bytes);
+    add_kind(reads, "by", SIMDEV_TALLY_READER);
     cJSON *times = cJSON_AddObjectToObject(report, "times");
     cJSON_AddStringToObject(times, "from", simdev_time_modelled() ? "model" : "clock");
     cJSON_AddNumberToObject(times, "asked", (double)simdev_times_told());

@@ -1,4 +1,5 @@
-/* Account mode: which bytes of device memory were written by copies and sets, and what reading others gives. */
+/* Account mode: which bytes of device memory were written by copies and sets, and what reading
+ * others gives. */
 #include "cudart_bytes.h"
 #include <pthread.h>
 #include <stdbool.h>
@@ -187,7 +188,7 @@ void simdev_bytes_set(void *device, uint32_t value, unsigned element, size_t byt
     pthread_mutex_unlock(&lock);
 }
 
-void simdev_bytes_read(void *host, const void *device, size_t bytes)
+size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
 {
     const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
     size_t known = 0;
@@ -209,6 +210,7 @@ void simdev_bytes_read(void *host, const void *device, size_t bytes)
     unwritten.reads += known < bytes;
     unwritten.bytes += bytes - known;
     pthread_mutex_unlock(&lock);
+    return bytes - known;
 }
 
 /* What was never written at the source is then never written at the destination. */

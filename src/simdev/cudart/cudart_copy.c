@@ -1,6 +1,7 @@
 /* cudaMemcpy* and cudaMemset*. Every copy is a box of rows: width x height x depth. */
 #include "cudart_account.h"
 #include "cudart_bytes.h"
+#include "cudart_caller.h"
 #include "cudart_context.h"
 #include "cudart_device.h"
 #include <stdlib.h>
@@ -15,8 +16,9 @@ struct box {
     struct side to, from; /* from.begin NULL: set to `value` */
     size_t width, height, depth;
     uint32_t value;
-    unsigned element;     /* bytes of the value: 1, 2 or 4 */
-    const char *function; /* for the violation's text */
+    unsigned element;            /* bytes of the value: 1, 2 or 4 */
+    const char *function;        /* for the violation's text */
+    struct simdev_tally *reader; /* who has the host read this in account mode; NULL: nobody */
 };
 
 static bool is_empty(const struct box *box)
@@ -59,6 +61,12 @@ static bool is_kept_apart(const struct side *side)
            info.place == SIMDEV_DEVICE && info.kind != SIMDEV_KIND_MANAGED;
 }
 
+static void read_row(const struct box *box, unsigned char *to, const unsigned char *from)
+{
+    if (simdev_bytes_read(to, from, box->width) > 0)
+        (void)simdev_tally_add(box->reader);
+}
+
 static void move_row(const struct box *box, unsigned char *to, const unsigned char *from,
                      bool to_apart, bool from_apart)
 {
@@ -71,7 +79,7 @@ static void move_row(const struct box *box, unsigned char *to, const unsigned ch
     else if (to_apart)
         simdev_bytes_write(to, from, box->width);
     else if (from_apart)
-        simdev_bytes_read(to, from, box->width);
+        read_row(box, to, from);
     else
         memcpy(to, from, box->width);
 }
@@ -207,6 +215,16 @@ static cudaError_t submit(const struct box *box, cudaStream_t stream, bool wait)
     return simdev_faulted();
 }
 
+/* The stack tells who it is, while it is the caller's. */
+static void name_reader(struct box *box)
+{
+    char name[128];
+    if (!simdev_account_on() || !is_kept_apart(&box->from) || is_kept_apart(&box->to))
+        return;
+    simdev_caller_name(name, sizeof(name));
+    box->reader = simdev_tally(SIMDEV_TALLY_READER, name);
+}
+
 /* `async`: the call is one of the ...Async functions. The others wait unless both sides are on the
  * device. */
 static cudaError_t copy(const struct box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
@@ -219,9 +237,11 @@ static cudaError_t copy(const struct box *box, enum cudaMemcpyKind kind, cudaStr
     if (!box->to.begin || !box->from.begin)
         return cudaErrorInvalidValue;
     bool pageable, on_device;
+    struct box named = *box;
     cudaError_t error = check_copy(box, kind, &pageable, &on_device);
+    name_reader(&named);
     if (error == cudaSuccess)
-        error = submit(box, stream, pageable || (!async && !on_device));
+        error = submit(&named, stream, pageable || (!async && !on_device));
     return error;
 }
 

@@ -91,6 +91,8 @@ enum simdev_kind {
 struct simdev_mem_totals {
     size_t live_bytes, peak_bytes, largest_allocation;
     uint64_t allocations, frees;
+    uint64_t refused; /* for want of capacity; of the last one: its bytes, and those live then */
+    size_t last_refused_bytes, last_refused_live;
 };
 
 /* A block of `place` (DEVICE or PINNED), poisoned and guarded, aligned to 512 bytes and to no more.

@@ -12,6 +12,7 @@
 #include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
+#include "cudart_record.h"
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -207,6 +208,14 @@ static void count_free(const struct block *block, int frees)
     totals.frees += (uint64_t)frees;
     device->live_bytes -= bytes;
     device->frees += (uint64_t)frees;
+    simdev_record_memory(&totals);
+}
+
+static void refuse(struct simdev_mem_totals *t, size_t bytes, size_t live)
+{
+    t->refused++;
+    t->last_refused_bytes = bytes;
+    t->last_refused_live = live;
 }
 
 bool simdev_mem_count(int device, size_t bytes)
@@ -217,6 +226,10 @@ bool simdev_mem_count(int device, size_t bytes)
     if (fits) {
         add(&totals, bytes);
         add(&of_device[device], bytes);
+        simdev_record_memory(&totals);
+    } else {
+        refuse(&totals, bytes, of_device[device].live_bytes);
+        refuse(&of_device[device], bytes, of_device[device].live_bytes);
     }
     pthread_mutex_unlock(&lock);
     return fits;
@@ -230,6 +243,7 @@ void simdev_mem_uncount(int device, size_t bytes, bool freed)
     *(freed ? &totals.frees : &totals.allocations) += freed ? 1 : (uint64_t)-1;
     *(freed ? &of_device[device].frees : &of_device[device].allocations) +=
         freed ? 1 : (uint64_t)-1;
+    simdev_record_memory(&totals);
     pthread_mutex_unlock(&lock);
 }
 

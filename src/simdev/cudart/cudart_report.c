@@ -1,5 +1,8 @@
 /* Violations, counters, failure on request, and the report at exit. */
+#include "cudart_report.h"
 #include "cudart_account.h"
+#include "cudart_record.h"
+#include "cudart_time.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <pthread.h>
@@ -26,6 +29,9 @@ static struct {
     uint64_t violations;
     char *texts[KEPT_TEXTS];
     size_t largest_workspace;
+    struct {
+        double tensor_bytes, workspace_bytes, nanoseconds;
+    } traffic; /* of convolutions, of all together */
     char *planning;
 } noted; /* under lock */
 static atomic_ullong counters[SIMDEV_COUNTERS];
@@ -72,6 +78,8 @@ uint64_t simdev_violations(void)
 void simdev_count(enum simdev_counter counter)
 {
     atomic_fetch_add(&counters[counter], 1);
+    if (counter == SIMDEV_KERNEL_LAUNCHES || counter == SIMDEV_LIBRARY_CALLS)
+        simdev_record_kernel();
 }
 
 uint64_t simdev_counted(enum simdev_counter counter)
@@ -89,6 +97,18 @@ void simdev_note_workspace(size_t bytes)
     pthread_mutex_lock(&lock);
     if (bytes > noted.largest_workspace)
         noted.largest_workspace = bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
+                         const struct simdev_cost *cost)
+{
+    const struct simdev_work work = {.cost = *cost};
+    const double nanoseconds = (double)simdev_time_of_work(&work);
+    pthread_mutex_lock(&lock);
+    noted.traffic.tensor_bytes += (double)tensor_bytes;
+    noted.traffic.workspace_bytes += (double)workspace_bytes;
+    noted.traffic.nanoseconds += nanoseconds;
     pthread_mutex_unlock(&lock);
 }
 
@@ -211,8 +231,7 @@ bool simdev_should_fail(const char *function)
     return fail;
 }
 
-/* `path` with every %p replaced by the process id. NULL if memory is short. */
-static char *expand_path(const char *path)
+char *simdev_report_path(const char *path)
 {
     char *expanded = NULL;
     size_t bytes = 0;
@@ -261,6 +280,23 @@ static void add_memory(cJSON *object, const struct simdev_mem_totals *memory)
     add_number(object, "frees", memory->frees);
 }
 
+/* What the capacity did not allow; what a program made of that is its own affair. */
+static void add_refused(cJSON *report, const struct simdev_mem_totals *memory)
+{
+    cJSON *refused = cJSON_AddObjectToObject(report, "refused_allocations");
+    add_number(refused, "refused", memory->refused);
+    add_number(refused, "last_bytes", memory->last_refused_bytes);
+    add_number(refused, "last_live_bytes", memory->last_refused_live);
+}
+
+static void add_traffic(cJSON *report)
+{
+    cJSON *traffic = cJSON_AddObjectToObject(report, "convolutions");
+    cJSON_AddNumberToObject(traffic, "tensor_bytes", noted.traffic.tensor_bytes);
+    cJSON_AddNumberToObject(traffic, "workspace_bytes", noted.traffic.workspace_bytes);
+    cJSON_AddNumberToObject(traffic, "nanoseconds", noted.traffic.nanoseconds);
+}
+
 /* NULL if there is only one. */
 static cJSON *render_devices(void)
 {
@@ -285,7 +321,9 @@ static char *render(struct simdev_mem_totals memory, cJSON *devices)
     add_memory(report, &memory);
     if (devices)
         cJSON_AddItemToObject(report, "devices", devices);
+    add_refused(report, &memory);
     add_number(report, "largest_workspace_used", noted.largest_workspace);
+    add_traffic(report);
     add_counters(report);
     cJSON *counted = cJSON_AddObjectToObject(report, "driver_calls");
     for (size_t i = 0; i < sizeof calls / sizeof *calls && calls[i].name[0]; i++)
@@ -320,7 +358,7 @@ void simdev_report_write(void)
     pthread_mutex_lock(&lock);
     const uint64_t violations = noted.violations;
     if (report_path && *report_path) {
-        char *path = expand_path(report_path);
+        char *path = simdev_report_path(report_path);
         char *text = render(memory, devices);
         devices = NULL;
         write_file(path, text);

@@ -2,6 +2,7 @@
 #include "cudart_account.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
+#include "cudart_record.h"
 #include "cudart_time.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,6 +44,7 @@ static void init(void)
     usable = simdev_report_init() && usable;
     usable = simdev_account_init() && usable;
     usable = simdev_time_init() && usable;
+    usable = simdev_record_init() && usable;
     simdev_race_init();
     simdev_schedule_init();
     if (!usable || pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)

@@ -303,20 +303,57 @@ static void touch_operands(const struct run *run)
     simdev_touch(run->workspace, program->workspace, true);
 }
 
+/* Of every tensor once, without what lies between its rows. */
+static size_t tensor_bytes(const struct simdev_program *program)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < program->tensors; i++) {
+        const struct simdev_view *view = &program->tensor[i].view;
+        if (!program->tensor[i].is_virtual && !program->tensor[i].is_by_value)
+            bytes += (size_t)simdev_view_elements(view) * simdev_type_size(view->type);
+    }
+    return bytes;
+}
+
+static double arithmetic(const struct simdev_program *program, const struct simdev_node *node)
+{
+    const struct simdev_view *w = &program->tensor[node->operand[SIMDEV_W]].view;
+    const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
+    const double filters = w->dim[0] > 0 ? (double)w->dim[0] : 1;
+    return 2 * (double)simdev_view_elements(w) / filters * (double)simdev_view_elements(y);
+}
+
+/* Every tensor once, the workspace twice: written and read. */
+static struct simdev_cost cost_of(const struct simdev_program *program)
+{
+    struct simdev_cost cost = {.bytes =
+                                   2 * (double)program->workspace + (double)tensor_bytes(program)};
+    for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
+        if (!program->node[n].is_pointwise)
+            cost.flops += arithmetic(program, &program->node[n]);
+    return cost;
+}
+
+static bool convolves(const struct simdev_program *program)
+{
+    for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
+        if (!program->node[n].is_pointwise)
+            return true;
+    return false;
+}
+
 /* In account mode: what a card would have done is counted. */
 static void count_launches(const struct simdev_program *program)
 {
     const bool unknown = program->refusal[0] != '\0'; /* what it consists of */
-    bool convolves = false;
-    for (int n = 0; !unknown && n < program->nodes; n++) {
-        if (program->node[n].is_pointwise)
-            continue;
-        convolves = true;
-        simdev_count(SIMDEV_CONV_LAUNCHES);
-    }
-    if (convolves)
+    const struct simdev_cost cost = cost_of(program);
+    for (int n = 0; !unknown && n < program->nodes; n++)
+        if (!program->node[n].is_pointwise)
+            simdev_count(SIMDEV_CONV_LAUNCHES);
+    if (convolves(program)) {
         simdev_note_plan(program->label);
-    else
+        simdev_note_traffic(tensor_bytes(program), program->workspace, &cost);
+    } else
         simdev_count(SIMDEV_OTHER_LAUNCHES);
     simdev_note_workspace(program->workspace);
 }
@@ -398,27 +435,6 @@ static struct run *bind(struct simdev_program *program, const struct simdev_bind
     return run;
 }
 
-static double arithmetic(const struct simdev_program *program, const struct simdev_node *node)
-{
-    const struct simdev_view *w = &program->tensor[node->operand[SIMDEV_W]].view;
-    const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
-    const double filters = w->dim[0] > 0 ? (double)w->dim[0] : 1;
-    return 2 * (double)simdev_view_elements(w) / filters * (double)simdev_view_elements(y);
-}
-
-/* Every tensor once, the workspace twice: written and read. */
-static struct simdev_cost cost_of(const struct simdev_program *program)
-{
-    struct simdev_cost cost = {.bytes = 2 * (double)program->workspace};
-    for (int i = 0; i < program->tensors; i++)
-        if (!program->tensor[i].is_virtual)
-            cost.bytes += (double)simdev_view_span(&program->tensor[i].view);
-    for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
-        if (!program->node[n].is_pointwise)
-            cost.flops += arithmetic(program, &program->node[n]);
-    return cost;
-}
-
 static cudnnStatus_t make_work(struct simdev_program *program, const struct simdev_binding *binding,
                                bool unchecked, struct simdev_work *out)
 {
@@ -442,6 +458,20 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* Before it is queued: what the program held then is what it needs. */
+static void note_call(const struct simdev_program *program, const struct simdev_binding *binding,
+                      const struct simdev_cost *cost)
+{
+    if (!convolves(program))
+        return;
+    const struct simdev_convolution convolution = {.workspace = binding->workspace,
+                                                   .workspace_bytes = program->workspace,
+                                                   .tensor_bytes = tensor_bytes(program),
+                                                   .cost = *cost,
+                                                   .plan = program->label};
+    simdev_note_convolution(&convolution);
+}
+
 cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
                                     const struct simdev_binding *binding)
 {
@@ -449,6 +479,7 @@ cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t
     const cudnnStatus_t status = make_work(program, binding, simdev_is_capturing(stream), &made);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
+    note_call(program, binding, &made.cost);
     const cudaError_t error = simdev_enqueue(stream, &made);
     if (error != cudaSuccess) {
         destroy(made.arg);

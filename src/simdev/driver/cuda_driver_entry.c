@@ -29,10 +29,11 @@ static const struct {
 
 static void *own_symbol(const char *symbol)
 {
-    static void *library; /* this one; whoever is first, they find the same */
+    static void *_Atomic known; /* this library; all threads that come first find the same */
     Dl_info here;
+    void *library = known;
     if (!library && dladdr((void *)(uintptr_t)own_symbol, &here))
-        library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+        known = library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     return library ? dlsym(library, symbol) : NULL;
 }
 

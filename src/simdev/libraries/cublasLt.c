@@ -20,10 +20,11 @@ struct algorithm {
     int reserved[4];
 };
 
-STANDIN_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const void *operation,
-                                                  const void *a, const void *b, const void *c,
-                                                  const void *d, const void *preference, int wanted,
-                                                  struct algorithm *found, int *count)
+STANDIN_EXPORT int STANDIN(cublasLtMatmulAlgoGetHeuristic)(void *handle, const void *operation,
+                                                           const void *a, const void *b,
+                                                           const void *c, const void *d,
+                                                           const void *preference, int wanted,
+                                                           struct algorithm *found, int *count)
 {
     (void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference;
     if (!found || !count || wanted < 1)
@@ -34,12 +35,12 @@ STANDIN_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const void *oper
     return 0;
 }
 
-STANDIN_EXPORT int cublasLtMatmul(void *handle, const void *operation, const void *alpha,
-                                  const void *a, const void *a_layout, const void *b,
-                                  const void *b_layout, const void *beta, const void *c,
-                                  const void *c_layout, void *d, const void *d_layout,
-                                  const void *algo, void *workspace, size_t workspace_bytes,
-                                  cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(cublasLtMatmul)(void *handle, const void *operation, const void *alpha,
+                                           const void *a, const void *a_layout, const void *b,
+                                           const void *b_layout, const void *beta, const void *c,
+                                           const void *c_layout, void *d, const void *d_layout,
+                                           const void *algo, void *workspace,
+                                           size_t workspace_bytes, cudaStream_t stream)
 {
     (void)handle, (void)operation, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
     (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algo, (void)workspace;

@@ -19,7 +19,7 @@ static struct {
     cudaStream_t stream;
 } plan[PLANS]; /* under lock; 0 is never given */
 
-STANDIN_EXPORT int cufftCreate(int *out)
+STANDIN_EXPORT int STANDIN(cufftCreate)(int *out)
 {
     int made = 0;
     pthread_mutex_lock(&lock);
@@ -40,7 +40,7 @@ static bool is_plan(int handle)
     return handle > 0 && handle < PLANS && plan[handle].taken;
 }
 
-STANDIN_EXPORT int cufftDestroy(int handle)
+STANDIN_EXPORT int STANDIN(cufftDestroy)(int handle)
 {
     pthread_mutex_lock(&lock);
     const bool good = is_plan(handle);
@@ -50,7 +50,7 @@ STANDIN_EXPORT int cufftDestroy(int handle)
     return good ? 0 : INVALID_PLAN;
 }
 
-STANDIN_EXPORT int cufftSetStream(int handle, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(cufftSetStream)(int handle, cudaStream_t stream)
 {
     pthread_mutex_lock(&lock);
     const bool good = is_plan(handle);
@@ -60,12 +60,10 @@ STANDIN_EXPORT int cufftSetStream(int handle, cudaStream_t stream)
     return good ? 0 : INVALID_PLAN;
 }
 
-STANDIN_EXPORT int cufftXtMakePlanMany(int handle, int rank, const long long *n,
-                                       const long long *in_embed, long long in_stride,
-                                       long long in_distance, int in_type,
-                                       const long long *out_embed, long long out_stride,
-                                       long long out_distance, int out_type, long long batch,
-                                       size_t *work_size, int execution_type)
+STANDIN_EXPORT int STANDIN(cufftXtMakePlanMany)(
+    int handle, int rank, const long long *n, const long long *in_embed, long long in_stride,
+    long long in_distance, int in_type, const long long *out_embed, long long out_stride,
+    long long out_distance, int out_type, long long batch, size_t *work_size, int execution_type)
 {
     (void)in_embed, (void)in_stride, (void)in_distance, (void)in_type, (void)out_embed;
     (void)out_stride, (void)out_distance, (void)out_type, (void)execution_type;
@@ -85,7 +83,7 @@ STANDIN_EXPORT int cufftXtMakePlanMany(int handle, int rank, const long long *n,
     return good ? 0 : INVALID_PLAN;
 }
 
-STANDIN_EXPORT int cufftXtExec(int handle, void *input, void *output, int direction)
+STANDIN_EXPORT int STANDIN(cufftXtExec)(int handle, void *input, void *output, int direction)
 {
     (void)input, (void)output, (void)direction;
     pthread_mutex_lock(&lock);

@@ -16,7 +16,7 @@ struct unique_id {
     char internal[UNIQUE_ID_BYTES];
 };
 
-STANDIN_EXPORT int ncclGetUniqueId(struct unique_id *id)
+STANDIN_EXPORT int STANDIN(ncclGetUniqueId)(struct unique_id *id)
 {
     if (!id)
         return INVALID_ARGUMENT;
@@ -37,26 +37,26 @@ static int make(void **out, int ranks, int rank)
     return *out ? 0 : INVALID_USAGE;
 }
 
-STANDIN_EXPORT int ncclCommInitRank(void **out, int ranks, struct unique_id id, int rank)
+STANDIN_EXPORT int STANDIN(ncclCommInitRank)(void **out, int ranks, struct unique_id id, int rank)
 {
     (void)id;
     return make(out, ranks, rank);
 }
 
-STANDIN_EXPORT int ncclCommInitRankConfig(void **out, int ranks, struct unique_id id, int rank,
-                                          void *config)
+STANDIN_EXPORT int STANDIN(ncclCommInitRankConfig)(void **out, int ranks, struct unique_id id,
+                                                   int rank, void *config)
 {
     (void)id, (void)config;
     return make(out, ranks, rank);
 }
 
-STANDIN_EXPORT int ncclCommInitAll(void **out, int ranks, const int *devices)
+STANDIN_EXPORT int STANDIN(ncclCommInitAll)(void **out, int ranks, const int *devices)
 {
     (void)devices;
     return make(out, ranks, 0);
 }
 
-STANDIN_EXPORT int ncclCommCount(const void *communicator, int *count)
+STANDIN_EXPORT int STANDIN(ncclCommCount)(const void *communicator, int *count)
 {
     (void)communicator;
     if (!count)
@@ -87,36 +87,36 @@ static int copy(const char *name, const void *from, void *to, size_t count, int 
                : UNHANDLED_CUDA_ERROR;
 }
 
-STANDIN_EXPORT int ncclAllReduce(const void *from, void *to, size_t count, int type, int op,
-                                 void *communicator, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(ncclAllReduce)(const void *from, void *to, size_t count, int type,
+                                          int op, void *communicator, cudaStream_t stream)
 {
     (void)op, (void)communicator;
     return copy("ncclAllReduce", from, to, count, type, stream);
 }
 
-STANDIN_EXPORT int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op,
-                                     void *communicator, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(ncclReduceScatter)(const void *from, void *to, size_t count, int type,
+                                              int op, void *communicator, cudaStream_t stream)
 {
     (void)op, (void)communicator;
     return copy("ncclReduceScatter", from, to, count, type, stream);
 }
 
-STANDIN_EXPORT int ncclAllGather(const void *from, void *to, size_t count, int type,
-                                 void *communicator, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(ncclAllGather)(const void *from, void *to, size_t count, int type,
+                                          void *communicator, cudaStream_t stream)
 {
     (void)communicator;
     return copy("ncclAllGather", from, to, count, type, stream);
 }
 
-STANDIN_EXPORT int ncclBroadcast(const void *from, void *to, size_t count, int type, int root,
-                                 void *communicator, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(ncclBroadcast)(const void *from, void *to, size_t count, int type,
+                                          int root, void *communicator, cudaStream_t stream)
 {
     (void)root, (void)communicator;
     return copy("ncclBroadcast", from, to, count, type, stream);
 }
 
-STANDIN_EXPORT int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root,
-                              void *communicator, cudaStream_t stream)
+STANDIN_EXPORT int STANDIN(ncclReduce)(const void *from, void *to, size_t count, int type, int op,
+                                       int root, void *communicator, cudaStream_t stream)
 {
     (void)op, (void)root, (void)communicator;
     return copy("ncclReduce", from, to, count, type, stream);

@@ -1,4 +1,4 @@
-/* What a stand-in's functions do, by their kind. */
+/* What a stand-in's functions do, by their kind: the core of all stand-ins, which enter it. */
 #include "standin.h"
 
 #include <stdlib.h>
@@ -9,6 +9,12 @@
 static const uint64_t handle_mark = 0x73696d6465763a68; /* no pointer, no small number */
 
 enum {
+#if defined __aarch64__
+    REGISTERS = 8,
+#else
+    REGISTERS = 6,
+#endif
+    ARGUMENTS = 20,              /* that calls.def may speak of */
     ESTIMATED_BYTES = 1 << 20,   /* of a workspace whose real size only the library knows */
     ESTIMATED_ELEMENTS = 1 << 16 /* the same where elements are asked for */
 };
@@ -91,7 +97,15 @@ static bool estimate(const struct standin_function *function, const uintptr_t *a
     return true;
 }
 
-uintptr_t standin_call(const struct standin_function *function, const uintptr_t *argument)
+static bool tell(const struct standin_function *function, const uintptr_t *argument)
+{
+    int *at = (int *)argument[function->result[0].argument];
+    if (at)
+        *at = function->value;
+    return at != NULL;
+}
+
+static uintptr_t call(const struct standin_function *function, const uintptr_t *argument)
 {
     bool good = true;
     switch (function->kind) {
@@ -121,8 +135,34 @@ uintptr_t standin_call(const struct standin_function *function, const uintptr_t 
     case STANDIN_MISSING:
         good = !simdev_missing(function->name);
         break;
+    case STANDIN_ANSWER:
+        return (uintptr_t)function->value;
+    case STANDIN_TELL:
+        good = tell(function, argument);
+        break;
     case STANDIN_HOST:
+    case STANDIN_KINDS:
         break;
     }
     return good ? 0 : (uintptr_t)function->error;
+}
+
+/* How many arguments the function's results need; no more is read of the stack than is there. */
+static int arguments_of(const struct standin_function *function)
+{
+    int last = 1;
+    for (int i = 0; i < STANDIN_RESULTS && function->result[i].bytes > 0; i++)
+        if (function->result[i].argument > last)
+            last = function->result[i].argument;
+    return last + 1 < ARGUMENTS ? last + 1 : ARGUMENTS;
+}
+
+STANDIN_EXPORT uintptr_t standin_enter(const struct standin_function *function,
+                                       const uintptr_t *registers, const uintptr_t *stack)
+{
+    uintptr_t argument[ARGUMENTS];
+    const int arguments = arguments_of(function);
+    for (int i = 0; i < arguments; i++)
+        argument[i] = i < REGISTERS ? registers[i] : stack[i - REGISTERS];
+    return call(function, argument);
 }

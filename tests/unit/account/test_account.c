@@ -403,6 +403,13 @@ static void advice_is_not_given_where_all_is_well(void)
     CHECK(strstr(text, "130 tiles per call cost time: workspace = 256 MiB needs about 33\n") !=
           NULL);
     check_form();
+    struct cs_summary_head large = head; /* as long as there is such a size */
+    large.workspace = INT64_MAX / 4 - 1;
+    summarise(account, &large);
+    CHECK(strstr(text, "130 tiles per call cost time") != NULL);
+    large.workspace = INT64_MAX / 4;
+    summarise(account, &large);
+    CHECK(!strstr(text, "130 tiles per call cost time"));
     free(account);
 }
 
@@ -444,6 +451,12 @@ static void the_summary_is_silent_about_what_was_not(void)
          "own scratch       1 MiB held at most (limit 128 MiB)\n"},
         {{.limit = 128 << 20, .peak = 1 << 20, .allocations = 1},
          "own scratch       1 MiB held at most (limit 128 MiB), 1 allocation\n"},
+        {{.limit = 128 * mib, .peak = mib, .handed_over = 1},
+         "own scratch       1 MiB held at most (limit 128 MiB)\n"
+         "                  handed from stream to stream 1 time\n"},
+        {{.limit = 128 * mib, .peak = mib, .handed_over = 2},
+         "own scratch       1 MiB held at most (limit 128 MiB)\n"
+         "                  handed from stream to stream 2 times\n"},
         {{.limit = 4 << 20, .refused = 12},
          "own scratch       0 B held at most (limit 4 MiB)\n"
          "                  12 calls had no scratch available: raise arena or interleave.budget\n"},

@@ -2,8 +2,10 @@
 #include "account/trace.h"
 
 #include "account_fixture.h"
+#include "base/log.h"
 #include "check.h"
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -267,15 +269,36 @@ static void an_older_file_is_begun_anew(void)
 
 static void child_of(int64_t number)
 {
+    fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         cs_trace_fork(trace, false, true);
         call(number, 1);
         cs_trace_flush(trace);
-        _exit(0);
+        exit(0); /* in order: a build that counts lines counts the child's */
     }
     cs_trace_fork(trace, false, false);
     waitpid(child, NULL, 0);
+}
+
+/* A name that is too long with the process id in it is found so when the first event is written. */
+static void a_path_that_is_too_long_ends_the_trace(void)
+{
+    static char name[PATH_MAX];
+    char log[64];
+    snprintf(log, sizeof log, "%s/log", folder);
+    memset(name, 'n', sizeof name);
+    name[0] = '/';
+    memcpy(name + sizeof name - 3, "%p", 3);
+    cs_log_open(CS_LOG_WARN, log);
+    begin(name, 1 << 20, "program");
+    call(0, 1);
+    cs_trace_flush(trace);
+    CHECK(!cs_trace_on(trace) && !cs_trace_written(trace));
+    read_text(log);
+    CHECK(strstr(text, "cannot write the trace: the path is too long") != NULL);
+    cs_log_open(CS_LOG_WARN, NULL);
+    end();
 }
 
 static void a_child_adds_to_its_parents_or_has_its_own(void)
@@ -358,6 +381,7 @@ int main(void)
     TEST(it_ends_at_its_limit);
     TEST(an_older_file_is_begun_anew);
     TEST(a_normal_end_leaves_json);
+    TEST(a_path_that_is_too_long_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);

@@ -351,8 +351,41 @@ static void numbers_begin_at_one(void)
     CHECK_INT(device->context(NULL), 0);
 }
 
+/* A driver that has nothing of what is asked for: an old one, or none. */
+static void a_driver_without_the_functions_fails(void)
+{
+    void *made = NULL;
+    int failed = CUDNN_STATUS_EXECUTION_FAILED;
+    start();
+    driver = (struct cs_driver){.cuThreadExchangeStreamCaptureMode = NULL};
+    CHECK_INT(device->context(NULL), 0);
+    CHECK(device->handle(NULL) == NULL);
+    CHECK(device->lives(NULL, &graph_handle, 1)); /* nobody says that it is gone */
+    CHECK_INT(device->stream_id(NULL, &stream_handle), 0);
+    CHECK_INT(device->stream_create(NULL, &stream_handle, &made), failed);
+    CHECK_INT(device->event_create(NULL, &made), failed);
+    CHECK_INT(device->record(NULL, &event_handle, &stream_handle), failed);
+    CHECK_INT(device->wait(NULL, &stream_handle, &event_handle), failed);
+    CHECK(!device->done(NULL, &event_handle));
+    CHECK_INT(device->allocate(NULL, 512, &made), failed);
+    CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), failed);
+    device->free(NULL, memory_handle);
+    device->stream_destroy(NULL, &stream_handle);
+    device->event_destroy(NULL, &event_handle);
+    CHECK(made == NULL && fake.released == 0 && fake.destroyed == 0);
+    driver.cuUserObjectCreate = create_object; /* and one that can make objects alone */
+    gone = 0;
+    CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), failed);
+    fake.tell(fake.reported); /* should the driver ever say so, it is too late */
+    CHECK_INT(gone, 0);
+    driver.cuStreamCreateWithPriority = create_stream;
+    CHECK_INT(device->stream_create(NULL, &stream_handle, &made), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.created_priority, 0);
+}
+
 int main(void)
 {
+    TEST(a_driver_without_the_functions_fails);
     TEST(a_void_capture_is_a_failure);
     TEST(lanes_have_the_priority_of_the_callers_stream);
     TEST(a_green_contexts_stream_is_confined);

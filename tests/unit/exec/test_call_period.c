@@ -237,6 +237,20 @@ static void random_programs(void)
     }
 }
 
+/* Where the older half of the memory is given up, the newer one keeps calls and bytes together. */
+static void a_full_memory_keeps_what_is_newest(void)
+{
+    struct program program = stages(1, 5, 4);
+    for (int before = CS_CALL_EXPECTED - 60; before <= CS_CALL_EXPECTED; before++) {
+        cs_call_period_init(&detector);
+        for (int i = 0; i < before; i++)
+            cs_call_period_add(&detector, (uint64_t)(10000 + i), 7 * MIB);
+        run(&program, 6);
+        CHECK_INT(detector.period, 9);
+        expect_places(&program, "F - - - D - - - L");
+    }
+}
+
 static void a_changed_program_is_learned_anew(void)
 {
     struct program first = stages(1, 5, 4), second = stages(5000, 6, 2);
@@ -323,6 +337,7 @@ int main(void)
     TEST(loops_inside_are_not_the_period);
     TEST(low_loops_are_never_held);
     TEST(random_programs);
+    TEST(a_full_memory_keeps_what_is_newest);
     TEST(a_changed_program_is_learned_anew);
     TEST(one_call_too_many);
     TEST(the_longest_period);

@@ -382,6 +382,7 @@ static void a_child_has_one_thread(void)
     await(&first.ready);
     sem_post(&second.go);
     wait_for_waits(&gate, 1);
+    fflush(stdout);
     cs_gate_fork(&gate, true, false);
     pid_t child = fork();
     cs_gate_fork(&gate, false, child == 0);
@@ -391,7 +392,7 @@ static void a_child_has_one_thread(void)
             go_out(&gate, 1);
         }
         struct cs_gate_facts facts = cs_gate_facts(&gate);
-        _exit(facts.waits == 0 && facts.stages == 2 ? 0 : 1);
+        exit(facts.waits == 0 && facts.stages == 2 ? 0 : 1);
     }
     int status = -1;
     waitpid(child, &status, 0);

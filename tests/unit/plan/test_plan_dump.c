@@ -126,6 +126,19 @@ static void steps_out_of_range(void)
     static struct cs_plan plan;
     struct cs_problem problem = rows(CS_FORWARD, 1), channels = deep();
     CHECK_INT(cut_one(&problem, CS_AXIS_H, 0, &plan), CS_ILLEGAL);
+    struct cs_tiling runs = {.axis = {CS_AXIS_H}, .step = {8, 1}, .runs = 1};
+    runs.run[0] = (struct cs_run){4, 3, CS_SAME_KNOBS};
+    CHECK_INT(cs_plan_cut(&problem, &runs, &plan), CS_OK);
+    CHECK_INT(plan.tiles, 3 + 7); /* 12 rows in fours, 52 in eights */
+    runs.run[0].tiles = 0;
+    CHECK_INT(cs_plan_cut(&problem, &runs, &plan), CS_ILLEGAL);
+    runs.run[0].tiles = INT64_MAX;
+    CHECK_INT(cs_plan_cut(&problem, &runs, &plan), CS_OK); /* no more than there are */
+    CHECK_INT(plan.tiles, 16);
+    runs.run[0].step = 0;
+    CHECK_INT(cs_plan_cut(&problem, &runs, &plan), CS_ILLEGAL);
+    runs.run[0].step = INT64_MAX;
+    CHECK(cs_plan_cut(&problem, &runs, &plan) != CS_OK);
     CHECK_INT(cut_one(&problem, CS_AXIS_H, -3, &plan), CS_ILLEGAL);
     CHECK_INT(cut_one(&problem, CS_AXIS_H, 64, &plan), CS_ILLEGAL);
     CHECK_INT(cut_one(&problem, CS_AXIS_H, INT64_MAX, &plan), CS_ILLEGAL);

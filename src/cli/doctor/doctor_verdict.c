@@ -1,0 +1,71 @@
+/* The last line of `convshim doctor`: what all findings come to. */
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/libcudnn.h"
+#include <stdio.h>
+
+/* A file of the subject that gets a cuDNN which the library serves; NULL: there is none. */
+static const struct cs_client *served(const struct cs_examined *subject)
+{
+    for (size_t i = 0; i < subject->clients; i++) {
+        const struct cs_client *client = &subject->client[i];
+        bool calls = client->linkage == CS_LINKAGE_LINKED || client->linkage == CS_LINKAGE_LOOKED;
+        if (calls && *client->cudnn && cs_libcudnn_served(client->cudnn, client->version) &&
+            !(client->packaged && *subject->asked))
+            return client;
+    }
+    return NULL;
+}
+
+static const struct cs_finding *first_fatal(const struct cs_doctor *doctor)
+{
+    for (size_t i = 0; i < doctor->findings; i++)
+        if (doctor->finding[i].severity == CS_FATAL)
+            return &doctor->finding[i];
+    return NULL;
+}
+
+static int warnings(const struct cs_doctor *doctor)
+{
+    int count = 0;
+    for (size_t i = 0; i < doctor->findings; i++)
+        count += doctor->finding[i].severity == CS_WARNING;
+    return count;
+}
+
+/* "PyTorch 2.15.0 with cuDNN 9.26.0, JAX 0.7 with cuDNN 9.19.0"; how many. */
+static int print_served(const struct cs_doctor *doctor)
+{
+    char title[64];
+    int count = 0;
+    for (size_t i = 0; i < doctor->subjects; i++) {
+        const struct cs_examined *subject = &doctor->subject[i];
+        const struct cs_client *client = served(subject);
+        if (client)
+            printf("%s%s%s%s with %s", count++ ? ", " : "", subject->title,
+                   *subject->version ? " " : "", subject->version,
+                   cs_libcudnn_title(client->cudnn, client->version, title, sizeof title));
+    }
+    return count;
+}
+
+void cs_doctor_verdict(const struct cs_doctor *doctor)
+{
+    const struct cs_finding *fatal = first_fatal(doctor);
+    int count = warnings(doctor);
+    if (doctor->pid)
+        return; /* the one finding is the verdict */
+    putchar('\n');
+    if (fatal) {
+        printf("This will not work: %s: %s.\n", fatal->subject, fatal->text);
+        return;
+    }
+    if (print_served(doctor))
+        printf(" will be intercepted%s%s", count ? ", with limits: see the warnings" : "",
+               doctor->channels_last ? "; in channels_last there may be little to save" : "");
+    else if (doctor->command)
+        printf(
+            "Nothing that uses cuDNN was found in this command: convshim would have nothing to do");
+    else
+        printf("convshim is installed; no framework that uses cuDNN was found");
+    puts(".");
+}

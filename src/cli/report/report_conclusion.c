@@ -1,0 +1,124 @@
+/* The first section of a report: what was saved, and what could be done better. */
+#include "cli/report/report.h"
+
+#include "config/config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MANY = 32 /* tiles of a call, from which on their launches are worth a word */
+};
+
+const char *cs_report_option(const struct cs_run_summary *run, const char *name)
+{
+    for (size_t i = 0; i < run->options; i++)
+        if (strcmp(run->option[i].name, name) == 0)
+            return run->option[i].value;
+    return "";
+}
+
+static int64_t passed_for(const struct cs_run_summary *run, const char *id)
+{
+    for (size_t i = 0; i < run->passed_count; i++)
+        if (strcmp(run->passed[i].id, id) == 0)
+            return run->passed[i].calls;
+    return 0;
+}
+
+/* A limit so many times as large, as an option has it; "" where it is not known. */
+static void larger_limit(const struct cs_run_summary *run, int64_t times, char text[CS_BYTES_TEXT])
+{
+    int64_t bytes;
+    text[0] = '\0';
+    if (cs_config_size(cs_report_option(run, "workspace"), &bytes) && bytes > 0 &&
+        bytes < INT64_MAX / times)
+        cs_table_bytes_text(text, bytes * times);
+}
+
+static void advise_nothing_tiled(const struct cs_run_summary *all, char *text, size_t size)
+{
+    char more[CS_BYTES_TEXT], largest[CS_BYTES_TEXT];
+    larger_limit(all, 4, more);
+    cs_table_bytes_text(largest, all->required_max);
+    if (passed_for(all, "REPORT_ONLY") > 0)
+        snprintf(text, size, "Policy off only reports: policy = fit applies it.");
+    else if (passed_for(all, "NO_TILING") > 0)
+        snprintf(text, size, "No tiling fits the limit: try a larger workspace%s%s.",
+                 *more ? ", as " : "", more);
+    else if (passed_for(all, "PROVIDED") > 0)
+        snprintf(text, size, "The program ignores the reported size and allocates its own.");
+    else if (all->required_max == 0)
+        snprintf(text, size,
+                 "No convolution requires workspace (channels last, for one): nothing to save.");
+    else
+        snprintf(text, size, "All convolutions are within the limit; the largest requires %s.",
+                 largest);
+}
+
+/* One sentence, the most important; "" if there is nothing to say. */
+static void advise(const struct cs_report *report, char *text, size_t size)
+{
+    char more[CS_BYTES_TEXT];
+    const struct cs_run_summary *all = &report->all;
+    const struct cs_anatomy *anatomy = &report->anatomy;
+    text[0] = '\0';
+    larger_limit(all, 4, more);
+    if (*all->bypass)
+        snprintf(text, size, "Some calls bypass convshim (%.80s): convshim doctor says more.",
+                 all->bypass);
+    else if (all->tiled_calls + all->fallback + all->failed == 0)
+        advise_nothing_tiled(all, text, size);
+    else if (all->failed > 0)
+        snprintf(text, size, "%" PRId64 " calls failed after their first launch: please report it.",
+                 all->failed);
+    else if (all->fallback > 0)
+        snprintf(text, size,
+                 "%" PRId64 " calls ran in one piece on the fallback plan, which is slow.",
+                 all->fallback);
+    else if (passed_for(all, "NO_TILING") > 0 && *more)
+        snprintf(text, size, "%" PRId64 " calls have no tiling that fits: workspace = %s may do.",
+                 passed_for(all, "NO_TILING"), more);
+    else if (all->tiled_calls > 0 && all->launches / all->tiled_calls >= MANY && *more)
+        snprintf(text, size, "%" PRId64 " tiles per call cost time: workspace = %s needs fewer.",
+                 all->launches / all->tiled_calls, more);
+    else if (anatomy->moments > 0 && anatomy->peak_after >= anatomy->peak_before)
+        snprintf(text, size, "The peak of a step is at a convolution that is not tiled.");
+}
+
+static void add_saved(struct cs_table *table, const char *name, const char *title, int64_t before,
+                      int64_t after)
+{
+    char percent[CS_BYTES_TEXT] = "-";
+    int64_t saved = before > after ? before - after : 0;
+    /* As doubles: the product may leave 63 bits. */
+    int64_t share = before > 0 ? (int64_t)(100 * (double)saved / (double)before + 0.5) : 0;
+    snprintf(percent, sizeof percent, "%" PRId64 " %%", share);
+    const struct cs_value row[] = {{.text = name},     {.text = title},
+                                   {.number = saved},  {.number = share, .shown = percent},
+                                   {.number = before}, {.number = after}};
+    cs_table_add(table, row);
+}
+
+void cs_report_conclude(struct cs_report *report)
+{
+    static const struct cs_column columns[] = {
+        {"name", NULL, CS_CELL_TEXT},        {"title", "what", CS_CELL_TEXT},
+        {"saved", "saved", CS_CELL_BYTES},   {"percent", "percent", CS_CELL_COUNT},
+        {"before", "before", CS_CELL_BYTES}, {"after", "after", CS_CELL_BYTES}};
+    const struct cs_run_summary *all = &report->all;
+    char advice[160];
+    struct cs_section *section = &report->section[report->sections++];
+    advise(report, advice, sizeof advice);
+    snprintf(report->conclusion, sizeof report->conclusion,
+             "%" PRId64 " of %" PRId64 " calls tiled, %" PRId64 " extra launches.%s%s",
+             all->tiled_calls, all->calls, all->extra_launches, *advice ? " " : "", advice);
+    *section = (struct cs_section){
+        .name = "conclusion", .title = "Conclusion", .note = report->conclusion, .most = SIZE_MAX};
+    cs_table_init(&section->table, columns, sizeof columns / sizeof *columns);
+    add_saved(&section->table, "workspace", "largest workspace", all->required_max,
+              all->reported_max);
+    if (report->anatomy.moments > 0)
+        add_saved(&section->table, "step", "peak of one step, of convolutions alone",
+                  report->anatomy.peak_before, report->anatomy.peak_after);
+}

@@ -1,0 +1,126 @@
+/* The options of `convshim simulate`, its own and those of the library. */
+#include "cli/simulate/simulate.h"
+
+#include "cli/common/cli.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+#define CS_CLI_OPTION(id, name, argument, group, help) OPTION_##id,
+#include "cli/simulate/simulate_options.def"
+#undef CS_CLI_OPTION
+    OWN_OPTIONS
+};
+
+static const struct cs_cli_option options[] = {
+#define CS_CLI_OPTION(id, name, argument, group, help) {name, argument, group, help},
+#include "cli/simulate/simulate_options.def"
+#undef CS_CLI_OPTION
+#include "cli/run/library_options.def"
+};
+
+static const struct cs_cli_command command = {
+    .name = "simulate",
+    .usage = "convshim simulate [options] [--] COMMAND [ARGUMENT...]\n"
+             "       convshim simulate --device list",
+    .about = "Runs COMMAND, unchanged, on a simulated GPU, without the library and with it: what "
+             "memory it would\n"
+             "take there. Kernels are counted, not computed; cuDNN plans as for the real GPU; no "
+             "GPU is needed.\n"
+             "What COMMAND prints is shown only if it fails.\n\n"
+             "Status: 0; 1 if COMMAND does not run, or no real cuDNN planned; 2 if called wrongly.",
+    .option = options,
+    .options = sizeof options / sizeof *options,
+    .stops = true,
+};
+const struct cs_cli_command *const cs_cli_command_simulate = &command;
+
+static bool refuse(int option, const char *value, const char *allowed)
+{
+    cs_cli_refuse(command.name, "--%s '%s': not %s", options[option].name, value, allowed);
+    return false;
+}
+
+static bool take_number(int option, const char *value, int least, int most, int *number)
+{
+    char *end, allowed[64];
+    long found = strtol(value, &end, 10);
+    snprintf(allowed, sizeof allowed, "%d to %d", least, most);
+    if (end == value || *end || found < least || found > most)
+        return refuse(option, value, allowed);
+    *number = (int)found;
+    return true;
+}
+
+static bool take_only(struct cs_simulate_options *to, const char *value)
+{
+    bool without = strcmp(value, "without") == 0, with = strcmp(value, "with") == 0;
+    to->side[CS_WITHOUT] = without;
+    to->side[CS_WITH] = with;
+    return without || with || refuse(OPTION_ONLY, value, "without or with");
+}
+
+/* What this command sets itself is not available otherwise. */
+static bool take_library(struct cs_simulate_options *to, int index, const char *value)
+{
+    if (strcmp(cs_options[index].name, "summary") == 0) {
+        cs_cli_refuse(command.name, "--summary: simulate reads it itself; --keep DIR leaves it");
+        return false;
+    }
+    return cs_library_options_take(&to->given, command.name, index, value);
+}
+
+/* Where the text of an option is kept that is only looked at later; NULL for others. */
+static const char **text_of(struct cs_simulate_options *to, int option)
+{
+    switch (option) {
+    case OPTION_DEVICE:
+        return &to->device;
+    case OPTION_PRESET:
+        return &to->preset;
+    case OPTION_CUDNN:
+        return &to->cudnn;
+    case OPTION_LIBRARY:
+        return &to->library;
+    case OPTION_KEEP:
+        return &to->keep;
+    default:
+        return NULL;
+    }
+}
+
+static bool take(void *ctx, int option, const char *value)
+{
+    struct cs_simulate_options *to = ctx;
+    const char **text = text_of(to, option);
+    if (text) {
+        *text = value;
+        return true;
+    }
+    switch (option) {
+    case OPTION_CAPACITY:
+        return (cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
+               refuse(option, value, "a size as 8GiB");
+    case OPTION_ONLY:
+        return take_only(to, value);
+    case OPTION_JOBS:
+        return take_number(option, value, 1, 8, &to->jobs);
+    case OPTION_CUDA:
+        return take_number(option, value, 12, 13, &to->cuda);
+    case OPTION_FORMAT:
+        return cs_table_format_take(command.name, value, &to->format);
+    default:
+        return take_library(to, option - OWN_OPTIONS, value);
+    }
+}
+
+int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, int *operand_p)
+{
+    *to = (struct cs_simulate_options){.device = "h200", .jobs = 2, .side = {true, true}};
+    int status = cs_cli_parse(&command, argc, argv, take, to, operand_p);
+    if (status >= 0)
+        return status;
+    if (*operand_p == argc && strcmp(to->device, "list") != 0)
+        return cs_cli_refuse(command.name, "which program?");
+    return -1;
+}

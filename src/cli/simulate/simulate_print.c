@@ -1,0 +1,355 @@
+/* Shows what came of a simulation: a table of figures, how the program ran, and what the figures do
+ * not say. */
+#include "cli/simulate/simulate.h"
+
+#include "cli/common/cli.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct figure {
+    const char *name, *title;
+    enum cs_cell cell;
+} figures[] = {
+#define CS_FIGURE(name, title, cell, value) {#name, title, cell},
+#include "cli/simulate/figures.def"
+#undef CS_FIGURE
+};
+
+enum {
+    FIGURES = sizeof figures / sizeof *figures,
+    MOST_TEXT = 768
+};
+
+static const char *const sides[CS_SIDES] = {"without", "with"};
+
+static void read_figures(const struct cs_simulated_result *r, int64_t value[FIGURES])
+{
+    const int64_t all[FIGURES] = {
+#define CS_FIGURE(name, title, cell, value) value,
+#include "cli/simulate/figures.def"
+#undef CS_FIGURE
+    };
+    memcpy(value, all, sizeof all);
+}
+
+static bool is(const struct figure *figure, const char *name)
+{
+    return strcmp(figure->name, name) == 0;
+}
+
+static const char *cell_text(const struct figure *figure, int64_t value, char text[CS_BYTES_TEXT])
+{
+    if (value < 0)
+        return "-";
+    if (is(figure, "predicted_ns"))
+        return cs_table_time_text(text, value);
+    if (figure->cell == CS_CELL_BYTES)
+        return cs_table_bytes_text(text, value);
+    snprintf(text, CS_BYTES_TEXT, "%" PRId64, value);
+    return text;
+}
+
+/* "-37.0 %" */
+static const char *change_text(const struct figure *figure, const int64_t value[CS_SIDES],
+                               char text[CS_BYTES_TEXT])
+{
+    bool counts = figure->cell == CS_CELL_COUNT;
+    if (counts || value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
+        return "";
+    double change = 100 * ((double)value[CS_WITH] / (double)value[CS_WITHOUT] - 1);
+    snprintf(text, CS_BYTES_TEXT, "%+.1f %%", change);
+    return text;
+}
+
+/* Tiles read what the untiled convolutions read, and their edges again. */
+static void make_difference(int64_t value[CS_SIDES], bool both)
+{
+    bool known = both && value[CS_WITHOUT] >= 0 && value[CS_WITH] >= value[CS_WITHOUT];
+    value[CS_WITH] = known ? value[CS_WITH] - value[CS_WITHOUT] : -1;
+    value[CS_WITHOUT] = -1;
+}
+
+/* Shown only where there is something to tell: of a plain run nothing was tiled. */
+static bool is_shown(const struct figure *figure, const struct cs_simulated_pair *pair,
+                     const int64_t value[CS_SIDES])
+{
+    bool any = false;
+    for (int side = 0; side < CS_SIDES; side++)
+        any = any || (pair->chosen[side] && value[side] >= 0);
+    if (is(figure, "allocation_retries") || is(figure, "failed_allocations"))
+        return value[CS_WITHOUT] > 0 || value[CS_WITH] > 0;
+    return any;
+}
+
+static void figure_values(const struct cs_simulated_pair *pair, int64_t value[FIGURES][CS_SIDES])
+{
+    for (int side = 0; side < CS_SIDES; side++) {
+        int64_t all[FIGURES];
+        read_figures(&pair->result[side], all);
+        for (int i = 0; i < FIGURES; i++)
+            value[i][side] = pair->chosen[side] && pair->result[side].used ? all[i] : -1;
+    }
+}
+
+static const struct cs_simulated_result *any_result(const struct cs_simulated_pair *pair)
+{
+    int side = pair->chosen[CS_WITHOUT] && pair->result[CS_WITHOUT].used ? CS_WITHOUT : CS_WITH;
+    return &pair->result[side];
+}
+
+static void print_figures(const struct cs_simulated_pair *pair)
+{
+    int64_t value[FIGURES][CS_SIDES];
+    char text[CS_SIDES][CS_BYTES_TEXT], change[CS_BYTES_TEXT];
+    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
+    if (!any_result(pair)->used)
+        return;
+    figure_values(pair, value);
+    printf("%-24s", "");
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            printf("%14s", side == CS_WITH ? "with convshim" : "without");
+    putchar('\n');
+    for (int i = 0; i < FIGURES; i++) {
+        const char *more = both ? change_text(&figures[i], value[i], change) : "";
+        if (is(&figures[i], "tensor_bytes"))
+            make_difference(value[i], both);
+        if (!is_shown(&figures[i], pair, value[i]))
+            continue;
+        printf("  %-22s", figures[i].title);
+        for (int side = 0; side < CS_SIDES; side++)
+            if (pair->chosen[side])
+                printf("%14s", cell_text(&figures[i], value[i][side], text[side]));
+        printf(*more ? "%10s\n" : "\n", more);
+    }
+}
+
+/* --- how it ran --- */
+
+static void say_failed(const struct cs_simulated_result *result, char *text, size_t size)
+{
+    char bytes[CS_BYTES_TEXT];
+    if (cs_simulated_result_out_of_memory(result))
+        snprintf(
+            text, size,
+            "does not run: short by %s when an allocation was refused last (figures: until then)",
+            cs_table_bytes_text(bytes, result->missing_bytes));
+    else if (result->status > 128)
+        snprintf(text, size, "does not run: ended by signal %d", result->status - 128);
+    else
+        snprintf(text, size, "does not run: status %d, which is not for want of memory",
+                 result->status);
+}
+
+void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+                         size_t size)
+{
+    const struct cs_simulated_result *result = &pair->result[side];
+    if (!cs_simulated_result_ran(result)) {
+        say_failed(result, text, size);
+        return;
+    }
+    if (!result->used) {
+        snprintf(text, size, "ended without a call of CUDA: there is nothing to tell");
+        return;
+    }
+    int64_t others =
+        pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
+    int64_t retries = result->retries > 0 ? result->retries : 0;
+    int64_t failed = result->failed >= 0 ? result->failed : result->refused;
+    if (retries == 0 && failed <= 0 && others == 0)
+        snprintf(text, size, "runs as it would with memory to spare");
+    else
+        snprintf(text, size,
+                 "runs, but with %" PRId64 " allocation %s, %" PRId64 " failed %s and %" PRId64
+                 " %s on other engines than with memory to spare",
+                 retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
+                 failed == 1 ? "allocation" : "allocations", others,
+                 others == 1 ? "convolution" : "convolutions");
+}
+
+/* --- what the figures do not say --- */
+
+static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void note(const char *format, ...)
+{
+    char text[2 * MOST_TEXT];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fputs("  * ", stdout);
+    cs_cli_put(text, stdout);
+    putchar('\n');
+}
+
+static void note_left_out(const struct cs_simulated_result *result)
+{
+    char names[MOST_TEXT], bytes[CS_BYTES_TEXT];
+    note("Nothing was computed: %" PRId64 " kernels and %" PRId64
+         " calls of other libraries were counted.",
+         result->kernels, result->library_calls);
+    if (result->reads > 0) {
+        (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
+        note("The program read %" PRId64
+             " results that were never computed (%s, as zeros), and may have decided by them: %s.",
+             result->reads, cs_table_bytes_text(bytes, result->read_bytes), names);
+    }
+    if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
+        note("Sizes that only a GPU tells are estimates: %s.", names);
+    if (cs_simulated_result_names(result, "missing", names, sizeof names) > 0)
+        note("Functions that are not simulated were called and did nothing: %s.", names);
+    if (result->times_asked > 0)
+        note("The program asked for times %" PRId64
+             " times, which are a model's: what it chose by them is no result.",
+             result->times_asked);
+}
+
+static void print_notes(const struct cs_simulated_pair *pair)
+{
+    const struct cs_simulated_result *result = any_result(pair);
+    puts("\nnot in these figures");
+    note("A GPU's own share, its context and the program's code on it: 0.5 to 1.7 GB.");
+    if (!result->used)
+        return;
+    note_left_out(result);
+    if (result->processes > 1)
+        note("%d processes used the device; figures are of the one that held most, %ld.",
+             result->processes, (long)result->pid);
+    if (!*result->framework)
+        note("No framework reported its own peaks.");
+}
+
+/* --- the whole --- */
+
+static void print_command(const struct cs_simulated_program *program)
+{
+    fputs("program    ", stdout);
+    for (char **word = program->command; *word; word++) {
+        putchar(' ');
+        cs_cli_put(*word, stdout);
+    }
+    putchar('\n');
+}
+
+static void print_head(const struct cs_simulation *simulation, const struct cs_device_file *device,
+                       const struct cs_simulated_pair *pair)
+{
+    const struct cs_simulated_result *result = any_result(pair);
+    const struct cs_simulated_program *program = &simulation->program;
+    char bytes[CS_BYTES_TEXT];
+    print_command(program);
+    printf("device      %s with %s, simulated\n", device->title,
+           cs_table_bytes_text(bytes, result->capacity > 0 ? result->capacity : device->memory));
+    const char *framework = *result->framework ? result->framework : program->framework;
+    if (result->planned && result->used)
+        printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen("cudnn "),
+               *framework ? " of " : "", framework, program->folder);
+    putchar('\n');
+}
+
+static void print_unplanned(const struct cs_simulated_pair *pair)
+{
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side] && !pair->result[side].planned) {
+            printf("NO REAL cuDNN PLANNED THIS: sizes are by %s, and figures may be far off.\n"
+                   "--cudnn PATH names one that plans without a GPU: 9.8 or newer.\n\n",
+                   *pair->result[side].planning ? pair->result[side].planning : "nothing");
+            return;
+        }
+}
+
+static void print_verdicts(const struct cs_simulated_pair *pair)
+{
+    char text[MOST_TEXT];
+    if (any_result(pair)->used)
+        putchar('\n');
+    for (int side = 0; side < CS_SIDES; side++) {
+        if (!pair->chosen[side])
+            continue;
+        cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
+        printf("%-10s  %s\n", sides[side], text);
+    }
+}
+
+static bool print_csv(const struct cs_simulated_pair *pair)
+{
+    static const struct cs_column columns[] = {
+        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_COUNT}, {"with", "", CS_CELL_COUNT}};
+    struct cs_table table;
+    int64_t value[FIGURES][CS_SIDES];
+    figure_values(pair, value);
+    cs_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < FIGURES; i++)
+        cs_table_add(&table, (const struct cs_value[]){{.text = figures[i].name},
+                                                       {.number = value[i][CS_WITHOUT]},
+                                                       {.number = value[i][CS_WITH]}});
+    bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
+    cs_table_fini(&table);
+    return printed;
+}
+
+static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
+{
+    const struct cs_simulated_result *result = &pair->result[side];
+    char text[MOST_TEXT];
+    cJSON *object = cJSON_CreateObject();
+    int64_t value[FIGURES][CS_SIDES];
+    figure_values(pair, value);
+    cs_simulate_verdict(pair, side, text, sizeof text);
+    cJSON_AddBoolToObject(object, "ran", cs_simulated_result_ran(result));
+    cJSON_AddNumberToObject(object, "status", result->status);
+    cJSON_AddStringToObject(object, "verdict", text);
+    cJSON_AddStringToObject(object, "planning", result->planning);
+    cJSON_AddStringToObject(object, "framework", result->framework);
+    cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
+    cJSON_AddNumberToObject(object, "seconds", result->seconds);
+    for (int i = 0; i < FIGURES; i++)
+        if (value[i][side] >= 0)
+            cJSON_AddNumberToObject(object, figures[i].name, (double)value[i][side]);
+    if (pair->has_base[side])
+        cJSON_AddNumberToObject(
+            object, "other_engines",
+            (double)cs_simulated_result_other_engines(result, &pair->base[side]));
+    if (result->report)
+        cJSON_AddItemToObject(object, "report", cJSON_Duplicate(result->report, true));
+    return object;
+}
+
+static bool print_json(const struct cs_simulation *simulation, const struct cs_device_file *device,
+                       const struct cs_simulated_pair *pair)
+{
+    cJSON *root = cJSON_CreateObject(), *command = cJSON_AddArrayToObject(root, "command");
+    for (char **word = simulation->program.command; *word; word++)
+        cJSON_AddItemToArray(command, cJSON_CreateString(*word));
+    cJSON_AddStringToObject(root, "device", device->title);
+    cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            cJSON_AddItemToObject(root, sides[side], side_json(pair, (enum cs_side)side));
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    return text != NULL;
+}
+
+bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_device_file *device,
+                       const struct cs_simulated_pair *pair, enum cs_format format)
+{
+    if (format == CS_FORMAT_JSON)
+        return print_json(simulation, device, pair);
+    if (format == CS_FORMAT_CSV)
+        return print_csv(pair);
+    print_head(simulation, device, pair);
+    print_unplanned(pair);
+    print_figures(pair);
+    print_verdicts(pair);
+    print_notes(pair);
+    return true;
+}

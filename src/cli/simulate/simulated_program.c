@@ -1,0 +1,204 @@
+/* Finds what a program would load, by the checks of `convshim doctor`. */
+#include "cli/simulate/simulated_program.h"
+
+#include "base/path.h"
+#include "cli/common/cli.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/elf.h"
+#include "cli/doctor/libcudnn.h"
+#include "cli/doctor/loader.h"
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CUDNN "libcudnn.so.9"
+#define RUNTIME "libcudart.so."
+
+enum {
+    DEFAULT_CUDA = 13
+};
+
+/* Those that do not start without a device; what the simulated device has instead comes in their
+ * place. */
+static const char *const stand_ins[] = {"libcublas.so.",   "libcublasLt.so.", "libcusolver.so.",
+                                        "libcusparse.so.", "libcufft.so.",    "libcurand.so.",
+                                        "libcupti.so.",    "libnccl.so."};
+
+struct search {
+    struct cs_simulated_program *program;
+    int cuda; /* seen so far; 0: not yet */
+    bool broken;
+};
+
+static void add_library(struct search *search, const char *path)
+{
+    struct cs_simulated_program *program = search->program;
+    for (size_t i = 0; i < program->libraries; i++)
+        if (strcmp(cs_path_file(program->library[i]), cs_path_file(path)) == 0)
+            return;
+    char **grown = reallocarray(program->library, program->libraries + 1, sizeof *grown);
+    char *copy = strdup(path);
+    search->broken = search->broken || !grown || !copy;
+    if (grown)
+        program->library = grown;
+    if (grown && copy)
+        grown[program->libraries++] = copy;
+    else
+        free(copy);
+}
+
+static void note_runtime(struct search *search, const char *name)
+{
+    int version = atoi(name + strlen(RUNTIME));
+    if (search->cuda == 0 && (version == 12 || version == 13))
+        search->cuda = version;
+}
+
+/* One library that the loader would bring along. */
+static void look_at_library(void *ctx, const char *name, const char *path)
+{
+    struct search *search = ctx;
+    const char *file = cs_path_file(name);
+    if (strncmp(file, RUNTIME, strlen(RUNTIME)) == 0)
+        note_runtime(search, file);
+    for (size_t i = 0; path && i < sizeof stand_ins / sizeof *stand_ins; i++)
+        if (strncmp(file, stand_ins[i], strlen(stand_ins[i])) == 0)
+            add_library(search, path);
+}
+
+/* The loader lists nothing of a file that lacks a library: what the file itself names is shown
+ * then.
+ */
+static void look_at_file(struct search *search, const char *path)
+{
+    char complaint[256];
+    struct cs_elf elf;
+    const char *why;
+    cs_loader_list(path, NULL, look_at_library, search, complaint, sizeof complaint);
+    if (!cs_elf_open(&elf, path, &why))
+        return;
+    for (int i = 0; i < elf.needs; i++)
+        look_at_library(search, elf.needed[i], NULL);
+    cs_elf_close(&elf);
+}
+
+/* What NVIDIA's packages of a Python have, which frameworks open themselves. */
+static void look_at_packages(struct search *search, const char *folder)
+{
+    char pattern[PATH_MAX + 64];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/nvidia/*/lib/lib*.so.*", folder);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        look_at_library(search, found.gl_pathv[i], found.gl_pathv[i]);
+    globfree(&found);
+}
+
+/* Folders of packages, each once. */
+static void look_at_python(struct search *search, const struct cs_packages *packages)
+{
+    const char *last = "";
+    for (size_t i = 0; i < packages->packages; i++) {
+        const char *folder = packages->package[i].folder;
+        if (strncmp(packages->package[i].name, "nvidia-", strlen("nvidia-")) == 0 &&
+            strcmp(folder, last) != 0)
+            look_at_packages(search, last = folder);
+    }
+}
+
+static void take_cudnn(struct cs_simulated_program *program, const char *path, int version)
+{
+    cs_libcudnn_title(path, version, program->cudnn, sizeof program->cudnn);
+    snprintf(program->folder, sizeof program->folder, "%.*s", (int)(cs_path_file(path) - path),
+             path);
+    size_t length = strlen(program->folder);
+    if (length > 1 && program->folder[length - 1] == '/')
+        program->folder[length - 1] = '\0';
+}
+
+/* The first that comes to a cuDNN 9. */
+static void choose(struct search *search, const struct cs_doctor *doctor)
+{
+    struct cs_simulated_program *program = search->program;
+    for (size_t i = 0; i < doctor->subjects; i++) {
+        const struct cs_examined *subject = &doctor->subject[i];
+        for (size_t j = 0; j < subject->clients; j++) {
+            const struct cs_client *client = &subject->client[j];
+            if (!*client->cudnn || !cs_libcudnn_served(client->cudnn, client->version))
+                continue;
+            look_at_file(search, client->path);
+            if (*program->folder)
+                continue;
+            take_cudnn(program, client->cudnn, client->version);
+            if (*subject->package)
+                snprintf(program->framework, sizeof program->framework, "%s %s", subject->title,
+                         subject->version);
+        }
+    }
+}
+
+/* A file or its folder. */
+static bool take_named(struct cs_simulated_program *program, const char *named,
+                       const struct cs_packages *packages)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    struct stat facts;
+    bool folder = stat(named, &facts) == 0 && S_ISDIR(facts.st_mode);
+    int length = snprintf(path, sizeof path, "%s%s", named, folder ? "/" CUDNN : "");
+    if (length >= PATH_MAX || access(path, R_OK) != 0 || !realpath(path, real)) {
+        cs_cli_complain("--cudnn %s: no " CUDNN " there", named);
+        return false;
+    }
+    program->framework[0] = '\0';
+    /* Not `real`: its name need not be the one that is loaded. */
+    take_cudnn(program, path, cs_libcudnn_version(path, packages));
+    if (program->folder[0] != '/' && realpath(*program->folder ? program->folder : ".", real))
+        snprintf(program->folder, sizeof program->folder, "%s", real);
+    return true;
+}
+
+static bool examine(struct search *search, struct cs_doctor *doctor, const char *cudnn)
+{
+    cs_doctor_examine(doctor);
+    if (!*doctor->program) {
+        cs_cli_complain("%s: not found, or it cannot be run", doctor->command[0]);
+        return false;
+    }
+    choose(search, doctor);
+    look_at_python(search, &doctor->packages);
+    if (!*doctor->python)
+        look_at_file(search, doctor->program);
+    if (doctor->broken || search->broken) {
+        cs_cli_complain("out of memory");
+        return false;
+    }
+    return !cudnn || take_named(search->program, cudnn, &doctor->packages);
+}
+
+bool cs_simulated_program_find(struct cs_simulated_program *program, char **command,
+                               const char *cudnn, int cuda)
+{
+    static struct cs_doctor doctor; /* too large for the stack */
+    *program = (struct cs_simulated_program){.command = command};
+    doctor = (struct cs_doctor){.command = command};
+    struct search search = {.program = program};
+    bool found = examine(&search, &doctor, cudnn);
+    program->cuda = cuda ? cuda : search.cuda ? search.cuda : DEFAULT_CUDA;
+    cs_doctor_free(&doctor);
+    if (!found)
+        cs_simulated_program_free(program);
+    return found;
+}
+
+void cs_simulated_program_free(struct cs_simulated_program *program)
+{
+    for (size_t i = 0; i < program->libraries; i++)
+        free(program->library[i]);
+    free(program->library);
+    program->library = NULL;
+    program->libraries = 0;
+}

@@ -1,0 +1,266 @@
+/* Prepares a simulation: finds the simulated device, has stand-ins written for the program's other
+ * libraries, and puts together what a process needs to run on all that. */
+#include "cli/simulate/simulation.h"
+
+#include "base/path.h"
+#include "cli/common/cli.h"
+#include "cli/common/environment.h"
+#include "cli/doctor/subprocess.h"
+#include "cli/run/preload.h"
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char hook[] =
+#include "simulate_hook.h" /* made from simulate_hook.py */
+    ;
+
+enum {
+    LIST = 16384 /* LD_PRELOAD */
+};
+
+/* Where the library is, the device is: build/simdev, LIBDIR/convshim/simdev. */
+static bool find_device(struct cs_simulation *simulation)
+{
+    static const char *const beside[] = {"simdev", "convshim/simdev"};
+    const char *named = cs_cli_variable("SIMDEV_DIR");
+    char folder[2 * PATH_MAX];
+    int length = (int)(cs_path_file(simulation->library) - simulation->library);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        if (named)
+            snprintf(folder, sizeof folder, "%s", named);
+        else
+            snprintf(folder, sizeof folder, "%.*s%s", length, simulation->library, beside[i]);
+        char file[2 * PATH_MAX + 32];
+        snprintf(file, sizeof file, "%s/libcudart.so.13", folder);
+        if (access(file, R_OK) == 0 && realpath(folder, simulation->device))
+            return true;
+    }
+    cs_cli_complain("%s: the simulated device is not installed: %s", simulation->title, folder);
+    return false;
+}
+
+static bool write_hook(const struct cs_simulation *simulation)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "%s/python", simulation->work);
+    bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+    snprintf(path, sizeof path, "%s/python/sitecustomize.py", simulation->work);
+    FILE *file = made ? fopen(path, "we") : NULL;
+    bool good = file && fputs(hook, file) >= 0;
+    if (file)
+        good = fclose(file) == 0 && good;
+    if (!good)
+        cs_cli_complain("%s: %s", path, strerror(errno));
+    return good;
+}
+
+/* What a stand-in cannot be written for is left as it is: the program may do without. */
+static bool write_stand_ins(const struct cs_simulation *simulation)
+{
+    const struct cs_simulated_program *program = &simulation->program;
+    char tool[PATH_MAX + 32], out[PATH_MAX + 32];
+    snprintf(tool, sizeof tool, "%s/standins", simulation->device);
+    snprintf(out, sizeof out, "%s/standins", simulation->work);
+    const char **argv = calloc(program->libraries + 6, sizeof *argv);
+    char *said = NULL;
+    if (!argv)
+        return false;
+    argv[0] = tool;
+    argv[1] = "--out";
+    argv[2] = out;
+    argv[3] = "--cuda";
+    argv[4] = program->cuda == 12 ? "12" : "13";
+    for (size_t i = 0; i < program->libraries; i++)
+        argv[5 + i] = program->library[i];
+    int status = cs_subprocess_run(argv, NULL, &said);
+    if (status != 0)
+        cs_cli_complain("%s: %.*s", tool, (int)strcspn(said ? said : "", "\n"),
+                        said ? said : "cannot be run");
+    free(said);
+    free(argv);
+    return status >= 0 && status != 127;
+}
+
+static bool make_folder(struct cs_simulation *simulation, const char *keep)
+{
+    const char *temporary = cs_cli_variable("TMPDIR");
+    simulation->keep = keep != NULL;
+    if (keep)
+        snprintf(simulation->work, sizeof simulation->work, "%s", keep);
+    else
+        snprintf(simulation->work, sizeof simulation->work, "%s/convshim-XXXXXX",
+                 temporary ? temporary : "/tmp");
+    bool made =
+        keep ? mkdir(keep, 0777) == 0 || errno == EEXIST : mkdtemp(simulation->work) != NULL;
+    char real[PATH_MAX];
+    if (!made || !realpath(simulation->work, real)) {
+        cs_cli_complain("%s: %s", simulation->work, strerror(errno));
+        simulation->work[0] = '\0';
+        return false;
+    }
+    snprintf(simulation->work, sizeof simulation->work, "%s", real);
+    if (strpbrk(real, ": "))
+        cs_cli_complain("%s: LD_PRELOAD cannot name a path with a blank or a colon: set TMPDIR",
+                        real);
+    return !strpbrk(real, ": ");
+}
+
+bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)
+{
+    char why[PATH_MAX + 128];
+    if (!cs_preload_library(library, simulation->library, sizeof simulation->library, why,
+                            sizeof why)) {
+        cs_cli_complain("%s", why);
+        return false;
+    }
+    return find_device(simulation) && make_folder(simulation, keep) && write_hook(simulation) &&
+           write_stand_ins(simulation);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    (void)remove(path);
+    return 0;
+}
+
+void cs_simulation_end(struct cs_simulation *simulation)
+{
+    if (*simulation->work && !simulation->keep)
+        (void)nftw(simulation->work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cs_simulated_program_free(&simulation->program);
+    cs_library_options_free(&simulation->options);
+}
+
+/* --- a process's variables --- */
+
+struct list {
+    char text[LIST];
+    size_t length;
+};
+
+static void append(struct list *list, const char *folder, const char *file)
+{
+    int length = snprintf(list->text + list->length, sizeof list->text - list->length, "%s%s%s%s",
+                          list->length > 0 ? ":" : "", folder, *folder ? "/" : "", file);
+    if (length > 0 && (size_t)length < sizeof list->text - list->length)
+        list->length += (size_t)length;
+    else
+        list->text[list->length] = '\0';
+}
+
+static int is_library(const struct dirent *entry)
+{
+    const char *end = strstr(entry->d_name, ".so.");
+    return strncmp(entry->d_name, "lib", 3) == 0 && end && end[4] >= '0' && end[4] <= '9';
+}
+
+/* All of a folder: programs that say where their own libraries are take what is loaded already
+ * instead. */
+static void append_folder(struct list *list, const char *folder)
+{
+    struct dirent **entry;
+    int found = scandir(folder, &entry, is_library, alphasort);
+    for (int i = 0; i < found; i++) {
+        append(list, folder, entry[i]->d_name);
+        free(entry[i]);
+    }
+    if (found >= 0)
+        free(entry);
+}
+
+/* What the user preloads, but for our library, which a run has only where it is to have it. */
+static void append_own(struct list *list)
+{
+    const char *rest = cs_cli_variable("LD_PRELOAD"), *file;
+    size_t length;
+    while (rest && (file = cs_preload_next(&rest, &length))) {
+        char one[PATH_MAX];
+        snprintf(one, sizeof one, "%.*s", (int)length, file);
+        if (!cs_preload_is_library(file, length))
+            append(list, "", one);
+    }
+}
+
+static void set_preload(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
+                        const char *device, struct cs_child_variables *variables)
+{
+    struct list list = {.length = 0}, path = {.length = 0};
+    char standins[PATH_MAX + 32];
+    const char *before = cs_cli_variable("LD_LIBRARY_PATH");
+    snprintf(standins, sizeof standins, "%s/standins", simulation->work);
+    append_own(&list);
+    append_folder(&list, device);
+    append_folder(&list, standins);
+    char *preload = run->with ? cs_preload_list(simulation->library, list.text) : strdup(list.text);
+    append(&path, "", device);
+    append(&path, "", standins);
+    if (before)
+        append(&path, "", before);
+    variables->broken = variables->broken || !preload;
+    cs_child_variables_set(variables, "LD_PRELOAD", "%s", preload ? preload : "");
+    cs_child_variables_set(variables, "LD_LIBRARY_PATH", "%s", path.text);
+    free(preload);
+}
+
+static void set_library(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
+                        struct cs_child_variables *variables)
+{
+    const struct cs_library_options *options = &simulation->options;
+    const char *config = run->config ? run->config : options->items;
+    cs_child_variables_remove(variables, "CONVSHIM");
+    cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
+    if (config)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIG", "%s", config);
+    if (*simulation->preset)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const char *variable = cs_library_options_variable(options, i);
+        if (variable)
+            cs_child_variables_remove(variables, variable);
+    }
+    if (!cs_cli_variable("NVTX_INJECTION64_PATH"))
+        cs_child_variables_set(variables, "NVTX_INJECTION64_PATH", "%s", simulation->library);
+}
+
+static void set_device(const struct cs_simulation *simulation, const struct cs_simulated_run *run,
+                       struct cs_child_variables *variables)
+{
+    cs_child_variables_set(variables, "SIMDEV_MODE", "account");
+    cs_child_variables_set(variables, "SIMDEV_PROFILE", "%s", run->profile);
+    cs_child_variables_set(variables, "SIMDEV_CUDNN_DIR", "%s", simulation->program.folder);
+    cs_child_variables_set(variables, "SIMDEV_REPORT", "%s/report.%%p.json", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_PROGRESS", "%s/progress", run->folder);
+    if (run->capacity > 0)
+        cs_child_variables_set(variables, "SIMDEV_CAPACITY", "%lld", (long long)run->capacity);
+    else
+        cs_child_variables_remove(variables, "SIMDEV_CAPACITY");
+    if (run->history)
+        cs_child_variables_set(variables, "SIMDEV_RECORD", "%s/record.%%p", run->folder);
+    else
+        cs_child_variables_remove(variables, "SIMDEV_RECORD");
+}
+
+void cs_simulation_variables(const struct cs_simulation *simulation,
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables)
+{
+    char device[PATH_MAX + 16];
+    const char *python = cs_cli_variable("PYTHONPATH");
+    snprintf(device, sizeof device, "%s%s", simulation->device,
+             simulation->program.cuda == 12 ? "/cuda12" : "");
+    set_preload(simulation, run, device, variables);
+    set_device(simulation, run, variables);
+    if (run->with)
+        set_library(simulation, run, variables);
+    cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
+                           python ? ":" : "", python ? python : "");
+    cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
+    cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
+}

@@ -1,0 +1,60 @@
+/* A simulation: where the device is, how programs get it, and one run of a program on it. One
+ * thread. */
+#ifndef CS_CLI_SIMULATE_SIMULATION_H
+#define CS_CLI_SIMULATE_SIMULATION_H
+
+#include "cli/predict/device_files.h"
+#include "cli/run/library_options.h"
+#include "cli/simulate/child_variables.h"
+#include "cli/simulate/simulated_program.h"
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What all runs share. */
+struct cs_simulation {
+    const char *title; /* of the command that simulates: "simulate" */
+    struct cs_simulated_program program;
+    struct cs_library_options options;
+    char library[PATH_MAX]; /* libconvshim.so */
+    char preset[PATH_MAX];  /* "": none */
+    char device[PATH_MAX];  /* the folder of the simulated device's libraries */
+    char work[PATH_MAX];    /* a folder of this simulation's own */
+    bool keep;              /* and it stays */
+    int jobs;               /* runs at once, at least */
+    int runs;               /* made so far */
+};
+
+/* Finds device and library, makes the folder (`keep`: that one) with stand-ins and the hook in it.
+ * False, having said why. */
+bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep);
+void cs_simulation_end(struct cs_simulation *simulation);
+
+/* One run. */
+struct cs_simulated_run {
+    const char *name;    /* for people: "without" */
+    const char *profile; /* the file of the device's profile */
+    int64_t capacity;    /* 0: the profile's */
+    bool with;           /* the library */
+    const char *config;  /* its CONVSHIM_CONFIG; NULL: as this process and the options have it */
+    bool history;        /* record what memory was held when */
+
+    /* From here on filled in. */
+    char folder[PATH_MAX]; /* what it leaves is there */
+    pid_t pid;
+    bool running;
+    int status; /* the program's, 128 + the signal that ended it */
+    double seconds;
+};
+
+/* Runs all of them, as many at once as simulation->jobs, with a sign of life on standard error.
+ * False if one could not be started: a line has said why. */
+bool cs_simulation_run(struct cs_simulation *simulation, struct cs_simulated_run *run, size_t runs);
+
+/* --- inside of it --- */
+
+/* The variables of a run's process. */
+void cs_simulation_variables(const struct cs_simulation *simulation,
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables);
+
+#endif

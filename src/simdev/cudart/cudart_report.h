@@ -1,0 +1,8 @@
+/* The report at exit: what other files of the stand-in libcudart add to it. */
+#ifndef CUDART_REPORT_H
+#define CUDART_REPORT_H
+
+/* `path` with every %p replaced by the process id, to be freed; NULL if memory is short. */
+char *simdev_report_path(const char *path);
+
+#endif

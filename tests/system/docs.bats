@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# What documentation shows: commands are run, their output is compared (tests/support/run_docs.py); links lead somewhere.
+load helper
+
+export PYTHONDONTWRITEBYTECODE=1
+
+# run_docs FILE...: paths in the source tree.
+run_docs()
+{
+    [ -z "$SAN_RT" ] || cannot_run "runs programs without a sanitizer"
+    command -v python3 >/dev/null || cannot_run "no python3"
+    grep -q '^CUDNN_LIB := .' "$ROOT/build/config.mk" || cannot_run "no cuDNN that could be asked"
+    (cd "$ROOT" && env -u SIMDEV_PLANNING tests/support/run_docs.py --build "$BUILD" "$@") >docs.out 2>&1 || fail "$(grep -A12 '^not ok' docs.out)"
+    expect_true "blocks" "$(grep -c '^ok' docs.out) > 0"
+}
+
+# bats test_tags=quick
+@test "recipes: every line is one that a shell and convshim understand" {
+    run_docs docs/recipes.md docs/frameworks/{pytorch,jax,tensorflow,onnxruntime}.md
+}
+
+@test "what the other pages show is what is printed" {
+    local pages
+    cd "$ROOT"
+    mapfile -t pages < <(grep -lE '^ *```(console|sh)$' README.md docs/*.md | grep -v recipes)
+    cd "$BATS_TEST_TMPDIR"
+    run_docs "${pages[@]}"
+}
+
+@test "a wrong output, an unknown option and a broken line are noticed" {
+    [ -z "$SAN_RT" ] || cannot_run "runs programs without a sanitizer"
+    local page
+    printf '```console\n$ convshim --version\nconvshim 9.9\n```\n' >wrong.md
+    printf '```sh\nconvshim run --no-such-option 1 -- python app.py\n```\n' >unknown.md
+    printf '```sh\nconvshim run -- "python\n```\n' >broken.md
+    printf 'nothing is shown here\n' >empty.md
+    for page in wrong unknown broken empty; do
+        ! "$ROOT/tests/support/run_docs.py" --build "$BUILD" "$page.md" >"$page.out" 2>&1 || fail "$page.md was accepted"
+    done
+    "$ROOT/tests/support/run_docs.py" --build "$BUILD" --update wrong.md >wrong.out || true
+    "$ROOT/tests/support/run_docs.py" --build "$BUILD" wrong.md >wrong.out || fail "--update has not written the output"
+}
+
+@test "links between pages lead to files" {
+    cd "$ROOT"
+    python3 - >"$BATS_TEST_TMPDIR/dead" <<'END'
+import os, re, subprocess
+for page in subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True).stdout.split():
+    with open(page, encoding="utf-8") as file:
+        for link in re.findall(r"\]\(([^)#: ]+)(?:#[^)]*)?\)", file.read()):
+            if not os.path.exists(os.path.join(os.path.dirname(page), link)):
+                print(f"{page}: {link}")
+END
+    cd "$BATS_TEST_TMPDIR"
+    expect_empty dead
+}
+
+@test "the version is one: command, citation, changelog, README" {
+    local version
+    version=$("$BUILD/convshim" --version | cut -d ' ' -f 2)
+    expect_line "$ROOT/CITATION.cff" "^version: ${version//./\\.}$"
+    grep -qE "^## \[(Unreleased|${version//./\\.})\].*${version//./\\.}" "$ROOT/CHANGELOG.md" || fail "CHANGELOG.md has not $version"
+    grep -q "Status: ${version//./\\.}" "$ROOT/README.md" || fail "README.md has not $version"
+}

@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# `convshim simulate`: programs on a GPU that is not there. What it shows is what a plain run on the simulated device tells.
+load helper
+
+COMMAND=$BUILD/convshim
+CUDNN=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
+
+# simulate OPTION...: leaves $status, simulate.out and simulate.err.
+simulate()
+{
+    status=0
+    mkdir -p tmp
+    TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        "$COMMAND" simulate --cudnn "$CUDNN" "$@" >simulate.out 2>simulate.err </dev/null || status=$?
+    expect_equal "what is left behind" "$(ls tmp)" ""
+}
+
+# figure NAME without|with: of the CSV.
+figure()
+{
+    awk -F, -v name="$1" -v column="$([ "$2" = without ] && echo 2 || echo 3)" '$1 == name { print $column }' simulate.out
+}
+
+decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
+
+# bats test_tags=quick
+@test "figures are those of plain runs on the device, to the byte" {
+    export SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=4MiB"
+    plain "$APPS/vae_decoder" "${decoder[@]}"
+    shimmed "$APPS/vae_decoder" "${decoder[@]}"
+    unset SIMDEV_MODE
+    simulate --format csv --device h200 -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    local run side
+    for run in plain shimmed; do
+        side=$([ $run = plain ] && echo without || echo with)
+        expect_equal "peak, $run" "$(figure device_peak "$side")" "$(device $run peak_bytes)"
+        expect_equal "workspace, $run" "$(figure largest_workspace "$side")" "$(device $run largest_workspace_used)"
+        expect_equal "time, $run" "$(figure predicted_ns "$side")" "$(device $run nanoseconds)"
+        expect_equal "bytes, $run" "$(figure tensor_bytes "$side")" "$(device $run tensor_bytes)"
+    done
+    expect_equal "convolutions" "$(figure convolutions with)" "$(device plain conv_launches)"
+    expect_equal "extra launches" "$(figure extra_launches with)" \
+        $(($(device shimmed conv_launches) - $(device plain conv_launches)))
+    expect_true "tiled" "$(figure tiled with) > 0"
+}
+
+# bats test_tags=quick
+@test "the text names program, device and cuDNN, says how it ran, and what no figure has" {
+    simulate --device rtx3060 --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.out "^program     $APPS/vae_decoder --csv"
+    expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 12.00 GiB, simulated$'
+    expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
+    expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
+    expect_line simulate.out '^  bytes read again +- +[0-9.]+ [KM]iB +\+[0-9.]+ %$'
+    expect_line simulate.out '^without     runs as it would with memory to spare$'
+    expect_line simulate.out '^with        runs as it would with memory to spare$'
+    expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'
+    expect_line simulate.out 'read 1 results that were never computed .*: vae_decoder 1\.'
+    expect_empty simulate.err
+}
+
+@test "one side alone; --preset and options of the library are those of the run with it" {
+    simulate --only without --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_equal "with" "$(figure device_peak with)" ""
+    simulate --only with --preset small --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    local small
+    small=$(figure largest_workspace with)
+    expect_true "within the preset's limit" "$small <= 16 * 1048576"
+    simulate --only with --preset small --workspace 2MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_true "within the option's" "$(figure largest_workspace with) <= 2 * 1048576"
+    expect_equal "without" "$(figure device_peak without)" ""
+    CONVSHIM_WORKSPACE=1MiB simulate --only with --workspace 8MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_true "its own variable has less to say" "$(figure largest_workspace with) > 2 * 1048576"
+    simulate --summary off -- "$APPS/vae_decoder"
+    expect_status 2
+    expect_line simulate.err 'simulate reads it itself'
+}
+
+@test "the user's own LD_PRELOAD stays, but for the library in the run without it" {
+    LD_PRELOAD=$LIBRARY simulate --format json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    python3 - <<'END' || fail "the library was in the run without it"
+import json
+run = json.load(open("simulate.out"))
+assert run["with"]["tiled"] > 0 and run["with"]["extra_launches"] > 0
+assert "tiled" not in run["without"] and run["without"]["report"]["conv_launches"] < run["with"]["report"]["conv_launches"]
+END
+}
+
+@test "a capacity that is too small: by how much, the figures until then, and status 1" {
+    simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    local peak
+    peak=$(figure device_peak without)
+    simulate --capacity $((peak / 2)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    expect_line simulate.out '^without     does not run: short by [0-9.]+ [KMG]iB when an allocation was refused last'
+}
+
+@test "a program that went on without an allocation is compared with one that had it" {
+    # It takes another plan where a workspace cannot be had.
+    simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    local peak
+    peak=$(figure device_peak without)
+    simulate --capacity $((peak - 1)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.out '^without     runs, but with 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
+}
+
+@test "sizes that no real cuDNN planned are told loudly, and are no success" {
+    SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    expect_line simulate.out '^NO REAL cuDNN PLANNED THIS: sizes are by rule of thumb'
+}
+
+@test "a program that fails: what it said, its status, and what it called that is not simulated" {
+    cat >missing.c <<'END'
+#include <stdio.h>
+extern int cudaMalloc(void **, unsigned long), cudnnCreate(void **), cudnnSetStream(void *, void *), cudnnMultiHeadAttnForward(void);
+int main(void) { void *memory; cudaMalloc(&memory, 64); cudnnMultiHeadAttnForward(); puts("a bad day"); return 7; }
+END
+    gcc -w -o missing missing.c -L"$SIMDEV_DIR" -l:libcudart.so.13 -l:libcudnn.so.9
+    simulate --only without -- ./missing
+    expect_status 1
+    expect_line simulate.out '^without     does not run: status 7, which is not for want of memory$'
+    expect_line simulate.out 'not simulated were called and did nothing: cudnnMultiHeadAttnForward 1'
+    expect_line simulate.err '^a bad day$'
+}
+
+@test "a program without CUDA, one that is not there, and devices that are not known" {
+    simulate -- true
+    expect_status 0
+    expect_line simulate.out '^with        ended without a call of CUDA'
+    simulate -- ./no-such-program
+    expect_status 1
+    expect_line simulate.err 'no-such-program: not found'
+    simulate --device rtx309 -- true
+    expect_status 2
+    expect_line simulate.err "did you mean 'rtx3090'"
+    simulate --device list
+    expect_status 0
+    expect_line simulate.out '^h200 '
+    simulate
+    expect_status 2
+    simulate --only both -- true
+    expect_status 2
+    expect_line simulate.err 'not without or with'
+    simulate --capacity lots -- true
+    expect_status 2
+}
+
+# A PyTorch, as far as the hook asks for it, over the real libcudart that Python loads.
+fake_torch()
+{
+    mkdir -p packages/torch/cuda
+    cat >packages/torch/__init__.py <<'END'
+import types
+__version__ = "9.9.9+fake"
+_C = types.SimpleNamespace(_cuda_resetPeakMemoryStats=lambda device: cuda.reset(device))
+from . import cuda
+END
+    cat >packages/torch/cuda/__init__.py <<'END'
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+now, peak, calls = 0, 0, []
+
+def _lazy_call(function):
+    calls.append(function)
+
+def use(size):
+    global now, peak
+    while calls:
+        calls.pop()()
+    pointer = ctypes.c_void_p()
+    assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size)) == 0
+    now, peak = now + size, max(peak, now + size)
+    return pointer, size
+
+def give_back(pointer, size):
+    global now
+    runtime.cudaFree(pointer)
+    now -= size
+
+def reset(device):
+    global peak
+    peak = now
+
+is_initialized = lambda: True
+device_count = lambda: 1
+memory_stats = lambda device: {"allocated_bytes.all.peak": peak, "reserved_bytes.all.peak": peak + 512, "num_alloc_retries": 2, "num_ooms": 1}
+END
+}
+
+@test "what PyTorch tells of its own peaks, also where the program resets them; the user's sitecustomize runs" {
+    fake_torch
+    echo 'open("own", "w").write("ran")' >packages/sitecustomize.py
+    cat >program.py <<'END'
+import torch
+torch.cuda.give_back(*torch.cuda.use(3 << 20))
+torch._C._cuda_resetPeakMemoryStats(0)
+torch.cuda.use(1 << 20)
+END
+    PYTHONPATH=$PWD/packages simulate --only without --cuda 13 -- python3 program.py
+    expect_status 0
+    expect_line simulate.out '^  allocated peak +3 MiB$'
+    expect_line simulate.out '^  reserved peak +3 MiB$'
+    expect_line simulate.out '^  allocation retries +2$'
+    expect_line simulate.out '^without     runs, but with 2 allocation retries, 1 failed allocation and 0 convolutions'
+    expect_equal "the user's sitecustomize" "$(cat own)" ran
+}
+
+@test "--keep leaves what was gathered" {
+    simulate --keep kept --only with --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_equal "report" "$(find kept/run1 -name 'report.*.json' | wc -l)" 1
+    expect_equal "summary" "$(find kept/run1 -name 'summary.*.json' | wc -l)" 1
+    expect_line kept/run1/output 'vae_decoder: sd15-vae-512 api graph'
+}
+
+@test "CONVSHIM=0 in the environment does not switch the run with the library off" {
+    CONVSHIM=0 simulate --only with --workspace 4MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_true "tiled" "$(figure tiled with) > 0"
+}
+
+@test "a program that was made for CUDA 12 gets that device" {
+    cat >twelve.c <<'END'
+extern int cudaRuntimeGetVersion(int *), cudaMalloc(void **, unsigned long);
+#include <stdio.h>
+int main(void) { int version; void *memory; cudaMalloc(&memory, 64); cudaRuntimeGetVersion(&version); return version / 1000; }
+END
+    gcc -w -o twelve twelve.c -L"$SIMDEV_DIR/cuda12" -l:libcudart.so.12
+    simulate --only without -- ./twelve
+    expect_line simulate.out '^without     does not run: status 12,'
+}

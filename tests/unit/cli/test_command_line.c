@@ -1,0 +1,265 @@
+/* What commands share: text that a terminal cannot be harmed by, options, files by their names. */
+#include "check.h"
+#include "cli/common/cli.h"
+#include "cli/common/data_files.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/convshim-cli-XXXXXX";
+
+/* What goes to a stream while something is done, in a buffer of 4 KiB. */
+static struct {
+    char text[4096];
+    FILE *stream;
+    int kept;
+} heard;
+
+static void begin(FILE *stream)
+{
+    int file = open("heard", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    fflush(stdout);
+    fflush(stderr);
+    heard.stream = stream;
+    heard.kept = dup(fileno(stream));
+    dup2(file, fileno(stream));
+    close(file);
+}
+
+static const char *end(void)
+{
+    fflush(heard.stream);
+    ssize_t length = pread(fileno(heard.stream), heard.text, sizeof heard.text - 1, 0);
+    heard.text[length > 0 ? length : 0] = '\0';
+    dup2(heard.kept, fileno(heard.stream));
+    close(heard.kept);
+    return heard.text;
+}
+
+static const char *put(const char *text)
+{
+    begin(stdout);
+    cs_cli_put(text, stdout);
+    return end();
+}
+
+static void no_byte_acts_on_a_terminal(void)
+{
+    CHECK_STR(put("plain, two\nlines"), "plain, two\nlines");
+    CHECK_STR(put("\x1b[2Jred\t\r\x01\x1f ~\x7f"), "?[2Jred???? ~?");
+    CHECK_STR(put("\xc2\x9b[2J \xc2\x80\xc2\x9f"), "?[2J ??");
+    CHECK_STR(put("\xc2\xa0 \xc3\xa9 \xe2\x82\xac"), "\xc2\xa0 \xc3\xa9 \xe2\x82\xac");
+    CHECK_STR(put("\xc2"), "\xc2");
+}
+
+static void the_nearest_word_is_near(void)
+{
+    static const char *const words[] = {"device", "devices", "format", "csv", "cudnn", NULL};
+    CHECK_STR(cs_cli_nearest("devise", words), "device");
+    CHECK_STR(cs_cli_nearest("devicess", words), "devices");
+    CHECK_STR(cs_cli_nearest("fromat", words), "format");
+    CHECK_STR(cs_cli_nearest("cvs", words) ? cs_cli_nearest("cvs", words) : "none", "none");
+    CHECK_STR(cs_cli_nearest("csw", words), "csv");
+    CHECK(cs_cli_nearest("x", words) == NULL);
+    CHECK(cs_cli_nearest("threads", words) == NULL);
+    CHECK_STR(cs_cli_nearest("fo", (const char *const[]){"fa", NULL}), "fa");
+    CHECK(cs_cli_nearest("f", (const char *const[]){"a", NULL}) == NULL);
+    CHECK_STR(cs_cli_nearest("abxye", (const char *const[]){"abcde", NULL}), "abcde");
+    CHECK(cs_cli_nearest("abxyz", (const char *const[]){"abcde", NULL}) == NULL);
+}
+
+static void sizes(void)
+{
+    int64_t bytes = 7;
+    CHECK(cs_cli_size("64MiB", &bytes) && bytes == 64 << 20);
+    CHECK(!cs_cli_size("auto", &bytes) && !cs_cli_size("-1", &bytes) && !cs_cli_size("", &bytes));
+    CHECK_INT(bytes, 64 << 20);
+}
+
+static void the_folder_of_the_program(void)
+{
+    char path[4096], self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    CHECK(cs_cli_folder(path, sizeof path));
+    CHECK_STR(path, self);
+    CHECK(!cs_cli_folder(path, strlen(self)));
+}
+
+static const struct cs_cli_option options[] = {
+    {"device", "NAME", "Where", "The GPU, one of a list, or a path."},
+    {"sweep_from", "SIZE", "Where",
+     "A word without a blank that is longer than a whole line of help has room for, x"},
+    {"quiet", NULL, "How", "No line."},
+};
+static const struct cs_cli_command command = {.name = "try",
+                                              .usage = "convshim try [options]",
+                                              .about = "Tries.\n",
+                                              .option = options,
+                                              .options = 3};
+static char taken[256];
+
+static bool take(void *to, int option, const char *value)
+{
+    CHECK(to == taken);
+    snprintf(taken + strlen(taken), sizeof taken - strlen(taken), "%s=%s;", options[option].name,
+             value ? value : "-");
+    return !value || strcmp(value, "bad") != 0;
+}
+
+static int parse(const char *a, const char *b, const char *c)
+{
+    const char *argv[] = {"try", a, b, c, NULL};
+    int argc = 1, operand = -1;
+    while (argv[argc])
+        argc++;
+    taken[0] = '\0';
+    int status = cs_cli_parse(&command, argc, (char **)argv, take, taken, &operand);
+    return status >= 0 ? status : 100 + operand;
+}
+
+static void options_are_taken(void)
+{
+    CHECK_INT(parse("--device=h100", "--quiet", "file"), 103);
+    CHECK_STR(taken, "device=h100;quiet=-;");
+    CHECK_INT(parse("--sweep-from", "1", NULL), 103);
+    CHECK_STR(taken, "sweep_from=1;");
+    CHECK_INT(parse("--sweep_from=2", "--dev", "x"), 104);
+    CHECK_STR(taken, "sweep_from=2;device=x;");
+    CHECK_INT(parse("one", "--quiet", NULL), 102); /* operands go behind the options */
+    CHECK_STR(taken, "quiet=-;");
+    CHECK_INT(parse("--device", "bad", "--quiet"), CS_CLI_USAGE);
+    CHECK_STR(taken, "device=bad;");
+}
+
+static void expect_refused(const char *a, const char *said)
+{
+    char want[256];
+    begin(stderr);
+    int status = parse(a, NULL, NULL);
+    snprintf(want, sizeof want, "convshim: try: %s\nTry 'convshim try --help'.\n", said);
+    CHECK_STR(end(), want);
+    CHECK_INT(status, CS_CLI_USAGE);
+}
+
+static void what_cannot_be_taken_is_refused(void)
+{
+    expect_refused("--devise=x",
+                   "unknown or ambiguous option '--devise'; did you mean '--device'?");
+    expect_refused("--zzzzzzz", "unknown or ambiguous option '--zzzzzzz'");
+    expect_refused("--device", "option '--device' needs a value");
+    expect_refused("--quiet=1", "option '--quiet' takes no value");
+    expect_refused("--help=1", "option '--help' takes no value");
+    expect_refused("--\x1b[2J", "unknown or ambiguous option '--?[2J'");
+}
+
+static void help_is_set_in_columns(void)
+{
+    begin(stdout);
+    int status = parse("-h", NULL, NULL);
+    CHECK_STR(end(), "usage: convshim try [options]\n\nTries.\n\n\nWhere\n"
+                     "  --device NAME           The GPU, one of a list, or a path.\n"
+                     "  --sweep_from SIZE       A word without a blank that is longer than a whole "
+                     "line of help has room\n"
+                     "                          for, x\n"
+                     "\nHow\n"
+                     "  --quiet                 No line.\n"
+                     "  --help                  Show this text.\n");
+    CHECK_INT(status, CS_CLI_OK);
+}
+
+static const struct cs_data_files files = {"devices", "device", ".json", "--devices"};
+
+static void names_and_paths(void)
+{
+    char name[16];
+    CHECK(cs_data_file_is_path(&files, "a/b") && cs_data_file_is_path(&files, "b.json"));
+    CHECK(!cs_data_file_is_path(&files, "h100") && !cs_data_file_is_path(&files, ".json"));
+    cs_data_file_name(&files, "x/y/h100.json", name, sizeof name);
+    CHECK_STR(name, "h100");
+    cs_data_file_name(&files, "h100.ini", name, sizeof name);
+    CHECK_STR(name, "h100.ini");
+    cs_data_file_name(&files, "x.json/h100.json", name, 3);
+    CHECK_STR(name, "h1");
+}
+
+static const struct cs_column columns[] = {{.name = "name"}};
+
+static bool add(struct cs_table *table, const char *path, char error[CS_DATA_FILE_ERROR])
+{
+    char name[32];
+    cs_data_file_name(&files, path, name, sizeof name);
+    if (strcmp(name, "broken") == 0) {
+        snprintf(error, CS_DATA_FILE_ERROR, "broken");
+        return false;
+    }
+    cs_table_add(table, &(struct cs_value){.text = name});
+    return true;
+}
+
+static void make(const char *path)
+{
+    int file = open(path, O_WRONLY | O_CREAT, 0600);
+    CHECK(file >= 0 && close(file) == 0);
+}
+
+static void files_are_listed_by_name(void)
+{
+    char error[CS_DATA_FILE_ERROR] = "";
+    CHECK(mkdir("devices", 0700) == 0);
+    make("devices/h200.json");
+    make("devices/a100.json");
+    make("devices/.hidden.json");
+    make("devices/notes.txt");
+    begin(stdout);
+    bool good = cs_data_files_list(&files, "devices", columns, 1, add, CS_FORMAT_CSV, error);
+    CHECK_STR(end(), "name\na100\nh200\n");
+    CHECK(good);
+    make("devices/broken.json");
+    CHECK(!cs_data_files_list(&files, "devices", columns, 1, add, CS_FORMAT_CSV, error));
+    CHECK_STR(error, "broken");
+    CHECK(!cs_data_files_list(&files, "nowhere", columns, 1, add, CS_FORMAT_CSV, error));
+    CHECK_STR(error, "nowhere: No such file or directory");
+    CHECK(unlink("devices/broken.json") == 0);
+}
+
+static void files_are_found_by_name(void)
+{
+    char error[CS_DATA_FILE_ERROR] = "", path[64];
+    CHECK(cs_data_files_find(&files, "devices", "h200", path, sizeof path, error));
+    CHECK_STR(path, "devices/h200.json");
+    CHECK(cs_data_files_find(&files, "devices", "h200", path, 18, error));
+    CHECK(!cs_data_files_find(&files, "devices", "h200", path, 17, error));
+    CHECK(!cs_data_files_find(&files, "devices", "h20", path, sizeof path, error));
+    CHECK_STR(error, "unknown device 'h20'; did you mean 'h200'?; --device list shows all");
+    CHECK(!cs_data_files_find(&files, "devices", "zzzzzz", path, sizeof path, error));
+    CHECK_STR(error, "unknown device 'zzzzzz'; --device list shows all");
+    CHECK(!cs_data_files_find(&files, "nowhere", "h200", path, sizeof path, error));
+    CHECK_STR(error, "nowhere: No such file or directory");
+    CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", NULL}, NULL, "a",
+                              path, sizeof path, error));
+    CHECK_STR(error, "the folder of things is not where the program expects it");
+    CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", "--things"}, NULL,
+                              "a", path, sizeof path, error));
+    CHECK_STR(error, "the folder of things is not where the program expects it; --things tells");
+}
+
+int main(void)
+{
+    char remove[64];
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 1;
+    TEST(no_byte_acts_on_a_terminal);
+    TEST(the_nearest_word_is_near);
+    TEST(sizes);
+    TEST(the_folder_of_the_program);
+    TEST(options_are_taken);
+    TEST(what_cannot_be_taken_is_refused);
+    TEST(help_is_set_in_columns);
+    TEST(names_and_paths);
+    TEST(files_are_listed_by_name);
+    TEST(files_are_found_by_name);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}

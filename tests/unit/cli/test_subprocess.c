@@ -1,0 +1,97 @@
+/* A program that doctor runs: all that it says, and how it ended, however it behaves. */
+#include "cli/doctor/subprocess.h"
+
+#include "check.h"
+#include <unistd.h>
+
+enum {
+    MOST = 4 << 20
+};
+
+static int sh(const char *script, const char *const *set, char **text_p)
+{
+    const char *const argv[] = {"sh", "-c", script, NULL};
+    *text_p = NULL;
+    return cs_subprocess_run(argv, set, text_p);
+}
+
+static void expect(const char *script, const char *const *set, int status, const char *said)
+{
+    char *text;
+    CHECK_INT(sh(script, set, &text), status);
+    CHECK_STR(text ? text : "(none)", said);
+    free(text);
+}
+
+static void output_and_errors_are_read(void)
+{
+    expect("echo out; echo err >&2; exit 3", NULL, 3, "out\nerr\n");
+    expect(":", NULL, 0, "");
+}
+
+/* What closes its output first is waited for still. */
+static void the_status_is_that_of_its_end(void)
+{
+    expect("echo last; exec >&- 2>&-; sleep 0.3; exit 5", NULL, 5, "last\n");
+    expect("kill -9 $$", NULL, 128 + 9, "");
+}
+
+static void a_program_that_is_not_there_is_127(void)
+{
+    static const char *const argv[] = {"no-such-program-of-convshim", NULL};
+    char *text = NULL;
+    CHECK_INT(cs_subprocess_run(argv, NULL, &text), 127);
+    CHECK_STR(text, "");
+    free(text);
+}
+
+static void the_environment_is_what_was_said(void)
+{
+    static const char *const set[] = {"CONVSHIM_TEST_A=1", "LD_PRELOAD=", "CONVSHIM_TEST_C=3",
+                                      NULL};
+    setenv("LD_PRELOAD", "", 1);
+    setenv("CONVSHIM_TEST_B", "2", 1);
+    setenv("CONVSHIM_TEST_C", "0", 1);
+    expect("echo ${LD_PRELOAD-none} $CONVSHIM_TEST_A $CONVSHIM_TEST_B $CONVSHIM_TEST_C", NULL, 0,
+           "none 2 0\n");
+    expect("echo ${LD_PRELOAD-none}$CONVSHIM_TEST_A $CONVSHIM_TEST_B $CONVSHIM_TEST_C", set, 0,
+           "1 2 3\n");
+    CHECK_STR(getenv("CONVSHIM_TEST_C"), "0");
+}
+
+static void there_is_nothing_to_read(void)
+{
+    expect("cat; read -r line || echo none", NULL, 0, "none\n");
+}
+
+/* The rest is read and dropped, so that the program comes to its end. */
+static void of_very_much_output_the_beginning_is_kept(void)
+{
+    char *text;
+    CHECK_INT(sh("yes 0123456 | head -c 6000000; exit 4", NULL, &text), 4);
+    CHECK(text && strlen(text) == MOST);
+    CHECK(text && memcmp(text + MOST - 16, "0123456\n0123456\n", 16) == 0);
+    free(text);
+}
+
+static void lines_are_cut_off_one_by_one(void)
+{
+    char text[] = "one\n\ntwo", *rest = text, *none = NULL;
+    CHECK_STR(cs_subprocess_line(&rest), "one");
+    CHECK_STR(cs_subprocess_line(&rest), "");
+    CHECK_STR(cs_subprocess_line(&rest), "two");
+    CHECK(cs_subprocess_line(&rest) == NULL);
+    CHECK(cs_subprocess_line(&none) == NULL);
+}
+
+int main(void)
+{
+    TEST(output_and_errors_are_read);
+    TEST(the_status_is_that_of_its_end);
+    TEST(a_program_that_is_not_there_is_127);
+    TEST(the_environment_is_what_was_said);
+    TEST(there_is_nothing_to_read);
+    TEST(of_very_much_output_the_beginning_is_kept);
+    TEST(lines_are_cut_off_one_by_one);
+    return REPORT();
+}
