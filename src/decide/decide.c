@@ -6,8 +6,8 @@
 #include "decide/choice_record.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
-#include "decide/phase_search.h"
 #include "decide/staged_search.h"
+#include "plan/phases.h"
 
 enum {
     FALLBACK_ASKS = 2,
@@ -82,10 +82,16 @@ static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, 
 static enum cs_status list_axis(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
                                 int64_t tiles)
 {
-    if (tiles > 0)
-        return list_count(search, mode, axis, tiles);
-    return axis >= CS_AXIS_D_PHASES ? cs_phase_search_fewest(search, mode, axis)
-                                    : cs_search_fewest(search, mode, axis, cs_search_most(search));
+    return tiles > 0 ? list_count(search, mode, axis, tiles)
+                     : cs_search_fewest(search, mode, axis, cs_search_most(search));
+}
+
+/* Phases whose elements lie apart are moved with all that lies between: they are left to the last
+ * stage. */
+static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
+{
+    return cs_phases_of(axis) == CS_AXIS_NONE ||
+           cs_phases_scattered(search->question->problem, axis) == last;
 }
 
 /* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
@@ -95,10 +101,14 @@ static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode
     static const enum cs_axis stages[][CS_AXES] = {
         {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
         {CS_AXIS_W, CS_AXIS_W_PHASES},
-        {CS_AXIS_K, CS_AXIS_C}};
-    for (size_t stage = 0; stage < sizeof stages / sizeof *stages; stage++) {
+        {CS_AXIS_K, CS_AXIS_C},
+        {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES, CS_AXIS_W_PHASES}};
+    const size_t count = sizeof stages / sizeof *stages;
+    for (size_t stage = 0; stage < count; stage++) {
         for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
-            enum cs_status status = list_axis(search, mode, stages[stage][i], tiles);
+            enum cs_status status = CS_OK;
+            if (is_of_stage(search, stages[stage][i], stage == count - 1))
+                status = list_axis(search, mode, stages[stage][i], tiles);
             if (status != CS_OK)
                 return status;
         }
@@ -241,7 +251,7 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     }
     mode->lanes = 1;
     search->equal_padding = false;
-    search->in_vain = 0;
+    search->unequal = 0;
     search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
     search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
     return list_tilings(search, *mode, tiles);

@@ -2,6 +2,8 @@
  * divide the dilation. */
 #include "decide/phase_search.h"
 
+#include "plan/phases.h"
+
 enum {
     MOST_PROBES = 8 /* along one axis, for views and for packed copies each */
 };
@@ -19,14 +21,15 @@ static bool is_hopeless(const struct cs_search *search, int lanes, int64_t phase
 /* Whether a number of phases is taken depends on more than their size: engines take some views
  * where the phases are all as long, and refuse others. So all of them are tried, the fewest first.
  */
-static enum cs_status list_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis)
+static enum cs_status list_fewest(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
+                                  int64_t most, bool *found_p)
 {
     int64_t dilation = cs_axis_extent(search->question->problem, axis);
-    int64_t most = cs_search_most(search);
     int probes = 0;
-    for (int64_t phases = 2;
-         phases <= dilation && phases <= CS_MAX_TILES && phases <= most && probes < MOST_PROBES;
-         phases++) {
+    most = most < CS_MAX_TILES ? most : CS_MAX_TILES;
+    most = most < dilation ? most : dilation;
+    *found_p = false;
+    for (int64_t phases = 2; phases <= most && probes < MOST_PROBES && !*found_p; phases++) {
         const struct cs_tiling tiling = {.axis = {axis}, .step = {dilation / phases, 1}};
         enum cs_probed probed;
         int64_t bytes;
@@ -34,18 +37,28 @@ static enum cs_status list_fewest(struct cs_search *search, struct cs_mode mode,
             continue;
         probes++;
         enum cs_status status = cs_search_probe(search, mode, &tiling, &probed, &bytes);
-        if (status != CS_OK || probed == CS_FITS)
+        if (status != CS_OK)
             return status;
+        *found_p = probed == CS_FITS;
     }
     return CS_OK;
 }
 
 enum cs_status cs_phase_search_fewest(struct cs_search *search, struct cs_mode mode,
-                                      enum cs_axis axis)
+                                      enum cs_axis axis, int64_t most)
 {
-    enum cs_status status = list_fewest(search, mode, axis);
-    if (status != CS_OK || mode.staged || !search->question->copies)
+    const struct cs_problem *problem = search->question->problem;
+    bool found = false, scattered = cs_phases_scattered(problem, axis);
+    enum cs_status status = CS_OK;
+    if (!mode.staged || !scattered)
+        status = list_fewest(search, mode, axis, most, &found);
+    if (status != CS_OK || found || mode.staged || scattered || !search->question->copies)
+        return status;
+    int listed = search->list.count;
+    if (cs_axis_extent(problem, CS_AXIS_N) > 1)
+        status = cs_product_of_images(search, mode, axis);
+    if (status != CS_OK || search->list.count > listed)
         return status;
     mode.staged = true;
-    return list_fewest(search, mode, axis);
+    return list_fewest(search, mode, axis, most, &found);
 }

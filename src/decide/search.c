@@ -4,13 +4,15 @@
 
 #include "base/checked.h"
 #include "decide/cost.h"
+#include "decide/phase_search.h"
+#include "plan/phases.h"
 #include <string.h>
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
     MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is given up */
     EARLY_TURNS = 6, /* probes that follow the model; the others halve */
-    MOST_VAIN = 3    /* times that equal padding is refused, too, before it is given up */
+    MOST_UNEQUAL = 3 /* times that equal padding is refused, too, before it is given up */
 };
 
 /* What is known of one axis. Fewer tiles mean a larger step, so the step sought is the largest that
@@ -168,7 +170,7 @@ static bool may_equalise(const struct cs_search *search, int64_t refused)
 {
     struct cs_problem problem;
     if (refused < 0 || !search->question->copies || search->equal_padding ||
-        search->in_vain == MOST_VAIN)
+        search->unequal == MOST_UNEQUAL)
         return false;
     cs_plan_problem(&search->plan, refused, &problem);
     return memcmp(problem.pre, problem.post, sizeof problem.pre) != 0;
@@ -190,7 +192,7 @@ enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
     beside.equal_padding = true;
     status = probe(search, &beside, probed_p, bytes_p, &refused);
     search->equal_padding = *probed_p != CS_HOLE;
-    search->in_vain += *probed_p == CS_HOLE;
+    search->unequal += *probed_p == CS_HOLE;
     return status;
 }
 
@@ -306,6 +308,8 @@ enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode, e
     int64_t limit = search->question->limit;
     if (extent < 2 || most < 2)
         return CS_OK;
+    if (cs_phases_of(axis) != CS_AXIS_NONE)
+        return cs_phase_search_fewest(search, mode, axis, most);
     struct bracket bracket = {
         .extent = extent,
         .smallest =

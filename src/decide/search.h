@@ -38,7 +38,7 @@ struct cs_search {
     struct cs_shortlist list;
     bool overflowed;     /* some cut left 64 bits */
     bool equal_padding;  /* tiles have equal padding from now on: no other was taken */
-    int in_vain;         /* times that equal padding was no help */
+    int unequal;         /* times that equal padding was no help */
     struct cs_plan plan; /* the cut under examination: every function here may leave another */
 };
 
@@ -66,6 +66,10 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, struct c
  * that give the fewest tiles. Whether a product fits is asked of the vendor, where to look for one
  * is predicted from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode);
+
+/* Lists products of images and `axis` with fewer tiles than anything listed, whatever is listed. */
+CS_MUST_CHECK enum cs_status cs_product_of_images(struct cs_search *search, struct cs_mode mode,
+                                                  enum cs_axis axis);
 
 /* Bytes of a problem's operands together, of which workspaces are predicted to be a line; beyond
  * every limit where they leave 64 bits. */

@@ -4,6 +4,11 @@
 
 #include "base/checked.h"
 #include "plan/axis.h"
+#include <stddef.h>
+
+enum {
+    SECTOR = 32 /* bytes that a GPU moves at least */
+};
 
 enum cs_axis cs_phases_of(enum cs_axis axis)
 {
@@ -24,6 +29,18 @@ int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis)
     enum cs_dim dim = cs_axis_dim(axis, CS_X);
     bool separate = problem->stride[dim - CS_D] == 1 && problem->tensor[CS_FILTER].dims[dim] > 1;
     return separate ? problem->dilation[dim - CS_D] : 1;
+}
+
+bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis)
+{
+    static const enum cs_operand images[] = {CS_X, CS_Y};
+    enum cs_dim dim = cs_axis_dim(axis, CS_X);
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        const struct cs_tensor *tensor = &problem->tensor[images[i]];
+        if (tensor->strides[dim] < SECTOR / cs_problem_dtype_size(tensor->dtype))
+            return true;
+    }
+    return false;
 }
 
 int64_t cs_phases_step(const struct cs_problem *problem, enum cs_axis axis, int64_t step)
