@@ -154,6 +154,9 @@ const char *cs_axis_name(enum cs_axis axis);
 /* "-", "H", "KC". */
 const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
 
+/* True if an axis of phases is cut. */
+bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling);
+
 /* True if both cut alike, on as many lanes. */
 bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 

@@ -27,6 +27,12 @@ const char *cs_axis_tiling_name(const struct cs_tiling *tiling)
     return tiling->axis[0] == CS_AXIS_NONE ? "-" : names[tiling->axis[0]][tiling->axis[1]];
 }
 
+bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling)
+{
+    return cs_phases_of(tiling->axis[0]) != CS_AXIS_NONE ||
+           cs_phases_of(tiling->axis[1]) != CS_AXIS_NONE;
+}
+
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side)
 {
     static const enum cs_dim image[CS_AXES] = {CS_DIMS, CS_N,    CS_D, CS_H, CS_W,
