@@ -166,7 +166,7 @@ $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
-$(call objects,src/cli/report/report_html.c): $(addprefix $(B)/gen/report_,css.h js.h)
+$(call objects,src/cli/report/page.c): $(addprefix $(B)/gen/report_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)

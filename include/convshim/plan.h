@@ -183,6 +183,15 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
+/* Extents and beta of a tile from the middle of a cut, and how many tiles there are, without making
+ * the plan of all of them: for predictions. `tile` is a copy of the problem, which may have been
+ * through here before; its paddings and alignments stay those of the whole. CS_ILLEGAL where
+ * cs_plan_cut would find too many or too few tiles; of runs, shapes and staging nothing is known.
+ */
+CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
+                                             const struct cs_tiling *tiling,
+                                             struct cs_problem *tile, int64_t *tiles_p);
+
 /* Kind `kind` of [0, plan->kinds) as a convolution of its own: the application's strides, true
  * alignments; staged tensors packed in the order of the application's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);

@@ -14,15 +14,29 @@ enum cs_staging {
     CS_STAGING_ALWAYS
 };
 
+enum {
+    CS_AUTO_WORKSPACE = 64 << 20 /* bytes that workspace = auto is at least */
+};
+
 /* What the user allows. */
 struct cs_limits {
-    int64_t workspace; /* bytes of scratch a call may use */
+    int64_t workspace; /* bytes of scratch a call may use; < 0: auto, which is worked out for each
+                          problem before a decision (by_rules.c) */
+    int64_t aim;       /* where workspace was auto: less scratch, down to so many bytes, is taken if
+                          that costs next to nothing; 0: the policy alone decides below workspace */
+    int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take, and
+                             of the bytes of its operands, that tiles may take and read; where they
+                             would go beyond it, workspace is raised as far as it takes; 0: whatever
+                             it costs; < 0: auto, worked out with workspace */
+    int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
     int64_t threshold; /* calls that want no more than this are left alone; < 0: than workspace */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
     int64_t
         min_saving; /* bytes that a rewriting must save, for policies that weigh time against it */
     int lanes;      /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;
+    bool exceeds;  /* where no tiling comes under workspace the one of least scratch is taken, if it
+                      saves more than min_saving */
     int64_t huge;  /* tiles of calls that want nothing may choose their own engine if an operand
                       spans so many elements; 0: such calls are left alone */
     bool lent;     /* scratch is the library's own: callers are told what the fallback plan needs */
@@ -38,8 +52,10 @@ struct cs_candidate {
     int64_t halo;            /* bytes of x and y read again */
     int64_t copied;          /* bytes copied to and from staged tensors */
     int64_t required;        /* bytes that the untiled call requires */
-    double seconds;          /* predicted (decide/cost.h); 0 in all of them if the policy does not
-                                predict or the device is not known */
+    double seconds; /* predicted (decide/cost.h); 0 in all of them if the device is not known
+                     */
+    bool dear;      /* beyond max_slowdown, or reads much again where another way that is
+                       listed takes less time: the core never takes it */
 };
 
 struct cs_policy {

@@ -1,14 +1,24 @@
-/* What a device can do, for predicting how long a plan runs on it. A value; whoever fills it in
- * leaves 0 (or "") what is not known, and the prediction then assumes what src/decide/devices.def
- * says of a typical device of that compute capability: of the highest one listed that is not above
- * it, of the lowest one for 0. A profile of zeros is as good as none. */
+/* What a device can do, and what the engine does on it, for predicting how long a plan runs. A
+ * value; whoever fills it in leaves 0 (or "") what is not known, and the prediction then assumes
+ * what src/decide/devices.def says of a typical device of that compute capability: of the highest
+ * one listed that is not above it, of the lowest one for 0. A profile of zeros is as good as none.
+ */
 #ifndef CONVSHIM_PROFILE_H
 #define CONVSHIM_PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     CS_PROFILE_NAME = 64 /* bytes, its end included */
+};
+
+/* An engine by its notes and knobs. */
+struct cs_engine_traits {
+    bool known; /* false: guessed from the workspace */
+    bool tensor_cores;
+    int winograd;   /* extent of its transformed tiles; 0: no Winograd, 1: of unknown extent */
+    int64_t splits; /* parts that its sums are computed in; 0: not known */
 };
 
 struct cs_profile {
@@ -16,11 +26,12 @@ struct cs_profile {
                                    arithmetic of other GPUs of their capability */
     int64_t capability;         /* 100 * major + 10 * minor */
     int64_t multiprocessors;
-    int64_t clock;        /* of the multiprocessors, kHz */
-    int64_t memory_clock; /* kHz; memory moves twice the bus width a clock */
-    int64_t bus_width;    /* bits */
-    int64_t l2;           /* bytes */
-    int64_t memory;       /* bytes; predictions do not use it */
+    int64_t clock;                  /* of the multiprocessors, kHz */
+    int64_t memory_clock;           /* kHz; memory moves twice the bus width a clock */
+    int64_t bus_width;              /* bits */
+    int64_t l2;                     /* bytes */
+    int64_t memory;                 /* bytes; predictions do not use it */
+    struct cs_engine_traits engine; /* that the application chose */
 };
 
 #endif

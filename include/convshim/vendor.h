@@ -26,13 +26,21 @@ struct cs_vendor {
     enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,
                                int64_t *workspace_p);
 
+    /* Looks at other engines that the vendor's heuristics offer for the application's whole problem
+     * and that compute alike, the best first, until `look` returns true; true if it did. A vendor
+     * value for the engine is valid during the look. NULL: it knows of none. */
+    bool (*others)(void *ctx,
+                   bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                const struct cs_vendor *vendor),
+                   void *to);
+
     /* Destroys an execution plan of either kind; NULL is allowed. Needs no ctx: execution plans
      * outlive the vendor value. */
     void (*destroy)(void *execution_plan);
 
-    /* The device that plans are for, valid as long as ctx; NULL if it is not known. Asked only
-     * where a policy predicts, since it may cost a question to the driver. NULL: it never is known.
-     */
+    /* The device that plans are for and the engine that the application chose, valid as long as
+     * ctx; NULL if they are not known. Asked once for a decision, and not where a policy takes a
+     * fixed number of tiles or only reports. NULL: they never are known. */
     const struct cs_profile *(*profile)(void *ctx);
 
     /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them: the

@@ -325,9 +325,15 @@ int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *
     return count_call(account, site, site->reported);
 }
 
+void cs_account_refused(struct cs_account *account)
+{
+    add_to(&account->refused, 1);
+}
+
 void cs_account_reset(struct cs_account *account)
 {
     account->calls = account->tiled_calls = account->fallbacks = account->failed = 0;
+    account->refused = 0;
     account->launches = account->lanes = account->required_max = account->reported_max = 0;
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;

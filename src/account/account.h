@@ -27,6 +27,9 @@ struct cs_site_facts {
         reported;  /* after; what it would be if CS_REASON_REPORT_ONLY; = required if left alone */
     int64_t asked; /* vendor plans that were built to decide */
     struct cs_choices choices; /* that was decided among; no part of what makes a site */
+    int64_t limit;             /* bytes that workspace was; likewise, as is what follows */
+    bool raised;               /* it was raised so that tiles stay within max_slowdown, or because
+                                  none do with less */
     int rule;                  /* 1 + the index of the rule that it follows; 0: none */
 };
 
@@ -66,8 +69,9 @@ struct cs_account {
     _Atomic int64_t tiled_calls; /* run as tiles */
     _Atomic int64_t fallbacks;   /* run on the fallback plan */
     _Atomic int64_t failed;      /* ended with a vendor error after the first launch */
-    _Atomic int64_t launches;    /* tile launches */
-    _Atomic int64_t lanes;       /* most lanes that a call's tiles ran on */
+    _Atomic int64_t refused;  /* plans that could not be finalized: the application takes others */
+    _Atomic int64_t launches; /* tile launches */
+    _Atomic int64_t lanes;    /* most lanes that a call's tiles ran on */
     _Atomic int64_t passed[CS_REASONS];
 
     /* Largest facts.required and facts.reported of the sites that were executed or found no room
@@ -126,6 +130,9 @@ int64_t cs_account_tiled(struct cs_account *account, const struct cs_site_ref *s
 int64_t cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site);
 int64_t cs_account_failed(struct cs_account *account, const struct cs_site_ref *site);
 
+/* One plan that the application was refused. */
+void cs_account_refused(struct cs_account *account);
+
 /* What a site has counted. */
 int64_t cs_account_site_count(const struct cs_site *site, enum cs_counter counter);
 
@@ -182,7 +189,7 @@ struct cs_summary_head {
     const char *policy;
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
-    int64_t workspace;  /* the limit in force, bytes */
+    int64_t workspace;  /* the limit in force, bytes; < 0: auto, one for each convolution */
     const char *const *rules; /* names by index, NULL after the last; NULL: there are none */
     struct cs_summary_own own;
     struct cs_summary_gate gate;

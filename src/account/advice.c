@@ -62,12 +62,18 @@ static int on_nothing(const struct cs_account *account, const struct cs_summary_
 {
     char limit[CS_SIZE_TEXT];
     enum cs_reason reason = main_reason(account);
-    cs_log_size_text(limit, head->workspace);
+    snprintf(limit, sizeof limit, "the limit");
+    if (head->workspace >= 0)
+        cs_log_size_text(limit, head->workspace);
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
         return snprintf(text, size, "policy %s only reports: use policy = fit to apply it",
                         head->policy);
     if (account->passed[CS_REASON_NO_TILING] > 0)
         return snprintf(text, size, "no tiling fits %s: try a larger workspace", limit);
+    if (account->passed[CS_REASON_DEAR] > 0)
+        return snprintf(text, size,
+                        "max_slowdown allows no tiling: raise it, or write how much workspace may "
+                        "be used");
     if (account->passed[CS_REASON_PROVIDED] > 0)
         return snprintf(text, size,
                         "the application ignores the reported size and allocates its own");
@@ -88,7 +94,7 @@ int cs_advice_text(const struct cs_account *account, const struct cs_summary_hea
     if (account->tiled_calls + account->fallbacks + account->failed == 0)
         return on_nothing(account, head, text, size);
     /* Workspace grows about as the tile does. */
-    if (tiles >= MANY && head->workspace < INT64_MAX / 4)
+    if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
         return snprintf(text, size,
                         "%lld tiles per call cost time: workspace = %s needs about %lld",
                         (long long)tiles, cs_log_size_text(more, head->workspace * 4),

@@ -11,7 +11,7 @@ enum {
 
 struct cs_site_outcome_text {
     char reported[CS_SIZE_TEXT]; /* "" if a reason stands in `tiles` */
-    char tiles[64];              /* "H x 9 on 2", "(H x 9 possible)", or the reason */
+    char tiles[64]; /* "H x 9 on 2", "H x 9, raised", "(H x 9 possible)", or the reason */
 };
 
 void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome);

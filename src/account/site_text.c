@@ -91,7 +91,8 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
                  : facts->tiling.equal_padding ? " packed ends"
                                                : "",
                  lanes);
-    snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s", tiling);
+    snprintf(outcome->tiles, sizeof outcome->tiles, possible ? "(%s possible)" : "%s%s", tiling,
+             facts->raised ? ", raised" : "");
 }
 
 int cs_site_text(const struct cs_site_facts *facts, char *text, size_t size)

@@ -144,6 +144,7 @@ static void put_totals(struct cs_json *json, const struct cs_account *account)
     cs_json_integer(json, "tiled", account->tiled_calls);
     cs_json_integer(json, "fallback", account->fallbacks);
     cs_json_integer(json, "failed", account->failed);
+    cs_json_integer(json, "refused_plans", account->refused);
     put_passed(json, account);
     cs_json_integer(json, "launches", account->launches);
     cs_json_integer(json, "extra_launches", account->launches - account->tiled_calls);
@@ -291,6 +292,15 @@ static void put_string_or_null(struct cs_json *json, const char *key, const char
         cs_json_null(json, key);
 }
 
+/* What was never worked out is 0. */
+static void put_integer_or_null(struct cs_json *json, const char *key, int64_t number)
+{
+    if (number > 0)
+        cs_json_integer(json, key, number);
+    else
+        cs_json_null(json, key);
+}
+
 static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
                       const char *const *rules)
 {
@@ -305,6 +315,8 @@ static void put_facts(struct cs_json *json, const struct cs_site_facts *facts,
     put_string_or_null(json, "rule", rules && facts->rule ? rules[facts->rule - 1] : NULL);
     cs_json_integer(json, "required", facts->required);
     cs_json_integer(json, "reported", facts->reported);
+    put_integer_or_null(json, "limit", facts->limit);
+    cs_json_boolean(json, "limit_raised", facts->raised);
 }
 
 static const char *const counters[CS_COUNTERS] = {"calls", "tiled", "fallback", "failed",

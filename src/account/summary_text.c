@@ -14,13 +14,13 @@ enum {
     LINES = 40,
     LABEL = 18,
     SAVINGS = 10,
-    PASSED = 14, /* reasons */
+    PASSED = 12, /* reasons */
     REASON = 26  /* columns that long shapes leave to a reason */
 };
 
-/* Head, calls, rules, two of what bypasses, workspace, launches, five of own scratch, turns,
- * heading and rest of the spikes, advice. */
-_Static_assert(PASSED + SAVINGS + 16 <= LINES, "the reasons no longer fit the summary");
+/* Head, calls, rules, two of what bypasses, two of workspace, plans, launches, five of own scratch,
+ * turns, heading and rest of the spikes, advice. */
+_Static_assert(PASSED + SAVINGS + 18 <= LINES, "the reasons no longer fit the summary");
 
 static void append(struct cs_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -276,6 +276,24 @@ static void append_bypass(struct cs_text *text, const char *objects)
            LABEL, "");
 }
 
+/* Of what was called. */
+static void append_raised(struct cs_text *text, const struct cs_account *account)
+{
+    char size[CS_SIZE_TEXT];
+    int64_t most = 0, raised = 0;
+    for (int i = 0; i < account->sites; i++) {
+        const struct cs_site_facts *facts = &account->facts[i];
+        if (!facts->raised || cs_account_site_count(&account->site[i], CS_COUNT_CALLS) == 0)
+            continue;
+        raised++;
+        most = facts->reported > most ? facts->reported : most;
+    }
+    if (raised > 0)
+        append(text,
+               "%-*slimit raised for %lld of them, up to %s: tiles of less are too dear or none",
+               LABEL, "", (long long)raised, cs_log_size_text(size, most));
+}
+
 static void append_workspace(struct cs_text *text, const struct cs_account *account, int64_t limit)
 {
     char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], saved[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
@@ -283,7 +301,10 @@ static void append_workspace(struct cs_text *text, const struct cs_account *acco
     cs_log_size_text(required, required_max);
     cs_log_size_text(reported, reported_max);
     cs_log_size_text(saved, required_max > reported_max ? required_max - reported_max : 0);
-    cs_log_size_text(most, limit);
+    if (limit < 0)
+        snprintf(most, sizeof most, "auto");
+    else
+        cs_log_size_text(most, limit);
     if (required_max == 0 && reported_max == 0)
         return;
     if (account->passed[CS_REASON_REPORT_ONLY] > 0)
@@ -292,6 +313,15 @@ static void append_workspace(struct cs_text *text, const struct cs_account *acco
     else
         append(text, "%-*s%s largest required, %s largest reported (limit %s)", LABEL, "workspace",
                required, reported, most);
+    append_raised(text, account);
+}
+
+static void append_refused(struct cs_text *text, const struct cs_account *account, int width)
+{
+    long long refused = account->refused;
+    if (refused > 0)
+        append(text, "%-*s%*lld refused: no tiling fits the limit, other engines do (untileable)",
+               LABEL, "plans", width, refused);
 }
 
 static void append_launches(struct cs_text *text, const struct cs_account *account, int64_t extra,
@@ -375,6 +405,7 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
     append_rules(&out, account, head->rules);
     append_bypass(&out, head->bypass);
     append_workspace(&out, account, head->workspace);
+    append_refused(&out, account, width);
     append_launches(&out, account, extra, width);
     append_own(&out, &head->own);
     append_gate(&out, &head->gate);

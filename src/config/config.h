@@ -27,7 +27,7 @@
 enum {
     CS_CONFIG_TEXT = 4096, /* bytes of a path, its end included */
     CS_CONFIG_NAME = 32,
-    CS_CONFIG_AUTO = -1 /* a SIZE or COUNT written as auto; off is 0 */
+    CS_CONFIG_AUTO = -1 /* a SIZE, COUNT or RATIO written as auto; off is 0 */
 };
 
 /* Bits: one form, or both. */
@@ -41,6 +41,7 @@ enum cs_summary_form {
 /* How each type of options.def is stored. */
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
+typedef int64_t cs_option_RATIO; /* thousandths */
 typedef int cs_option_CHOICE; /* the place of a word among those allowed, from 0 */
 typedef int cs_option_LEVEL;  /* enum cs_level */
 typedef struct {
@@ -58,6 +59,12 @@ typedef struct {
 enum cs_interleave {
     CS_INTERLEAVE_OFF,
     CS_INTERLEAVE_STAGE
+};
+
+enum cs_untileable {
+    CS_UNTILEABLE_AUTO,
+    CS_UNTILEABLE_RUN,
+    CS_UNTILEABLE_REFUSE
 };
 
 enum cs_config_backing {

@@ -21,10 +21,15 @@ void cs_limits_rules(const struct cs_config *config, const char *program, const 
     }
 }
 
-/* The most that some convolution may use. */
+int64_t cs_limits_workspace(const struct cs_config *config)
+{
+    return config->workspace == CS_CONFIG_AUTO ? CS_AUTO_WORKSPACE : config->workspace;
+}
+
+/* The most that some convolution may use, as far as that is written down. */
 static int64_t largest_workspace(const struct cs_config *config, const struct cs_rules *rules)
 {
-    int64_t most = config->workspace;
+    int64_t most = cs_limits_workspace(config);
     for (int i = 0; i < rules->count; i++) {
         const struct cs_rule *rule = &rules->rule[i];
         if (cs_rule_has(rule, CS_RULE_workspace) && rule->workspace > most)
@@ -41,12 +46,18 @@ int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *r
     return config->interleave_budget > 0 ? config->interleave_budget : limit;
 }
 
-/* What one convolution may use: where scratch is the library's own, no more than there may be. */
+/* What scratch there is at most where it is the library's own; 0: any. */
+static int64_t own_scratch(const struct cs_config *config, const struct cs_rules *rules)
+{
+    int64_t arena = cs_limits_arena(config, rules);
+    return config->backing == CS_CONFIG_BACKING_OWN && arena > 0 ? arena : 0;
+}
+
+/* What one convolution may use. */
 static int64_t workspace_limit(const struct cs_config *config, const struct cs_rules *rules)
 {
-    int64_t arena = cs_limits_arena(config, rules), workspace = config->workspace;
-    bool bounded = config->backing == CS_CONFIG_BACKING_OWN && arena > 0;
-    return bounded && arena < workspace ? arena : workspace;
+    int64_t own = own_scratch(config, rules), workspace = config->workspace;
+    return own > 0 && own < workspace ? own : workspace;
 }
 
 /* Auto is negative; of a total every call site that requires anything takes its part. */
@@ -60,6 +71,9 @@ struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_ru
                               const struct cs_policy *policy)
 {
     return (struct cs_limits){.workspace = workspace_limit(config, rules),
+                              .max_slowdown = config->max_slowdown,
+                              .most = own_scratch(config, rules),
+                              .exceeds = true,
                               .threshold = threshold_of(config, policy),
                               .tiles = config->tiles,
                               .min_saving = config->min_saving,

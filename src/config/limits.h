@@ -6,6 +6,9 @@
 #include "config/config.h"
 #include "convshim/policy.h"
 
+/* What workspace is of a convolution whose tensors are small: auto as a number. */
+int64_t cs_limits_workspace(const struct cs_config *config);
+
 /* The rules of the options that are for this program and script, in their order. */
 void cs_limits_rules(const struct cs_config *config, const char *program, const char *script,
                      struct cs_rules *rules);

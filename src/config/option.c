@@ -74,16 +74,23 @@ static bool parse_bound(const char *text, int64_t *bound_p)
     return cs_config_size(word, bound_p);
 }
 
-/* A number may be a word, the first of what is allowed: auto, or off for 0. */
+/* True if a word stands before the numbers that are allowed: "auto, or", "off, or", "auto, off, or".
+ */
+static bool allows_word(const struct cs_option *option, const char *word)
+{
+    const char *found = strstr(option->allowed, word), *numbers = strstr(option->allowed, ", or ");
+    return found && numbers && found < numbers && found[strlen(word)] == ',';
+}
+
+/* A number may be a word: auto, or off for 0. */
 static bool parse_word(const struct cs_option *option, const char *text, int64_t *number_p)
 {
     static const struct {
-        const char *word, *first;
+        const char *word;
         int64_t number;
-    } words[] = {{"auto", "auto, or ", CS_CONFIG_AUTO}, {"off", "off, or ", 0}};
+    } words[] = {{"auto", CS_CONFIG_AUTO}, {"off", 0}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (same_word(text, words[i].word) &&
-            strncmp(option->allowed, words[i].first, strlen(words[i].first)) == 0) {
+        if (same_word(text, words[i].word) && allows_word(option, words[i].word)) {
             *number_p = words[i].number;
             return true;
         }
@@ -123,6 +130,35 @@ static bool parse_COUNT(const struct cs_option *option, const char *text,
         (!parse_digits(text, &text, &count) || *text || !in_range(option, count)))
         return false;
     *(cs_option_COUNT *)out = count;
+    return true;
+}
+
+/* Decimals behind a point, whatever the program's locale has there. */
+static bool parse_decimals(const char *text, int64_t *thousandths_p)
+{
+    *thousandths_p = 0;
+    for (int64_t unit = 100; *text >= '0' && *text <= '9' && unit > 0; unit /= 10)
+        *thousandths_p += (*text++ - '0') * unit;
+    return *text == '\0';
+}
+
+static bool parse_RATIO(const struct cs_option *option, const char *text,
+                        const char *const *policies, void *out)
+{
+    (void)policies;
+    int64_t whole, part = 0, ratio;
+    if (!parse_word(option, text, &ratio)) {
+        bool number = parse_digits(text, &text, &whole);
+        if (number && text[0] == '.' && text[1])
+            number = parse_decimals(text + 1, &part);
+        else
+            number = number && !*text;
+        /* The largest that is allowed has no decimals. */
+        if (!number || !in_range(option, whole) || (part > 0 && !in_range(option, whole + 1)))
+            return false;
+        ratio = whole * 1000 + part;
+    }
+    *(cs_option_RATIO *)out = ratio;
     return true;
 }
 

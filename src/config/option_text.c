@@ -19,7 +19,7 @@ static void write_word(const char *words, int n, char *text, size_t size)
 /* Numbers that an option writes as words; false if this one is none. */
 static bool write_special(const struct cs_option *option, int64_t number, char *text, size_t size)
 {
-    bool off = number == 0 && strncmp(option->allowed, "off, ", strlen("off, ")) == 0;
+    bool off = number == 0 && strstr(option->allowed, "off, ");
     if (number != CS_CONFIG_AUTO && !off)
         return false;
     snprintf(text, size, "%s", off ? "off" : "auto");
@@ -43,6 +43,19 @@ static void write_COUNT(const struct cs_option *option, const void *value, char 
     int64_t count = *(const cs_option_COUNT *)value;
     if (!write_special(option, count, text, size))
         snprintf(text, size, "%" PRId64, count);
+}
+
+static void write_RATIO(const struct cs_option *option, const void *value, char *text, size_t size)
+{
+    int64_t ratio = *(const cs_option_RATIO *)value;
+    if (write_special(option, ratio, text, size))
+        return;
+    snprintf(text, size, "%" PRId64 ".%03d", ratio / 1000, (int)(ratio % 1000));
+    char *end = strchr(text, '\0');
+    while (end && end[-1] == '0')
+        *--end = '\0';
+    if (end && end[-1] == '.')
+        end[-1] = '\0';
 }
 
 static void write_CHOICE(const struct cs_option *option, const void *value, char *text, size_t size)

@@ -2,6 +2,14 @@
  * the limits of a decision. */
 #include "decide/by_rules.h"
 
+#include "decide/search.h"
+
+/* Of workspace = auto: a part of the operands, so that the peak of a large convolution is
+ * about 1.03 times what its tensors need. A choice: see docs/design/decisions.md. */
+static const double OPERAND_PART = 0.03;
+
+static const int64_t AUTO_SLOWDOWN = 1150; /* of max_slowdown = auto, where workspace is auto */
+
 /* The rule that a call follows; 0: none, else 1 + its index. */
 static int rule_for(const struct cs_settings *settings, const struct cs_decide_call *call)
 {
@@ -27,11 +35,27 @@ static const struct cs_policy *policy_for(const struct cs_settings *settings,
     return policy ? policy : settings->policy;
 }
 
+/* What auto stands for: for a problem, or for any (NULL). */
+static void work_out(struct cs_limits *limits, const struct cs_problem *problem)
+{
+    bool given = limits->workspace >= 0;
+    if (limits->max_slowdown < 0)
+        limits->max_slowdown = given ? 0 : AUTO_SLOWDOWN;
+    if (given)
+        return;
+    double part = problem ? OPERAND_PART * cs_search_size(problem) : 0;
+    limits->aim = part < 0x1p62 ? (int64_t)part + 1 : INT64_MAX;
+    limits->workspace = limits->aim > CS_AUTO_WORKSPACE ? limits->aim : CS_AUTO_WORKSPACE;
+    if (limits->most > 0 && limits->workspace > limits->most)
+        limits->workspace = limits->most;
+}
+
 /* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
- * that it follows (NULL: none), replaced by what its caller has provided (0: nothing). The share of
- * a total comes after these, and the bounds of the search itself in cs_decide_judged. */
+ * that it follows (NULL: none), replaced by what its caller has provided (0: nothing); what is auto
+ * in them is worked out. The share of a total comes after these, and the bounds of the search
+ * itself in cs_decide_judged. */
 static struct cs_limits limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
-                                   int64_t provided)
+                                   const struct cs_problem *problem, int64_t provided)
 {
     struct cs_limits limits = settings->limits;
     if (rule)
@@ -39,8 +63,19 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
     if (provided > 0) {
         limits.workspace = limits.threshold = provided;
         limits.provided = true;
+        limits.exceeds = false;
+        limits.max_slowdown = 0;
     }
+    work_out(&limits, problem);
     return limits;
+}
+
+/* Shares of a total are all that there is. */
+static void keep_to_share(struct cs_limits *limits, int64_t share)
+{
+    limits->workspace = share;
+    limits->max_slowdown = limits->aim = 0;
+    limits->exceeds = false;
 }
 
 /* What the caller has provided is no part of the total, and who requires nothing takes no share. */
@@ -59,12 +94,17 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
     if (skips(rule))
         return cs_decide_leave(CS_REASON_RULE, call->required);
     const struct cs_policy *policy = policy_for(settings, rule);
-    struct cs_limits limits = limits_for(settings, rule, call->provided);
+    struct cs_limits limits = limits_for(settings, rule, call->problem, call->provided);
+    if (policy->divides)
+        keep_to_share(&limits, limits.workspace);
     if (takes_share(call, policy, help))
-        limits.workspace = help->share(help->ctx, policy, &limits);
+        keep_to_share(&limits, help->share(help->ctx, policy, &limits));
     const struct cs_referee *referee =
         help && help->referee ? help->referee(help->ctx, &limits) : NULL;
-    return cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+    struct cs_decision decision =
+        cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
+    decision.limit = limits.workspace;
+    return decision;
 }
 
 struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
@@ -81,11 +121,12 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
 
 bool cs_decide_is_small(const struct cs_settings *settings, int64_t required)
 {
-    if (settings->limits.huge > 0 || required > cs_decide_ignored(&settings->limits))
+    const struct cs_limits options = limits_for(settings, NULL, NULL, 0);
+    if (options.huge > 0 || required > cs_decide_ignored(&options))
         return false;
     for (int i = 0; settings->rules && i < settings->rules->count; i++) {
         const struct cs_rule *rule = &settings->rules->rule[i];
-        const struct cs_limits limits = limits_for(settings, rule, 0);
+        const struct cs_limits limits = limits_for(settings, rule, NULL, 0);
         if (!skips(rule) && required > cs_decide_ignored(&limits))
             return false;
     }

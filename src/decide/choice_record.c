@@ -46,7 +46,7 @@ void cs_choice_record_add(const struct cs_shortlist *list, int64_t required,
     bool taken[CS_MAX_CANDIDATES] = {false};
     int kept = picked && picked != &list->candidate[0] ? 2 : 1;
     for (int i = 0; i < list->count; i++)
-        score[i] = policy->cost(&list->candidate[i], limits);
+        score[i] = cs_shortlist_cost(&list->candidate[i], policy, limits);
     *choices = (struct cs_choices){.listed = list->count};
     while (choices->count < CS_MAX_CHOICES) {
         bool only = CS_MAX_CHOICES - choices->count <= kept;

@@ -30,7 +30,7 @@ static int contenders(const struct cs_shortlist *list, const struct cs_policy *p
         contender[count] = NULL;
         for (int i = 0; i < list->count; i++) {
             const struct cs_candidate *candidate = &list->candidate[i];
-            double cost = policy->cost(candidate, limits);
+            double cost = cs_shortlist_cost(candidate, policy, limits);
             if (cost < least && is_new(candidate, contender, count)) {
                 contender[count] = candidate;
                 least = cost;

@@ -11,6 +11,10 @@ enum {
     TF32_FROM = 800         /* capability */
 };
 
+/* Times as many multiplications as without it, that Winograd's transforms are taken to save at
+ * most: the more they save, the more they add. */
+static const double MOST_SAVED = 4;
+
 const struct cs_coefficients cs_cost_defaults = {
 #define CS_COST(name, value, least, most, unit, meaning) .name = value,
 #include "decide/cost.def"
@@ -59,6 +63,7 @@ struct rates {
     double tensor, tf32, fma; /* operations a second and multiprocessor */
     double dram, l2;          /* bytes a second */
     double capacity;          /* bytes of L2 that can be relied on */
+    struct cs_engine_traits engine;
 };
 
 static const struct kind_of_device *typical(int64_t capability)
@@ -103,6 +108,7 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
         .dram = dram,
         .l2 = larger(use->l2_rate * hertz * multiprocessors, dram),
         .capacity = or_typical(profile->l2, usual->l2) * use->l2_share,
+        .engine = profile->engine,
     };
 }
 
@@ -173,24 +179,48 @@ static double block_side(double extent)
 
 /* In how many parts the sums of a product are computed so that more multiprocessors have work. */
 static double splits_of(const struct cs_problem *problem, double sum, double blocks,
-                        double multiprocessors)
+                        const struct rates *rates)
 {
-    double splits = smaller(rounded_down(multiprocessors / blocks), rounded_down(sum / LEAST_SUM));
+    double splits =
+        smaller(rounded_down(rates->multiprocessors / blocks), rounded_down(sum / LEAST_SUM));
+    if (rates->engine.splits > 0)
+        return smaller((double)rates->engine.splits, larger(rounded_down(sum / GRAIN), 1));
     return problem->direction == CS_BACKWARD_FILTER ? larger(splits, 1) : 1;
 }
 
-static void add_arithmetic(const struct cs_problem *problem, const struct rates *rates,
-                           struct tile *tile)
+/* Multiplications that Winograd's transforms save on a window: of tiles of t x t, r x r taps give
+ * (t - r + 1)^2 results with t^2 of them. */
+static double saved_of(const struct cs_problem *problem, int extent)
+{
+    double taps = (double)problem->tensor[CS_FILTER].dims[CS_W], results = extent - taps + 1;
+    if (extent == 0 || taps < 2)
+        return 1;
+    double along = results >= 2 ? results * taps / extent : 1.5; /* F(2, 3) */
+    return smaller(along * along, MOST_SAVED);
+}
+
+/* Operations a second and multiprocessor. */
+static double rate_of(const struct cs_problem *problem, const struct tile *tile,
+                      enum cs_relaxation relaxation, const struct rates *rates)
+{
+    const struct cs_engine_traits *engine = &rates->engine;
+    bool narrow = problem->tensor[CS_X].dtype != CS_F32, own = relaxation == CS_TILE_HEURISTICS;
+    bool cores = own             ? narrow
+                 : engine->known ? engine->tensor_cores
+                                 : narrow || tile->workspace >= tile->operands / 2;
+    double rate = !cores ? rates->fma : narrow ? rates->tensor : rates->tf32;
+    return own ? rate : rate * saved_of(problem, engine->winograd);
+}
+
+static void add_arithmetic(const struct cs_problem *problem, enum cs_relaxation relaxation,
+                           const struct rates *rates, struct tile *tile)
 {
     struct product product = product_of(problem);
     double high = block_side(product.rows), wide = block_side(product.columns);
     double blocks =
         rounded_up(product.rows / high) * rounded_up(product.columns / wide) * product.count;
-    double splits = splits_of(problem, product.sum, blocks, rates->multiprocessors);
-    bool converts = tile->workspace >= tile->operands / 2;
-    double rate = problem->tensor[CS_X].dtype != CS_F32 ? rates->tensor
-                  : converts                            ? rates->tf32
-                                                        : rates->fma;
+    double splits = splits_of(problem, product.sum, blocks, rates);
+    double rate = rate_of(problem, tile, relaxation, rates);
     double seconds = 2 * high * wide * product.sum / splits / rate;
     tile->filled = blocks * splits / rates->multiprocessors * seconds;
     tile->waves = rounded_up(blocks * splits / rates->multiprocessors) * seconds;
@@ -209,21 +239,23 @@ static double slowness(enum cs_relaxation relaxation, const struct cs_coefficien
     }
 }
 
-static struct tile tile_of(const struct cs_plan *plan, int64_t shape, const struct rates *rates,
+/* Bytes that one tile has of its own. */
+struct scratch {
+    double workspace, staged;
+};
+
+static struct tile tile_of(const struct cs_problem *problem, struct scratch scratch,
+                           enum cs_relaxation relaxation, const struct rates *rates,
                            const struct cs_coefficients *use)
 {
-    double slower = slowness(plan->shape[shape].relaxation, use);
-    struct cs_problem problem;
-    cs_plan_problem(plan, shape, &problem);
-    int64_t workspace = plan->shape[shape].workspace;
+    double slower = slowness(relaxation, use);
     struct tile tile = {
-        .operands = operand_bytes(&problem),
-        .workspace = (double)workspace,
-        .staged = (double)plan->shape[shape].staged,
-        .kernels =
-            (workspace > 0 ? CONVERTING_KERNELS : 1) + (plan->shape[shape].staged > 0 ? 1 : 0),
+        .operands = operand_bytes(problem),
+        .workspace = scratch.workspace,
+        .staged = scratch.staged,
+        .kernels = (scratch.workspace > 0 ? CONVERTING_KERNELS : 1) + (scratch.staged > 0 ? 1 : 0),
     };
-    add_arithmetic(&problem, rates, &tile);
+    add_arithmetic(problem, relaxation, rates, &tile);
     tile.waves *= slower;
     tile.filled *= slower;
     return tile;
@@ -264,6 +296,21 @@ static void add_tiles(struct sums *sums, const struct tile *tile, double count, 
     sums->cost.cached += count * ((1 - fresh) * tile->operands + hit * scratch);
 }
 
+/* What lanes gain. */
+static struct cs_cost together(const struct sums *sums, double lanes,
+                               const struct cs_coefficients *use)
+{
+    struct cs_cost cost = sums->cost;
+    cost.seconds = sums->one_by_one;
+    if (lanes > 1) {
+        double busiest = larger(larger(sums->filled, cost.memory), sums->one_by_one / lanes);
+        double added = (lanes - 1) * use->lane_us * 1e-6;
+        cost.launches += added;
+        cost.seconds += added - use->overlap * (sums->one_by_one - busiest);
+    }
+    return cost;
+}
+
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *use)
 {
@@ -273,20 +320,35 @@ struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile 
     double operands = 0;
     double lanes = (double)(plan->lanes < plan->tiles ? plan->lanes : plan->tiles);
     for (int64_t i = 0; i < plan->shapes; i++) {
-        tile[i] = tile_of(plan, i, &rates, use);
+        struct cs_problem problem;
+        cs_plan_problem(plan, i, &problem);
+        tile[i] = tile_of(
+            &problem,
+            (struct scratch){(double)plan->shape[i].workspace, (double)plan->shape[i].staged},
+            plan->shape[i].relaxation, &rates, use);
         operands += (double)plan->shape[i].tiles * tile[i].operands;
     }
     double again = larger(1 - operand_bytes(&plan->problem) / operands, 0);
     for (int64_t i = 0; i < plan->shapes; i++)
         add_tiles(&sums, &tile[i], (double)plan->shape[i].tiles, again, lanes, &rates, use);
-    sums.cost.seconds = sums.one_by_one;
-    if (lanes > 1) {
-        double busiest = larger(larger(sums.filled, sums.cost.memory), sums.one_by_one / lanes);
-        double added = (lanes - 1) * use->lane_us * 1e-6;
-        sums.cost.launches += added;
-        sums.cost.seconds += added - use->overlap * (sums.one_by_one - busiest);
-    }
-    return sums.cost;
+    return together(&sums, lanes, use);
+}
+
+struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct cs_problem *tile,
+                                const struct cs_cost_tiles *tiles, const struct cs_profile *profile)
+{
+    const struct cs_coefficients *use = &cs_cost_defaults;
+    struct rates rates = rates_of(profile, use);
+    struct sums sums = {.filled = 0};
+    double lanes = smaller(tiles->lanes > 1 ? tiles->lanes : 1, tiles->launched);
+    const struct tile each =
+        tile_of(tile, (struct scratch){tiles->workspace, 0}, tiles->relaxation, &rates, use);
+    double again = larger(1 - operand_bytes(untiled) / (tiles->count * each.operands), 0);
+    double kernels = (tiles->launched - tiles->count) * each.kernels * use->kernel_us * 1e-6;
+    add_tiles(&sums, &each, tiles->count, again, lanes, &rates, use);
+    sums.one_by_one += kernels;
+    sums.cost.launches += kernels;
+    return together(&sums, lanes, use);
 }
 
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile)

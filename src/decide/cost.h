@@ -26,8 +26,11 @@
  * busiest of arithmetic (waves filled up by other lanes), memory and an equal share of lanes, a
  * part falls away.
  *
- * f32 is taken to run on tensor cores (as TF32) if the workspace is at least half of the operands:
- * engines without tensor cores convert nothing. That is wrong for f32 that is channels last. */
+ * Where the engine's notes are known they say whether it uses tensor cores (f32 as TF32) and
+ * Winograd's transforms, which save multiplications; its knobs say in how many parts sums are
+ * split. Else f32 is taken to run on tensor cores if the workspace is at least half of the
+ * operands: engines without tensor cores convert nothing. Tiles that choose their own engine
+ * (CS_TILE_HEURISTICS) have tensor cores for 16 bits and none for f32. */
 #ifndef CS_DECIDE_COST_H
 #define CS_DECIDE_COST_H
 
@@ -58,5 +61,19 @@ struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *p
 /* The same with other coefficients, each within its bounds. */
 struct cs_cost cs_cost_with(const struct cs_plan *plan, const struct cs_profile *profile,
                             const struct cs_coefficients *coefficients);
+
+/* Tiles that are all alike. */
+struct cs_cost_tiles {
+    double count;     /* a part of one at the end of an axis counts as a part */
+    double launched;  /* the same as a whole */
+    double workspace; /* bytes of one */
+    int lanes;        /* 0 is 1 */
+    enum cs_relaxation relaxation;
+};
+
+/* For so many tiles of one extent (cs_typical_tile), without a plan. */
+struct cs_cost cs_cost_of_tiles(const struct cs_problem *untiled, const struct cs_problem *tile,
+                                const struct cs_cost_tiles *tiles,
+                                const struct cs_profile *profile);
 
 #endif

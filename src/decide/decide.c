@@ -6,6 +6,7 @@
 #include "decide/choice_record.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
+#include "decide/price.h"
 #include "decide/staged_search.h"
 #include "plan/phases.h"
 
@@ -19,8 +20,8 @@ enum {
                             confirmed it */
     PRODUCT_ASKS = 28,   /* kept for products of two cuts */
     COMPILED_ASKS = 8,   /* where every one may take seconds; fallback plans are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS - CS_EXPLORE_ASKS - CS_STAGED_ASKS -
-                FALLBACK_ASKS
+    MOST_ASKS = CS_MAX_ASKS - CS_PRICE_ASKS - CS_LEAST_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS -
+                CS_EXPLORE_ASKS - CS_STAGED_ASKS - FALLBACK_ASKS
 };
 
 /* The user's own may be above the workspace, too: then calls between the two are left alone. */
@@ -257,6 +258,34 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     return list_tilings(search, *mode, tiles);
 }
 
+/* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds, of those that
+ * are not dear; NULL if there is none. */
+static const struct cs_candidate *fewest(const struct cs_shortlist *list)
+{
+    const struct cs_candidate *least = NULL;
+    for (int i = 1; i < list->count; i++) {
+        const struct cs_candidate *tiling = &list->candidate[i];
+        if (tiling->dear)
+            continue;
+        if (!least || tiling->tiles < least->tiles ||
+            (tiling->tiles == least->tiles &&
+             (tiling->halo < least->halo ||
+              (tiling->halo == least->halo && tiling->shapes < least->shapes))))
+            least = tiling;
+    }
+    return least;
+}
+
+/* The fewest tiles may read much again. */
+static enum cs_status look_at_others(struct cs_search *search, struct cs_mode mode)
+{
+    const struct cs_candidate *known = fewest(&search->list);
+    if (!known || search->question->vendor->compiles)
+        return CS_OK;
+    const struct cs_candidate read = *known;
+    return cs_price_compare(search, mode, &read);
+}
+
 /* Everything that is looked for until one tiling is found. *mode becomes that of the search which
  * found it. */
 static enum cs_status list_all(struct cs_search *search, int64_t tiles,
@@ -268,6 +297,8 @@ static enum cs_status list_all(struct cs_search *search, int64_t tiles,
     if (status == CS_OK && cs_shortlist_empty(&search->list) && tiles == 0 &&
         limits->staging == CS_STAGING_AUTO)
         status = list_staged(search, mode);
+    if (status == CS_OK && tiles == 0)
+        status = look_at_others(search, *mode);
     return status;
 }
 
@@ -321,22 +352,6 @@ static bool may_gain(const struct cs_search *search, struct cs_mode mode,
            best->tiling.axis[1] == CS_AXIS_NONE;
 }
 
-/* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds; NULL if there
- * is none. */
-static const struct cs_candidate *fewest(const struct cs_shortlist *list)
-{
-    const struct cs_candidate *least = NULL;
-    for (int i = 1; i < list->count; i++) {
-        const struct cs_candidate *tiling = &list->candidate[i];
-        if (!least || tiling->tiles < least->tiles ||
-            (tiling->tiles == least->tiles &&
-             (tiling->halo < least->halo ||
-              (tiling->halo == least->halo && tiling->shapes < least->shapes))))
-            least = tiling;
-    }
-    return least;
-}
-
 /* Packed copies beside the fewest views, where those look wasteful. */
 static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits,
                                      struct cs_mode *mode)
@@ -380,13 +395,22 @@ static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
                            const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
 {
+    /* Neither counts that the user fixed nor tensors that are cut for another engine's sake. */
+    bool priced = tiles == 0 && search->question->required > 0;
+    if (priced)
+        cs_price_mark(search, limits);
     const struct cs_candidate *best = cs_explore_best(&search->list, policy, limits);
     bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
     int listed = search->list.count;
     enum cs_status status = CS_OK;
     if (tiles == 0 && (policy->predicts || !content))
         status = look_further(search, mode, policy, tiles, limits);
-    *best_p = search->list.count == listed ? best : cs_explore_best(&search->list, policy, limits);
+    if (search->list.count != listed) {
+        if (priced)
+            cs_price_mark(search, limits);
+        best = cs_explore_best(&search->list, policy, limits);
+    }
+    *best_p = best;
     return status;
 }
 
@@ -415,6 +439,130 @@ static struct cs_decision decision_for(struct cs_search *search, const struct cs
     return decision;
 }
 
+/* A decision under way. */
+struct deciding {
+    const struct cs_policy *policy;
+    const struct cs_limits *limits;
+    const struct cs_referee *referee; /* NULL: nobody compares */
+    int64_t tiles;                    /* of the policy's fixed number */
+    bool huge;
+    struct cs_question question;
+    struct cs_limits allowed; /* the limits with what became of workspace */
+    const struct cs_candidate *best;
+};
+
+/* True where prices decide how much scratch tiles get. */
+static bool is_priced(const struct deciding *deciding)
+{
+    const struct cs_limits *limits = deciding->limits;
+    return limits->max_slowdown > 0 && deciding->tiles == 0 && !deciding->huge &&
+           deciding->question.required > limits->workspace;
+}
+
+/* What tiles may have where workspace is raised. */
+static int64_t most_raised(const struct deciding *deciding)
+{
+    int64_t most = deciding->question.required - deciding->limits->min_saving - 1;
+    return deciding->limits->most > 0 && deciding->limits->most < most ? deciding->limits->most
+                                                                       : most;
+}
+
+/* Tilings within max_slowdown. Whatever is listed before is dear. */
+static enum cs_status list_priced(struct cs_search *search, struct deciding *deciding,
+                                  enum cs_priced *priced_p)
+{
+    int64_t workspace, limit = deciding->question.limit, most = most_raised(deciding);
+    cs_shortlist_clear(&search->list);
+    search->purse.left = search->question->vendor->compiles ? COMPILED_ASKS : CS_PRICE_ASKS;
+    search->purse.kept = 0;
+    search->equal_padding = false;
+    search->unequal = 0;
+    deciding->question.limit = most > limit ? most : limit;
+    enum cs_status status = cs_price_search(search, deciding->limits, priced_p, &workspace);
+    deciding->question.limit = limit;
+    if (status == CS_OK && *priced_p == CS_PRICED) {
+        deciding->allowed.workspace = workspace;
+        cs_price_mark(search, &deciding->allowed);
+        deciding->best = cs_explore_best(&search->list, deciding->policy, &deciding->allowed);
+    } else {
+        cs_shortlist_clear(&search->list);
+    }
+    return status;
+}
+
+/* The least that tiles can do with, where that is more than they may have and prices do not say how
+ * much more. */
+static enum cs_status list_least(struct cs_search *search, struct deciding *deciding)
+{
+    const struct cs_limits *limits = deciding->limits;
+    if (!limits->exceeds || limits->provided || is_priced(deciding) || deciding->tiles > 0 ||
+        deciding->huge || search->question->vendor->compiles || !cs_shortlist_empty(&search->list))
+        return CS_OK;
+    search->purse.left = CS_LEAST_ASKS;
+    search->purse.kept = 0;
+    enum cs_status status =
+        cs_price_least(search, most_raised(deciding), &deciding->question.limit);
+    if (deciding->question.limit > limits->workspace)
+        deciding->allowed.workspace = deciding->question.limit;
+    return status;
+}
+
+static enum cs_status list_and_pick(struct cs_search *search, struct deciding *deciding)
+{
+    struct cs_mode mode = {.staged = deciding->limits->staging == CS_STAGING_ALWAYS};
+    enum cs_status status = deciding->huge
+                                ? list_huge(search, &mode)
+                                : list_all(search, deciding->tiles, deciding->limits, &mode);
+    if (status == CS_OK)
+        status = list_least(search, deciding);
+    if (status == CS_OK)
+        status = pick(search, mode, deciding->policy, deciding->tiles, &deciding->allowed,
+                      &deciding->best);
+    if (status == CS_OK)
+        deciding->best = cs_contest(&search->list, deciding->policy, &deciding->allowed,
+                                    deciding->referee, deciding->best);
+    return status;
+}
+
+/* Where prices decide, they are asked for first: mostly two questions do. Policies that weigh
+ * tilings themselves, and staged ones, are served first; nothing but the price is left to those for
+ * which they find nothing. */
+static enum cs_status search_all(struct cs_search *search, struct deciding *deciding,
+                                 enum cs_priced *priced_p)
+{
+    const struct cs_policy *policy = deciding->policy;
+    bool last = policy->predicts || policy->contenders > 1 ||
+                deciding->limits->staging == CS_STAGING_ALWAYS;
+    enum cs_status status = CS_OK;
+    *priced_p = CS_UNPRICED;
+    if (is_priced(deciding) && !last)
+        status = list_priced(search, deciding, priced_p);
+    if (status == CS_OK && *priced_p == CS_UNPRICED)
+        status = list_and_pick(search, deciding);
+    if (status == CS_OK && is_priced(deciding) && last && !deciding->best)
+        status = list_priced(search, deciding, priced_p);
+    return status;
+}
+
+/* What was found as a decision, and how it came to be for people. */
+static struct cs_decision decided(struct cs_search *search, const struct deciding *deciding,
+                                  enum cs_priced priced)
+{
+    const struct cs_limits *limits = deciding->limits;
+    struct cs_limits granted = deciding->allowed; /* less than the limit is no limit for others */
+    if (granted.workspace < limits->workspace)
+        granted.workspace = limits->workspace;
+    struct cs_decision decision = decision_for(search, deciding->policy, &granted, deciding->best);
+    bool dear = priced == CS_DEAR ||
+                (!deciding->best && is_priced(deciding) && !cs_shortlist_empty(&search->list));
+    if (!deciding->best && dear)
+        decision.reason = CS_REASON_DEAR;
+    decision.raised = granted.workspace > limits->workspace && decision.tiles > 1;
+    cs_choice_record_add(&search->list, deciding->question.required, deciding->policy,
+                         &deciding->allowed, deciding->best, &decision.choices);
+    return decision;
+}
+
 struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t required,
                                     const struct cs_policy *policy, const struct cs_limits *limits,
                                     const struct cs_vendor *vendor,
@@ -426,30 +574,30 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
     if (!huge && within_threshold(required, tiles, limits))
         return leave(CS_REASON_SMALL, required, 0);
 
-    const struct cs_question question = {
-        .problem = problem,
-        .vendor = vendor,
-        .profile = policy->predicts && vendor->profile ? vendor->profile(vendor->ctx) : NULL,
-        .required = required,
-        .limit = most_scratch(tiles, huge, required, limits),
-        .thorough = referee && policy->contenders > 1 && !vendor->compiles,
-        .copies = limits->staging != CS_STAGING_NEVER,
+    bool thorough = referee && policy->contenders > 1 && !vendor->compiles;
+    /* What only reports leaves the driver's counters alone, too. */
+    bool asks = vendor->profile && tiles == 0 && !policy->report_only;
+    struct deciding deciding = {
+        .policy = policy,
+        .limits = limits,
+        .referee = thorough ? referee : NULL,
+        .tiles = tiles,
+        .huge = huge,
+        .allowed = *limits,
+        .question = {.problem = problem,
+                     .vendor = vendor,
+                     .profile = asks ? vendor->profile(vendor->ctx) : NULL,
+                     .required = required,
+                     .limit = most_scratch(tiles, huge, required, limits),
+                     .thorough = thorough,
+                     .copies = limits->staging != CS_STAGING_NEVER},
     };
-    struct cs_search search = {.question = &question};
-    struct cs_mode mode = {.staged = limits->staging == CS_STAGING_ALWAYS};
+    struct cs_search search = {.question = &deciding.question};
+    enum cs_priced priced;
     list_untiled(&search, huge ? INT64_MAX : required);
-    enum cs_status status =
-        huge ? list_huge(&search, &mode) : list_all(&search, tiles, limits, &mode);
-    if (status != CS_OK)
+    if (search_all(&search, &deciding, &priced) != CS_OK)
         return leave(CS_REASON_HOST_MEMORY, required, search.purse.asked);
-
-    const struct cs_candidate *best;
-    if (pick(&search, mode, policy, tiles, limits, &best) != CS_OK)
-        return leave(CS_REASON_HOST_MEMORY, required, search.purse.asked);
-    best = cs_contest(&search.list, policy, limits, question.thorough ? referee : NULL, best);
-    struct cs_decision decision = decision_for(&search, policy, limits, best);
-    cs_choice_record_add(&search.list, required, policy, limits, best, &decision.choices);
-    return decision;
+    return decided(&search, &deciding, priced);
 }
 
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,

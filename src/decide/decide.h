@@ -19,28 +19,35 @@ struct cs_decision {
     int64_t scratch;  /* bytes the tiles alone ask for, applied or only possible; = required without
                          a  tiling */
     int64_t asked;    /* vendor plans built to find out */
-    int rule;         /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool promised;    /* an application got the small size reported before a plan was built; kept by
-                         the    flow */
+    int64_t limit;    /* bytes that workspace was for this problem; kept by cs_decide_by_rules */
+    bool raised;   /* `scratch` is beyond it: less would cost more than max_slowdown, or there is no
+                      tiling of less */
+    int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
+                      0 not asked; kept by the flow */
+    int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
+    bool promised; /* an application got the small size reported before a plan was built; kept by
+                      the flow */
     struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 
 /* Vendor plans that may be built for one decision. */
 enum {
-    CS_MAX_ASKS = 144,
+    CS_MAX_ASKS = 192,
     CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
     CS_LANE_ASKS = 30,       /* for another number of lanes */
     CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
-    CS_EXPLORE_ASKS = 12     /* for policies that explore */
+    CS_EXPLORE_ASKS = 12,    /* for policies that explore */
+    CS_PRICE_ASKS = 24,      /* for what stays within max_slowdown */
+    CS_LEAST_ASKS = 24       /* where nothing comes under the limit */
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:
  * doubt is a reason. Asks the vendor for at most CS_MAX_ASKS plans (few of those that it compiles),
  * none at all when the workspace is within the threshold: limits->threshold, which may be above
- * limits->workspace, or that if the threshold is negative. A threshold of 0 is below every call for
- * a policy that takes a fixed number of tiles: it tiles those that want nothing, too. No tiling
- * that needs more than `required` is ever taken, but for huge tensors (limits->huge): their calls
- * want nothing, and may be reported as much as limits->workspace. */
+ * limits->workspace, which is not negative, or that if the threshold is. A threshold of 0 is below
+ * every call for a policy that takes a fixed number of tiles: it tiles those that want nothing,
+ * too. No tiling that needs more than `required` is ever taken, but for huge tensors
+ * (limits->huge): their calls want nothing, and may be reported as much as limits->workspace. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

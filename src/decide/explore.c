@@ -293,7 +293,7 @@ const struct cs_candidate *cs_explore_best(const struct cs_shortlist *list,
     const struct cs_candidate *best = NULL;
     double least = 0;
     for (int i = 0; i < list->count; i++) {
-        double cost = policy->cost(&list->candidate[i], limits);
+        double cost = cs_shortlist_cost(&list->candidate[i], policy, limits);
         if (__builtin_isfinite(cost) && (!best || cost < least)) {
             best = &list->candidate[i];
             least = cost;
@@ -343,13 +343,18 @@ static enum cs_status ask_for_another(struct exploration *exploration)
 }
 
 /* Where nothing is tiled whatever it costs, the untiled call is the best, which says nothing of
- * tiles. */
+ * tiles. Tilings of one axis are looked beyond, also where there are others beside them. */
 static const struct cs_candidate *best_tiling(const struct cs_shortlist *list)
 {
     const struct cs_candidate *best = NULL;
-    for (int i = 1; i < list->count; i++)
-        if (!best || list->candidate[i].tiles < best->tiles)
+    bool pair = true;
+    for (int i = 1; i < list->count; i++) {
+        bool two = list->candidate[i].tiling.axis[1] != CS_AXIS_NONE;
+        if (!best || (pair == two ? list->candidate[i].tiles < best->tiles : pair)) {
             best = &list->candidate[i];
+            pair = two;
+        }
+    }
     return best && best->tiling.axis[0] != CS_AXIS_NONE ? best : NULL;
 }
 

@@ -6,13 +6,23 @@
 #include "decide/decide.h"
 
 enum {
-    CS_MAX_CANDIDATES = CS_MAX_ASKS + 1 /* each but the untiled one has cost an ask */
+    /* Each but the untiled one has cost an ask. Those for prices and for the least come where
+     * nothing else is listed. */
+    CS_MAX_CANDIDATES = CS_MAX_ASKS - CS_PRICE_ASKS - CS_LEAST_ASKS + 1
 };
 
 struct cs_shortlist {
     int count; /* at least 1 */
     struct cs_candidate candidate[CS_MAX_CANDIDATES];
 };
+
+/* What a candidate costs: nothing is taken that is dear. */
+static inline double cs_shortlist_cost(const struct cs_candidate *candidate,
+                                       const struct cs_policy *policy,
+                                       const struct cs_limits *limits)
+{
+    return candidate->dear ? __builtin_inf() : policy->cost(candidate, limits);
+}
 
 /* True if no tiling was found yet. */
 static inline bool cs_shortlist_empty(const struct cs_shortlist *list)

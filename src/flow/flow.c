@@ -15,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MOST_RIVALS = 4 /* engines that are decided about in the place of one that no tiling suits */
+};
+
 /* `limit`: of the program, in place of the option; 0: none. */
 static struct cs_settings settings_of(const struct cs *cs, int64_t limit)
 {
@@ -245,16 +249,19 @@ static struct cs_verdict verdict_of(struct cs *cs, const struct cs_request *requ
     int64_t used = reported(request, decision, reason);
     if (reason == CS_REASON_NONE && used < decision->scratch)
         used = decision->scratch;
-    struct cs_site_facts facts = {.problem = request->problem,
-                                  .engine = request->engine.index,
-                                  .reason = reason,
-                                  .tiling = decision->tiling,
-                                  .tiles = decision->tiles,
-                                  .required = request->required,
-                                  .reported = used,
-                                  .asked = decision->asked,
-                                  .choices = decision->choices,
-                                  .rule = decision->rule};
+    struct cs_site_facts facts = {
+        .problem = request->problem,
+        .engine = request->engine.index,
+        .reason = reason,
+        .tiling = decision->tiling,
+        .tiles = decision->tiles,
+        .required = request->required,
+        .reported = used,
+        .asked = decision->asked,
+        .choices = decision->choices,
+        .limit = decision->limit,
+        .raised = decision->raised && (reason == CS_REASON_NONE || reason == CS_REASON_REPORT_ONLY),
+        .rule = decision->rule};
     announce(cs, &facts);
     return (struct cs_verdict){.reason = reason,
                                .reported = reported_of(request, decision, reason),
@@ -319,6 +326,69 @@ static void name_device(struct cs *cs, const struct cs_vendor *vendor)
         memcpy(cs->device, profile->name, sizeof cs->device);
 }
 
+/* What another engine has to do with. */
+struct rival {
+    struct cs *cs;
+    const struct cs_request *request;
+    int64_t limit;
+    int looks;
+};
+
+/* True if the engine does with the limit, in one piece or in tiles. Few are looked at. */
+static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t required,
+                          const struct cs_vendor *vendor)
+{
+    struct rival *rival = to;
+    struct cs_request request = *rival->request;
+    struct cs_key key;
+    if (required <= rival->limit)
+        return true;
+    if (engine->index == request.engine.index && required == request.required)
+        return false;
+    request.engine = *engine;
+    request.required = required;
+    return rival->looks++ < MOST_RIVALS &&
+           decide(rival->cs, &request, vendor, &key).reason == CS_REASON_NONE;
+}
+
+/* Whether cuDNN lists another engine that does; the answer is kept with the decision. */
+static bool is_had_elsewhere(struct cs *cs, const struct cs_request *request,
+                             const struct cs_vendor *vendor, const struct cs_key *key,
+                             struct cs_decision *decision)
+{
+    struct rival rival = {cs, request, decision->limit, 0};
+    if (decision->elsewhere == 0) {
+        bool had = vendor->others && vendor->others(vendor->ctx, look_at_rival, &rival);
+        decision->elsewhere = had ? 1 : -1;
+        cs_memo_put(&cs->memo, key, decision);
+    }
+    return decision->elsewhere > 0;
+}
+
+/* True if the plan is one that no tiling makes small enough, and the application is to take
+ * another: as the option says. What is dear to tile is run as it is rather than on an engine that
+ * nobody has compared. */
+static bool is_refused(struct cs *cs, const struct cs_request *request,
+                       const struct cs_vendor *vendor, const struct cs_key *key,
+                       struct cs_decision *decision, enum cs_reason reason)
+{
+    bool dear = reason == CS_REASON_DEAR || reason == CS_REASON_NO_GAIN;
+    bool untileable = reason == CS_REASON_NO_TILING || reason == CS_REASON_NO_FALLBACK ||
+                      reason == CS_REASON_VENDOR;
+    if (request->source == CS_SOURCE_NONE || request->limit > 0 ||
+        request->required <= decision->limit || !(untileable || dear))
+        return false;
+    switch ((enum cs_untileable)cs->config.untileable) {
+    case CS_UNTILEABLE_REFUSE:
+        return true;
+    case CS_UNTILEABLE_AUTO:
+        return untileable && request->source == CS_SOURCE_LISTED &&
+               is_had_elsewhere(cs, request, vendor, key, decision);
+    default:
+        return false;
+    }
+}
+
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
@@ -339,7 +409,10 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
-    verdict.refused = reason != CS_REASON_NONE && decision.promised;
+    verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
+                      (!rewrite && is_refused(cs, request, vendor, &key, &decision, reason));
+    if (verdict.refused)
+        cs_account_refused(&cs->account);
     name_device(cs, vendor);
     if (rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, rewrite->plan.workspace);

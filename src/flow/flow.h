@@ -9,6 +9,13 @@
 #include "exec/rewrite.h"
 #include "flow/instance.h"
 
+/* Whether an application that is refused a plan has others to try. */
+enum cs_plan_source {
+    CS_SOURCE_NONE,  /* it asks for no plan */
+    CS_SOURCE_OWN,   /* it named the engine */
+    CS_SOURCE_LISTED /* heuristics offered the engine beside others */
+};
+
 /* A convolution as its application requires it run. */
 struct cs_request {
     struct cs_problem problem; /* checked */
@@ -16,6 +23,7 @@ struct cs_request {
     int64_t required; /* workspace bytes of the application's own plan */
     int64_t limit; /* scratch bytes that the caller has provided already; 0: the configured limit */
     int64_t scope; /* separates devices: the same problem may need other bytes on each */
+    enum cs_plan_source source;
 };
 
 /* The answer to a request. */
@@ -24,7 +32,8 @@ struct cs_verdict {
     int64_t reported;        /* workspace bytes to report to the application */
     struct cs_site_ref site; /* where its calls are counted; zeros: nowhere */
     int64_t footprint;       /* bytes that a call takes while it runs, as far as is known */
-    bool refused; /* less was reported than the application's plan requires, and nothing runs in
+    bool refused; /* no tiling does with the limit, and the application is to take another plan; or
+                     less was reported than the application's plan requires, and nothing runs in
                      that: the plan must not run either */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };

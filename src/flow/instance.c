@@ -146,7 +146,7 @@ static void after_fork_in_child(void)
 static int64_t budget_total(const struct cs_config *config)
 {
     int64_t total = config->budget_total;
-    if (total == CS_CONFIG_AUTO && !cs_mul(config->workspace, BUDGET_WORKSPACES, &total))
+    if (total == CS_CONFIG_AUTO && !cs_mul(cs_limits_workspace(config), BUDGET_WORKSPACES, &total))
         total = INT64_MAX;
     return total;
 }
@@ -166,8 +166,12 @@ static void configure(struct candidate *mine)
 /* The program under these options: under others its sites ask for other sizes. */
 static uint64_t budget_program(const struct cs *cs)
 {
-    const int64_t words[] = {(int64_t)cs_program_number(), cs->limits.workspace,
-                             cs->limits.threshold, cs->limits.lanes, cs->limits.lent};
+    const int64_t words[] = {(int64_t)cs_program_number(),
+                             cs->limits.workspace,
+                             cs->limits.threshold,
+                             cs->limits.lanes,
+                             cs->limits.lent,
+                             cs->limits.max_slowdown};
     return cs_store_key(words, sizeof words / sizeof *words).part[0];
 }
 

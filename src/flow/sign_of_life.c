@@ -21,7 +21,8 @@ void cs_sign_begin(const struct cs *cs)
     if (cs->config.log < CS_LOG_INFO)
         return;
     cs_log(CS_LOG_INFO, "convshim %s is loaded: policy %s, workspace %s, %s", CS_VERSION,
-           cs->policy->name, cs_log_size_text(size, cs->limits.workspace),
+           cs->policy->name,
+           cs->limits.workspace < 0 ? "auto" : cs_log_size_text(size, cs->limits.workspace),
            *cs->config.source ? cs->config.source : "built-in defaults");
     cs->host->version(vendor, sizeof vendor);
     cs->host->file(file, sizeof file);

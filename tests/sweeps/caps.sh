@@ -35,10 +35,11 @@ over()
     awk -F, -v most="$2" 'NR > 1 && $7 + 0 > most { print $1 "/" $2, most }' "$1"
 }
 
-# explained FILE LEFT: the log has a line with a reason for so many layers
+# explained FILE LEFT: the log has a line for so many layers that says why: a reason, or that the limit was raised to about the
+# least that tiles do with
 explained()
 {
-    [ "$2" = 0 ] || grep -qF "$reasons" "$1"
+    [ "$(grep -cF -e "$reasons" -e ', raised' "$1")" -ge "$2" ]
 }
 
 # capped CARD POLICY CAP: what stays over the cap goes to $work/left

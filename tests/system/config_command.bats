@@ -29,7 +29,7 @@ expect_option()
     printf '# mine\nworkspace = 2048K\ntiles = 2\n[interleave]\nbudget = 8388608\n' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     export CONVSHIM_CONFIG='policy=off;tiles=3' CONVSHIM_LOG=debug
     local file=$XDG_CONFIG_HOME/convshim/convshim.ini
-    expect_option workspace 2MiB 64MiB "$file:2"
+    expect_option workspace 2MiB auto "$file:2"
     expect_option tiles 3 4 CONVSHIM_CONFIG:2
     expect_option policy off fit CONVSHIM_CONFIG:1
     expect_option log debug warn CONVSHIM_LOG
@@ -41,7 +41,7 @@ expect_option()
 
 @test "every option has a variable, which comes first; one that is unknown is named, also by the library" {
     export CONVSHIM_CONFIG='workspace=2MiB;trace_limit=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_TIMEOUT=7
-    expect_option workspace 1MiB 64MiB CONVSHIM_WORKSPACE
+    expect_option workspace 1MiB auto CONVSHIM_WORKSPACE
     expect_option interleave.timeout 7 1000 CONVSHIM_INTERLEAVE_TIMEOUT
     expect_option trace_limit 1MiB 64MiB CONVSHIM_CONFIG:2
     expect_empty config.err
@@ -82,7 +82,7 @@ expect_option()
     export CONVSHIM_CONFIG='log_file=a, "b";workspace=3MiB'
     config 0
     expect_line config.out '^option +value +default +from$'
-    expect_line config.out '^workspace +3MiB +64MiB +CONVSHIM_CONFIG:2$'
+    expect_line config.out '^workspace +3MiB +auto +CONVSHIM_CONFIG:2$'
     config 0 --format csv
     cp config.out config.csv
     config 0 --format json
@@ -95,8 +95,8 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
 @test "what is to be mended: a line for each on standard error, status 1" {
     export CONVSHIM_CONFIG='workspace=much;tiles=2'
     config 1
-    expect_line config.err '^convshim: CONVSHIM_CONFIG:1: workspace: "much" is not allowed, ignored; allowed: 1KiB to 1TiB$'
-    expect_line config.out '^workspace +64MiB +64MiB +built-in$'
+    expect_line config.err '^convshim: CONVSHIM_CONFIG:1: workspace: "much" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB$'
+    expect_line config.out '^workspace +auto +auto +built-in$'
     expect_line config.out '^tiles +2 +4 +CONVSHIM_CONFIG:2$'
 }
 
@@ -157,7 +157,6 @@ skip = yes
 lanes = 1
 END
     advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
-        '2: min_saving has no effect: it counts only with policy = fast$' \
         '10: budget.total has no effect: it counts only with policy = budget$' \
         '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
         '5: arena has no effect: it counts only with interleave.budget = off$' \
@@ -166,8 +165,10 @@ END
         ' rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
         ' rule some: tiles has no effect: it counts only with policy = fixed$' \
         ' rule none: skip = yes leaves its other settings without effect$'
-    printf 'trace_limit = 1MiB\n' >limit.ini
-    advice limit.ini '1: trace_limit has no effect: it counts only with trace$'
+    printf 'trace_limit = 1MiB\npolicy = budget\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
+    advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
+        '3: min_saving has no effect: it counts only with a policy other than fixed and budget$' \
+        '4: max_slowdown has no effect: it counts only with a policy other than fixed and budget$'
     cat >good.ini <<'END'
 tiles = 7
 min_saving = 1MiB

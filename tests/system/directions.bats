@@ -172,7 +172,7 @@ answers()
         echo model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
         echo "pytorch,31500,dgrad,1024,1,1,1024,1024,1,1,1,1,1,1,1,0,0,0,1,f16"
     } >layer.csv
-    "$1" "$APPS/plan_layers" --csv layer.csv --direction data --all
+    CONVSHIM_CONFIG="workspace=64MiB" "$1" "$APPS/plan_layers" --csv layer.csv --direction data --all
     expect_status 0
 }
 

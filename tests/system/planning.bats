@@ -25,6 +25,7 @@ over()
 
 all_under_limit()
 {
+    export CONVSHIM_CONFIG="workspace=64MiB"
     table plain "$1"
     table shimmed "$1"
     expect_true "layers over 64 MiB without the library" "$(over plain.csv | wc -l) > 20"
@@ -193,4 +194,43 @@ expect_tiled()
     planned captured
     expect_tiled 1
     expect_true "launches" "$(device shimmed conv_launches) >= 2 * $(device plain conv_launches)"
+}
+
+# told_of OPTIONS: the bytes that are told of one layer, as $workspace, on the GPU whose tiles cost most.
+told_of()
+{
+    cat >wide.csv <<'END'
+model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
+x,wide,fwd,8,64,1,512,512,64,1,3,3,1,1,1,0,1,1,1,f32
+END
+    SIMDEV_PROFILE=$ROOT/conf/devices/b200.json CONVSHIM_LOG=info CONVSHIM_CONFIG=$1 \
+        shimmed "$APPS/plan_layers" --csv wide.csv --api graph
+    expect_status 0
+    planned_by_cudnn shimmed || cannot_run "$no_cudnn"
+    workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
+}
+
+@test "workspace = auto goes beyond 64 MiB where less would cost more than max_slowdown; a written number does not" {
+    told_of "workspace=64MiB"
+    expect_true "a written limit: $workspace" "$workspace <= $limit"
+    told_of "policy=fit"
+    expect_true "auto: $workspace" "$workspace > $limit && $workspace < 512 << 20"
+    expect_line shimmed.err ', raised'
+    raised=$workspace
+    told_of "workspace=64MiB;max_slowdown=1.15"
+    expect_equal "both written" "$workspace" "$raised"
+    told_of "max_slowdown=1.05"
+    expect_true "less time, more workspace: $workspace" "$workspace > $raised"
+    told_of "max_slowdown=off"
+    expect_true "whatever it costs: $workspace" "$workspace <= $limit"
+    told_of "policy=fixed;tiles=16"
+    expect_line shimmed.err "reported, H x 16\$"
+}
+
+@test "never nothing: under a limit that no tiles reach the least is taken, unless that saves less than min_saving" {
+    told_of "workspace=1KiB"
+    expect_true "the least: $workspace" "$workspace > 1024 && $workspace < $limit"
+    expect_line shimmed.err ', raised'
+    told_of "workspace=1KiB;min_saving=1GiB"
+    expect_true "as it is: $workspace" "$workspace > 8 * $limit"
 }

@@ -53,7 +53,7 @@ load predict
 }
 
 @test "pairs of axes that a single one does not do: KC in twelfths, KW" {
-    expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --format csv
+    expect_predicted 0 --input 4x192x480x832 --filter 96x192x3x3 --pad 1 --dtype bf16 --dir wgrad --workspace 64MiB --format csv
     expect_equal "axes" "$(column tiled_axis)" KC
     expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 64 << 20"
     expect_predicted 0 --input 16x1280x1x3000 --filter 1280x1280x1x3 --pad 0x1 --stride 1x2 --workspace 4MiB --format csv
@@ -62,9 +62,10 @@ load predict
 }
 
 @test "bytes read again and predicted slowdown; advice where the limit costs more than half of the time again" {
-    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format csv
+    expect_predicted 0 "${SPIKE[@]}" --workspace 64MiB --format csv
     # Each of the tiles but the last reads two rows of the next one's input.
     expect_equal "read again" "$(column read_again_bytes)" $((($(column tiles) - 1) * 2 * 512 * 512 * 2))
+    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format csv
     slowdown=$(column predicted_slowdown)
     expect_true "slowdown" "${slowdown%.*} >= 2"
     expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
@@ -77,6 +78,44 @@ load predict
     expect_predicted 0 "${SPIKE[@]}" --workspace 2GiB --format csv
     expect_equal "nothing is read again" "$(column read_again_bytes)" 0
     expect_equal "no tiles, no slowdown" "$(column predicted_slowdown)" ""
+}
+
+@test "a limit is raised where tiles would cost more than max_slowdown; a written one only if that is written, too" {
+    local wide=(--input 8x64x512x512 --filter 64x64x3x3 --pad 1 --dtype f32 --device b200)
+    expect_predicted 0 "${wide[@]}" --format csv
+    expect_equal "limit" "$(column limit_bytes)" $((64 << 20))
+    expect_equal "raised" "$(column limit_raised)" yes
+    expect_true "slowdown $(column predicted_slowdown)" "$(column predicted_slowdown | tr -d .) <= 115"
+    expect_true "workspace" "$(column tiled_workspace_bytes) > 64 << 20 && $(column tiled_workspace_bytes) < $(column workspace_bytes)"
+    raised=$(column tiled_workspace_bytes)
+    expect_predicted 0 "${wide[@]}"
+    expect_line predict.out ', limit raised$'
+    expect_predicted 0 "${wide[@]}" --format json
+    expect_line predict.out '"limit_raised":[[:space:]]*"yes"'
+    expect_line predict.out '"workspace_auto":[[:space:]]*true'
+    expect_predicted 0 "${wide[@]}" --max-slowdown 1.05 --format csv
+    expect_true "for less time more workspace" "$(column tiled_workspace_bytes) > $raised"
+    expect_predicted 0 "${wide[@]}" --max-slowdown 1 --format csv
+    expect_true "no slower than untiled" "10#$(column predicted_slowdown | tr -d .) <= 100"
+    expect_predicted 0 "${wide[@]}" --workspace 64MiB --format csv
+    expect_equal "plain" "$(column limit_raised)" no
+    expect_true "slowdown $(column predicted_slowdown)" "$(column predicted_slowdown | tr -d .) > 115"
+    expect_predicted 0 "${wide[@]}" --workspace 64MiB --max-slowdown 1.15 --format csv
+    expect_equal "as auto" "$(column tiled_workspace_bytes)" "$raised"
+    expect_predicted 2 "${wide[@]}" --max-slowdown 0.5
+    expect_line predict.err "--max-slowdown '0.5': not auto, off, or 1 to 1000"
+}
+
+@test "where no tiling comes under the limit, the one of least scratch; not for a little" {
+    expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
+    expect_equal "raised" "$(column limit_raised)" yes
+    expect_true "more than the limit, far less than the whole" \
+        "$(column tiled_workspace_bytes) > 1 << 20 && $(column tiled_workspace_bytes) < 8 << 20"
+    least=$(column tiled_workspace_bytes)
+    expect_predicted 0 "${SPIKE[@]}" --workspace 1KiB --format csv
+    expect_equal "the same for every limit below" "$(column tiled_workspace_bytes)" "$least"
+    expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --min-saving 515MiB --format csv
+    expect_equal "not tiled" "$(column reason)" "no tiling fits the limit"
 }
 
 @test "a sweep: each limit as predicted alone, up to the first that needs no tiles" {
@@ -232,7 +271,7 @@ END
     refused "unknown device 'h2000'; did you mean 'h200'" "${one[@]}" --device h2000
     refused "No such file" "${one[@]}" --device ./none.json
     refused "unknown policy 'fitt'; did you mean 'fit'" "${one[@]}" --policy fitt
-    refused "'12': not 1KiB to 1TiB" "${one[@]}" --workspace 12
+    refused "'12': not auto, or 1KiB to 1TiB" "${one[@]}" --workspace 12
     refused "not f32, f16 or bf16" "${one[@]}" --dtype f64
     refused "not nchw or nhwc" "${one[@]}" --layout chwn
     refused "not fwd, dgrad or wgrad" "${one[@]}" --dir sideways
@@ -278,13 +317,13 @@ profile()
     predict_as predict "${one[@]}" --tiles 2 --policy fixed
     expect_empty predict.err
     for name in min-saving min_saving; do
-        predict_as predict "${one[@]}" --$name 1MiB
+        predict_as predict "${one[@]}" --policy fixed --$name 1MiB
         expect_status 0
-        expect_line predict.err '^convshim: predict: min_saving has no effect: it counts only with policy = fast$'
+        expect_line predict.err '^convshim: predict: min_saving has no effect: it counts only with a policy other than fixed and budget$'
     done
     predict_as predict "${one[@]}" --fits 1MiB
     expect_status 1
-    expect_line predict.out '^1 MiB: 1 of 1 does not fit without convshim, 1 does not with workspace = 64 MiB\.$'
+    expect_line predict.out '^1 MiB: 1 of 1 does not fit without convshim, 1 does not with workspace = auto\.$'
     expect_line predict.out '^No setting of workspace makes it fit\.$'
 }
 

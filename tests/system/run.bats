@@ -68,7 +68,7 @@ set_to()
     done <options.csv
     expect_true "options" "$(wc -l <options.csv) > 10"
     run_command 125 --workspace 64parsecs -- touch ran
-    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: 1KiB to 1TiB$'
+    expect_line run.err '^convshim: run: --workspace: "64parsecs" is not allowed; allowed: auto, or 1KiB to 1TiB$'
     run_command 125 --policy=fastest -- touch ran
     run_command 125 --log_file 'a;b' -- touch ran
     run_command 125 --worksapce 1MiB -- touch ran

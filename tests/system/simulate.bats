@@ -324,3 +324,50 @@ END
     simulate --devices t4,nothing -- true
     expect_status 2
 }
+
+@test "--html: a page with both curves, and what is held at the peaks by layer" {
+    simulate --html page.html --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.err 'simulate: page in page.html$'
+    python3 - <<'END' || fail "the page is not what it should be"
+import html.parser, json, re
+
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.rows, self.paths = [], [], []
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        assert not any(name in ("src", "href") for name in attributes), attributes
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+            self.value = attributes.get("data-v")
+            if self.value is not None:
+                self.rows[-1][-1] = int(self.value)
+        if tag == "path":
+            self.paths.append(attributes["class"])
+        self.open.append(tag)
+    def handle_endtag(self, tag):
+        while self.open.pop() != tag:
+            pass
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "td" and isinstance(self.rows[-1][-1], str):
+            self.rows[-1][-1] += data
+
+text = open("page.html").read()
+page = Page()
+page.feed(text)
+assert page.paths == ["saved", "held", "curve", "curve after"], page.paths
+peaks = re.findall(r"Held at the peak (without|with convshim): ([0-9.]+ MiB)", text)
+shown = re.search(r"device peak +([0-9.]+ MiB) +([0-9.]+ MiB)", open("simulate.out").read())
+assert [peak[1] for peak in peaks] == list(shown.groups()), (peaks, shown)
+workspaces = [row for row in page.rows if row and row[0] == "workspace"]
+assert workspaces and "k3x3" in workspaces[0][1], page.rows
+END
+    simulate --html page.html --devices t4,h200 -- true
+    expect_status 2
+    simulate --html no/such/folder/page.html -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+}

@@ -31,7 +31,7 @@ with_file()
 
 # bats test_tags=quick
 @test "the rules tile few convolutions, and a plain run with the file has the peak that it says" {
-    tune --cudnn "$CUDNN" --runs 4 -- "${decoder[@]}"
+    tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
     expect_status 0
     expect_line convshim.ini '^policy = off$'
     "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
@@ -49,7 +49,7 @@ print(totals["tiled"], "of", totals["calls"])')"
 }
 
 @test "no rule can go: without each of them the peak is higher, by what it says" {
-    tune --cudnn "$CUDNN" -- "${decoder[@]}"
+    tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     expect_status 0
     with_file "$PWD/convshim.ini"
     local tuned rules rule
@@ -65,7 +65,7 @@ print(totals["tiled"], "of", totals["calls"])')"
 }
 
 @test "--fits: as much as has to be, on a capacity; and what does not fit" {
-    tune --cudnn "$CUDNN" -- "${decoder[@]}"
+    tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     local lowest most between
     with_file "$PWD/convshim.ini"
     lowest=$(device shimmed peak_bytes)

@@ -4,6 +4,7 @@
 
 #include "config/option.h"
 #include "config/option_text.h"
+#include "convshim/policy.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,16 +54,28 @@ static bool has_policy(const struct cs_config *config, const char *policy)
     return has;
 }
 
+/* True if some convolution's workspace is a matter of its own, not of a count or a share. */
+static bool has_own_limit(const struct cs_config *config)
+{
+    for (const char *const *name = cs_policy_names; *name; name++)
+        if (strcmp(*name, "fixed") != 0 && strcmp(*name, "budget") != 0 &&
+            has_policy(config, *name))
+            return true;
+    return false;
+}
+
 static void advise_options(const struct advice *advice)
 {
     const struct cs_config *config = advice->config;
+    static const char own_limit[] = "a policy other than fixed and budget";
     const struct {
         int option;
         bool counts;
         const char *with;
     } rows[] = {
         {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
-        {CS_OPTION_min_saving, has_policy(config, "fast"), "policy = fast"},
+        {CS_OPTION_min_saving, has_own_limit(config), own_limit},
+        {CS_OPTION_max_slowdown, has_own_limit(config), own_limit},
         {CS_OPTION_budget_total, has_policy(config, "budget"), "policy = budget"},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},

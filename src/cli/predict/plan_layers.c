@@ -61,22 +61,32 @@ static double seconds_of(const struct cs_problem *problem, const struct cs_tilin
     return settle(plan, vendor) ? cs_cost_of(plan, profile).seconds : 0;
 }
 
+static double untiled_seconds(const struct cs_problem *problem, int64_t required,
+                              const struct cs_profile *profile, struct cs_plan *plan)
+{
+    static const struct cs_tiling untiled = {.step = {1, 1}};
+    if (cs_plan_cut(problem, &untiled, plan) != CS_OK)
+        return 0;
+    plan->shape[0].workspace = required;
+    return cs_cost_of(plan, profile).seconds;
+}
+
 /* What tiles cost: memory read again, and time as the library's own model predicts it. */
 static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor *vendor,
                         struct cs_prediction *prediction)
 {
-    static const struct cs_tiling untiled = {.step = {1, 1}};
     const struct cs_tiling *tiling = &prediction->decision.tiling;
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     struct cs_plan plan;
+    if (profile)
+        prediction->seconds = untiled_seconds(problem, prediction->offer.workspace, profile, &plan);
     if (prediction->decision.reason != CS_REASON_NONE ||
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    double before = profile ? seconds_of(problem, &untiled, vendor, profile, &plan) : 0;
-    double after = profile ? seconds_of(problem, tiling, vendor, profile, &plan) : 0;
-    if (before > 0 && after > 0)
-        prediction->time_ratio = after / before;
+    double tiled = profile ? seconds_of(problem, tiling, vendor, profile, &plan) : 0;
+    if (prediction->seconds > 0 && tiled > 0)
+        prediction->time_ratio = tiled / prediction->seconds;
 }
 
 /* As the library decides, but without other processes to share a total with and without a device to

@@ -34,6 +34,7 @@ struct cs_prediction {
     struct cs_decision decision;
     int64_t tiled_peak; /* floor and what convshim reports */
     int64_t halo;       /* bytes of x and y that tiles read again */
+    double seconds;     /* that the call takes as it is, by decide/cost.h; 0: not known */
     double time_ratio;  /* of a tiled call to the call as it is, by decide/cost.h; 0: not known,
                            or  not tiled */
 };

@@ -76,6 +76,10 @@ bool cs_predict_print(const struct cs_predict_results *results, const struct cs_
 void cs_predict_print_fit(const struct cs_predict_results *results,
                           const struct cs_predict_fit *fit, FILE *out);
 
+/* The option workspace as people read it: "64 MiB", "auto". Returns text. */
+const char *cs_predict_workspace(const struct cs_predict_options *options,
+                                 char text[CS_BYTES_TEXT]);
+
 /* One line, after `before`, where the limit is predicted to cost some layer more than half of its
  * time again; else nothing. */
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,

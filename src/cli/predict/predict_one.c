@@ -41,7 +41,10 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
         snprintf(text, size, "%s x %" PRId64 "%s", cs_axis_tiling_name(&decision->tiling),
                  decision->tiles, cs_axis_tiling_by_phase(&decision->tiling) ? " by phase" : "");
     if (decision->tiling.lanes > 1)
-        snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);
+        length +=
+            snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);
+    if (decision->raised)
+        snprintf(text + length, size - (size_t)length, ", limit raised");
 }
 
 static void print_numbers(const struct cs_predict_results *results)

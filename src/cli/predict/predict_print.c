@@ -2,6 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
+#include "config/limits.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ static const struct {
     {{"fits", "fits", CS_CELL_TEXT}, ASKED},
     {{"read_again_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
     {{"predicted_slowdown", NULL, CS_CELL_RATIO}, ALWAYS},
+    {{"limit_bytes", NULL, CS_CELL_BYTES}, ALWAYS},
+    {{"limit_raised", "limit raised", CS_CELL_TEXT}, ALWAYS},
 };
 
 enum {
@@ -58,6 +61,13 @@ char *cs_predict_title(const struct cs_problem *problem, char text[CS_PREDICT_TI
     if (end)
         *end = '\0';
     return text;
+}
+
+const char *cs_predict_workspace(const struct cs_predict_options *options, char text[CS_BYTES_TEXT])
+{
+    if (options->config.workspace == CS_CONFIG_AUTO)
+        return "auto";
+    return cs_table_bytes_text(text, options->config.workspace);
 }
 
 static const char *engine_text(const struct cs_predict_options *options,
@@ -95,6 +105,8 @@ static void fill_answer(const struct cs_predict_options *options,
         {.text = fits_text(options, prediction)},
         {.number = prediction->halo},
         {.ratio = prediction->time_ratio},
+        {.number = decision->limit},
+        {.text = decision->raised ? "yes" : "no"},
     };
     memcpy(row + ANSWER, values, sizeof values);
 }
@@ -222,9 +234,9 @@ void cs_predict_print_fit(const struct cs_predict_results *results,
     char size[CS_BYTES_TEXT], now[CS_BYTES_TEXT];
     size_t count = results->layers->count;
     cs_table_bytes_text(size, results->options->fits);
-    cs_table_bytes_text(now, results->options->config.workspace);
     fprintf(out, "\n%s: %zu of %zu %s not fit without convshim, %zu %s not with workspace = %s.\n",
-            size, fit->before, count, verb(fit->before), fit->after, verb(fit->after), now);
+            size, fit->before, count, verb(fit->before), fit->after, verb(fit->after),
+            cs_predict_workspace(results->options, now));
     if (fit->unanswered > 0)
         fprintf(out,
                 "cuDNN has no engine for %zu of them on this GPU: they count as not fitting.\n",
@@ -240,8 +252,7 @@ static void print_head(const struct cs_predict_results *results, FILE *out)
     if (options->estimate)
         fprintf(out, "ESTIMATE by a rule of thumb, not cuDNN's answer\n");
     fprintf(out, "%s, %s; convshim with workspace %s, policy %s\n\n", results->device->title,
-            results->vendor, cs_table_bytes_text(size, options->config.workspace),
-            options->config.policy.text);
+            results->vendor, cs_predict_workspace(options, size), options->config.policy.text);
 }
 
 void cs_predict_print_advice(const struct cs_predict_results *results, const char *before,
@@ -343,6 +354,8 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
         if (prediction->decision.rule > 0)
             cJSON_AddStringToObject(
                 layer, "rule", results->options->rules.rule[prediction->decision.rule - 1].name);
+        if (prediction->seconds > 0)
+            cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
         cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
         cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
         cJSON_AddItemToObject(layer, "candidates", choices_of(prediction));
@@ -359,7 +372,8 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "device_name", results->device->title);
     cJSON_AddStringToObject(root, "planned_by", results->vendor);
     cJSON_AddBoolToObject(root, "estimate", options->estimate);
-    cJSON_AddNumberToObject(root, "workspace_bytes", (double)options->config.workspace);
+    cJSON_AddNumberToObject(root, "workspace_bytes", (double)cs_limits_workspace(&options->config));
+    cJSON_AddBoolToObject(root, "workspace_auto", options->config.workspace == CS_CONFIG_AUTO);
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cJSON_AddItemToObject(root, "layers", layers_of(results, layers));
     cJSON_AddItemToObject(root, "models", cs_table_json(models));

@@ -218,8 +218,7 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
     else
         fprintf(out, "as %s plans it, not measured on a GPU", results->vendor);
     fprintf(out, "; convshim with workspace %s, policy %s</text>\n",
-            cs_table_bytes_text(size, results->options->config.workspace),
-            results->options->config.policy.text);
+            cs_predict_workspace(results->options, size), results->options->config.policy.text);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         fprintf(out,
                 "<rect class=\"%s\" x=\"%d\" y=\"60\" width=\"12\" height=\"12\"/>"

@@ -1,34 +1,9 @@
-/* The page: nothing in it refers to elsewhere, and its own policy forbids every request. Without
- * scripts it shows the same; its style and its script are report.css and report.js. */
+/* The page of a report. */
+#include "cli/report/page.h"
 #include "cli/report/report.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static const char POLICY[] =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-
-static const char STYLE[] =
-#include "report_css.h"
-    ;
-
-static const char SCRIPT[] =
-#include "report_js.h"
-    ;
-
-static void put_head(const char *program, FILE *out)
-{
-    fputs(POLICY, out);
-    fputs("<title>convshim report", out);
-    if (*program) {
-        fputs(": ", out);
-        cs_table_html_text(program, out);
-    }
-    fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>convshim report</h1>\n", STYLE);
-}
 
 /* What was saved first, then of what. */
 static void put_saved(const char *title, int64_t before, int64_t after, FILE *out)
@@ -140,7 +115,7 @@ static void put_section(const struct cs_section *section, FILE *out)
 
 void cs_report_html(const struct cs_report *report, FILE *out)
 {
-    put_head(report->shown ? report->all.program : "", out);
+    cs_page_begin("convshim report", report->shown ? report->all.program : "", out);
     if (report->shown) {
         put_source(report, &report->all, out);
         put_devices(report, out);
@@ -150,5 +125,5 @@ void cs_report_html(const struct cs_report *report, FILE *out)
     }
     for (size_t i = 0; i < report->sections; i++)
         put_section(&report->section[i], out);
-    fprintf(out, "<script>\n%s</script>\n</body></html>\n", SCRIPT);
+    cs_page_end(out);
 }

@@ -1,5 +1,6 @@
 /* The plots of the page. Shapes are SVG that stretches with the page, texts are HTML that does not:
  * so they stay readable on a telephone. The title of a shape says its numbers. */
+#include "cli/report/page.h"
 #include "cli/report/report.h"
 
 #include <inttypes.h>
@@ -7,8 +8,8 @@
 #include <string.h>
 
 enum {
-    WIDTH = 960, /* units of the plot, whatever its size */
-    HEIGHT = 240,
+    WIDTH = CS_PLOT_WIDTH,
+    HEIGHT = CS_PLOT_HEIGHT,
     MOST_COLUMNS = 480, /* more calls share one */
     BAR = 5,
     THINNEST = 2, /* a bar that can be seen */
@@ -18,27 +19,6 @@ enum {
 static double share(int64_t bytes, double of)
 {
     return of > 0 ? (double)bytes / of : 0;
-}
-
-static void put_key(const char *class, const char *text, int64_t bytes, FILE *out)
-{
-    char size[CS_BYTES_TEXT];
-    fprintf(out,
-            "<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\"><rect class=\"%s\" width=\"1\" "
-            "height=\"1\"/></svg>%s",
-            class, text);
-    if (bytes >= 0)
-        fprintf(out, " %s", cs_table_bytes_text(size, bytes));
-    fputs("</li>\n", out);
-}
-
-static void put_legend(const char *before, int64_t before_bytes, const char *after,
-                       int64_t after_bytes, FILE *out)
-{
-    fputs("<ul class=\"legend\">\n", out);
-    put_key("before", before, before_bytes, out);
-    put_key("after", after, after_bytes, out);
-    fputs("</ul>\n", out);
 }
 
 /* --- memory over one step
@@ -113,26 +93,6 @@ static void put_hits(const struct cs_report *report, FILE *out)
     }
 }
 
-static void put_scale(int64_t step, double top, FILE *out)
-{
-    fputs("<svg aria-hidden=\"true\">\n", out);
-    for (int64_t i = 0; (double)i * (double)step <= top; i++) {
-        char size[CS_BYTES_TEXT];
-        fprintf(out, "<text x=\"100%%\" y=\"%.2f%%\" dy=\".32em\">%s</text>\n",
-                100 * (1 - (double)i * (double)step / top),
-                i > 0 ? cs_table_bytes_text(size, i * step) : "0");
-    }
-    fputs("</svg>\n", out);
-}
-
-static void put_grid(int64_t step, double top, FILE *out)
-{
-    for (int64_t i = 0; (double)i * (double)step <= top; i++) {
-        double y = HEIGHT * (1 - (double)i * (double)step / top);
-        fprintf(out, "<line class=\"grid\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", WIDTH, y, y);
-    }
-}
-
 static void put_ticks(size_t calls, FILE *out)
 {
     fputs("<div class=\"ticks\"><span>call 1</span>", out);
@@ -153,16 +113,16 @@ static void put_time(const struct cs_report *report, FILE *out)
     if (anatomy->moments == 0)
         return;
     fputs("<h2>Memory over one step</h2>\n", out);
-    put_legend("before, peak", anatomy->peak_before, "after, peak", anatomy->peak_after, out);
+    cs_plot_legend("before, peak", anatomy->peak_before, "after, peak", anatomy->peak_after, out);
     fputs("<div class=\"plot\">", out);
-    put_scale(step, top, out);
+    cs_plot_scale(step, top, out);
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
             "aria-label=\"Memory over one step\">\n",
             WIDTH, HEIGHT);
     put_outline(anatomy, "saved", false, true, top, out);
     put_outline(anatomy, "held", true, true, top, out);
-    put_grid(step, top, out);
+    cs_plot_grid(step, top, out);
     put_outline(anatomy, "curve", false, false, top, out);
     put_outline(anatomy, "curve after", true, false, top, out);
     put_hits(report, out);
@@ -232,7 +192,7 @@ static void put_savings(const struct cs_table *sites, FILE *out)
     if (most == 0)
         return;
     fputs("<h2>Largest workspaces</h2>\n", out);
-    put_legend("before", -1, "after", -1, out);
+    cs_plot_legend("before", -1, "after", -1, out);
     fputs("<ul class=\"bars\">\n", out);
     for (size_t i = 0; i < rows; i++) {
         const struct cs_value *row = sites->value + i * (size_t)sites->columns;

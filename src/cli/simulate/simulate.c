@@ -61,6 +61,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
         answer->pair[i] = (struct cs_simulated_pair){
             .device = &answer->device[i],
             .capacity = options->capacity,
+            .history = options->html != NULL,
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     bool ran = cs_simulated_pairs_run(simulation, answer->pair, answer->devices) &&
                (!options->smallest ||
@@ -68,7 +69,8 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     bool printed = ran && print(simulation, options, answer);
     if (ran && !printed)
         cs_cli_complain("out of memory");
-    bool good = printed;
+    bool good = printed &&
+                (!options->html || cs_simulate_html(simulation, &answer->pair[0], options->html));
     for (size_t i = 0; i < answer->devices; i++) {
         if (printed && i == 0)
             show_output(&answer->pair[i]);

@@ -6,7 +6,7 @@
 #include "cli/simulate/simulated_pair.h"
 
 struct cs_simulate_options {
-    const char *device, *devices, *only, *preset, *cudnn, *library, *keep;
+    const char *device, *devices, *only, *preset, *cudnn, *library, *keep, *html;
     int64_t capacity; /* 0: the profile's */
     int cuda, jobs;
     bool smallest;
@@ -27,6 +27,10 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
 bool cs_simulate_print_devices(const struct cs_simulation *simulation,
                                const struct cs_simulated_pair *pair, size_t pairs,
                                enum cs_format format);
+
+/* Writes the page of a pair whose runs were recorded. False: a line has said why. */
+bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                      const char *path);
 
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,

@@ -84,6 +84,8 @@ static const char **text_of(struct cs_simulate_options *to, int option)
         return &to->cudnn;
     case OPTION_LIBRARY:
         return &to->library;
+    case OPTION_HTML:
+        return &to->html;
     case OPTION_KEEP:
         return &to->keep;
     default:
@@ -126,5 +128,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
         return status;
     if (*operand_p == argc && strcmp(to->device, "list") != 0)
         return cs_cli_refuse(command.name, "which program?");
+    if (to->html && to->devices)
+        return cs_cli_refuse(command.name, "--html: a page is of one device");
     return -1;
 }

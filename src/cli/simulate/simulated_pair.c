@@ -73,6 +73,7 @@ static void prepare(struct cs_simulated_pair *pair, enum cs_side side)
     pair->run[side] = (struct cs_simulated_run){.name = cs_side_names[side],
                                                 .profile = pair->device->path,
                                                 .capacity = pair->capacity,
+                                                .history = pair->history,
                                                 .with = side == CS_WITH};
 }
 
@@ -81,6 +82,7 @@ static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
     pair->has_base[side] = pair->chosen[side] && pair->result[side].refused > 0;
     pair->base_run[side] = pair->run[side];
     pair->base_run[side].capacity = plenty;
+    pair->base_run[side].history = false;
     pair->base_run[side].state = CS_RUN_WAITING;
 }
 
@@ -181,6 +183,7 @@ static bool ask_round(struct cs_simulation *simulation, struct question *questio
         q->run = q->pair->run[q->side];
         q->run.state = CS_RUN_WAITING;
         q->run.capacity = q->tried;
+        q->run.history = false;
         job[jobs++] = (struct job){&q->run, &q->result};
     }
     bool good = job && run_jobs(simulation, job, jobs);

@@ -16,6 +16,7 @@ extern const char *const cs_side_names[CS_SIDES]; /* "without", "with" */
 struct cs_simulated_pair {
     const struct cs_device_file *device;
     int64_t capacity; /* 0: the device's */
+    bool history;     /* record what memory was held when */
     bool chosen[CS_SIDES];
 
     /* From here on filled in. */

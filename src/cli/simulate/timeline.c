@@ -128,7 +128,8 @@ static struct cs_timeline_call *add_call(struct builder *builder, int site,
         return NULL;
     to->call = grown;
     struct cs_timeline_call *call = &to->call[to->calls++];
-    *call = (struct cs_timeline_call){.site = site, .moment = first->moment, .block = CS_NO_BLOCK};
+    *call = (struct cs_timeline_call){
+        .site = site, .moment = first->moment, .block = CS_NO_BLOCK, .address = first->workspace};
     snprintf(call->plan, sizeof call->plan, "%s", first->plan);
     return call;
 }
@@ -139,10 +140,11 @@ static void add_calls(struct builder *builder, const struct cs_launches *launche
                 *sites = cJSON_GetObjectItemCaseSensitive(builder->summary, "sites");
     const cJSON *next = order ? order->child : NULL;
     size_t at = 0;
-    builder->timeline->matched = true;
+    builder->timeline->matched = order != NULL;
     while (at < launches->count && !builder->broken) {
-        int site =
-            next ? (int)next->valuedouble : site_like(builder->timeline, &launches->item[at]);
+        int site = next    ? (int)next->valuedouble
+                   : order ? site_like(builder->timeline, &launches->item[at])
+                           : CS_NO_SITE;
         const cJSON *of = site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
         int64_t parts = of && next ? launches_of(of) : 1;
         builder->timeline->matched =
@@ -177,30 +179,6 @@ static void add_device(struct builder *builder, struct cs_launches *launches)
 
 /* --- what PyTorch recorded --- */
 
-/* A workspace is what was allocated there in that size, next after the one before it. */
-static void find_workspace(const struct cs_timeline *timeline, struct cs_launch *launch,
-                           size_t *next)
-{
-    const struct cs_timeline_block *last = *next > 0 ? &timeline->block[*next - 1] : NULL;
-    if (launch->workspace_bytes == 0)
-        return;
-    for (size_t i = *next; i < timeline->blocks; i++) {
-        const struct cs_timeline_block *block = &timeline->block[i];
-        if (block->address == launch->workspace &&
-            block->bytes == (launch->workspace_bytes + ROUND - 1) / ROUND * ROUND) {
-            launch->block = (long)i;
-            launch->moment = block->from;
-            *next = i + 1;
-            return;
-        }
-    }
-    if (last && launch->workspace >= last->address &&
-        launch->workspace < last->address + (uint64_t)last->bytes) {
-        launch->block = (long)*next - 1;
-        launch->moment = last->from;
-    }
-}
-
 static void add_framework(struct builder *builder, const cJSON *history)
 {
     const cJSON *event;
@@ -223,11 +201,49 @@ static void add_framework(struct builder *builder, const cJSON *history)
     }
 }
 
-static void find_workspaces(const struct cs_timeline *timeline, struct cs_launches *launches)
+/* What the call's workspace was allocated as: all its tiles share what the library reported. */
+static int64_t allocated_for(const struct cs_timeline_call *call, const cJSON *sites)
 {
-    size_t next = 0;
-    for (size_t i = 0; i < launches->count; i++)
-        find_workspace(timeline, &launches->item[i], &next);
+    const cJSON *site = call->site >= 0 ? cJSON_GetArrayItem(sites, call->site) : NULL;
+    int64_t bytes =
+        cs_timeline_number(site, "tiled") > 0 ? cs_timeline_number(site, "reported") : 0;
+    if (bytes < call->workspace)
+        bytes = call->workspace;
+    return (bytes + ROUND - 1) / ROUND * ROUND;
+}
+
+static bool is_around(const struct cs_timeline_block *block, uint64_t address)
+{
+    return address >= block->address && address < block->address + (uint64_t)block->bytes;
+}
+
+/* A workspace is what was allocated there in that size, next after the one before it; else that one
+ * itself. */
+static void find_workspace(const struct cs_timeline *timeline, struct cs_timeline_call *call,
+                           int64_t bytes, size_t *next)
+{
+    for (size_t i = *next; i < timeline->blocks; i++)
+        if (timeline->block[i].bytes == bytes && is_around(&timeline->block[i], call->address)) {
+            call->block = (long)i;
+            *next = i + 1;
+            return;
+        }
+    if (*next > 0 && is_around(&timeline->block[*next - 1], call->address))
+        call->block = (long)*next - 1;
+}
+
+/* Calls without a workspace leave no trace there: they come with the call before them. */
+static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
+{
+    size_t next = 0, moment = 0;
+    for (size_t i = 0; i < timeline->calls; i++) {
+        struct cs_timeline_call *call = &timeline->call[i];
+        if (call->workspace > 0)
+            find_workspace(timeline, call, allocated_for(call, sites), &next);
+        if (call->block >= 0 && timeline->block[call->block].from > moment)
+            moment = timeline->block[call->block].from;
+        call->moment = moment;
+    }
 }
 
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
@@ -241,13 +257,13 @@ bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simula
         return false;
     timeline.of_framework = history != NULL;
     timeline.stacks = cJSON_GetObjectItemCaseSensitive(history, "stacks");
-    if (history) {
+    if (history)
         add_framework(&builder, history);
-        find_workspaces(&timeline, &launches);
-    } else {
+    else
         add_device(&builder, &launches);
-    }
     add_calls(&builder, &launches);
+    if (history && !builder.broken)
+        find_workspaces(&timeline, cJSON_GetObjectItemCaseSensitive(result->summary, "sites"));
     for (size_t i = 0; i < timeline.blocks && !builder.broken; i++)
         if (timeline.block[i].until > timeline.moments)
             timeline.block[i].until = timeline.moments;

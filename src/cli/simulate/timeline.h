@@ -25,7 +25,8 @@ struct cs_timeline_block {
 struct cs_timeline_call {
     int site; /* index into the summary's; CS_NO_SITE: the summary does not tell */
     size_t moment;
-    long block; /* that its workspace is in, or CS_NO_BLOCK */
+    long block;       /* that its workspace is in, or CS_NO_BLOCK */
+    uint64_t address; /* of its workspace */
     int64_t workspace, tensor_bytes, nanoseconds, launches;
     char plan[40];
 };
@@ -54,8 +55,8 @@ size_t cs_timeline_peak(const struct cs_timeline *timeline);
 /* What was held but for workspaces, at each moment; the caller frees it. NULL: memory is short. */
 int64_t *cs_timeline_rest(const struct cs_timeline *timeline);
 
-/* The line that asked for a block, as "vae.py:312 forward": the innermost that is not PyTorch's own, or
- * else the innermost. False: nothing tells. */
+/* The line that asked for a block, as "vae.py:312 forward": the innermost that is not PyTorch's
+ * own, or else the innermost. False: nothing tells. */
 bool cs_timeline_line(const struct cs_timeline *timeline, int stack, char *text, size_t size);
 
 #endif

@@ -14,6 +14,7 @@ struct cs_tune_options {
     const char *device, *cudnn, *library, *keep, *summary;
     int64_t fits;  /* bytes; 0: the lowest peak is looked for */
     double within; /* percent by which a peak may be above the lowest */
+    bool lowest;   /* than which tiling everything may be higher */
     int cuda, jobs, runs;
 };
 

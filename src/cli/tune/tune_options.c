@@ -76,6 +76,8 @@ static bool take(void *ctx, int option, const char *value)
                refuse(option, value, "a size as 8GiB");
     case OPTION_WITHIN:
         return take_percent(value, &to->within);
+    case OPTION_LOWEST:
+        return to->lowest = true;
     case OPTION_RUNS:
         return take_number(option, value, 4, 1000, &to->runs);
     case OPTION_JOBS:

@@ -183,16 +183,21 @@ void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
     char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
     const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned;
     if (tune->options->summary) {
-        fprintf(out, "convshim: tune: %zu rules\n", cs_exposures_rules(&tune->exposures));
+        fprintf(out, "convshim: tune: rules: %zu\n", cs_exposures_rules(&tune->exposures));
         return;
     }
     fprintf(out,
-            "convshim: tune: %zu rules, %s peak %s -> %s (%s with all tiled), %" PRId64
+            "convshim: tune: rules: %zu; %s peak %s -> %s (%s with all tiled), %" PRId64
             " of %" PRId64 " calls tiled (%" PRId64 "), %d runs\n",
             cs_exposures_rules(&tune->exposures), tune->allocated ? "allocated" : "device",
             cs_table_bytes_text(a, from->peak), cs_table_bytes_text(b, to->peak),
             cs_table_bytes_text(c, tune->everything.peak), to->tiled, to->calls,
             tune->everything.tiled, tune->runs);
+    if (to->ran && to->reserved > from->reserved)
+        fprintf(out,
+                "convshim: tune: but the device peak grows, %s -> %s: other blocks of the "
+                "allocator are free when they are needed\n",
+                cs_table_bytes_text(a, from->reserved), cs_table_bytes_text(b, to->reserved));
     if (tune->options->fits > 0 && !to->fits && to->ran)
         fprintf(out, "convshim: tune: it runs, but falls back: no rules make it fit %s\n",
                 cs_table_bytes_text(a, tune->options->fits));

@@ -1,7 +1,8 @@
 /* The search: which convolutions get a rule, and with what limit. docs/tune.md explains it.
  *
  * 1. An untiled run tells what is held when. The level is the most that is held but for workspaces;
- *    what requires more than there is up to the level (and --within) sticks out and gets a rule.
+ *    what requires more than there is up to the goal, the level and --within, or what tiling
+ *    everything reaches, sticks out and gets a rule.
  * 2. Runs with these rules show which limits are too small: those grow until they do.
  * 3. Where a capacity is to be fitted, the target is raised by bisection while the program fits.
  * 4. Each rule is left out once, the dearest first; it stays out if nothing is lost. */
@@ -110,11 +111,14 @@ static bool try_rules(struct cs_tune *tune, int64_t capacity, bool record,
     return good;
 }
 
-/* What is as good as the level. */
-static int64_t lowest(const struct cs_tune *tune)
+/* What is as good as the level; or, where that is all that is asked for, as tiling everything. */
+static int64_t goal_of(const struct cs_tune *tune)
 {
-    return tune->exposures.level +
-           (int64_t)((double)tune->exposures.level / 100 * tune->options->within);
+    const struct cs_tune_point *all = &tune->everything;
+    const int64_t level = tune->exposures.level;
+    int64_t goal = level + (int64_t)((double)level / 100 * tune->options->within);
+    bool wanted = !tune->options->lowest && tune->options->fits == 0 && all->ran;
+    return wanted && all->peak < tune->untiled.peak && all->peak > goal ? all->peak : goal;
 }
 
 static bool is_over(const struct cs_tune *tune)
@@ -193,7 +197,7 @@ static bool aim_lower(struct cs_tune *tune, int64_t goal, int *lowered)
 static bool find_lowest(struct cs_tune *tune)
 {
     struct cs_exposures *exposures = &tune->exposures;
-    int64_t goal = tune->target = lowest(tune);
+    int64_t goal = tune->target = goal_of(tune);
     int lowered = 0;
     for (int round = 0; round < MOST_ROUNDS; round++) {
         cs_exposures_limit(exposures, tune->target);
@@ -322,7 +326,7 @@ bool cs_tune_from_summary(struct cs_tune *tune)
 {
     if (!cs_exposures_of_summary(tune->options->summary, &tune->exposures))
         return false;
-    tune->target = tune->options->fits > 0 ? tune->options->fits : lowest(tune);
+    tune->target = tune->options->fits > 0 ? tune->options->fits : goal_of(tune);
     cs_exposures_limit(&tune->exposures, tune->target);
     return true;
 }

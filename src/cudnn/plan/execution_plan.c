@@ -8,6 +8,7 @@ enum {
     PLAIN = 0, /* the engine that takes everything */
     RESULTS =
         12, /* of the heuristics, looked at where the application's engine does not take a tile */
+    SPLIT_K = 0,  /* CUDNN_KNOB_TYPE_SPLIT_K, whose name is deprecated */
     FALLBACKS = 3 /* looked at for a fallback plan: those after engine 0 may have to be compiled */
 };
 
@@ -268,10 +269,86 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
     return CS_OK;
 }
 
+/* Parts that sums are split in; 0: no knob says so. */
+static int64_t splits_of(const struct cs_engine *engine)
+{
+    int64_t splits = 0;
+    for (int i = 0; i < engine->knobs; i++)
+        if (engine->knob_type[i] == SPLIT_K || engine->knob_type[i] == CUDNN_KNOB_TYPE_SPLIT_K_SLC)
+            splits = engine->knob_value[i] > splits ? engine->knob_value[i] : splits;
+    return splits;
+}
+
+static int winograd_of(unsigned numerical)
+{
+    static const struct {
+        cudnnBackendNumericalNote_t note;
+        int extent;
+    } notes[] = {{CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, 4},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, 6},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13, 13},
+                 {CUDNN_NUMERICAL_NOTE_WINOGRAD, 1}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (numerical >> notes[i].note & 1)
+            return notes[i].extent;
+    return 0;
+}
+
+/* Another engine as the application's choice: its notes and what its plan requires. */
+static bool read_other(const struct cs_engine_choice *choice,
+                       cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
+                       int64_t *required_p)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    void *execution_plan;
+    cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
+    other->handle_number = choice->handle_number;
+    if (!cs_engine_choice_read(other, configuration) ||
+        !computes_alike(choice, other->notes.numerical) ||
+        (choice->notes.numerical & cores & ~other->notes.numerical) != 0 ||
+        (other->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != 0 ||
+        finish(&builder, &choice->target, configuration, &execution_plan, required_p) != CS_OK)
+        return false;
+    destroy(execution_plan);
+    return true;
+}
+
+static bool others(void *ctx,
+                   bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                const struct cs_vendor *vendor),
+                   void *to)
+{
+    const struct cs_engine_choice *choice = ctx;
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration[RESULTS];
+    bool found = false;
+    int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
+                                            CUDNN_HEUR_MODE_A, configuration, RESULTS);
+    for (int i = 0; i < results && !found; i++) {
+        struct cs_engine_choice other;
+        int64_t required;
+        if (read_other(choice, configuration[i], &other, &required)) {
+            struct cs_vendor vendor = cs_execution_plan_vendor(&other);
+            found = look(to, &other.engine, required, &vendor);
+        }
+        cs_engine_choice_fini(&other);
+    }
+    cs_descriptor_builder_clear(&builder);
+    return found;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
-    return cs_device_profile_of(&choice->target, &choice->profile) ? &choice->profile : NULL;
+    if (!cs_device_profile_of(&choice->target, &choice->profile))
+        return NULL;
+    choice->profile.engine = (struct cs_engine_traits){
+        .known = choice->known,
+        .tensor_cores = choice->notes.numerical >> CUDNN_NUMERICAL_NOTE_TENSOR_CORE & 1,
+        .winograd = winograd_of(choice->notes.numerical),
+        .splits = splits_of(&choice->engine)};
+    return &choice->profile;
 }
 
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
@@ -281,6 +358,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .compiles = compiles,
                               .build = build,
                               .fallback = build_fallback,
+                              .others = others,
                               .destroy = destroy,
                               .profile = profile};
 }

@@ -417,10 +417,12 @@ static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
 
 static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
 {
-    if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+    if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) {
+        const struct cs_shadow *configuration = as_shadow(a);
         set_origin(shadow, a);
-    else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && a->type == CUDNN_TYPE_HANDLE &&
-             a->count == 1)
+        shadow->listed = configuration && configuration->listed;
+    } else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && a->type == CUDNN_TYPE_HANDLE &&
+               a->count == 1)
         memcpy(&shadow->plan.handle, a->elements, sizeof shadow->plan.handle);
     else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
         shadow->plan.reason = CS_REASON_FROM_JSON;
@@ -485,7 +487,9 @@ void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name
         memcpy(&descriptor, (const char *)elements + (size_t)i * sizeof descriptor,
                sizeof descriptor);
         struct cs_shadow *filled = cs_shadow_find(descriptor);
-        if (filled)
-            cs_shadow_origin(filled, shadow->graph);
+        if (!filled)
+            continue;
+        cs_shadow_origin(filled, shadow->graph);
+        filled->listed = name == CUDNN_ATTR_ENGINEHEUR_RESULTS && count > 1;
     }
 }

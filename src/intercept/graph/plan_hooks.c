@@ -43,6 +43,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_timing_vendor(&choice);
+        request.source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
         verdict = cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;

@@ -21,6 +21,7 @@ struct cs_shadow {
     struct cs_shadow *next; /* in the table */
     cudnnBackendDescriptor_t descriptor;
     cudnnBackendDescriptorType_t type;
+    bool listed; /* of configurations and plans of them: heuristics offered it beside others */
     struct cs_graph *graph; /* where it comes from: of finalized graphs, heuristics, engines,
                                configurations, plans */
     union {

@@ -413,6 +413,28 @@ static void advice_is_not_given_where_all_is_well(void)
     free(account);
 }
 
+/* More scratch than the limit, for time's sake. */
+static void limits_that_were_raised_are_named(void)
+{
+    struct cs_account *account = decoder(CS_REASON_NONE);
+    struct cs_problem problem = problem_of(2, 128, 256, 1024, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 900 * mib, 120 * mib, 11);
+    struct cs_summary_head automatic = head;
+    automatic.workspace = -1;
+    facts.raised = true;
+    struct cs_site_ref site = site_with(account, &facts);
+    summarise(account, &automatic);
+    CHECK(strstr(text, " largest reported (limit auto)\n") != NULL);
+    CHECK(!strstr(text, "raised")); /* it was not called */
+    cs_account_tiled(account, &site, 11, 1);
+    summarise(account, &automatic);
+    CHECK(
+        strstr(text, "limit raised for 1 of them, up to 120 MiB: tiles of less are too dear or none\n"));
+    CHECK(strstr(text, " H x 11, raised "));
+    check_form();
+    free(account);
+}
+
 /* The decoder with layers on two lanes, and scratch of the library's own. */
 static void the_summary_of_own_scratch(void)
 {
@@ -619,6 +641,7 @@ int main(void)
     TEST(advice_is_given_where_there_is_some);
     TEST(advice_is_not_given_where_all_is_well);
     TEST(the_summary_of_own_scratch);
+    TEST(limits_that_were_raised_are_named);
     TEST(the_summary_is_silent_about_what_was_not);
     TEST(the_summary_of_rules);
     TEST(the_summary_of_a_large_program);

@@ -18,7 +18,7 @@ static struct {
     int created, destroyed, asked, most; /* lists that may be created */
     int64_t refused;                     /* extents of problems without an engine */
     size_t done, of;
-    bool nomem, build_nomem, profiled, untiled_refused, huge;
+    bool nomem, build_nomem, profiled, huge;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static int list, chosen_engine, plan;
 
@@ -75,9 +75,6 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem,
     (void)ctx, (void)relaxation;
     if (fake.build_nomem)
         return CS_NOMEM;
-    /* By one thread: the tiles of a plan are built first, then the whole to compare with. */
-    if (fake.untiled_refused && problem->tensor[CS_X].dims[CS_N] > 4)
-        return CS_REFUSED;
     *execution_plan_p = &plan;
     *workspace_p = problem->tensor[CS_X].dims[CS_N] * MIB;
     return CS_OK;
@@ -138,7 +135,7 @@ static struct cs_predictor predictor_of(int threads)
     fake.created = fake.destroyed = fake.asked = 0;
     fake.most = INT32_MAX;
     fake.refused = 0;
-    fake.nomem = fake.build_nomem = fake.profiled = fake.untiled_refused = fake.huge = false;
+    fake.nomem = fake.build_nomem = fake.profiled = fake.huge = false;
     fake.done = fake.of = 0;
     return predictor;
 }
@@ -219,11 +216,6 @@ static void a_known_device_has_times(void)
         CHECK(tiled == (i % (COUNT / 2) >= 4));
         CHECK(tiled ? prediction[i].time_ratio > 1 : prediction[i].time_ratio == 0);
     }
-    fake.done = 0;
-    fake.untiled_refused = true; /* nothing to compare with */
-    CHECK(predict(&predictor));
-    for (int i = 0; i < COUNT; i++)
-        CHECK(prediction[i].status == CS_OK && prediction[i].time_ratio == 0);
 }
 
 static void a_peak_beyond_all_numbers_is_the_largest(void)

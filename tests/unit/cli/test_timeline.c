@@ -98,6 +98,29 @@ static void workspaces_are_found_in_what_pytorch_allocated(void)
     remove_record();
 }
 
+/* Tiles have parts of one workspace, which is as large as was reported. */
+static void tiles_share_a_workspace(void)
+{
+    static const char tiled[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
+        4, 32) ",\"calls\":1,\"tiled\":1,\"launches\":2,\"reported\":9000}]}";
+    static const char events[] =
+        "{\"history\":{\"stacks\":[],\"events\":[[\"a\",2097152,2048,0],[\"f\",2097152,2048,0],"
+        "[\"a\",2097152,9000,0],[\"f\",2097152,9000,0]]}}";
+    struct cs_timeline timeline;
+    write_record("m 4194304\nc 200000 4000 100 10 4194304 first\n"
+                 "c 201000 2000 100 10 4194304 first\n");
+    struct cs_simulated_result result = result_of(tiled, events);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK(timeline.matched);
+    CHECK_INT(timeline.calls, 1);
+    CHECK_INT(timeline.call[0].launches, 2);
+    CHECK_INT(timeline.call[0].block, 1);
+    CHECK_INT(timeline.call[0].moment, 2);
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
 static void what_sticks_out_gets_a_limit(void)
 {
     struct cs_exposures exposures;
@@ -182,6 +205,7 @@ static void calls_that_the_summary_does_not_have_are_told(void)
 int main(void)
 {
     TEST(workspaces_are_found_in_what_pytorch_allocated);
+    TEST(tiles_share_a_workspace);
     TEST(what_sticks_out_gets_a_limit);
     TEST(limits_are_what_is_left_below_the_target_and_grow);
     TEST(without_a_framework_blocks_are_the_devices);

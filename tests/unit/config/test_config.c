@@ -7,7 +7,8 @@ static void defaults_are_those_of_the_list(void)
     cs_config_default(&config);
     CHECK(config.enabled);
     CHECK_STR(config.source, "");
-    CHECK_INT(config.workspace, 64 << 20);
+    CHECK_INT(config.workspace, CS_CONFIG_AUTO);
+    CHECK_INT(config.max_slowdown, CS_CONFIG_AUTO);
     CHECK_INT(config.threshold, CS_CONFIG_AUTO);
     CHECK_STR(config.policy.text, "fit");
     CHECK_INT(config.min_saving, 16 << 20);
@@ -137,7 +138,8 @@ static void bounds_are_those_that_are_told(void)
         {"workspace", "1023", false},
         {"workspace", "1TiB", true},
         {"workspace", "1099511627777", false},
-        {"workspace", "auto", false},
+        {"workspace", "auto", true},
+        {"workspace", "off", false},
         {"threshold", "0", true},
         {"threshold", "auto", true},
         {"threshold", "1TiB", true},
@@ -188,6 +190,21 @@ static void bounds_are_those_that_are_told(void)
         {"interleave.timeout", "60001", false},
         {"interleave.timeout", "auto", false},
         {"interleave.timeout", "1s", false},
+        {"max_slowdown", "auto", true},
+        {"max_slowdown", "Off", true},
+        {"max_slowdown", "1", true},
+        {"max_slowdown", "1.15", true},
+        {"max_slowdown", "1000", true},
+        {"max_slowdown", "1000.0", true},
+        {"max_slowdown", "1000.001", false},
+        {"max_slowdown", "0.999", false},
+        {"max_slowdown", "1.1501", false},
+        {"max_slowdown", "1.", false},
+        {"max_slowdown", ".5", false},
+        {"max_slowdown", "1,15", false},
+        {"max_slowdown", "115%", false},
+        {"max_slowdown", "-1", false},
+        {"max_slowdown", "or", false},
         {"budget.total", "auto", true},
         {"budget.total", "1KiB", true},
         {"budget.total", "1023", false},
@@ -204,7 +221,9 @@ static void bounds_are_those_that_are_told(void)
 }
 
 #define NAMES                                                                                      \
-    "workspace, threshold, policy, min_saving, tiles, lanes, staged, huge, backing, arena, "       \
+    "workspace, max_slowdown, threshold, policy, min_saving, tiles, lanes, staged, untileable, "   \
+    "huge, "                                                                                       \
+    "backing, arena, "                                                                             \
     "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
     "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
@@ -216,15 +235,16 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
     static const struct {
         const char *line, *note;
     } rows[] = {
-        {"workspace=0", "workspace: \"0\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
-        {"workspace=-1", "workspace: \"-1\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
-        {"workspace=99999999999999999999",
-         "workspace: \"99999999999999999999\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+        {"workspace=0", "workspace: \"0\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
+        {"workspace=-1",
+         "workspace: \"-1\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
+        {"workspace=99999999999999999999", "workspace: \"99999999999999999999\" is not allowed, "
+                                           "ignored; allowed: auto, or 1KiB to 1TiB"},
         {"workspace=64 parsecs",
-         "workspace: \"64 parsecs\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
-        {"workspace=", "workspace: \"\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+         "workspace: \"64 parsecs\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
+        {"workspace=", "workspace: \"\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
         {"workspace=64MiB # mine",
-         "workspace: \"64MiB # mine\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+         "workspace: \"64MiB # mine\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
         {"threshold=-1", "threshold: \"-1\" is not allowed, ignored; allowed: auto, or 0 to 1TiB"},
         {"tiles=4.5", "tiles: \"4.5\" is not allowed, ignored; allowed: 1 to 1024"},
         {"policy=best", "policy: \"best\" is not allowed, ignored; allowed: off, fit, fixed"},
@@ -233,7 +253,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"summary=json:", "summary: \"json:\" is not allowed, ignored; allowed: off, text, "
                           "json:PATH, text,json:PATH"},
         {"workspace=\x1b[31mred\x07",
-         "workspace: \"?[31mred?\" is not allowed, ignored; allowed: 1KiB to 1TiB"},
+         "workspace: \"?[31mred?\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
         {"tiles=1111111111222222222233333333334444444444555555555566666666667777",
          "tiles: \"11111111112222222222333333333344444444445555...\" is not allowed, ignored; "
          "allowed: 1 to 1024"},
@@ -349,7 +369,7 @@ static void commas_between_options(void)
     load_items("workspace=1MiB,policy=off");
     CHECK_INT(note_count, 1);
     CHECK_STR(note(0), "CONVSHIM_CONFIG:1: workspace: \"1MiB,policy=off\" is not allowed, ignored; "
-                       "allowed: 1KiB to 1TiB; options are separated by ;");
+                       "allowed: auto, or 1KiB to 1TiB; options are separated by ;");
     load_text("tiles = 3, lanes = 2\n");
     CHECK_INT(note_count, 1);
     CHECK_STR(note(0), "FILE/test.ini:1: tiles: \"3, lanes = 2\" is not allowed, ignored; allowed: "
@@ -386,7 +406,7 @@ static void options_of_a_section_are_left_alone(void)
     CHECK(strstr(note(0), ":2: [a ;b]: no such section") != NULL);
     CHECK(strstr(note(1), ":5: [c: no such section") != NULL);
     CHECK_INT(config.tiles, 2);
-    CHECK_INT(config.workspace, 64 << 20);
+    CHECK_INT(config.workspace, CS_CONFIG_AUTO);
 }
 
 /* inih keeps 200 bytes of a line, of which three are not for the text. */
@@ -508,7 +528,10 @@ static void the_shipped_file_holds_the_defaults(void)
 
 static void check_valid_values(void)
 {
-    CHECK(config.workspace >= 1024 && config.workspace <= INT64_C(1) << 40);
+    CHECK(config.workspace == CS_CONFIG_AUTO ||
+          (config.workspace >= 1024 && config.workspace <= INT64_C(1) << 40));
+    CHECK(config.max_slowdown == CS_CONFIG_AUTO || config.max_slowdown == 0 ||
+          (config.max_slowdown >= 1000 && config.max_slowdown <= 1000000));
     CHECK(config.threshold == CS_CONFIG_AUTO ||
           (config.threshold >= 0 && config.threshold <= INT64_C(1) << 40));
     CHECK(config.tiles >= 1 && config.tiles <= 1024);

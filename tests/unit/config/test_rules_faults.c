@@ -40,7 +40,7 @@ static void a_fault_drops_its_rule_whole(void)
         {"program = caf\xc3\xa9", "program: \"caf??\" is not allowed"},
         {"policy = fastest", "policy: \"fastest\" is not allowed, the rule is dropped; allowed: "
                              "off, fit, fixed"},
-        {"workspace = 0", "workspace: \"0\" is not allowed, the rule is dropped; allowed: 1KiB to "
+        {"workspace = 0", "workspace: \"0\" is not allowed, the rule is dropped; allowed: auto, or 1KiB to "
                           "1TiB"},
         {"threshold = -1", "threshold: \"-1\" is not allowed"},
         {"tiles = 0", "tiles: \"0\" is not allowed"},

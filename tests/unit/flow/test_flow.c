@@ -67,6 +67,103 @@ static void what_the_caller_brought_is_the_limit(void)
     free(cs);
 }
 
+static int64_t rivals[4]; /* what other engines require, as cuDNN lists them; 0 ends */
+static int listed_rivals;
+
+static bool list_rivals(void *ctx,
+                        bool (*look)(void *to, const struct cs_engine *engine, int64_t required,
+                                     const struct cs_vendor *vendor),
+                        void *to)
+{
+    (void)ctx;
+    listed_rivals++;
+    for (int64_t i = 0; rivals[i] > 0; i++) {
+        const struct cs_engine engine = {.index = 20 + i};
+        if (look(to, &engine, rivals[i], &vendor))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the plan of an engine that no tile can be had of is refused. */
+static bool is_refused(struct cs *cs, enum cs_plan_source source, int64_t rival)
+{
+    struct cs_vendor beside = vendor;
+    struct cs_request request = ordinary();
+    beside.others = list_rivals;
+    beside.rigid = true;
+    request.source = source;
+    rivals[0] = rival;
+    fake.fault = REFUSES; /* every tile and every fallback plan, of this engine and of others */
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &beside);
+    CHECK(!verdict.rewrite);
+    CHECK(verdict.reason != CS_REASON_NONE);
+    fake.fault = NO_FAULT;
+    return verdict.refused;
+}
+
+/* Only where the application has others to try, and one of them does. */
+static void what_no_tiling_suits_is_refused_for_another(void)
+{
+    const struct {
+        int option;
+        enum cs_plan_source source;
+        int64_t rival;
+        bool refused;
+    } rows[] = {{CS_UNTILEABLE_AUTO, CS_SOURCE_LISTED, LIMIT, true},
+                {CS_UNTILEABLE_AUTO, CS_SOURCE_LISTED, LIMIT + 1, false},
+                {CS_UNTILEABLE_AUTO, CS_SOURCE_LISTED, 0, false},
+                {CS_UNTILEABLE_AUTO, CS_SOURCE_OWN, LIMIT, false},
+                {CS_UNTILEABLE_AUTO, CS_SOURCE_NONE, LIMIT, false},
+                {CS_UNTILEABLE_RUN, CS_SOURCE_LISTED, LIMIT, false},
+                {CS_UNTILEABLE_REFUSE, CS_SOURCE_LISTED, 0, true},
+                {CS_UNTILEABLE_REFUSE, CS_SOURCE_OWN, 0, true},
+                {CS_UNTILEABLE_REFUSE, CS_SOURCE_NONE, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs *cs = new_instance("fit");
+        cs->config.untileable = rows[i].option;
+        listed_rivals = 0;
+        CHECK(is_refused(cs, rows[i].source, rows[i].rival) == rows[i].refused);
+        CHECK(is_refused(cs, rows[i].source, rows[i].rival) == rows[i].refused);
+        CHECK(listed_rivals <= 1); /* the answer is remembered */
+        CHECK_INT(cs->account.refused, rows[i].refused ? 2 : 0);
+
+        /* What is tiled is not refused. */
+        struct cs_request request = ordinary();
+        request.scope = 99;
+        request.source = rows[i].source;
+        struct answer answer = prepare(cs, &request);
+        CHECK_INT(answer.reason, CS_REASON_NONE);
+        free(cs);
+    }
+}
+
+/* One whose tiles can be had is as good as one that requires little. */
+static void another_engine_may_be_tiled(void)
+{
+    struct cs *cs = new_instance("fit");
+    struct cs_vendor beside = vendor;
+    struct cs_request request = ordinary();
+    beside.others = list_rivals;
+    beside.rigid = true;
+    request.source = CS_SOURCE_LISTED;
+    rivals[0] = request.required;
+    cs->limits.min_saving = 0;
+    fake.fault = REFUSES;
+    fake.fault_at = 0;
+    /* The engine's own tiles are refused until the rival is looked at. */
+    struct cs_decision left = cs_decide_leave(CS_REASON_NO_TILING, request.required);
+    struct cs_key key;
+    left.limit = LIMIT;
+    cs_memo_key_make(&request.problem, &request.engine, request.required, 0, request.scope, &key);
+    cs_memo_put(&cs->memo, &key, &left);
+    fake.fault = NO_FAULT;
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &beside);
+    CHECK_INT(verdict.reason, CS_REASON_NO_TILING);
+    CHECK(verdict.refused);
+    free(cs);
+}
+
 /* Of a fault during the decision other tilings or fallback plans may be left; one while building
  * has one outcome. */
 static bool expected(enum fault fault, bool building, enum cs_reason reason)
@@ -363,6 +460,8 @@ int main(void)
     TEST(a_fallback_beyond_what_was_told_is_no_fallback);
     TEST(a_policy_that_only_reports_rewrites_nothing);
     TEST(random_problems_get_one_answer);
+    TEST(what_no_tiling_suits_is_refused_for_another);
+    TEST(another_engine_may_be_tiled);
     TEST(runs_are_counted_by_how_they_ended);
     return REPORT();
 }

@@ -1,0 +1,282 @@
+/* The page of a simulation: memory over the run without the library and with it, and what was held
+ * at the peaks. Both curves go by calls of convolutions, so that the same layer stands above
+ * itself. */
+#include "cli/common/cli.h"
+#include "cli/report/page.h"
+#include "cli/simulate/peak_table.h"
+#include "cli/simulate/simulate.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    COLUMNS = 480
+};
+
+struct page {
+    const struct cs_simulation *simulation;
+    const struct cs_simulated_pair *pair;
+    struct cs_timeline timeline[CS_SIDES];
+    bool has[CS_SIDES];
+    int64_t most[CS_SIDES][COLUMNS]; /* held in a column; -1: that side has none */
+    size_t call[COLUMNS];            /* the last that a column begins with, of either side */
+    int64_t top;
+};
+
+/* --- curves --- */
+
+/* Where the calls of both runs are the same ones, columns are parts of these; else of moments. */
+static bool by_calls(const struct page *page)
+{
+    const struct cs_timeline *a = &page->timeline[CS_WITHOUT], *b = &page->timeline[CS_WITH];
+    size_t calls = page->has[CS_WITHOUT] ? a->calls : b->calls;
+    bool differ = page->has[CS_WITHOUT] && page->has[CS_WITH] && a->calls != b->calls;
+    return calls > 0 && !differ;
+}
+
+/* How far a moment is into the run, 0 to 1; `next` is the call that comes at it or behind. */
+static double progress(const struct cs_timeline *timeline, size_t moment, size_t next, bool calls)
+{
+    if (!calls)
+        return (double)moment / (double)timeline->moments;
+    size_t from = next > 0 ? timeline->call[next - 1].moment : 0,
+           until = next < timeline->calls ? timeline->call[next].moment : timeline->moments;
+    double part = until > from ? (double)(moment - from) / (double)(until - from) : 0;
+    return ((double)next + part) / (double)(timeline->calls + 1);
+}
+
+static void fill_columns(struct page *page, int side)
+{
+    const struct cs_timeline *timeline = &page->timeline[side];
+    const bool calls = by_calls(page);
+    size_t next = 0, last = 0;
+    int64_t held = 0;
+    for (size_t i = 0; i < timeline->moments; i++) {
+        while (next < timeline->calls && timeline->call[next].moment <= i)
+            next++;
+        size_t column = (size_t)(progress(timeline, i, next, calls) * COLUMNS);
+        column = column < COLUMNS ? column : COLUMNS - 1;
+        for (; last < column; last++)
+            page->most[side][last + 1] = held;
+        held = timeline->live[i];
+        if (held > page->most[side][column])
+            page->most[side][column] = held;
+        page->call[column] = next;
+        page->top = held > page->top ? held : page->top;
+    }
+    for (; last + 1 < COLUMNS; last++)
+        page->most[side][last + 1] = held;
+}
+
+static void put_outline(const struct page *page, int side, const char *class, bool area, double top,
+                        FILE *out)
+{
+    if (!page->has[side])
+        return;
+    fprintf(out, "<path class=\"%s\" d=\"", class);
+    for (int i = 0; i < COLUMNS; i++) {
+        double y = CS_PLOT_HEIGHT * (1 - (double)page->most[side][i] / top);
+        if (i == 0 && area)
+            fprintf(out, "M0,%d", CS_PLOT_HEIGHT);
+        fprintf(out, i == 0 && !area ? "M0,%.1f" : "V%.1f", y);
+        fprintf(out, "H%.1f", (double)CS_PLOT_WIDTH * (i + 1) / COLUMNS);
+    }
+    if (area)
+        fprintf(out, "V%dZ", CS_PLOT_HEIGHT);
+    fputs("\"/>\n", out);
+}
+
+static void put_peak(const struct page *page, int side, FILE *out)
+{
+    int peak = 0;
+    if (!page->has[side])
+        return;
+    for (int i = 0; i < COLUMNS; i++)
+        if (page->most[side][i] > page->most[side][peak])
+            peak = i;
+    double x = (double)CS_PLOT_WIDTH * (peak + 0.5) / COLUMNS;
+    fprintf(out, "<line class=\"peak%s\" x1=\"%.1f\" x2=\"%.1f\" y2=\"%d\"/>\n",
+            side == CS_WITH ? " after" : "", x, x, CS_PLOT_HEIGHT);
+}
+
+static void put_hits(const struct page *page, FILE *out)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        char bytes[CS_BYTES_TEXT];
+        fprintf(out, "<rect class=\"hit\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
+                (double)CS_PLOT_WIDTH * i / COLUMNS, (double)CS_PLOT_WIDTH / COLUMNS,
+                CS_PLOT_HEIGHT);
+        if (by_calls(page))
+            fprintf(out, "call %zu:", page->call[i]);
+        for (int side = 0; side < CS_SIDES; side++)
+            if (page->has[side])
+                fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->most[side][i]),
+                        cs_side_names[side]);
+        fputs("</title></rect>\n", out);
+    }
+}
+
+static void put_ticks(const struct page *page, FILE *out)
+{
+    size_t calls = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].calls;
+    fputs("<div class=\"ticks\"><span>begin</span>", out);
+    if (by_calls(page))
+        fprintf(out, "<span>by calls of convolutions, of %zu</span>", calls);
+    fputs("<span>end</span></div>", out);
+}
+
+static int64_t peak_of(const struct page *page, int side)
+{
+    const struct cs_timeline *timeline = &page->timeline[side];
+    return page->has[side] && timeline->moments > 0 ? timeline->live[cs_timeline_peak(timeline)]
+                                                    : -1;
+}
+
+static void put_plot(const struct page *page, FILE *out)
+{
+    int64_t step = cs_table_bytes_step(page->top > 0 ? page->top : 1);
+    double top = (double)step * ceil((double)(page->top > 0 ? page->top : 1) / (double)step);
+    const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
+    fprintf(out, "<h2>Memory over the run</h2>\n<p>%s</p>\n",
+            framework ? "What the framework's tensors and workspaces were asked for at once; its "
+                        "allocator gives some of them a little more."
+                      : "What the program has of the driver.");
+    cs_plot_legend("without, peak", peak_of(page, CS_WITHOUT), "with convshim, peak",
+                   peak_of(page, CS_WITH), out);
+    fputs("<div class=\"plot\">", out);
+    cs_plot_scale(step, top, out);
+    fprintf(out,
+            "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+            "aria-label=\"Memory over the run\">\n",
+            CS_PLOT_WIDTH, CS_PLOT_HEIGHT);
+    put_outline(page, CS_WITHOUT, "saved", true, top, out);
+    put_outline(page, CS_WITH, "held", true, top, out);
+    cs_plot_grid(step, top, out);
+    put_outline(page, CS_WITHOUT, "curve", false, top, out);
+    put_outline(page, CS_WITH, "curve after", false, top, out);
+    for (int side = 0; side < CS_SIDES; side++)
+        put_peak(page, side, out);
+    put_hits(page, out);
+    fputs("</svg>\n", out);
+    put_ticks(page, out);
+    fputs("</div>\n", out);
+}
+
+/* --- the rest --- */
+
+static void put_source(const struct page *page, FILE *out)
+{
+    const struct cs_simulated_program *program = &page->simulation->program;
+    const char *const texts[] = {page->pair->device->title, "simulated", program->cudnn,
+                                 program->framework};
+    fputs("<p class=\"source\">", out);
+    for (char **word = program->command; *word; word++) {
+        cs_table_html_text(*word, out);
+        fputc(word[1] ? ' ' : '\n', out);
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!*texts[i])
+            continue;
+        fputs(i > 0 ? ", " : "", out);
+        cs_table_html_text(texts[i], out);
+    }
+    fputs("</p>\n<dl class=\"cards\">\n", out);
+    for (int side = 0; side < CS_SIDES; side++) {
+        char text[768], bytes[CS_BYTES_TEXT];
+        if (!page->pair->chosen[side])
+            continue;
+        cs_simulate_verdict(page->pair, (enum cs_side)side, text, sizeof text);
+        fprintf(out, "<div><dt>Device peak %s</dt><dd>%s<small>",
+                side == CS_WITH ? "with convshim" : "without",
+                page->pair->result[side].used
+                    ? cs_table_bytes_text(bytes, page->pair->result[side].device_peak)
+                    : "-");
+        cs_table_html_text(text, out);
+        fputs("</small></dd></div>\n", out);
+    }
+    fputs("</dl>\n", out);
+}
+
+/* The call of a side whose workspace is in that block, of which the run with the library has the
+ * text. */
+static bool put_held(const struct page *page, enum cs_side side, FILE *out)
+{
+    struct cs_table table;
+    char bytes[CS_BYTES_TEXT];
+    const struct cs_timeline *names =
+        by_calls(page) && page->has[CS_WITH] ? &page->timeline[CS_WITH] : NULL;
+    if (!page->has[side] || page->timeline[side].moments == 0)
+        return true;
+    if (!cs_peak_table(&page->timeline[side], names, page->pair->result[CS_WITH].summary, &table))
+        return false;
+    fprintf(out, "<h2 id=\"peak-%s\">Held at the peak %s: %s</h2>\n", cs_side_names[side],
+            side == CS_WITH ? "with convshim" : "without",
+            cs_table_bytes_text(bytes, peak_of(page, side)));
+    fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"peak-%s\">",
+            cs_side_names[side]);
+    cs_table_html(&table, "sorts", out);
+    fputs("</div>\n", out);
+    cs_table_fini(&table);
+    return true;
+}
+
+static bool put_page(struct page *page, FILE *out)
+{
+    cs_page_begin("convshim simulate", page->simulation->program.command[0], out);
+    put_source(page, out);
+    put_plot(page, out);
+    bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
+    fputs(
+        "<p>Simulated: kernels were counted, not computed. A GPU's own share, its context and the "
+        "program's code on it, 0.5 to 1.7 GB, is in no figure.</p>\n",
+        out);
+    cs_page_end(out);
+    return good;
+}
+
+static bool read_timelines(struct page *page)
+{
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_simulated_pair *pair = page->pair;
+        for (int i = 0; i < COLUMNS; i++)
+            page->most[side][i] = 0;
+        if (!pair->chosen[side] || !pair->result[side].used)
+            continue;
+        if (!cs_timeline_read(&pair->run[side], &pair->result[side], &page->timeline[side]))
+            return false;
+        page->has[side] = true;
+    }
+    for (int side = 0; side < CS_SIDES; side++)
+        if (page->has[side])
+            fill_columns(page, side);
+    return true;
+}
+
+bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
+                      const char *path)
+{
+    struct page *page = calloc(1, sizeof *page);
+    if (!page) {
+        cs_cli_complain("out of memory");
+        return false;
+    }
+    page->simulation = simulation;
+    page->pair = pair;
+    bool good = read_timelines(page);
+    FILE *file = good ? fopen(path, "we") : NULL;
+    bool opened = file != NULL;
+    if (file) {
+        opened = put_page(page, file) && !ferror(file);
+        opened = fclose(file) == 0 && opened;
+    }
+    if (good && !opened)
+        cs_cli_complain("simulate: %s: cannot be written: %s", path, strerror(errno));
+    else if (good)
+        cs_cli_complain("simulate: page in %s", path);
+    for (int side = 0; side < CS_SIDES; side++)
+        cs_timeline_fini(&page->timeline[side]);
+    free(page);
+    return good && opened;
+}

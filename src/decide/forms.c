@@ -1,0 +1,272 @@
+/* Looks through the forms that a tiling can have. */
+#include "decide/forms.h"
+
+#include "base/checked.h"
+
+enum {
+    FORMS = 6 + 15,   /* axes and pairs of them */
+    MOST_OUTER = 256, /* tiles along the outer one of two axes */
+    NEAR = 8          /* counts that are looked at beside the one that is looked for */
+};
+
+/* Of the operands, that may be read again before further forms are looked at. */
+static const double MUCH = 0.05;
+/* Less scratch by so much is worth more tiles. */
+static const double WORTH = 0.98;
+
+/* Axes to tile along, the outer first. Slices along W are the least contiguous, those along K and C
+ * read x or y again as a whole, pairs make the smallest tiles: each stage is looked at if those
+ * before it do not do. */
+static const enum cs_axis axes[FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
+                                                      {CS_AXIS_D},
+                                                      {CS_AXIS_H},
+                                                      {CS_AXIS_W},
+                                                      {CS_AXIS_K},
+                                                      {CS_AXIS_C},
+                                                      {CS_AXIS_N, CS_AXIS_D},
+                                                      {CS_AXIS_N, CS_AXIS_H},
+                                                      {CS_AXIS_D, CS_AXIS_H},
+                                                      {CS_AXIS_H, CS_AXIS_W},
+                                                      {CS_AXIS_K, CS_AXIS_N},
+                                                      {CS_AXIS_K, CS_AXIS_H},
+                                                      {CS_AXIS_K, CS_AXIS_C},
+                                                      {CS_AXIS_C, CS_AXIS_N},
+                                                      {CS_AXIS_C, CS_AXIS_H},
+                                                      {CS_AXIS_N, CS_AXIS_W},
+                                                      {CS_AXIS_D, CS_AXIS_W},
+                                                      {CS_AXIS_K, CS_AXIS_W},
+                                                      {CS_AXIS_C, CS_AXIS_W},
+                                                      {CS_AXIS_K, CS_AXIS_D},
+                                                      {CS_AXIS_C, CS_AXIS_D}};
+static const int stage_end[] = {3, 6, FORMS};
+
+/* Counts along the inner axis of a form, everything else being chosen. */
+struct line {
+    struct cs_guesser *guesser;
+    struct cs_tiling tiling;
+    int cut;             /* the inner one */
+    int64_t unit, units; /* along it */
+    int64_t most;        /* tiles along it */
+};
+
+enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, double price)
+{
+    if (!(price <= goal->dear) || workspace > goal->most)
+        return CS_GRADE_NONE;
+    if (workspace > goal->limit)
+        return CS_GRADE_RAISED;
+    return price <= goal->cheap ? CS_GRADE_CHEAP : CS_GRADE_WITHIN;
+}
+
+static bool guess_at(const struct line *line, int64_t count, struct cs_guess *guess)
+{
+    struct cs_tiling tiling = line->tiling;
+    return cs_mul(cs_ceil_div(line->units, count), line->unit, &tiling.step[line->cut]) &&
+           cs_guess_tiles(line->guesser, &tiling, guess);
+}
+
+/* The finer the tiles, the less they need and the more they cost. */
+
+/* The most tiles at a price; false if not even two are had for it. */
+static bool most_at(const struct line *line, double price, struct cs_guess *best)
+{
+    int64_t low = 2, high = line->most + 1;
+    struct cs_guess guess;
+    if (!guess_at(line, low, best) || best->price > price)
+        return false;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        bool good = guess_at(line, middle, &guess) && guess.price <= price;
+        *(good ? &low : &high) = middle;
+        if (good)
+            *best = guess;
+    }
+    return true;
+}
+
+/* The fewest tiles that do with so many bytes; false if none do. */
+static bool fewest_in(const struct line *line, double bytes, struct cs_guess *best)
+{
+    int64_t low = 1, high = line->most;
+    struct cs_guess guess;
+    if (!guess_at(line, high, best) || best->workspace > bytes)
+        return false;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        bool good = guess_at(line, middle, &guess) && guess.workspace <= bytes;
+        *(good ? &high : &low) = middle;
+        if (good)
+            *best = guess;
+    }
+    return true;
+}
+
+/* The last wave of blocks makes prices rise and fall: of some counts, those of less scratch first,
+ * the first one that is cheap. */
+static bool cheap_near(const struct line *line, double bytes, const struct cs_goal *goal,
+                       struct cs_guess *best)
+{
+    struct cs_guess guess;
+    if (!fewest_in(line, bytes, &guess))
+        return false;
+    int64_t step = guess.tiling.step[line->cut] / line->unit;
+    for (int i = 0; i < NEAR && step < line->units; i++, step += (step + NEAR - 1) / NEAR) {
+        if (!guess_at(line, cs_ceil_div(line->units, step), &guess) ||
+            guess.workspace > goal->limit)
+            return false;
+        if (guess.price <= goal->cheap) {
+            *best = guess;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The best count of a line. */
+static enum cs_grade best_count(const struct line *line, const struct cs_goal *goal,
+                                struct cs_guess *best)
+{
+    struct cs_guess less;
+    bool fits = fewest_in(line, goal->limit, best);
+    enum cs_grade grade = fits ? cs_forms_grade(goal, best->workspace, best->price) : CS_GRADE_NONE;
+    if (grade == CS_GRADE_NONE)
+        return goal->most > goal->limit && most_at(line, goal->dear, best)
+                   ? cs_forms_grade(goal, best->workspace, best->price)
+                   : CS_GRADE_NONE;
+    if (grade != CS_GRADE_CHEAP || best->workspace <= goal->aim)
+        return grade;
+    double bytes = goal->aim;
+    if (most_at(line, goal->cheap, &less) && less.workspace > bytes)
+        bytes = less.workspace;
+    (void)cheap_near(line, bytes, goal, best);
+    return grade;
+}
+
+bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const struct cs_guess *guess,
+                     enum cs_grade than, const struct cs_guess *best)
+{
+    if (grade != than)
+        return grade < than;
+    if (grade == CS_GRADE_WITHIN)
+        return guess->price < best->price;
+    double bytes = guess->workspace > goal->aim ? guess->workspace : goal->aim;
+    double other = best->workspace > goal->aim ? best->workspace : goal->aim;
+    return bytes < WORTH * other || (bytes * WORTH <= other && guess->price < best->price);
+}
+
+static int64_t units_of(const struct line *line, enum cs_axis axis)
+{
+    const struct cs_problem *problem = line->guesser->question->problem;
+    return cs_ceil_div(cs_axis_extent(problem, axis), cs_axis_unit(problem, axis));
+}
+
+static void begin(struct line *line, int cut, enum cs_axis axis, int64_t outer)
+{
+    line->cut = cut;
+    line->tiling.axis[cut] = axis;
+    line->unit = cs_axis_unit(line->guesser->question->problem, axis);
+    line->units = units_of(line, axis);
+    line->most = CS_MAX_TILES / outer < line->units ? CS_MAX_TILES / outer : line->units;
+}
+
+/* The next count that is really made: a sixth more, or the next step. The finer the cut, the less
+ * one more tile changes. */
+static int64_t next_outer(int64_t outer, int64_t units)
+{
+    int64_t step = cs_ceil_div(units, outer + (outer + 5) / 6);
+    int64_t next = cs_ceil_div(units, step);
+    while (next <= outer && step > 1)
+        next = cs_ceil_div(units, --step);
+    return next > outer ? next : outer + 1;
+}
+
+struct found {
+    enum cs_grade grade;
+    struct cs_guess guess;
+    int form;
+};
+
+static void take_better(struct found *found, const struct cs_goal *goal, enum cs_grade grade,
+                        const struct cs_guess *guess, int form)
+{
+    if (grade != CS_GRADE_NONE && cs_forms_better(goal, grade, guess, found->grade, &found->guess))
+        *found = (struct found){grade, *guess, form};
+}
+
+static void look_at_pair(struct line *line, const struct cs_goal *goal, int form,
+                         struct found *found)
+{
+    struct cs_guess guess;
+    const enum cs_axis *axis = axes[form];
+    begin(line, 0, axis[0], 1);
+    int64_t units = line->units, unit = line->unit;
+    for (int64_t outer = 2; outer <= units && outer <= MOST_OUTER;
+         outer = next_outer(outer, units)) {
+        if (!cs_mul(cs_ceil_div(units, outer), unit, &line->tiling.step[0]))
+            return;
+        begin(line, 1, axis[1], outer);
+        line->tiling.step[1] = 1;
+        if (line->most >= 2)
+            take_better(found, goal, best_count(line, goal, &guess), &guess, form);
+    }
+}
+
+static void look_at(struct cs_guesser *guesser, const struct cs_goal *goal,
+                    const struct cs_forms *forms, int form, struct found *found)
+{
+    struct cs_guess guess;
+    struct line line = {
+        .guesser = guesser,
+        .tiling = {.step = {1, 1}, .lanes = forms->lanes, .relaxation = forms->relaxation}};
+    for (int c = 0; c < CS_MAX_CUTS && axes[form][c] != CS_AXIS_NONE; c++)
+        if (units_of(&line, axes[form][c]) < 2)
+            return;
+    if (axes[form][1] != CS_AXIS_NONE) {
+        look_at_pair(&line, goal, form, found);
+        return;
+    }
+    begin(&line, 0, axes[form][0], 1);
+    take_better(found, goal, best_count(&line, goal, &guess), &guess, form);
+}
+
+static bool has_axis(int form, enum cs_axis axis)
+{
+    return axes[form][0] == axis || axes[form][1] == axis;
+}
+
+unsigned cs_forms_without(int form)
+{
+    bool pair = axes[form][1] != CS_AXIS_NONE;
+    unsigned skipped = 0;
+    for (int i = 0; i < FORMS; i++)
+        if (pair ? axes[i][1] != CS_AXIS_NONE : has_axis(i, axes[form][0]))
+            skipped |= 1u << i;
+    return skipped;
+}
+
+unsigned cs_forms_of_filter(void)
+{
+    unsigned forms = 0;
+    for (int i = 0; i < FORMS; i++)
+        if (has_axis(i, CS_AXIS_K) || has_axis(i, CS_AXIS_C))
+            forms |= 1u << i;
+    return forms;
+}
+
+enum cs_grade cs_forms_best(struct cs_guesser *guesser, const struct cs_goal *goal,
+                            const struct cs_forms *forms, struct cs_guess *best, int *form_p)
+{
+    struct found found = {.grade = CS_GRADE_NONE};
+    int form = 0;
+    for (size_t stage = 0; stage < sizeof stage_end / sizeof *stage_end; stage++) {
+        for (; form < stage_end[stage]; form++)
+            if (!(forms->skipped >> form & 1))
+                look_at(guesser, goal, forms, form, &found);
+        if (!forms->all && found.grade < CS_GRADE_RAISED &&
+            found.guess.read_again <= MUCH * cs_guess_whole(guesser))
+            break;
+    }
+    *best = found.guess;
+    *form_p = found.form;
+    return found.grade;
+}

@@ -1,0 +1,193 @@
+/* Guesses workspace, time and bytes of tiles from a few answers of the vendor. */
+#include "decide/guess.h"
+
+#include "base/checked.h"
+#include "decide/cost.h"
+
+/* Bytes of workspace that a byte of the filter is taken to need at most: it is converted, to wider
+ * numbers or by Winograd's transforms. The rest is needed whatever the filter. */
+static const double MOST_PER_FILTER = 4;
+
+/* Times the untiled call's time from which on a guess's excess says something. */
+static const double HARDLY_LONGER = 1.005;
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double bytes_of(const struct cs_tensor *tensor)
+{
+    int64_t bytes;
+    return cs_problem_tensor_bytes(tensor, &bytes) == CS_OK ? (double)bytes : 1e19;
+}
+
+static double images_of(const struct cs_problem *problem)
+{
+    return bytes_of(&problem->tensor[CS_X]) + bytes_of(&problem->tensor[CS_Y]);
+}
+
+double cs_guess_whole(const struct cs_guesser *guesser)
+{
+    return guesser->images + guesser->filter;
+}
+
+void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question)
+{
+    static const struct cs_profile typical = {.capability = 0};
+    const struct cs_problem *problem = question->problem;
+    guesser->question = question;
+    guesser->profile = question->profile ? question->profile : &typical;
+    guesser->images = images_of(problem);
+    guesser->filter = bytes_of(&problem->tensor[CS_FILTER]);
+    guesser->per_image = guesser->per_filter = (double)question->required / cs_guess_whole(guesser);
+    guesser->scale = guesser->excess = 1;
+    guesser->fixed = guesser->late = 0;
+    guesser->tile = *problem;
+    const struct cs_cost_tiles untiled = {
+        .count = 1, .launched = 1, .workspace = (double)question->required};
+    guesser->seconds =
+        cs_cost_of_tiles(problem, &guesser->tile, &untiled, guesser->profile).seconds;
+}
+
+/* Slices of the filter along C are copied. */
+static double staged_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
+{
+    bool cut = tiling->axis[0] == CS_AXIS_C || tiling->axis[1] == CS_AXIS_C;
+    return cut ? bytes_of(&guesser->tile.tensor[CS_FILTER]) : 0;
+}
+
+/* Steps along a cut, as they are rounded; 0: there is no cut. */
+static int64_t step_of(const struct cs_problem *problem, const struct cs_tiling *tiling, int cut)
+{
+    enum cs_axis axis = tiling->axis[cut];
+    int64_t unit = cs_axis_unit(problem, axis);
+    return axis == CS_AXIS_NONE ? 0 : cs_ceil_div(tiling->step[cut], unit) * unit;
+}
+
+/* How often a tile's part of an operand goes into what all tiles read: a part of a tile at the end
+ * of an axis as a part, but once for each tile where the axis leaves the operand whole. */
+static double times_read(const struct cs_problem *problem, const struct cs_tiling *tiling,
+                         enum cs_operand operand)
+{
+    double times = 1;
+    for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
+        int64_t extent = cs_axis_extent(problem, tiling->axis[c]);
+        int64_t step = step_of(problem, tiling, c);
+        bool whole = cs_axis_dim(tiling->axis[c], operand) == CS_DIMS;
+        times *= whole ? (double)cs_ceil_div(extent, step) : (double)extent / (double)step;
+    }
+    return times;
+}
+
+static double read_again(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
+{
+    static const enum cs_operand images[] = {CS_X, CS_Y};
+    const struct cs_problem *problem = guesser->question->problem;
+    double again = 0;
+    for (int i = 0; i < 2; i++) {
+        double once = bytes_of(&problem->tensor[images[i]]);
+        double read =
+            bytes_of(&guesser->tile.tensor[images[i]]) * times_read(problem, tiling, images[i]);
+        again += images[i] != cs_result(problem->direction) ? larger(read - once, 0) : 0;
+    }
+    return again;
+}
+
+static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
+{
+    const struct cs_problem *problem = guesser->question->problem;
+    bool sums = problem->direction == CS_BACKWARD_FILTER &&
+                (tiling->axis[0] < CS_AXIS_K ||
+                 (tiling->axis[1] != CS_AXIS_NONE && tiling->axis[1] < CS_AXIS_K));
+    return tiling->lanes > 1 && !sums ? tiling->lanes : 1;
+}
+
+static double workspace_of(const struct cs_guesser *guesser, const struct cs_guess *guess)
+{
+    return guesser->scale * (guesser->per_image * guess->images +
+                             guesser->per_filter * guess->filter + guesser->fixed);
+}
+
+/* What tiles add to the untiled call is off by about the same factor. */
+static double corrected(const struct cs_guesser *guesser, double seconds)
+{
+    double beyond = seconds - guesser->seconds;
+    return seconds + (beyond > 0 ? beyond * (guesser->excess - 1) : 0) + guesser->late;
+}
+
+/* How many tiles there are, the part of one at the end of an axis counted as a part. */
+static double parts_of(const struct cs_problem *problem, const struct cs_tiling *tiling)
+{
+    double parts = 1;
+    for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++)
+        parts *=
+            (double)cs_axis_extent(problem, tiling->axis[c]) / (double)step_of(problem, tiling, c);
+    return parts;
+}
+
+bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
+                    struct cs_guess *guess)
+{
+    const struct cs_problem *problem = guesser->question->problem;
+    struct cs_cost_tiles tiles = {.lanes = lanes_of(guesser, tiling),
+                                  .relaxation = tiling->relaxation};
+    int64_t count;
+    if (cs_typical_tile(problem, tiling, &guesser->tile, &count) != CS_OK)
+        return false;
+    tiles.launched = (double)count;
+    tiles.count = parts_of(problem, tiling);
+    *guess = (struct cs_guess){.tiling = *tiling,
+                               .tiles = count,
+                               .images = images_of(&guesser->tile),
+                               .filter = bytes_of(&guesser->tile.tensor[CS_FILTER]),
+                               .staged = staged_of(guesser, tiling)};
+    tiles.workspace = workspace_of(guesser, guess) + guess->staged;
+    guess->workspace = tiles.workspace * tiles.lanes;
+    guess->read_again = read_again(guesser, tiling);
+    guess->seconds = corrected(
+        guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).seconds);
+    guess->price =
+        larger(guess->seconds / guesser->seconds, 1 + guess->read_again / cs_guess_whole(guesser));
+    return true;
+}
+
+void cs_guess_learn_tile(struct cs_guesser *guesser, const struct cs_guess *guess, double bytes)
+{
+    double required = (double)guesser->question->required, rest;
+    bytes = larger(bytes - guess->staged, 0);
+    if (!(guess->images < guesser->images) || guess->filter < guesser->filter) {
+        double guessed = workspace_of(guesser, guess);
+        guesser->scale *= guessed > 0 ? bytes / guessed : 1;
+        return;
+    }
+    guesser->scale = 1;
+    guesser->per_image = larger((required - bytes) / (guesser->images - guess->images), 0);
+    rest = bytes - guesser->per_image * guess->images;
+    if (rest < 0) {
+        guesser->per_image = bytes / guess->images;
+        rest = 0;
+    }
+    guesser->per_filter = rest / guesser->filter;
+    if (guesser->per_filter > MOST_PER_FILTER)
+        guesser->per_filter = MOST_PER_FILTER;
+    guesser->fixed = rest - guesser->per_filter * guesser->filter;
+}
+
+void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate)
+{
+    struct cs_guess guess;
+    int lanes = lanes_of(guesser, &candidate->tiling);
+    if (!cs_guess_tiles(guesser, &candidate->tiling, &guess))
+        return;
+    cs_guess_learn_tile(guesser, &guess, (double)candidate->workspace / lanes);
+    guesser->excess = 1;
+    guesser->late = 0;
+    if (!(candidate->seconds > 0) || !cs_guess_tiles(guesser, &candidate->tiling, &guess))
+        return;
+    if (guess.seconds > HARDLY_LONGER * guesser->seconds && candidate->seconds > guesser->seconds)
+        guesser->excess =
+            (candidate->seconds - guesser->seconds) / (guess.seconds - guesser->seconds);
+    else
+        guesser->late = candidate->seconds - guess.seconds;
+}

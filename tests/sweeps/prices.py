@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""What tiles cost by default and under 64 MiB: every layer of a list on seven GPUs in both layouts, as `convshim predict` says.
+
+    tests/sweeps/prices.py BUILD [--csv LIST] [--markdown]
+
+Nothing that is tiled by default may be predicted to take more than 1.15 times the untiled time, and no forward convolution and no data
+gradient may stay over 64 MiB. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md).
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+GPUS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
+LIMIT = 64 << 20
+LARGE = 1 << 30
+SLOWDOWN = 1.15
+
+
+def cudnn(build):
+    """The one that the tests are built against; without it a rule of thumb would answer."""
+    with open(os.path.join(build, "config.mk"), encoding="utf-8") as file:
+        found = [line.split(":=")[1].strip() for line in file if line.startswith("CUDNN_LIB :=")]
+    return ["--cudnn", found[0]] if found and found[0] else []
+
+
+def predict(build, *options):
+    # The real cuDNN keeps what it was planned with.
+    environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    return subprocess.run([os.path.join(build, "convshim"), "predict", *cudnn(build), *options], capture_output=True, text=True,
+                          env=environment, check=False)
+
+
+def is_planned(build):
+    return not json.loads(predict(build, "1x8x16x16 -> 8 k3x3 s1 p1 f16 nchw", "--format", "json").stdout)["estimate"]
+
+
+def predicted(build, layers, gpu, layout, direction, workspace):
+    """The rows of a list that have a plan; engines for a type that the GPU lacks make the command's status 1."""
+    done = predict(build, "--csv", layers, "--device", gpu, "--layout", layout, "--dir", direction, "--workspace", workspace,
+                   "--format", "csv")
+    rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["workspace_bytes"]]
+    if done.returncode not in (0, 1) or not rows:
+        sys.exit(f"Bail out! {gpu}, {layout}, {direction}: {done.stderr.strip() or 'no rows'}")
+    return rows
+
+
+def ratio(row):
+    """Peak of the tiled call to what its tensors need."""
+    floor = sum(int(row[part]) for part in ("input_bytes", "filter_bytes", "output_bytes"))
+    return int(row["tiled_peak_bytes"]) / floor, floor
+
+
+def median(numbers):
+    return f"{statistics.median(numbers):.3f}" if numbers else "-"
+
+
+def judged(rows):
+    """What the table says of the layers that require more than 64 MiB."""
+    over = [row for row in rows if int(row["workspace_bytes"]) > LIMIT]
+    tiled = [row for row in over if row["tiled_axis"] != "-"]
+    slow = [float(row["predicted_slowdown"]) for row in tiled if row["predicted_slowdown"]]
+    ratios = [ratio(row) for row in tiled]
+    return {"over": len(over), "untiled": len(over) - len(tiled), "raised": sum(row["limit_raised"] == "yes" for row in tiled),
+            "left": sum(int(row["tiled_workspace_bytes"]) > LIMIT for row in over), "slowest": max(slow, default=1.0),
+            "median": median([peak for peak, _ in ratios]), "large": median([peak for peak, floor in ratios if floor >= LARGE])}
+
+
+HEADS = ("GPU", "layout", "direction", "over 64 MiB", "not tiled", "raised", "still over 64 MiB", "slowest", "peak/floor, median",
+         "floor of 1 GiB or more")
+
+
+def table(build, layers, workspace):
+    for gpu in GPUS:
+        for layout in ("nchw", "nhwc"):
+            for direction in ("fwd", "dgrad", "wgrad"):
+                result = judged(predicted(build, layers, gpu, layout, direction, workspace))
+                if result["over"]:
+                    yield gpu, layout, direction, result
+
+
+def cells(gpu, layout, direction, result):
+    return (gpu, layout, direction, *(str(result[key]) for key in ("over", "untiled", "raised", "left")), f"{result['slowest']:.2f}",
+            result["median"], result["large"])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--csv", default=os.path.join(ROOT, "tests/data/conv_layers.csv"))
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    if not is_planned(os.path.realpath(options.build)):
+        print("ok 1 - prices # SKIP no real cuDNN: nothing real can be planned\n1..1")
+        return 0
+    tests = failed = 0
+    for workspace in ("auto", "64MiB"):
+        lines = []
+        for gpu, layout, direction, result in table(os.path.realpath(options.build), options.csv, workspace):
+            lines.append("| " + " | ".join(cells(gpu, layout, direction, result)) + " |")
+            good = result["slowest"] <= SLOWDOWN if workspace == "auto" else direction == "wgrad" or result["left"] == 0
+            tests += 1
+            failed += not good
+            if not options.markdown:
+                print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, {gpu}, {layout}, {direction}", flush=True)
+        before = "" if options.markdown else "# "
+        print(f"{before}\n{before}`workspace = {workspace}`\n{before}\n{before}| {' | '.join(HEADS)} |\n{before}|{'---|' * len(HEADS)}")
+        print("\n".join(before + line for line in lines), flush=True)
+    if not options.markdown:
+        print(f"1..{tests}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""The cost model held against published times: whole VAE decodes and encodes on a real RTX 4090 (tests/data/published_peaks.csv). TAP.
+
+published_times.py BUILD [--table]: asks BUILD/convshim predict, which plans with the real cuDNN, for the untiled time of every
+convolution. What PyTorch runs beside them is counted here: bytes of normalisations, activations, sums and biases at the
+memory's bandwidth, and the arithmetic of the one attention. The model passes if it is within the bounds that are stated
+in docs/design/decisions.md; --table prints the rows for it.
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+CSV = "tests/data/published_peaks.csv"
+BANDWIDTH = 0.85 * 1008e9  # of an RTX 4090, as the model takes it
+TENSOR = {"float16": 0.6 * 165e12, "float32": 0.7 * 82.6e12}  # of its attention; float32 without TF32
+BYTES = {"float16": 2, "float32": 4}
+# Times the published time that a prediction may be: see docs/design/decisions.md.
+LEAST, MOST = 0.95, 1.35
+
+
+def cudnn():
+    """The one that the tests are built against; without it a rule of thumb would answer."""
+    with open("build/config.mk", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("CUDNN_LIB :="):
+                return ["--cudnn", line.split(":=")[1].strip()]
+    return []
+
+
+def resnet(layers, c, k, px):
+    """A residual block: two convolutions of 3 x 3, each behind a normalisation, and a shortcut where channels change."""
+    layers += [(c, k, px, 3, 1), (k, k, px, 3, 1)]
+    if c != k:
+        layers.append((c, k, px, 1, 1))
+
+
+def decoder(px):
+    """(C, K, extent of the input, window, stride) of every convolution of the decoder."""
+    layers = [(4, 4, px // 8, 1, 1), (4, 512, px // 8, 3, 1)]
+    for _ in range(2):
+        resnet(layers, 512, 512, px // 8)
+    channels = 512
+    for level, out in enumerate((512, 512, 256, 128)):
+        size = px // 8 << level
+        for _ in range(3):
+            resnet(layers, channels, out, size)
+            channels = out
+        if level < 3:
+            layers.append((out, out, 2 * size, 3, 1))
+    layers.append((128, 3, px, 3, 1))
+    return layers
+
+
+def encoder(px):
+    layers = [(3, 128, px, 3, 1)]
+    channels = 128
+    for level, out in enumerate((128, 256, 512, 512)):
+        for _ in range(2):
+            resnet(layers, channels, out, px >> level)
+            channels = out
+        if level < 3:
+            layers.append((out, out, px >> level, 3, 2))
+    for _ in range(2):
+        resnet(layers, 512, 512, px // 8)
+    return layers + [(512, 8, px // 8, 3, 1), (8, 8, px // 8, 1, 1)]
+
+
+def convolutions(build, layers, dtype):
+    """Predicted seconds of all of them, untiled; None if no cuDNN answers."""
+    short = {"float16": "f16", "float32": "f32"}[dtype]
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write("layer,n,c,h,w,k,kh,kw,sh,sw,ph,pw,dtype\n")
+        for number, (c, k, px, window, stride) in enumerate(layers):
+            pad = 0 if stride == 2 else window // 2  # behind an explicit padding
+            extent = px + 1 if stride == 2 else px
+            file.write(f"{number},1,{c},{extent},{extent},{k},{window},{window},{stride},{stride},{pad},{pad},{short}\n")
+        file.flush()
+        command = [build + "/convshim", "predict", *cudnn(), "--csv", file.name, "--device", "rtx4090", "--format", "json"]
+        environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    if told["estimate"]:
+        return None
+    return sum(layer["predicted_seconds"] for layer in told["layers"])
+
+
+def beside(layers, dtype, px):
+    """Seconds of everything else. A normalisation reads twice and writes, an activation, a bias and an upsampling read and write,
+    a sum reads two and writes."""
+    moved = 0
+    for c, k, extent, window, stride in layers:
+        image, result = c * extent**2, k * (extent // stride) ** 2
+        moved += 2 * result  # bias
+        if window == 3 and c > 8:
+            moved += 5 * image + 1.5 * result  # normalised and activated; every second one is added to the block's input
+    tokens = (px // 8) ** 2
+    attention = 4 * tokens**2 * 512 + 8 * tokens * 512**2
+    return moved * BYTES[dtype] / BANDWIDTH + attention / TENSOR[dtype]
+
+
+def rows():
+    with open(CSV, encoding="utf-8") as file:
+        yield from csv.DictReader(line for line in file if not line.startswith("#"))
+
+
+def main(build, table):
+    number = failed = 0
+    for row in rows():
+        px, dtype = int(row["px"]), row["dtype"]
+        layers = {"decode": decoder, "encode": encoder}[row["operation"]](px)
+        number += 1
+        name = f"{row['operation']} {px} px, {dtype}"
+        seconds = convolutions(build, layers, dtype)
+        if seconds is None:
+            print(f"ok {number} - {name} # SKIP no real cuDNN: nothing real can be planned")
+            continue
+        other, published = beside(layers, dtype, px), float(row["seconds"])
+        ratio = (seconds + other) / published
+        if table:
+            print(f"| {name} | {1e3 * published:.0f} ms | {1e3 * seconds:.0f} ms | {1e3 * other:.0f} ms | {ratio:.2f} |")
+        ok = LEAST <= ratio <= MOST
+        failed += not ok
+        print(f"{'ok' if ok else 'not ok'} {number} - {name}: {ratio:.2f} times the published time")
+    print(f"1..{number}")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], "--table" in sys.argv))

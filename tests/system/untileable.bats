@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
+# Plans that no tiling makes small enough: run, or refused where the application has another engine to try.
+load helper
+
+no_cudnn="no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+
+# planned OPTIONS: engine and workspace of the first plan that works.
+planned()
+{
+    # A filter gradient of 16 bits, in groups: nothing of it can be cut. Its first engine requires 98 MiB, others that use
+    # tensor cores, too, 24.5 MiB and more.
+    cat >grouped.csv <<'END'
+model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
+x,grouped,wgrad,32,256,1,56,56,256,1,3,3,1,1,1,0,1,1,32,f16
+END
+    CONVSHIM_CONFIG=$1 CONVSHIM_LOG=info shimmed "$APPS/plan_layers" --csv grouped.csv --api graph --direction filter
+    expect_status 0
+    planned_by_cudnn shimmed || cannot_run "$no_cudnn"
+    engine=$(awk -F, 'NR > 1 { print $5 }' shimmed.out)
+    workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
+}
+
+@test "what another engine that computes alike does in one piece is not refused" {
+    planned "untileable=run;workspace=32MiB"
+    first=$engine
+    expect_true "told $workspace" "$workspace <= 32 << 20 && $workspace > 20 << 20"
+    planned "workspace=32MiB"
+    expect_equal "engine" "$engine" "$first"
+}
+
+# bats test_tags=quick
+@test "never the only one: where no other engine that computes alike fits, the first runs" {
+    planned "workspace=20MiB"
+    expect_true "the first requires $workspace" "$workspace > 90 << 20"
+    planned "workspace=128MiB"
+    expect_true "within the limit as it is: $workspace" "$workspace > 90 << 20"
+}
+
+@test "refuse: whatever is left" {
+    planned "untileable=refuse;workspace=20MiB"
+    expect_true "an engine that needs little: $workspace" "$workspace <= 20 << 20"
+}
