@@ -94,7 +94,7 @@ static void print_time(const struct cs_prediction *prediction)
 {
     if (prediction->time_ratio > 0)
         printf(
-            "\nForetold time of the tiles: %.2f times that of the whole (a model, not measured).\n",
+            "\nPredicted time of the tiles: %.2f times the untiled one (a model, not measured).\n",
             prediction->time_ratio);
 }
 
