@@ -1,9 +1,11 @@
 """What scripts/frameworks runs: models of public packages with random weights.
 
 Each entry makes a model and says what one call of it does. Nothing is downloaded and nothing of the packages is changed.
+`python programs.py NAME` makes one call of it.
 """
 import inspect
 import re
+import sys
 
 import torch
 
@@ -166,6 +168,41 @@ def swin2sr_f32():
     return model, lambda: model(image).reconstruction
 
 
+@program("upscaler", "RRDBNet as of Real-ESRGAN, 4x, 512 -> 2048 px, float16")
+def rrdbnet_f16():
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Dense(nn.Module):
+        def __init__(self, channels=64, growth=32):
+            super().__init__()
+            self.convs = nn.ModuleList(nn.Conv2d(channels + i * growth, growth if i < 4 else channels, 3, padding=1) for i in range(5))
+
+        def forward(self, x):
+            kept = [x]
+            for conv in self.convs[:4]:
+                kept.append(F.leaky_relu(conv(torch.cat(kept, 1)), 0.2, inplace=True))
+            return x + 0.2 * self.convs[4](torch.cat(kept, 1))
+
+    class Upscaler(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(*(nn.Sequential(Dense(), Dense(), Dense()) for _ in range(23)))
+            self.first, self.last = nn.Conv2d(3, 64, 3, padding=1), nn.Conv2d(64, 3, 3, padding=1)
+            self.after, self.twice, self.again, self.high = (nn.Conv2d(64, 64, 3, padding=1) for _ in range(4))
+
+        def forward(self, x):
+            x = self.first(x)
+            x = x + self.after(self.body(x))
+            for conv in (self.twice, self.again):
+                x = F.leaky_relu(conv(F.interpolate(x, scale_factor=2)), 0.2, inplace=True)
+            return self.last(F.leaky_relu(self.high(x), 0.2, inplace=True))
+
+    model = on_device(Upscaler, torch.float16)
+    image = data(1, 3, 512, 512, dtype=torch.float16)
+    return model, lambda: model(image)
+
+
 # --- segmentation and detection ---------------------------------------------------------------------------------------
 
 @program("segmentation", "segmentation-models-pytorch Unet (resnet34), 4 x 1024 px, float16")
@@ -314,3 +351,9 @@ def resnet50_loader_train_f32():
             image.copy_(batch.to("cuda", non_blocking=True))
             step()
     return model, epoch
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        KEEP, CALL = PROGRAMS[sys.argv[1]].make()
+        CALL()

@@ -23,7 +23,7 @@ run_docs()
 @test "what the other pages show is what is printed" {
     local pages
     cd "$ROOT"
-    mapfile -t pages < <(grep -lE '^ *```(console|sh)$' README.md docs/*.md | grep -v recipes)
+    mapfile -t pages < <(printf '%s\n' README.md docs/*.md docs/*/*.md | grep -vE 'recipes|frameworks/')
     cd "$BATS_TEST_TMPDIR"
     run_docs "${pages[@]}"
 }
@@ -34,12 +34,21 @@ run_docs()
     printf '```console\n$ convshim --version\nconvshim 9.9\n```\n' >wrong.md
     printf '```sh\nconvshim run --no-such-option 1 -- python app.py\n```\n' >unknown.md
     printf '```sh\nconvshim run -- "python\n```\n' >broken.md
+    printf '```sh\nconvshim simulate --no-such-option -- python app.py\n```\n' >other.md
+    printf '```sh\nmake no-such-target\n```\n' >target.md
+    printf '```ini\nworkspce = 64MiB\n```\n' >ini.md
+    printf '```python\nimport convshim\nconvshim.no_such_function()\n```\n' >python.md
+    printf '```text\nunmarked\n```\n' >unmarked.md
+    printf 'Text:\n\n    convshim run -- python app.py\n' >indented.md
+    printf '<!-- printed by: convshim --version -->\n```text\nconvshim 9.9\n```\n' >printed.md
     printf 'nothing is shown here\n' >empty.md
-    for page in wrong unknown broken empty; do
+    for page in wrong unknown broken other target ini python unmarked indented printed empty; do
         ! "$ROOT/tests/support/run_docs.py" --build "$BUILD" "$page.md" >"$page.out" 2>&1 || fail "$page.md was accepted"
     done
     "$ROOT/tests/support/run_docs.py" --build "$BUILD" --update wrong.md >wrong.out || true
     "$ROOT/tests/support/run_docs.py" --build "$BUILD" wrong.md >wrong.out || fail "--update has not written the output"
+    printf '<!-- not run: a reason -->\n```text\nanything\n```\n\n* an item\n\n    of a list\n' >marked.md
+    "$ROOT/tests/support/run_docs.py" --build "$BUILD" marked.md >marked.out || fail "what is marked was run"
 }
 
 @test "links between pages lead to files" {

@@ -113,6 +113,7 @@ END
 @test "the Debian package: installed by dpkg into an empty root, used, purged; lintian has nothing against it" {
     [ "$(id -u)" = 0 ] || cannot_run "dpkg installs as root only"
     make_package deb
+    expect_equal "maintainer" "$(dpkg-deb -f "$made" Maintainer)" "convshim contributors <convshim@contributors.invalid>"
     mkdir -p root/var/lib/dpkg/{info,updates,triggers}
     touch root/var/lib/dpkg/status
     local to=(dpkg --root="$PWD/root" --log=/dev/null --force-depends --force-not-root)
@@ -127,4 +128,15 @@ END
     command -v lintian >/dev/null || cannot_run "no lintian"
     lintian --no-cfg --allow-root --fail-on error,warning "$made" >lintian.out 2>&1 || fail "lintian"
     expect_empty lintian.out
+}
+
+@test "make deb MAINTAINER: who answers for the Debian package; what is no address is refused" {
+    make_package deb "MAINTAINER=A (Full) Name <name@example.org>"
+    expect_equal "maintainer" "$(dpkg-deb -f "$made" Maintainer)" "A (Full) Name <name@example.org>"
+    mkdir tree
+    dpkg-deb -x "$made" tree
+    expect_equal "changelog" "$(zcat tree/usr/share/doc/convshim/changelog.gz | grep -c '^ -- A (Full) Name <name@example.org>  ')" 1
+    ! make -C "$ROOT" --no-print-directory deb MAINTAINER=nobody >refused.out 2>&1 || fail "an address without one"
+    expect_line refused.out "^make deb: MAINTAINER is not NAME <ADDRESS>: nobody\$"
+    make_package deb
 }

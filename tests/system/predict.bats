@@ -159,7 +159,7 @@ END
     expect_predicted 0 "${SPIKE[@]}"
     expect_line predict.out 'as much as a copy of input, filter and output'
     expect_line predict.out 'for the conversion to channels-last \(without: [0-9]+ B\)'
-    expect_line predict.out 'Foretold time of the tiles: 1\.[0-9]+ times'
+    expect_line predict.out 'Predicted time of the tiles: 1\.[0-9]+ times'
 }
 
 @test "channels that are no multiple of eight are padded, and that is what the explanation says" {

@@ -236,14 +236,51 @@ END
     expect_line simulate.out '^without     does not run: status 12,'
 }
 
+# alone: the figures of both sides, each of a process of its own.
+alone()
+{
+    local side
+    for side in without with; do
+        simulate --format csv --only $side "$@"
+        expect_status 0
+        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out >"$side.csv"
+    done
+}
+
+# expect_alone: that the figures of both together are these.
+expect_alone()
+{
+    local side
+    for side in without with; do
+        cut -d, -f"1,$([ $side = without ] && echo 2 || echo 3)" simulate.out | diff - <(grep -f <(cut -d, -f1 simulate.out | sed 's/.*/^&,/') $side.csv) ||
+            fail "the run $side is not what it is alone"
+    done
+}
+
 @test "runs that are forked from one process tell what processes of their own tell" {
-    simulate --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    mv simulate.out plain.csv
-    simulate --format csv --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_alone
+    expect_equal "processes that runs are forked from" "$(find kept -name 'base*' | wc -l)" 1
+    simulate --format csv --workspace 4MiB --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    diff plain.csv simulate.out || fail "forked runs differ"
+    expect_alone
     expect_empty simulate.err
+}
+
+@test "a program that uses cuDNN before the GPU is run without the library all the same" {
+    cat >early.c <<'END'
+extern int cudnnBackendCreateDescriptor(int, void **);
+static void *tensor;
+__attribute__((constructor)) static void early(void) { cudnnBackendCreateDescriptor(18, &tensor); }
+END
+    gcc -w -shared -fPIC -o early.so early.c -L"$SIMDEV_DIR" -l:libcudnn.so.9
+    alone --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_alone
+    expect_equal "processes of their own" "$(find kept -name 'run*' | wc -l)" 4
 }
 
 @test "each forked run has files, variables and options of its own" {

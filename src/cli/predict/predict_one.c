@@ -37,8 +37,9 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
         snprintf(text, size, "in one piece, another engine");
         return;
     }
-    int length = snprintf(text, size, "%s x %" PRId64, cs_axis_tiling_name(&decision->tiling),
-                          decision->tiles);
+    int length =
+        snprintf(text, size, "%s x %" PRId64 "%s", cs_axis_tiling_name(&decision->tiling),
+                 decision->tiles, cs_axis_tiling_by_phase(&decision->tiling) ? " by phase" : "");
     if (decision->tiling.lanes > 1)
         length +=
             snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);
@@ -93,7 +94,7 @@ static void print_time(const struct cs_prediction *prediction)
 {
     if (prediction->time_ratio > 0)
         printf(
-            "\nForetold time of the tiles: %.2f times that of the whole (a model, not measured).\n",
+            "\nPredicted time of the tiles: %.2f times the untiled one (a model, not measured).\n",
             prediction->time_ratio);
 }
 

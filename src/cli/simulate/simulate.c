@@ -117,11 +117,14 @@ static int answer_question(const struct cs_simulate_options *options, char **com
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */
     static struct answer answer;
+    const bool many = options->capacity > 0 || options->devices || options->smallest,
+               both = options->side[CS_WITHOUT] && options->side[CS_WITH];
     simulation = (struct cs_simulation){.title = "simulate",
                                         .options = options->given,
                                         .jobs = options->jobs,
-                                        .many = options->capacity > 0 || options->devices ||
-                                                options->smallest};
+                                        .told_single = !many,
+                                        .many = many || both,
+                                        .shared = both};
     int status = CS_CLI_NO;
     if (!take_names(&simulation, options, &answer))
         status = CS_CLI_USAGE;

@@ -115,10 +115,19 @@ static void look_plain(struct cs_simulated_run *run)
 
 /* --- runs forked from one process --- */
 
+/* Of which server a run is. A run without the library may be of a process that has it, where it is
+ * switched off. */
+static bool server_of(const struct cs_simulation *simulation, const struct cs_simulated_run *run)
+{
+    return run->with || simulation->shared;
+}
+
 static bool start_server(struct cs_simulation *simulation, const struct cs_simulated_run *run)
 {
-    struct cs_fork_server *server = &simulation->server[run->with];
+    const bool with = server_of(simulation, run);
+    struct cs_fork_server *server = &simulation->server[with];
     struct cs_simulated_run base = *run;
+    base.with = with;
     cs_fork_server_close(server);
     if (!make_folder(simulation, "base", base.folder) || !cs_fork_server_open(server)) {
         cs_cli_complain("no socket can be had: %s", strerror(errno));
@@ -131,13 +140,15 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
 
 static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
-    struct cs_fork_server *server = &simulation->server[run->with];
+    struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
     if (!make_folder(simulation, "run", run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);
+    if (!run->with && simulation->shared)
+        cs_child_variables_set(&variables, "CONVSHIM", "0");
     if (server->state == CS_FORK_READY)
         cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     run->seconds = now();
@@ -159,12 +170,17 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
 /* Puts the run on its way as far as its server is. */
 static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
-    switch (simulation->server[run->with].state) {
+    switch (simulation->server[server_of(simulation, run)].state) {
     case CS_FORK_NONE:
     case CS_FORK_ENDED:
         return start_server(simulation, run);
-    case CS_FORK_READY:
     case CS_FORK_SINGLE:
+        if (simulation->shared && !run->with) {
+            simulation->shared = false; /* this process will be one run: not the one without */
+            return true;
+        }
+        return ask(simulation, run);
+    case CS_FORK_READY:
         return ask(simulation, run);
     case CS_FORK_STARTING:
     case CS_FORK_RUNNING:
@@ -173,11 +189,14 @@ static bool start_forked(struct cs_simulation *simulation, struct cs_simulated_r
     return true;
 }
 
-static struct cs_simulated_run *find(struct cs_simulated_run *run, size_t runs, bool with,
+/* A run of that server in that state. */
+static struct cs_simulated_run *find(const struct cs_simulation *simulation, bool with,
+                                     struct cs_simulated_run *run, size_t runs,
                                      enum cs_run_state state, pid_t pid)
 {
     for (size_t i = 0; i < runs; i++)
-        if (run[i].with == with && run[i].state == state && (pid == 0 || run[i].pid == pid))
+        if (server_of(simulation, &run[i]) == with && run[i].state == state &&
+            (pid == 0 || run[i].pid == pid))
             return &run[i];
     return NULL;
 }
@@ -191,13 +210,14 @@ static void end_without_device(const struct cs_fork_server *server, struct cs_si
     end_run(run, server->status);
 }
 
-static void look_ended(const struct cs_fork_server *server, bool with, struct cs_simulated_run *run,
-                       size_t runs)
+static void look_ended(const struct cs_simulation *simulation, bool with,
+                       struct cs_simulated_run *run, size_t runs)
 {
-    struct cs_simulated_run *lost, *waiting = find(run, runs, with, CS_RUN_WAITING, 0);
+    const struct cs_fork_server *server = &simulation->server[with];
+    struct cs_simulated_run *lost, *waiting = find(simulation, with, run, runs, CS_RUN_WAITING, 0);
     bool any = false;
-    while ((lost = find(run, runs, with, CS_RUN_RUNNING, 0)) ||
-           (lost = find(run, runs, with, CS_RUN_ASKED, 0))) {
+    while ((lost = find(simulation, with, run, runs, CS_RUN_RUNNING, 0)) ||
+           (lost = find(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
         end_run(lost, server->status);
         any = true;
     }
@@ -216,16 +236,17 @@ static void look_forked(struct cs_simulation *simulation, bool with, struct cs_s
         struct cs_simulated_run *of = NULL;
         if (news.what == CS_FORK_QUIET)
             break;
-        if (news.what == CS_FORK_STARTED && (of = find(run, runs, with, CS_RUN_ASKED, 0))) {
+        if (news.what == CS_FORK_STARTED &&
+            (of = find(simulation, with, run, runs, CS_RUN_ASKED, 0))) {
             of->pid = news.pid;
             of->state = CS_RUN_RUNNING;
         }
         if (news.what == CS_FORK_RUN_ENDED &&
-            (of = find(run, runs, with, CS_RUN_RUNNING, news.pid)))
+            (of = find(simulation, with, run, runs, CS_RUN_RUNNING, news.pid)))
             end_run(of, news.status);
     }
     if (server->state == CS_FORK_ENDED)
-        look_ended(server, with, run, runs);
+        look_ended(simulation, with, run, runs);
 }
 
 /* --- what is said meanwhile --- */

@@ -49,9 +49,10 @@ static bool run_and_check(struct cs_simulation *simulation, const struct job *jo
         return false;
     if (!simulation->many || !came_too_late(job, jobs))
         return true;
-    cs_cli_complain("%s: each run loads the program anew, since it uses cuDNN before the GPU",
-                    simulation->title);
-    simulation->many = false;
+    if (!simulation->told_single)
+        cs_cli_complain("%s: each run loads the program anew, since it uses cuDNN before the GPU",
+                        simulation->title);
+    simulation->many = simulation->shared = false;
     for (size_t i = 0; i < jobs; i++)
         job[i].run->state = CS_RUN_WAITING;
     return run_jobs(simulation, job, jobs);

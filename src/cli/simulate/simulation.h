@@ -23,7 +23,8 @@ struct cs_simulation {
     bool keep;              /* and it stays */
     int jobs;               /* runs at once, at least */
     int runs;               /* made so far */
-    bool told_single;       /* that they cannot be forked */
+    bool told_single;       /* that they cannot be forked; or it does not matter */
+    bool shared;            /* both sides are forked from one process, with the library in it */
     bool many;              /* more than one run a side: they are forked where that can be done */
     struct cs_fork_server server[2]; /* without and with the library */
 };

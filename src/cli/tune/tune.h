@@ -7,7 +7,7 @@
 #include "cli/tune/exposure.h"
 
 /* Options of the ini file before its rules, and of the run that tiles what it can. */
-#define CS_TUNE_OPTIONS "policy = off\n"
+#define CS_TUNE_OPTIONS "policy = off\nmax_slowdown = off\n"
 #define CS_TUNE_EVERYTHING "policy = fit\nworkspace = 64MiB\n"
 
 struct cs_tune_options {
