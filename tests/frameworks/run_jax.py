@@ -1,0 +1,32 @@
+"""Runs programs of jax_programs.py under jax.jit, in forked children, and prints what each one took as a line of JSON.
+
+Reads jobs from standard input, one JSON object a line: {"program": name, "env": {...}}. `allocated` is what XLA's plan of the
+compiled program needs beside its arguments and results (memory_analysis), which workspaces are part of. Autotuning is off: it chooses by
+times, which a model tells here, and holds the memory of all that it tries.
+"""
+import os
+import time
+
+import jobs
+import jax_programs
+
+RUNS = 3
+
+
+def run(job):
+    os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    os.environ["JAX_PLATFORMS"] = "cuda"
+    import jax
+    from jax._src import hardware_utils
+    hardware_utils.has_visible_nvidia_gpu = lambda: True  # it looks for /dev/nvidia0
+    start = time.time()
+    function, arguments = jax_programs.PROGRAMS[job["program"]].make()
+    compiled = jax.jit(function).lower(*arguments).compile()
+    for _ in range(RUNS):
+        jax.block_until_ready(compiled(*arguments))
+    return {"ran": True, "allocated": compiled.memory_analysis().temp_size_in_bytes, "seconds": round(time.time() - start, 2)}
+
+
+if __name__ == "__main__":
+    jobs.serve(run, lambda error: f"{type(error).__name__}: {error}".split("\n", 1)[0][:300])
