@@ -5,7 +5,13 @@
  * (backward-filter along N, D, H, W), add up to it: there every tile but the first of such a cut
  * has beta 1. What a tile reads along a spatial axis follows from stride, dilation and padding and
  * overlaps its neighbours' by the halo. Tiles that are the same problem on other addresses are of
- * one kind: one execution plan of the vendor serves them all. A plan is a value of fixed size: no
+ * one kind: one execution plan of the vendor serves them all.
+ *
+ * A dilated axis of stride 1 can be cut by phase instead: a tile is every n-th element along it, of
+ * x and of y, where n divides the dilation. Nothing is read twice, and what is left of the dilation
+ * is an n-th.
+ *
+ * A plan is a value of fixed size: no
  * pointers, no ownership.
  *
  * A tile's tensors are views, parts of the application's. Where the vendor takes no view, or takes
@@ -28,8 +34,11 @@ enum cs_axis {
     CS_AXIS_D, /* spatial: x, y, with a halo */
     CS_AXIS_H,
     CS_AXIS_W,
-    CS_AXIS_K, /* output channels: filter, y; not with groups */
-    CS_AXIS_C, /* input channels: x, filter; not with groups */
+    CS_AXIS_K,        /* output channels: filter, y; not with groups */
+    CS_AXIS_C,        /* input channels: x, filter; not with groups */
+    CS_AXIS_D_PHASES, /* every n-th element of D, H, W: x, y; dilated, of stride 1 */
+    CS_AXIS_H_PHASES,
+    CS_AXIS_W_PHASES,
     CS_AXES
 };
 
@@ -55,7 +64,8 @@ struct cs_run {
  * its step. */
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
-    int64_t step[CS_MAX_CUTS];     /* elements a tile; 1 where there is no axis */
+    int64_t step[CS_MAX_CUTS];     /* elements a tile; of phases the dilation that is left, which
+                                      divides the whole; 1 where there is no axis */
     int lanes;                     /* tiles that may run at once; 0 is 1 */
     enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
@@ -82,6 +92,7 @@ struct cs_slice {
 struct cs_cut {
     enum cs_axis axis;
     bool equal_padding; /* of all of its tiles, by spare elements */
+    int64_t every;      /* elements from one of a tile's to its next; 1 but for phases */
     int runs;
     struct cs_run run[CS_MAX_RUNS + 1]; /* one after the other; the last range takes the rest,
                                            whatever its run says */
@@ -125,6 +136,7 @@ struct cs_plan {
 struct cs_range {
     int64_t first, count;       /* of what is divided */
     int64_t in_first, in_count; /* of what goes with it; the same unless the axis is spatial */
+    int64_t every;              /* from one element of both to the next */
     int64_t pre, post;
     int64_t spare_before, spare_behind; /* elements computed beside those of `count` */
 };
@@ -136,11 +148,14 @@ struct cs_tile {
     int64_t offset[CS_MAX_TENSORS]; /* bytes from the tensor's base address to the tile's */
 };
 
-/* "-", "N", "D", "H", "W", "K", "C". */
+/* "-", "N", "D", "H", "W", "K", "C"; phases "d", "h", "w". */
 const char *cs_axis_name(enum cs_axis axis);
 
 /* "-", "H", "KC". */
 const char *cs_axis_tiling_name(const struct cs_tiling *tiling);
+
+/* True if an axis of phases is cut. */
+bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling);
 
 /* True if both cut alike, on as many lanes. */
 bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
@@ -148,21 +163,23 @@ bool cs_cut_tiling_equal(const struct cs_tiling *a, const struct cs_tiling *b);
 /* The dimension that an axis cuts in tensors of a side; CS_DIMS if it leaves them whole. */
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
 
-/* The elements that can be divided along an axis: how often it can be cut at most. 1 for
- * CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C in forward, C where
- * the filter is virtual or a further tensor on its side is cut, too, K in backward-data, sums into
- * a filter gradient of 16 bits. */
+/* The elements that can be divided along an axis: how often it can be cut at most; of phases the
+ * dilation. 1 for CS_AXIS_NONE and where the axis cannot be cut at all: K and C with groups, C in
+ * forward, C where the filter is virtual or a further tensor on its side is cut, too, K in
+ * backward-data, sums into a filter gradient of 16 bits, phases with a stride. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Steps along an axis are rounded up to a multiple of this. */
+/* Steps along an axis are rounded up to a multiple of this; of phases down to what divides the
+ * dilation. */
 int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 
 /* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
  * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
  * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
- * tiles or CS_MAX_TILE_SHAPES kinds, if an axis cannot be cut or is given twice, if some cut would
- * give less than two tiles, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan
- * holds nothing of use unless CS_OK. */
+ * tiles or CS_MAX_TILE_SHAPES kinds, if an axis cannot be cut or is given twice, once perhaps by
+ * phase, if runs begin a cut by phase, if some cut would give less than two tiles or a phase
+ * without an element, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan holds
+ * nothing of use unless CS_OK. */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 

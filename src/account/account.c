@@ -9,13 +9,14 @@
 _Static_assert(CS_MAX_SITES + 1 < 1 << 12, "places no longer fit PLACE_BITS");
 
 enum {
-    COUNT_BITS = 44,
-    TENANTS = 1 << (64 - COUNT_BITS),
-    PLACE_BITS = 12, /* of what a call's order is kept in; the tenant has the rest */
+    COUNT_BITS = 44, /* a million calls a second fill them in half a year */
+    TENANTS =
+        1 << (64 - COUNT_BITS), /* a reference would have to outlive that many to be mixed up */
+    PLACE_BITS = 12,            /* of what a call's order is kept in; the tenant has the rest */
     KEY_WORDS = CS_PROBLEM_WORDS + 9 + 2 * CS_MAX_CUTS + 3 * (CS_MAX_RUNS - 1)
 };
 
-/* All facts as a row of integers. */
+/* All facts as a row of integers: structs have padding, which memcmp would compare. */
 struct key {
     int words;
     int64_t word[KEY_WORDS];
@@ -75,6 +76,8 @@ char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID
     return id;
 }
 
+/* All counting is relaxed: no reader concludes from one counter what another one has, and a summary
+ * that is written while threads run is of no particular moment anyway. */
 static void raise_to(_Atomic int64_t *most, int64_t value)
 {
     int64_t before = atomic_load_explicit(most, memory_order_relaxed);
@@ -125,7 +128,10 @@ static bool is_smaller(const struct cs_site *a, const struct cs_site *b)
     return a->saved != b->saved ? a->saved < b->saved : a->required < b->required;
 }
 
-/* Called with the lock held, as all that follows up to cs_account_site. */
+/* Which site gives way when the table is full. It is kept at hand, so that a program with ever new
+ * shapes pays for the search only when one of them comes in.
+ *
+ * Called with the lock held, as all that follows up to cs_account_site. */
 static void find_smallest(struct cs_account *account)
 {
     account->smallest = 0;
@@ -168,6 +174,7 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
     strncat(measures.name, name, sizeof measures.name - 1);
     if (index < CS_MAX_SITES) {
         settle(account, index, &measures, facts, hash);
+        /* Last: those who walk through the table without the lock find whole rows only. */
         atomic_store_explicit(&account->sites, index + 1, memory_order_release);
         if (index + 1 == CS_MAX_SITES)
             find_smallest(account);
@@ -184,6 +191,8 @@ static int add(struct cs_account *account, const struct cs_site_facts *facts, ui
     return index;
 }
 
+/* In a row, by hash first: it is asked when a plan is made, beside which it is nothing.
+ */
 static int find(const struct cs_account *account, const struct key *key, uint64_t hash)
 {
     for (int i = 0; i < account->sites; i++)
@@ -206,7 +215,7 @@ struct cs_site_ref cs_account_site(struct cs_account *account, const struct cs_s
     if (index < CS_MAX_SITES)
         site.tenant = account->site[index].tenant;
     cs_unlock(&account->lock);
-    site.place = (uint32_t)index + 1;
+    site.place = (uint32_t)index + 1; /* from 1: a reference of zeros is one that was never made */
     return site;
 }
 
@@ -253,6 +262,8 @@ static void count(struct cs_account *account, const struct cs_site_ref *ref,
         add_to(&account->folded[counter], amount);
 }
 
+/* Of two threads that make a site's first call at once either may be noted as the first: calls that
+ * run side by side have no order that anybody could tell. */
 static void note_order(struct cs_account *account, const struct cs_site_ref *ref, int64_t number)
 {
     struct cs_site *site = site_of(account, ref);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 enum {
-    MANY = 32 /* tiles of a call, from which on their launches are worth a word */
+    /* Tiles of a call from which on their launches are worth a word: about 0.1 ms at the cost
+     * model's kernel_us (src/decide/cost.def), in which a fast GPU moves some 300 MB. */
+    MANY = 32
 };
 
 static int64_t most_tiles(const struct cs_account *account)

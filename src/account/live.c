@@ -16,7 +16,7 @@
 
 enum {
     NAME_BYTES = 32,
-    LOOK_EVERY = 100 /* milliseconds */
+    LOOK_EVERY = 100 /* milliseconds; a tenth of what `convshim status --watch` waits */
 };
 
 /* The user's own folder, and nobody else's; -1 if there is none and none is to be made. */
@@ -78,6 +78,7 @@ static void fill(struct cs_live_page *page, const struct cs_live_facts *facts)
     copy(page->vendor, sizeof page->vendor, facts->vendor);
     copy(page->policy, sizeof page->policy, facts->policy);
     copy(page->release, sizeof page->release, facts->release);
+    /* Last: a reader that finds the mark finds the texts, too. */
     atomic_store_explicit(&page->magic, CS_LIVE_MAGIC, memory_order_release);
 }
 
@@ -119,6 +120,7 @@ void cs_live_open(struct cs_live *live, const char *folder, const struct cs_live
 {
     int error = errno;
     int64_t none = 0;
+    /* Also if nothing comes of it: what failed once is not tried again at every call. */
     if (!atomic_compare_exchange_strong(&live->process, &none, getpid()))
         return;
     int fd = open_folder(folder, true);
@@ -204,6 +206,7 @@ static bool take_away(const char *folder, int64_t pid, const char *suffix)
     return there;
 }
 
+/* The page stays mapped: other threads may be counting into it until the process is gone. */
 void cs_live_close(struct cs_live *live, const char *folder)
 {
     int error = errno;
@@ -256,6 +259,7 @@ bool cs_live_read(const char *folder, int64_t pid, struct cs_live_page *page)
     bool read = file >= 0 && take_in(file, page);
     if (file >= 0)
         close(file);
+    /* Of a process that was killed, or of an older one whose id has come again. */
     int64_t birth = birth_of(pid);
     if (birth == 0 || (read && page->birth != birth)) {
         unlinkat(fd, name, 0);

@@ -84,8 +84,9 @@ void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outc
     if (facts->tiling.lanes > 1)
         snprintf(lanes, sizeof lanes, " on %d", facts->tiling.lanes);
     if (facts->tiling.axis[0] != CS_AXIS_NONE)
-        snprintf(tiling, sizeof tiling, "%s x %lld%s%s", cs_axis_tiling_name(&facts->tiling),
+        snprintf(tiling, sizeof tiling, "%s x %lld%s%s%s", cs_axis_tiling_name(&facts->tiling),
                  (long long)facts->tiles,
+                 cs_axis_tiling_by_phase(&facts->tiling) ? " by phase" : "",
                  facts->tiling.staged          ? " packed"
                  : facts->tiling.equal_padding ? " packed ends"
                                                : "",

@@ -21,8 +21,8 @@ enum {
     LAST = 256,  /* what is kept for the event that says that there are no more */
     NAME = 1024,
     ARGUMENTS = 256,
-    PLACE_BITS = 40, /* of a block's place in its slab */
-    SECOND = 1000000000
+    PLACE_BITS = 40,    /* of a block's place in its slab */
+    SECOND = 1000000000 /* what a crash may lose of a trace, if calls keep coming */
 };
 
 static const char closing[] = "\n]\n";
@@ -263,6 +263,7 @@ void cs_trace_call(struct cs_trace *trace, struct cs_account *account, int64_t f
     noted.number = 0;
     if (call.number == 0)
         return;
+    /* Before begin, which takes the trace's lock: the account's comes first in the order. */
     name_site(account, &call.site, name, id);
     if (begin(trace)) {
         put_scratch(trace, from, call.site.required, call.site.reported, own);

@@ -8,6 +8,7 @@
 #include "decide/explore.h"
 #include "decide/price.h"
 #include "decide/staged_search.h"
+#include "plan/phases.h"
 
 enum {
     FALLBACK_ASKS = 2,
@@ -86,15 +87,29 @@ static enum cs_status list_axis(struct cs_search *search, struct cs_mode mode, e
                      : cs_search_fewest(search, mode, axis, cs_search_most(search));
 }
 
+/* Phases whose elements lie apart are moved with all that lies between: they are left to the last
+ * stage. */
+static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
+{
+    return cs_phases_of(axis) == CS_AXIS_NONE ||
+           cs_phases_scattered(search->question->problem, axis) == last;
+}
+
 /* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
  * products make the smallest tiles: each only for problems that nothing before helps. */
 static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode, int64_t tiles)
 {
-    static const enum cs_axis stages[][CS_DIMS] = {
-        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H}, {CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_C}};
-    for (size_t stage = 0; stage < sizeof stages / sizeof *stages; stage++) {
+    static const enum cs_axis stages[][CS_AXES] = {
+        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
+        {CS_AXIS_W, CS_AXIS_W_PHASES},
+        {CS_AXIS_K, CS_AXIS_C},
+        {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES, CS_AXIS_W_PHASES}};
+    const size_t count = sizeof stages / sizeof *stages;
+    for (size_t stage = 0; stage < count; stage++) {
         for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
-            enum cs_status status = list_axis(search, mode, stages[stage][i], tiles);
+            enum cs_status status = CS_OK;
+            if (is_of_stage(search, stages[stage][i], stage == count - 1))
+                status = list_axis(search, mode, stages[stage][i], tiles);
             if (status != CS_OK)
                 return status;
         }
@@ -191,6 +206,10 @@ static enum cs_reason find_fallback(struct cs_search *search, const struct cs_li
     if (status != CS_OK)
         return CS_REASON_NO_FALLBACK;
     decision->reported = workspace > provided ? workspace : provided;
+    /* Not beyond what is required: a threshold below the limits lets such calls in. */
+    int64_t least = limits->least < decision->required ? limits->least : decision->required;
+    if (decision->reported < least)
+        decision->reported = least;
     return CS_REASON_NONE;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "decide/division.h"
+#include "plan/phases.h"
 #include <string.h>
 
 /* Times the untiled call's predicted seconds beyond which another engine is worth its ask. A
@@ -280,6 +281,9 @@ static void propose_all(struct exploration *exploration, const struct cs_candida
     }
     for (axis = CS_AXIS_N; axis <= CS_AXIS_H; axis++)
         propose_axis(exploration, axis);
+    for (axis = CS_AXIS_D_PHASES; axis <= CS_AXIS_H_PHASES; axis++)
+        if (!cs_phases_scattered(exploration->search->question->problem, axis))
+            propose_axis(exploration, axis);
 }
 
 const struct cs_candidate *cs_explore_best(const struct cs_shortlist *list,

@@ -2,9 +2,10 @@
 #include "decide/forms.h"
 
 #include "base/checked.h"
+#include "plan/phases.h"
 
 enum {
-    FORMS = 6 + 15,   /* axes and pairs of them */
+    FORMS = 9 + 20,   /* axes and pairs of them */
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
     NEAR = 8          /* counts that are looked at beside the one that is looked for */
 };
@@ -20,9 +21,17 @@ static const double WORTH = 0.98;
 static const enum cs_axis axes[FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                       {CS_AXIS_D},
                                                       {CS_AXIS_H},
+                                                      {CS_AXIS_D_PHASES},
+                                                      {CS_AXIS_H_PHASES},
                                                       {CS_AXIS_W},
+                                                      {CS_AXIS_W_PHASES},
                                                       {CS_AXIS_K},
                                                       {CS_AXIS_C},
+                                                      {CS_AXIS_N, CS_AXIS_D_PHASES},
+                                                      {CS_AXIS_N, CS_AXIS_H_PHASES},
+                                                      {CS_AXIS_N, CS_AXIS_W_PHASES},
+                                                      {CS_AXIS_K, CS_AXIS_H_PHASES},
+                                                      {CS_AXIS_C, CS_AXIS_H_PHASES},
                                                       {CS_AXIS_N, CS_AXIS_D},
                                                       {CS_AXIS_N, CS_AXIS_H},
                                                       {CS_AXIS_D, CS_AXIS_H},
@@ -38,7 +47,10 @@ static const enum cs_axis axes[FORMS][CS_MAX_CUTS] = {{CS_AXIS_N},
                                                       {CS_AXIS_C, CS_AXIS_W},
                                                       {CS_AXIS_K, CS_AXIS_D},
                                                       {CS_AXIS_C, CS_AXIS_D}};
-static const int stage_end[] = {3, 6, FORMS};
+static const int stage_end[] = {5, 9, FORMS};
+
+/* Of a set of forms: phases that are not all as long. */
+static const unsigned UNEVEN = 1u << 31;
 
 /* Counts along the inner axis of a form, everything else being chosen. */
 struct line {
@@ -47,6 +59,7 @@ struct line {
     int cut;             /* the inner one */
     int64_t unit, units; /* along it */
     int64_t most;        /* tiles along it */
+    bool even;           /* no uneven phases */
 };
 
 enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, double price)
@@ -62,7 +75,7 @@ static bool guess_at(const struct line *line, int64_t count, struct cs_guess *gu
 {
     struct cs_tiling tiling = line->tiling;
     return cs_mul(cs_ceil_div(line->units, count), line->unit, &tiling.step[line->cut]) &&
-           cs_guess_tiles(line->guesser, &tiling, guess);
+           cs_guess_tiles(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
 }
 
 /* The finer the tiles, the less they need and the more they cost. */
@@ -122,11 +135,32 @@ static bool cheap_near(const struct line *line, double bytes, const struct cs_go
     return false;
 }
 
+/* Of phases each number that divides the dilation is looked at: there are few, and not all are
+ * legal. */
+static enum cs_grade best_phases(const struct line *line, const struct cs_goal *goal,
+                                 struct cs_guess *best)
+{
+    enum cs_grade least = CS_GRADE_NONE;
+    struct cs_guess guess;
+    for (int64_t count = 2; count <= line->most; count++) {
+        if (line->units % count != 0 || !guess_at(line, count, &guess))
+            continue;
+        enum cs_grade grade = cs_forms_grade(goal, guess.workspace, guess.price);
+        if (grade != CS_GRADE_NONE && cs_forms_better(goal, grade, &guess, least, best)) {
+            *best = guess;
+            least = grade;
+        }
+    }
+    return least;
+}
+
 /* The best count of a line. */
 static enum cs_grade best_count(const struct line *line, const struct cs_goal *goal,
                                 struct cs_guess *best)
 {
     struct cs_guess less;
+    if (cs_phases_of(line->tiling.axis[line->cut]) != CS_AXIS_NONE)
+        return best_phases(line, goal, best);
     bool fits = fewest_in(line, goal->limit, best);
     enum cs_grade grade = fits ? cs_forms_grade(goal, best->workspace, best->price) : CS_GRADE_NONE;
     if (grade == CS_GRADE_NONE)
@@ -211,15 +245,22 @@ static void look_at_pair(struct line *line, const struct cs_goal *goal, int form
     }
 }
 
+static bool is_scattered(const struct cs_guesser *guesser, enum cs_axis axis)
+{
+    return cs_phases_of(axis) != CS_AXIS_NONE &&
+           cs_phases_scattered(guesser->question->problem, axis);
+}
+
 static void look_at(struct cs_guesser *guesser, const struct cs_goal *goal,
                     const struct cs_forms *forms, int form, struct found *found)
 {
     struct cs_guess guess;
     struct line line = {
         .guesser = guesser,
-        .tiling = {.step = {1, 1}, .lanes = forms->lanes, .relaxation = forms->relaxation}};
+        .tiling = {.step = {1, 1}, .lanes = forms->lanes, .relaxation = forms->relaxation},
+        .even = forms->skipped & UNEVEN};
     for (int c = 0; c < CS_MAX_CUTS && axes[form][c] != CS_AXIS_NONE; c++)
-        if (units_of(&line, axes[form][c]) < 2)
+        if (units_of(&line, axes[form][c]) < 2 || is_scattered(guesser, axes[form][c]))
             return;
     if (axes[form][1] != CS_AXIS_NONE) {
         look_at_pair(&line, goal, form, found);
@@ -234,12 +275,16 @@ static bool has_axis(int form, enum cs_axis axis)
     return axes[form][0] == axis || axes[form][1] == axis;
 }
 
-unsigned cs_forms_without(int form)
+unsigned cs_forms_without(int form, const struct cs_guess *guess)
 {
     bool pair = axes[form][1] != CS_AXIS_NONE;
+    enum cs_axis inner = axes[form][pair];
+    bool phases = cs_phases_of(inner) != CS_AXIS_NONE;
     unsigned skipped = 0;
+    if (guess->uneven)
+        return UNEVEN;
     for (int i = 0; i < FORMS; i++)
-        if (pair ? axes[i][1] != CS_AXIS_NONE : has_axis(i, axes[form][0]))
+        if ((!pair || axes[i][1] != CS_AXIS_NONE) && ((pair && !phases) || has_axis(i, inner)))
             skipped |= 1u << i;
     return skipped;
 }

@@ -22,9 +22,10 @@ enum cs_grade {
 
 enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, double price);
 
-/* The forms that are out of question where one is refused: of a single axis all that have this
- * axis, of two axes all that have two. */
-unsigned cs_forms_without(int form);
+/* The forms that are out of question where a guess of one is refused: of a single axis all that
+ * have this axis, of two axes all that have two; of phases only what has these, and of uneven ones
+ * only what is uneven. */
+unsigned cs_forms_without(int form, const struct cs_guess *guess);
 
 /* The forms that cut the filter. */
 unsigned cs_forms_of_filter(void);

@@ -3,6 +3,8 @@
 
 #include "base/checked.h"
 #include "decide/cost.h"
+#include "plan/axis.h"
+#include "plan/phases.h"
 
 /* Bytes of workspace that a byte of the filter is taken to need at most: it is converted, to wider
  * numbers or by Winograd's transforms. The rest is needed whatever the filter. */
@@ -62,6 +64,8 @@ static int64_t step_of(const struct cs_problem *problem, const struct cs_tiling 
 {
     enum cs_axis axis = tiling->axis[cut];
     int64_t unit = cs_axis_unit(problem, axis);
+    if (cs_phases_of(axis) != CS_AXIS_NONE)
+        return cs_phases_step(problem, axis, tiling->step[cut]);
     return axis == CS_AXIS_NONE ? 0 : cs_ceil_div(tiling->step[cut], unit) * unit;
 }
 
@@ -97,9 +101,8 @@ static double read_again(const struct cs_guesser *guesser, const struct cs_tilin
 static int lanes_of(const struct cs_guesser *guesser, const struct cs_tiling *tiling)
 {
     const struct cs_problem *problem = guesser->question->problem;
-    bool sums = problem->direction == CS_BACKWARD_FILTER &&
-                (tiling->axis[0] < CS_AXIS_K ||
-                 (tiling->axis[1] != CS_AXIS_NONE && tiling->axis[1] < CS_AXIS_K));
+    bool sums = cs_axis_accumulates(problem, tiling->axis[0]) ||
+                cs_axis_accumulates(problem, tiling->axis[1]);
     return tiling->lanes > 1 && !sums ? tiling->lanes : 1;
 }
 
@@ -126,6 +129,20 @@ static double parts_of(const struct cs_problem *problem, const struct cs_tiling 
     return parts;
 }
 
+static bool is_uneven(const struct cs_problem *problem, const struct cs_tiling *tiling)
+{
+    for (int c = 0; c < CS_MAX_CUTS; c++) {
+        enum cs_axis axis = tiling->axis[c];
+        if (cs_phases_of(axis) == CS_AXIS_NONE)
+            continue;
+        int64_t every = cs_axis_extent(problem, axis) / step_of(problem, tiling, c);
+        if (problem->tensor[CS_X].dims[cs_axis_dim(axis, CS_X)] % every != 0 ||
+            problem->tensor[CS_Y].dims[cs_axis_dim(axis, CS_Y)] % every != 0)
+            return true;
+    }
+    return false;
+}
+
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess)
 {
@@ -139,6 +156,7 @@ bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
     tiles.count = parts_of(problem, tiling);
     *guess = (struct cs_guess){.tiling = *tiling,
                                .tiles = count,
+                               .uneven = is_uneven(problem, tiling),
                                .images = images_of(&guesser->tile),
                                .filter = bytes_of(&guesser->tile.tensor[CS_FILTER]),
                                .staged = staged_of(guesser, tiling)};

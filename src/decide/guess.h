@@ -27,6 +27,7 @@ struct cs_guesser {
 struct cs_guess {
     struct cs_tiling tiling;
     int64_t tiles;
+    bool uneven;           /* phases that are not all as long: engines refuse more of these */
     double images, filter; /* bytes of one tile's */
     double staged;         /* bytes of copies of it, on each lane */
     double workspace;      /* bytes on all lanes, copies included */

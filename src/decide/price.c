@@ -8,6 +8,7 @@ enum {
     MOST_TURNS = 5,     /* guesses that are asked about */
     NEARLY_NOTHING = 3, /* this part of what tiles may cost is next to nothing */
     AUTO_LANES = 2,     /* where the user leaves it to us */
+    MOST_COARSER = 48,  /* cuts that are tried until one is legal */
     HARDLY = 16         /* this part more than the least scratch is as good */
 };
 
@@ -64,12 +65,30 @@ void cs_price_mark(struct cs_search *search, const struct cs_limits *limits)
     }
 }
 
+/* The finest tiles of a dilated axis may be of more shapes than a plan holds, which a guess does
+ * not see: coarser ones along the inner cut until they are legal. */
+static void make_legal(struct cs_search *search, struct cs_guesser *guesser, struct cs_guess *guess)
+{
+    struct cs_guess coarser = *guess;
+    int64_t *step = &coarser.tiling.step[coarser.tiling.axis[1] != CS_AXIS_NONE];
+    for (int turn = 0; turn < MOST_COARSER; turn++) {
+        if (cs_plan_cut(search->question->problem, &coarser.tiling, &search->plan) == CS_OK) {
+            *guess = coarser;
+            return;
+        }
+        *step += cs_ceil_div(*step, 12);
+        const struct cs_tiling tiling = coarser.tiling;
+        if (!cs_guess_tiles(guesser, &tiling, &coarser))
+            return;
+    }
+}
+
 /* Asks about a guess and learns from the answer. What fits is the last that is listed. *bytes_p as
  * cs_search_probe. */
 static enum cs_status confirm(struct cs_search *search, struct cs_guesser *guesser,
-                              const struct cs_guess *guess, enum cs_probed *probed_p,
-                              int64_t *bytes_p)
+                              struct cs_guess *guess, enum cs_probed *probed_p, int64_t *bytes_p)
 {
+    make_legal(search, guesser, guess);
     const struct cs_mode mode = {.relaxation = guess->tiling.relaxation,
                                  .lanes = guess->tiling.lanes};
     int lanes = mode.lanes > 1 ? mode.lanes : 1;
@@ -188,7 +207,7 @@ static enum cs_status ask_for_best(struct cs_search *search, const struct cs_goa
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
-            asked->skipped |= cs_forms_without(form);
+            asked->skipped |= cs_forms_without(form, &guess);
         if (probed != CS_FITS)
             continue;
         asked->listed = true;
@@ -244,7 +263,7 @@ enum cs_status cs_price_compare(struct cs_search *search, struct cs_mode mode,
         if (status != CS_OK)
             return status;
         if (probed == CS_HOLE)
-            forms.skipped |= cs_forms_without(form);
+            forms.skipped |= cs_forms_without(form, &guess);
     }
     return CS_OK;
 }
@@ -273,7 +292,7 @@ static bool ask_for_least(struct cs_search *search, struct cs_guesser *guesser,
     if (*status_p != CS_OK)
         return false;
     if (probed == CS_HOLE)
-        forms->skipped |= cs_forms_without(form);
+        forms->skipped |= cs_forms_without(form, &guess);
     else if (bytes < least->bytes)
         *least = (struct least){bytes, guess};
     return true;
@@ -319,7 +338,7 @@ static enum cs_status list_least(struct cs_search *search, struct cs_guesser *gu
         if (status != CS_OK || last)
             return status;
         if (probed == CS_HOLE)
-            forms->skipped |= cs_forms_without(form);
+            forms->skipped |= cs_forms_without(form, &guess);
     }
     return CS_OK;
 }

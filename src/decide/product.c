@@ -1,6 +1,7 @@
 /* Candidates that tile along two axes. */
 #include "base/checked.h"
 #include "decide/search.h"
+#include "plan/phases.h"
 
 enum {
     MOST_TURNS = 12, /* probes of one pair of axes */
@@ -12,6 +13,14 @@ static const enum cs_axis pairs[][CS_MAX_CUTS] = {
     {CS_AXIS_K, CS_AXIS_N}, {CS_AXIS_K, CS_AXIS_H}, {CS_AXIS_K, CS_AXIS_C}, {CS_AXIS_C, CS_AXIS_N},
     {CS_AXIS_C, CS_AXIS_H}, {CS_AXIS_N, CS_AXIS_W}, {CS_AXIS_D, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_W},
     {CS_AXIS_C, CS_AXIS_W}, {CS_AXIS_K, CS_AXIS_D}, {CS_AXIS_C, CS_AXIS_D}};
+
+/* Of dilated problems: phases read nothing twice. */
+static const enum cs_axis pairs_by_phase[][CS_MAX_CUTS] = {
+    {CS_AXIS_N, CS_AXIS_D_PHASES},        {CS_AXIS_N, CS_AXIS_H_PHASES},
+    {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES}, {CS_AXIS_H_PHASES, CS_AXIS_W_PHASES},
+    {CS_AXIS_K, CS_AXIS_H_PHASES},        {CS_AXIS_C, CS_AXIS_H_PHASES},
+    {CS_AXIS_N, CS_AXIS_W_PHASES},        {CS_AXIS_K, CS_AXIS_W_PHASES},
+    {CS_AXIS_C, CS_AXIS_W_PHASES}};
 
 /* Bytes that the vendor asks for kinds by the size of their operands: a line through the last two
  * answers. What is staged is known and comes on top. */
@@ -196,13 +205,43 @@ static enum cs_status search_pair(struct cs_search *search, struct cs_mode mode,
     return CS_OK;
 }
 
-enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode)
+/* Phases whose elements lie apart come last, and never as packed copies: those would be of single
+ * elements. */
+static bool is_scattered(const struct cs_search *search, const enum cs_axis pair[CS_MAX_CUTS])
 {
-    search->purse.kept = 0;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && cs_shortlist_empty(&search->list); i++) {
-        enum cs_status status = search_pair(search, mode, pairs[i]);
+    for (int c = 0; c < CS_MAX_CUTS; c++)
+        if (cs_phases_of(pair[c]) != CS_AXIS_NONE &&
+            cs_phases_scattered(search->question->problem, pair[c]))
+            return true;
+    return false;
+}
+
+static enum cs_status search_phases(struct cs_search *search, struct cs_mode mode, bool scattered)
+{
+    for (size_t i = 0; i < sizeof pairs_by_phase / sizeof *pairs_by_phase; i++) {
+        enum cs_status status = CS_OK;
+        if (cs_shortlist_empty(&search->list) &&
+            is_scattered(search, pairs_by_phase[i]) == scattered)
+            status = search_pair(search, mode, pairs_by_phase[i]);
         if (status != CS_OK)
             return status;
     }
     return CS_OK;
+}
+
+enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode)
+{
+    search->purse.kept = 0;
+    enum cs_status status = search_phases(search, mode, false);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && status == CS_OK; i++)
+        if (cs_shortlist_empty(&search->list))
+            status = search_pair(search, mode, pairs[i]);
+    return status == CS_OK && !mode.staged ? search_phases(search, mode, true) : status;
+}
+
+enum cs_status cs_product_of_images(struct cs_search *search, struct cs_mode mode,
+                                    enum cs_axis axis)
+{
+    const enum cs_axis pair[CS_MAX_CUTS] = {CS_AXIS_N, axis};
+    return search_pair(search, mode, pair);
 }

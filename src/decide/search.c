@@ -4,13 +4,15 @@
 
 #include "base/checked.h"
 #include "decide/cost.h"
+#include "decide/phase_search.h"
+#include "plan/phases.h"
 #include <string.h>
 
 enum {
     MOST_TURNS = 16, /* probes of one axis */
     MOST_HOLES = 4,  /* refused or illegal cuts before an axis without a fit is given up */
     EARLY_TURNS = 6, /* probes that follow the model; the others halve */
-    MOST_UNEQUAL = 3 /* refused tiles that equal padding does not help, before it is given up */
+    MOST_UNEQUAL = 3 /* times that equal padding is refused, too, before it is given up */
 };
 
 /* What is known of one axis. Fewer tiles mean a larger step, so the step sought is the largest that
@@ -127,22 +129,15 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
     };
 }
 
-static bool has_unequal_padding(const struct cs_plan *plan, int64_t shape)
-{
-    struct cs_problem problem;
-    cs_plan_problem(plan, shape, &problem);
-    return memcmp(problem.pre, problem.post, sizeof problem.pre) != 0;
-}
-
 /* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. Kinds
- * that were not asked yet count as nothing. *unequal_p: what was refused has unequal padding. */
+ * that were not asked yet count as nothing. *refused_p is the kind that was refused, -1: none. */
 static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
-                            enum cs_probed *probed_p, int64_t *bytes_p, bool *unequal_p)
+                            enum cs_probed *probed_p, int64_t *bytes_p, int64_t *refused_p)
 {
     struct cs_plan *plan = &search->plan;
     enum cs_status status = cs_plan_cut(search->question->problem, tiling, plan);
     *probed_p = CS_HOLE;
-    *unequal_p = false;
+    *refused_p = -1;
     if (status != CS_OK) {
         search->overflowed |= status == CS_OVERFLOW;
         return CS_OK;
@@ -151,9 +146,10 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
     for (int64_t i = 0; i < plan->shapes; i++) {
         int64_t shape = cs_search_largest(plan, asked);
         status = ask(search, shape);
-        *unequal_p = status == CS_REFUSED && has_unequal_padding(plan, shape);
-        if (status != CS_OK)
+        if (status != CS_OK) {
+            *refused_p = shape;
             return status == CS_NOMEM ? CS_NOMEM : CS_OK;
+        }
         asked |= 1u << shape;
         cs_plan_settle(plan);
         if (i == 0 || plan->workspace > search->question->limit)
@@ -168,23 +164,33 @@ static enum cs_status probe(struct cs_search *search, const struct cs_tiling *ti
     return CS_OK;
 }
 
-/* Many engines take no padding that is unequal, which only the first and the last tile have. */
+/* True if what was refused may be asked for with equal padding: many engines take no other, which
+ * only the first and the last tile have. */
+static bool may_equalise(const struct cs_search *search, int64_t refused)
+{
+    struct cs_problem problem;
+    if (refused < 0 || !search->question->copies || search->equal_padding ||
+        search->unequal == MOST_UNEQUAL)
+        return false;
+    cs_plan_problem(&search->plan, refused, &problem);
+    return memcmp(problem.pre, problem.post, sizeof problem.pre) != 0;
+}
+
 enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
                                const struct cs_tiling *tiling, enum cs_probed *probed_p,
                                int64_t *bytes_p)
 {
     struct cs_tiling beside = *tiling;
-    bool unequal;
+    int64_t refused;
     beside.lanes = mode.lanes;
     beside.relaxation = mode.relaxation;
     beside.staged = mode.staged;
     beside.equal_padding = search->equal_padding;
-    enum cs_status status = probe(search, &beside, probed_p, bytes_p, &unequal);
-    if (status != CS_OK || !unequal || beside.equal_padding || !search->question->copies ||
-        search->unequal == MOST_UNEQUAL)
+    enum cs_status status = probe(search, &beside, probed_p, bytes_p, &refused);
+    if (status != CS_OK || !may_equalise(search, refused))
         return status;
     beside.equal_padding = true;
-    status = probe(search, &beside, probed_p, bytes_p, &unequal);
+    status = probe(search, &beside, probed_p, bytes_p, &refused);
     search->equal_padding = *probed_p != CS_HOLE;
     search->unequal += *probed_p == CS_HOLE;
     return status;
@@ -302,6 +308,8 @@ enum cs_status cs_search_fewest(struct cs_search *search, struct cs_mode mode, e
     int64_t limit = search->question->limit;
     if (extent < 2 || most < 2)
         return CS_OK;
+    if (cs_phases_of(axis) != CS_AXIS_NONE)
+        return cs_phase_search_fewest(search, mode, axis, most);
     struct bracket bracket = {
         .extent = extent,
         .smallest =

@@ -67,6 +67,10 @@ CS_MUST_CHECK enum cs_status cs_search_fewest(struct cs_search *search, struct c
  * is predicted from the operands' sizes. */
 CS_MUST_CHECK enum cs_status cs_product_search(struct cs_search *search, struct cs_mode mode);
 
+/* Lists products of images and `axis` with fewer tiles than anything listed, whatever is listed. */
+CS_MUST_CHECK enum cs_status cs_product_of_images(struct cs_search *search, struct cs_mode mode,
+                                                  enum cs_axis axis);
+
 /* Bytes of a problem's operands together, of which workspaces are predicted to be a line; beyond
  * every limit where they leave 64 bits. */
 double cs_search_size(const struct cs_problem *problem);

@@ -3,12 +3,13 @@
 #include "plan/axis.h"
 
 #include "base/checked.h"
+#include "plan/phases.h"
 
 static const int64_t CHANNELS = 8; /* what kernels of 16 bits take at once */
 
 const char *cs_axis_name(enum cs_axis axis)
 {
-    static const char *const names[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C"};
+    static const char *const names[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C", "d", "h", "w"};
     return names[axis];
 }
 
@@ -16,18 +17,26 @@ const char *cs_axis_tiling_name(const struct cs_tiling *tiling)
 {
 #define PAIRS(a)                                                                                   \
     {                                                                                              \
-        a, a "N", a "D", a "H", a "W", a "K", a "C"                                                \
+        a, a "N", a "D", a "H", a "W", a "K", a "C", a "d", a "h", a "w"                           \
     }
     static const char *const names[CS_AXES][CS_AXES] = {
-        {"-"}, PAIRS("N"), PAIRS("D"), PAIRS("H"), PAIRS("W"), PAIRS("K"), PAIRS("C"),
+        {"-"},      PAIRS("N"), PAIRS("D"), PAIRS("H"), PAIRS("W"),
+        PAIRS("K"), PAIRS("C"), PAIRS("d"), PAIRS("h"), PAIRS("w"),
     };
 #undef PAIRS
     return tiling->axis[0] == CS_AXIS_NONE ? "-" : names[tiling->axis[0]][tiling->axis[1]];
 }
 
+bool cs_axis_tiling_by_phase(const struct cs_tiling *tiling)
+{
+    return cs_phases_of(tiling->axis[0]) != CS_AXIS_NONE ||
+           cs_phases_of(tiling->axis[1]) != CS_AXIS_NONE;
+}
+
 enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side)
 {
-    static const enum cs_dim image[CS_AXES] = {CS_DIMS, CS_N, CS_D, CS_H, CS_W, CS_DIMS, CS_DIMS};
+    static const enum cs_dim image[CS_AXES] = {CS_DIMS, CS_N,    CS_D, CS_H, CS_W,
+                                               CS_DIMS, CS_DIMS, CS_D, CS_H, CS_W};
     switch (side) {
     case CS_X:
         return axis == CS_AXIS_C ? CS_C : image[axis];
@@ -54,7 +63,8 @@ enum cs_operand cs_axis_divided_side(const struct cs_problem *problem)
 
 bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis)
 {
-    return problem->direction == CS_BACKWARD_FILTER && axis >= CS_AXIS_N && axis <= CS_AXIS_W;
+    return problem->direction == CS_BACKWARD_FILTER && axis != CS_AXIS_NONE && axis != CS_AXIS_K &&
+           axis != CS_AXIS_C;
 }
 
 static bool spatial(enum cs_axis axis)
@@ -104,7 +114,10 @@ static int64_t divided_extent(const struct cs_problem *problem, enum cs_axis axi
 
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis)
 {
-    return can_cut(problem, axis) ? divided_extent(problem, axis) : 1;
+    if (!can_cut(problem, axis))
+        return 1;
+    return cs_phases_of(axis) != CS_AXIS_NONE ? cs_phases_extent(problem, axis)
+                                              : divided_extent(problem, axis);
 }
 
 int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis)
@@ -159,7 +172,7 @@ static enum cs_status transposed_range(const struct cs_axis_map *axis_map, int64
         return CS_OVERFLOW;
 
     int64_t post = length - count < pre ? 0 : length - count - pre;
-    *range = (struct cs_range){first, count, begin, last - begin + 1, pre, post, 0, 0};
+    *range = (struct cs_range){first, count, begin, last - begin + 1, 1, pre, post, 0, 0};
     return CS_OK;
 }
 
@@ -176,8 +189,13 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
 
     int64_t in_first = low > 0 ? low : 0;
     int64_t in_end = least(high, axis_map->other_extent);
-    *range = (struct cs_range){first,          count,         in_first, in_end - in_first,
-                               in_first - low, high - in_end, 0,        0};
+    *range = (struct cs_range){.first = first,
+                               .count = count,
+                               .in_first = in_first,
+                               .in_count = in_end - in_first,
+                               .every = 1,
+                               .pre = in_first - low,
+                               .post = high - in_end};
     return CS_OK;
 }
 

@@ -12,7 +12,8 @@ struct cs_axis_map {
     bool transposed; /* x is divided and y follows, not the other way round */
 };
 
-/* `axis` can be cut. CS_OVERFLOW only for problems that never passed cs_problem_check. */
+/* `axis` can be cut, and not by phase. CS_OVERFLOW only for problems that never passed
+ * cs_problem_check. */
 CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
                                             struct cs_axis_map *axis_map);
 

@@ -2,6 +2,7 @@
 #include "convshim/copy.h"
 
 #include "base/checked.h"
+#include <stddef.h>
 
 /* A dimension that is left: so many steps of so many bytes on either side. */
 struct level {
@@ -84,6 +85,34 @@ static bool can_be_planes(const struct level *rows, const struct level *level)
     return true;
 }
 
+/* What each level of a copy is. */
+struct boxed {
+    const struct level *rows, *planes, *boxes; /* the last is NULL: they cannot be that */
+};
+
+static const struct level one_level = {1, {0, 0}};
+
+/* With level `boxed` as boxes, none if it is 0, and the others as rows and planes in their order.
+ */
+static struct boxed box(const struct levels *levels, int boxed)
+{
+    struct boxed made = {&one_level, &one_level, boxed > 0 ? &levels->level[boxed] : &one_level};
+    int64_t width = levels->level[0].count;
+    for (int at = 1; at < levels->count; at++) {
+        const struct level *level = &levels->level[at];
+        if (at == boxed)
+            continue;
+        if (made.rows == &one_level && can_be_rows(width, level))
+            made.rows = level;
+        else if (made.rows != &one_level && made.planes == &one_level &&
+                 can_be_planes(made.rows, level))
+            made.planes = level;
+        else
+            return (struct boxed){.boxes = NULL};
+    }
+    return made;
+}
+
 enum cs_status cs_copy_between(const struct cs_tensor *view, const struct cs_tensor *packed,
                                struct cs_copy *copy)
 {
@@ -91,22 +120,21 @@ enum cs_status cs_copy_between(const struct cs_tensor *view, const struct cs_ten
     enum cs_status status = find_levels(view, packed, &levels);
     if (status != CS_OK)
         return status;
-    const struct level one = {1, {0, 0}}, *rows = &one, *planes = &one, *boxes = &one;
+    struct boxed best = {.boxes = NULL};
+    for (int boxed = 0; boxed < levels.count; boxed++) {
+        struct boxed one = box(&levels, boxed);
+        if (one.boxes && (!best.boxes || one.boxes->count < best.boxes->count))
+            best = one;
+    }
     int64_t width = levels.level[0].count;
-    int at = 1;
-    if (at < levels.count && can_be_rows(width, &levels.level[at]))
-        rows = &levels.level[at++];
-    if (at < levels.count && rows != &one && can_be_planes(rows, &levels.level[at]))
-        planes = &levels.level[at++];
-    if (at < levels.count)
-        boxes = &levels.level[at++];
-    if (at < levels.count || boxes->count > CS_COPY_TIMES || width > CS_COPY_PITCH)
+    if (!best.boxes || best.boxes->count > CS_COPY_TIMES || width > CS_COPY_PITCH)
         return CS_ILLEGAL;
-    *copy = (struct cs_copy){width, rows->count, planes->count, boxes->count, {0}, {0}, {0}};
+    *copy = (struct cs_copy){
+        width, best.rows->count, best.planes->count, best.boxes->count, {0}, {0}, {0}};
     for (int side = 0; side < CS_COPY_SIDES; side++) {
-        copy->pitch[side] = rows->bytes[side];
-        copy->slice[side] = planes->bytes[side];
-        copy->step[side] = boxes->bytes[side];
+        copy->pitch[side] = best.rows->bytes[side];
+        copy->slice[side] = best.planes->bytes[side];
+        copy->step[side] = best.boxes->bytes[side];
     }
     return CS_OK;
 }

@@ -2,6 +2,7 @@
  * shapes. */
 #include "base/checked.h"
 #include "plan/axis.h"
+#include "plan/phases.h"
 #include "plan/staging.h"
 #include <string.h>
 
@@ -97,8 +98,8 @@ static enum cs_status lay_out(const struct cs_axis_map *axis_map, const struct c
     return status == CS_OK && cut->tiles < 2 ? CS_ILLEGAL : status;
 }
 
-static enum cs_status range_at(const struct cs_cut *cut, const struct cs_axis_map *axis_map,
-                               int64_t index, struct cs_range *range)
+static enum cs_status run_range_at(const struct cs_cut *cut, const struct cs_axis_map *axis_map,
+                                   int64_t index, struct cs_range *range)
 {
     int64_t first = 0, count = 0, span, left = index;
     for (int i = 0; i < cut->runs && left >= 0; i++) {
@@ -112,6 +113,16 @@ static enum cs_status range_at(const struct cs_cut *cut, const struct cs_axis_ma
     enum cs_status status =
         count < 1 ? CS_ILLEGAL : cs_axis_map_range(axis_map, first, count, range);
     return status == CS_OK && cut->equal_padding ? cs_axis_map_equalise(axis_map, range) : status;
+}
+
+static enum cs_status range_at(const struct cs_problem *problem, const struct cs_cut *cut,
+                               int64_t index, struct cs_range *range)
+{
+    struct cs_axis_map axis_map;
+    if (cs_phases_of(cut->axis) != CS_AXIS_NONE)
+        return cs_phases_range(problem, cut, index, range);
+    enum cs_status status = cs_axis_map_of(problem, cut->axis, &axis_map);
+    return status == CS_OK ? run_range_at(cut, &axis_map, index, range) : status;
 }
 
 /* Bytes from the start of a tensor to where a range starts in it. */
@@ -182,8 +193,21 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
     return CS_OK;
 }
 
-static enum cs_status add_slices(const struct cs_problem *problem,
-                                 const struct cs_axis_map *axis_map, struct cs_cut *cut,
+/* Phases have nothing in common; of ranges one behind the other what lies before `*read_end_p` was
+ * read already. */
+static enum cs_status add_reading(const struct cs_range *range, int64_t *read_end_p,
+                                  struct reading *other_extent)
+{
+    int64_t end = range->in_first + range->in_count;
+    int64_t fresh = end - (range->in_first > *read_end_p ? range->in_first : *read_end_p);
+    if (range->every > 1)
+        fresh = range->in_count;
+    other_extent->distinct += fresh > 0 ? fresh : 0;
+    *read_end_p = end > *read_end_p ? end : *read_end_p;
+    return cs_add(other_extent->read, range->in_count, &other_extent->read) ? CS_OK : CS_OVERFLOW;
+}
+
+static enum cs_status add_slices(const struct cs_problem *problem, struct cs_cut *cut,
                                  struct reading *other_extent)
 {
     int64_t read_end = 0;
@@ -191,7 +215,7 @@ static enum cs_status add_slices(const struct cs_problem *problem,
     for (int64_t i = 0; i < cut->tiles; i++) {
         struct cs_range range;
         int64_t slice;
-        enum cs_status status = range_at(cut, axis_map, i, &range);
+        enum cs_status status = range_at(problem, cut, i, &range);
         const struct cs_slice required = {.count = range.count,
                                           .in_count = range.in_count,
                                           .pre = range.pre,
@@ -204,26 +228,21 @@ static enum cs_status add_slices(const struct cs_problem *problem,
             status = slice_for(problem, &required, cut, &slice);
         if (status == CS_OK)
             status = lower_alignments(problem, cut->axis, &range, &cut->slice[slice]);
+        if (status == CS_OK)
+            status = add_reading(&range, &read_end, other_extent);
         if (status != CS_OK)
             return status;
         cut->slice_of[i] = (uint8_t)slice;
-
-        int64_t end = range.in_first + range.in_count;
-        int64_t fresh = end - (range.in_first > read_end ? range.in_first : read_end);
-        other_extent->distinct += fresh > 0 ? fresh : 0;
-        if (!cs_add(other_extent->read, range.in_count, &other_extent->read))
-            return CS_OVERFLOW;
-        read_end = end > read_end ? end : read_end;
     }
     return CS_OK;
 }
 
 /* True if some tile has not as much padding behind as before. */
-static bool has_unequal(const struct cs_cut *cut, const struct cs_axis_map *axis_map)
+static bool has_unequal(const struct cs_problem *problem, const struct cs_cut *cut)
 {
     struct cs_range range;
     for (int64_t i = 0; i < cut->tiles; i++)
-        if (range_at(cut, axis_map, i, &range) == CS_OK && range.pre != range.post)
+        if (range_at(problem, cut, i, &range) == CS_OK && range.pre != range.post)
             return true;
     return false;
 }
@@ -254,26 +273,47 @@ static enum cs_status round_steps(const struct cs_problem *problem, int cut,
     return status;
 }
 
-static enum cs_status cut_axis(const struct cs_problem *problem, int index,
-                               struct cs_tiling *tiling, struct cs_cut *cut,
-                               struct reading *other_extent)
+/* Consecutive tiles: what the tiling's runs leave is cut by its step. */
+static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
+                                  struct cs_tiling *tiling, struct cs_cut *cut)
 {
     struct cs_axis_map axis_map;
     struct cs_run run[CS_MAX_RUNS];
     int runs = index == 0 ? tiling->runs : 0;
     enum cs_status status = round_steps(problem, index, tiling);
+    if (status == CS_OK)
+        status = cs_axis_map_of(problem, cut->axis, &axis_map);
     if (status != CS_OK)
         return status;
     memcpy(run, tiling->run, (size_t)runs * sizeof *run);
     run[runs++] = (struct cs_run){tiling->step[index], INT64_MAX, tiling->relaxation};
+    cut->every = 1;
+    return lay_out(&axis_map, run, runs, cut);
+}
+
+static enum cs_status cut_in_phases(const struct cs_problem *problem, int index,
+                                    struct cs_tiling *tiling, struct cs_cut *cut)
+{
+    int64_t dilation = cs_axis_extent(problem, cut->axis), *step = &tiling->step[index];
+    if (*step < 1 || *step >= dilation || (index == 0 && tiling->runs > 0))
+        return CS_ILLEGAL;
+    *step = cs_phases_step(problem, cut->axis, *step);
+    cut->every = dilation / *step;
+    return append(cut, &(struct cs_run){*step, cut->every, tiling->relaxation});
+}
+
+static enum cs_status cut_axis(const struct cs_problem *problem, int index,
+                               struct cs_tiling *tiling, struct cs_cut *cut,
+                               struct reading *other_extent)
+{
     cut->axis = tiling->axis[index];
-    status = cs_axis_map_of(problem, cut->axis, &axis_map);
-    if (status == CS_OK)
-        status = lay_out(&axis_map, run, runs, cut);
+    enum cs_status status = cs_phases_of(cut->axis) != CS_AXIS_NONE
+                                ? cut_in_phases(problem, index, tiling, cut)
+                                : cut_in_runs(problem, index, tiling, cut);
     if (status == CS_OK && tiling->equal_padding && problem->direction != CS_BACKWARD_FILTER)
-        cut->equal_padding = has_unequal(cut, &axis_map);
+        cut->equal_padding = has_unequal(problem, cut);
     if (status == CS_OK)
-        status = add_slices(problem, &axis_map, cut, other_extent);
+        status = add_slices(problem, cut, other_extent);
     return status;
 }
 
@@ -359,11 +399,14 @@ static int lanes_of(const struct cs_plan *plan, int required)
 
 static bool names_axes(const struct cs_tiling *tiling)
 {
-    for (int c = 0; c < CS_MAX_CUTS; c++)
+    enum cs_axis axis[CS_MAX_CUTS];
+    for (int c = 0; c < CS_MAX_CUTS; c++) {
         if ((unsigned)tiling->axis[c] >= CS_AXES)
             return false;
-    return tiling->axis[1] == CS_AXIS_NONE ||
-           (tiling->axis[0] != CS_AXIS_NONE && tiling->axis[0] != tiling->axis[1]);
+        enum cs_axis phases = cs_phases_of(tiling->axis[c]);
+        axis[c] = phases != CS_AXIS_NONE ? phases : tiling->axis[c];
+    }
+    return axis[1] == CS_AXIS_NONE || (axis[0] != CS_AXIS_NONE && axis[0] != axis[1]);
 }
 
 enum cs_status cs_plan_cut(const struct cs_problem *problem, const struct cs_tiling *tiling,
@@ -420,10 +463,7 @@ static enum cs_status tile_at(const struct cs_plan *plan, int64_t index, struct 
     const int64_t at[CS_MAX_CUTS] = {index / inner, index % inner};
     for (int c = 0; c < plan->cuts && c < CS_MAX_CUTS; c++) {
         const struct cs_cut *cut = &plan->cut[c];
-        struct cs_axis_map axis_map;
-        enum cs_status status = cs_axis_map_of(&plan->problem, cut->axis, &axis_map);
-        if (status == CS_OK)
-            status = range_at(cut, &axis_map, at[c], &made.range[c]);
+        enum cs_status status = range_at(&plan->problem, cut, at[c], &made.range[c]);
         for (int i = 0; status == CS_OK && i < plan->problem.tensors; i++) {
             int64_t offset;
             status = offset_along(&plan->problem, cut->axis, i, &made.range[c], &offset);

@@ -84,6 +84,17 @@ struct true_part {
     int64_t skipped;               /* bytes of spare elements before it */
 };
 
+/* The strides of a tile's part as a view; see take_slice in tile_shape.c. */
+static void view_strides(const struct cs_plan *plan, int tensor, int64_t strides[CS_DIMS])
+{
+    memcpy(strides, plan->problem.tensor[tensor].strides, CS_DIMS * sizeof *strides);
+    for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
+        enum cs_dim dim = cs_axis_cuts(&plan->problem, plan->cut[c].axis, tensor);
+        if (dim != CS_DIMS && !cs_mul(strides[dim], plan->cut[c].every, &strides[dim]))
+            strides[dim] = 0;
+    }
+}
+
 static enum cs_status find_true_part(const struct cs_plan *plan, int64_t k,
                                      const struct cs_tensor *staged, int tensor,
                                      struct true_part *part)
@@ -101,7 +112,7 @@ static enum cs_status find_true_part(const struct cs_plan *plan, int64_t k,
             !cs_add(part->skipped, skipped, &part->skipped))
             return CS_OVERFLOW;
     }
-    memcpy(part->view.strides, plan->problem.tensor[tensor].strides, sizeof part->view.strides);
+    view_strides(plan, tensor, part->view.strides);
     return CS_OK;
 }
 

@@ -2,25 +2,31 @@
 #include "base/checked.h"
 #include "plan/axis.h"
 
-static void take_slice(const struct cs_problem *untiled, enum cs_axis axis,
+/* Where a stride leaves 64 bits there is one element alone, and nothing to step to. */
+static void take_slice(const struct cs_problem *untiled, const struct cs_cut *cut,
                        const struct cs_slice *slice, struct cs_problem *shape)
 {
     for (int i = 0; i < untiled->tensors; i++) {
         struct cs_tensor *tensor = &shape->tensor[i];
-        enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
-        if (dim != CS_DIMS)
+        enum cs_dim dim = cs_axis_cuts(untiled, cut->axis, i);
+        if (dim != CS_DIMS) {
             tensor->dims[dim] = tensor->side == cs_axis_divided_side(untiled)
                                     ? slice->spare_before + slice->count + slice->spare_behind
                                     : slice->in_count;
+            if (!cs_mul(tensor->strides[dim], cut->every, &tensor->strides[dim]))
+                tensor->strides[dim] = 0;
+        }
         if (slice->alignment[i] < tensor->alignment)
             tensor->alignment = slice->alignment[i];
     }
     if (slice->accumulates)
         shape->beta = 1;
-    enum cs_dim dim = cs_axis_dim(axis, CS_X);
+    enum cs_dim dim = cs_axis_dim(cut->axis, CS_X);
     if (dim >= CS_D && dim < CS_DIMS) {
         shape->pre[dim - CS_D] = slice->pre;
         shape->post[dim - CS_D] = slice->post;
+        if (cut->every > 1)
+            shape->dilation[dim - CS_D] /= cut->every;
     }
 }
 
@@ -70,7 +76,7 @@ void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_proble
     *problem = plan->problem;
     for (int c = 0; c < CS_MAX_CUTS && c < plan->cuts; c++) {
         const struct cs_cut *cut = &plan->cut[c];
-        take_slice(&plan->problem, cut->axis, &cut->slice[at[c]], problem);
+        take_slice(&plan->problem, cut, &cut->slice[at[c]], problem);
     }
     for (int i = 0; i < problem->tensors; i++) {
         if (!cs_plan_is_staged(plan, shape, i)) {

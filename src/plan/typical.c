@@ -1,6 +1,38 @@
 /* A tile from the middle of a cut, for predictions: no plan of all tiles is made. */
 #include "base/checked.h"
 #include "plan/axis.h"
+#include "plan/phases.h"
+
+static void set_extents(const struct cs_problem *untiled, enum cs_axis axis,
+                        const struct cs_range *range, struct cs_problem *tile)
+{
+    for (int i = 0; i < untiled->tensors; i++) {
+        enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
+        if (dim != CS_DIMS)
+            tile->tensor[i].dims[dim] = untiled->tensor[i].side == cs_axis_divided_side(untiled)
+                                            ? range->count
+                                            : range->in_count;
+    }
+    if (cs_axis_accumulates(untiled, axis))
+        tile->beta = 1;
+}
+
+/* The first phase is as long as any. */
+static enum cs_status take_phase(const struct cs_problem *untiled, enum cs_axis axis, int64_t step,
+                                 struct cs_problem *tile, int64_t *tiles_p)
+{
+    int64_t dilation = cs_axis_extent(untiled, axis);
+    struct cs_cut cut = {.axis = axis};
+    struct cs_range range;
+    if (step < 1 || step >= dilation)
+        return CS_ILLEGAL;
+    cut.every = dilation / cs_phases_step(untiled, axis, step);
+    if (*tiles_p > CS_MAX_TILES / cut.every || cs_phases_range(untiled, &cut, 0, &range) != CS_OK)
+        return CS_ILLEGAL;
+    *tiles_p *= cut.every;
+    set_extents(untiled, axis, &range, tile);
+    return CS_OK;
+}
 
 static enum cs_status take_middle(const struct cs_problem *untiled, enum cs_axis axis, int64_t step,
                                   struct cs_problem *tile, int64_t *tiles_p)
@@ -18,14 +50,7 @@ static enum cs_status take_middle(const struct cs_problem *untiled, enum cs_axis
         range.in_count < 1)
         return CS_ILLEGAL;
     *tiles_p *= tiles;
-    for (int i = 0; i < untiled->tensors; i++) {
-        enum cs_dim dim = cs_axis_cuts(untiled, axis, i);
-        if (dim != CS_DIMS)
-            tile->tensor[i].dims[dim] =
-                untiled->tensor[i].side == cs_axis_divided_side(untiled) ? range.count : range.in_count;
-    }
-    if (cs_axis_accumulates(untiled, axis))
-        tile->beta = 1;
+    set_extents(untiled, axis, &range, tile);
     return CS_OK;
 }
 
@@ -38,8 +63,9 @@ enum cs_status cs_typical_tile(const struct cs_problem *problem, const struct cs
         for (int dim = 0; dim < CS_DIMS; dim++)
             tile->tensor[i].dims[dim] = problem->tensor[i].dims[dim];
     for (int c = 0; c < CS_MAX_CUTS && tiling->axis[c] != CS_AXIS_NONE; c++) {
-        enum cs_status status =
-            take_middle(problem, tiling->axis[c], tiling->step[c], tile, tiles_p);
+        bool phases = cs_phases_of(tiling->axis[c]) != CS_AXIS_NONE;
+        enum cs_status status = (phases ? take_phase : take_middle)(problem, tiling->axis[c],
+                                                                    tiling->step[c], tile, tiles_p);
         if (status != CS_OK)
             return status;
     }

@@ -12,6 +12,7 @@ struct way {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
     int64_t extent;               /* of what is divided */
     bool spatial, transposed, sums;
+    int64_t every;            /* from one of a tile's elements to its next */
     int64_t step, pad, sweep; /* of the window: stride, padding before, first to last tap */
     int64_t in, out;          /* extents of x and y */
 };
@@ -23,11 +24,12 @@ static bool same_problem(const struct cs_problem *a, const struct cs_problem *b)
     return used_a == used_b && memcmp(words_a, words_b, (size_t)used_a * sizeof *words_a) == 0;
 }
 
-static bool find_way(const struct cs_problem *untiled, enum cs_axis axis, struct way *way)
+static bool find_way(const struct cs_problem *untiled, const struct cs_cut *cut, struct way *way)
 {
-    *way = (struct way){.extent = cs_axis_extent(untiled, axis), .step = 1};
+    *way =
+        (struct way){.extent = cs_axis_extent(untiled, cut->axis), .every = cut->every, .step = 1};
     for (int side = 0; side < CS_OPERANDS; side++)
-        way->dim[side] = cs_axis_dim(axis, (enum cs_operand)side);
+        way->dim[side] = cs_axis_dim(cut->axis, (enum cs_operand)side);
     way->in = way->out = way->extent;
     way->sums = untiled->direction == CS_BACKWARD_FILTER && way->dim[CS_FILTER] == CS_DIMS;
     enum cs_dim dim = way->dim[CS_X];
@@ -39,6 +41,7 @@ static bool find_way(const struct cs_problem *untiled, enum cs_axis axis, struct
     way->pad = untiled->pre[dim - CS_D];
     way->in = untiled->tensor[CS_X].dims[dim];
     way->out = untiled->tensor[CS_Y].dims[dim];
+    way->extent = way->transposed ? way->in : way->out;
     return cs_mul(untiled->tensor[CS_FILTER].dims[dim] - 1, untiled->dilation[dim - CS_D],
                   &way->sweep);
 }
@@ -52,40 +55,58 @@ static bool taps_of(const struct way *way, int64_t first, int64_t last, int64_t 
            cs_add(*last_tap, -way->pad, last_tap);
 }
 
+/* Where `count` elements of a tile from `first` on end: the next one would be there. */
+static bool end_of(const struct way *way, int64_t first, int64_t count, int64_t *end_p)
+{
+    return cs_mul(count, way->every, end_p) && cs_add(*end_p, first, end_p);
+}
+
 /* Every tap that meets the whole x meets the tile's part of it. Those between the first and the
  * last follow, since both step alike. Spare elements come before with windows of their own, of
  * which it does not matter what they meet. */
 static bool reads_all(const struct way *way, const struct cs_range *range)
 {
-    int64_t first_tap, last_tap, spare;
-    int64_t end = range->in_first + range->in_count;
-    if (!taps_of(way, range->first, range->first + range->count - 1, &first_tap, &last_tap) ||
-        !cs_mul(range->spare_before, way->step, &spare))
+    int64_t first_tap, last_tap, spare, begin, end, last;
+    if (!end_of(way, range->first, range->count - 1, &last) ||
+        !end_of(way, range->in_first, range->in_count, &end) ||
+        !end_of(way, range->in_first, -range->pre, &begin) ||
+        !taps_of(way, range->first, last, &first_tap, &last_tap) ||
+        !cs_mul(range->spare_before, way->step, &spare) || !cs_mul(spare, way->every, &spare))
         return false;
-    return range->in_first - range->pre == first_tap - spare &&
-           (first_tap >= range->in_first || range->in_first == 0) &&
-           (last_tap < end || end == way->in);
+    return begin == first_tap - spare &&
+           (first_tap >= range->in_first || range->in_first < way->every) &&
+           (last_tap < end || end >= way->in);
 }
 
-/* No element of y that the tile leaves out reaches its part of x. */
+/* No element of y that the tile leaves out reaches its part of x: neither those before and behind,
+ * nor those between, whose taps lie between the tile's own. */
 static bool reached_by_all(const struct way *way, const struct cs_range *range)
 {
-    int64_t first_tap, before, behind, unused;
-    int64_t begin = range->in_first, last = begin + range->in_count - 1;
-    if (!taps_of(way, begin, begin - 1, &first_tap, &before) ||
-        !taps_of(way, last + 1, last, &behind, &unused))
+    int64_t first_tap, before, behind, unused, first, end, next;
+    int64_t begin = range->in_first;
+    if (!end_of(way, range->first, -range->spare_before - range->pre, &first) ||
+        !end_of(way, range->first, range->count, &end) ||
+        !end_of(way, begin, range->in_count, &next) ||
+        !taps_of(way, begin, begin - way->every, &first_tap, &before) ||
+        !taps_of(way, next, begin, &behind, &unused))
         return false;
-    return range->first - range->spare_before - range->pre == first_tap &&
-           (begin == 0 || before < range->first) &&
-           (last == way->out - 1 || behind >= range->first + range->count);
+    return first == first_tap && (begin < way->every || before < range->first) &&
+           (next >= way->out || behind >= end);
+}
+
+/* True if so many elements from there on lie within the extent. */
+static bool is_inside(const struct way *way, int64_t first, int64_t count, int64_t extent)
+{
+    int64_t last;
+    return count >= 1 && first >= 0 && end_of(way, first, count - 1, &last) && last < extent;
 }
 
 static bool range_valid(const struct way *way, const struct cs_range *range)
 {
-    int64_t follows = way->transposed ? way->out : way->in;
-    if (range->count < 1 || range->first < 0 || range->first > way->extent - range->count ||
-        range->in_count < 1 || range->in_first < 0 || range->in_first > follows - range->in_count ||
-        range->pre < 0 || range->post < 0 || range->spare_before < 0 || range->spare_behind < 0)
+    if (!is_inside(way, range->first, range->count, way->extent) ||
+        !is_inside(way, range->in_first, range->in_count, way->transposed ? way->out : way->in) ||
+        range->every != way->every || range->pre < 0 || range->post < 0 ||
+        range->spare_before < 0 || range->spare_behind < 0)
         return false;
     return way->transposed ? reached_by_all(way, range) : reads_all(way, range);
 }
@@ -162,6 +183,8 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
         enum cs_dim dim = ways[c].dim[untiled->side];
         int64_t spare = spare_of(&plan->problem, &ways[c], index, &tile->range[c]);
         view.dims[dim] = count;
+        if (count > 1)
+            view.strides[dim] *= ways[c].every;
         if (!cs_add(count, spare, &with_spare.dims[dim]))
             return false;
         spares |= spare;
@@ -180,9 +203,35 @@ static bool tensor_valid(const struct cs_plan *plan, const struct way *ways, int
     return staged ? packed_alike(untiled, part) : offset % part->alignment == 0;
 }
 
+/* Elements further apart than the whole's, and no more dilated than that makes of it. */
+static bool phase_derives(const struct cs_plan *plan, const struct way *way,
+                          const struct cs_problem *shape, int64_t shape_index,
+                          struct cs_problem *restored)
+{
+    const struct cs_problem *untiled = &plan->problem;
+    int i = (int)way->dim[CS_X] - CS_D;
+    if (way->every == 1)
+        return true;
+    if (shape->dilation[i] * way->every != untiled->dilation[i])
+        return false;
+    restored->dilation[i] = untiled->dilation[i];
+    for (int t = 0; t < shape->tensors; t++) {
+        const struct cs_tensor *tensor = &untiled->tensor[t];
+        enum cs_dim dim = way->dim[tensor->side];
+        if (dim == CS_DIMS || tensor->dims[dim] != untiled->tensor[tensor->side].dims[dim] ||
+            cs_plan_is_staged(plan, shape_index, t))
+            continue;
+        if (shape->tensor[t].dims[dim] > 1 &&
+            shape->tensor[t].strides[dim] != tensor->strides[dim] * way->every)
+            return false;
+        restored->tensor[t].strides[dim] = tensor->strides[dim];
+    }
+    return true;
+}
+
 /* A tile may differ from the whole in extents, in padding along the axes, in alignments, in beta
- * where it adds, in the strides of staged tensors, and in how far the next image would be if there
- * is one only. */
+ * where it adds, in the strides of staged tensors, in how far the next image would be if there
+ * is one only, and by phases. */
 static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
                           const struct cs_tile *tile, const struct cs_problem *shape, bool adds)
 {
@@ -206,7 +255,8 @@ static bool shape_derives(const struct cs_plan *plan, const struct way *ways,
         if (!ways[c].spatial)
             continue;
         int i = (int)ways[c].dim[CS_X] - CS_D;
-        if (shape->pre[i] != tile->range[c].pre || shape->post[i] != tile->range[c].post)
+        if (shape->pre[i] != tile->range[c].pre || shape->post[i] != tile->range[c].post ||
+            !phase_derives(plan, &ways[c], shape, tile->shape, &restored))
             return false;
         restored.pre[i] = untiled->pre[i];
         restored.post[i] = untiled->post[i];
@@ -275,14 +325,21 @@ static bool halo_valid(const struct cs_plan *plan, const struct way *ways,
     return halo == plan->halo;
 }
 
-/* Goes through the tiles of one cut in order. */
+/* Goes through the tiles of one cut in order: from element to element, or from phase to phase. */
 struct walk {
     int64_t next, read_end, distinct;
 };
 
-static bool step_on(struct walk *walk, const struct cs_range *range)
+static bool step_on(const struct way *way, struct walk *walk, const struct cs_range *range)
 {
-    if (range->first != walk->next || !cs_add(walk->next, range->count, &walk->next))
+    if (range->first != walk->next)
+        return false;
+    if (way->every > 1) {
+        walk->next++;
+        walk->distinct += range->in_count;
+        return range->count == cs_ceil_div(way->extent - range->first, way->every);
+    }
+    if (!cs_add(walk->next, range->count, &walk->next))
         return false;
     int64_t end = range->in_first + range->in_count;
     int64_t begin = range->in_first > walk->read_end ? range->in_first : walk->read_end;
@@ -291,6 +348,11 @@ static bool step_on(struct walk *walk, const struct cs_range *range)
         walk->read_end = end;
     }
     return true;
+}
+
+static bool is_over(const struct way *way, const struct walk *walk)
+{
+    return walk->next == (way->every > 1 ? way->every : way->extent);
 }
 
 static bool same_range(const struct cs_range *a, const struct cs_range *b)
@@ -307,18 +369,18 @@ static bool row_valid(const struct cs_plan *plan, const struct way *ways, int64_
     struct cs_tile first, tile;
     struct walk inner = {0};
     cs_plan_tile(plan, row * tiles, &first);
-    if (!step_on(outer, &first.range[0]))
+    if (!step_on(&ways[0], outer, &first.range[0]))
         return false;
     for (int64_t i = 0; i < tiles; i++) {
         bool adds = (ways[0].sums && row > 0) || (plan->cuts > 1 && ways[1].sums && i > 0);
         cs_plan_tile(plan, row * tiles + i, &tile);
         if (!same_range(&tile.range[0], &first.range[0]) ||
-            (plan->cuts > 1 && !step_on(&inner, &tile.range[1])) ||
+            (plan->cuts > 1 && !step_on(&ways[1], &inner, &tile.range[1])) ||
             !tile_valid(plan, ways, &tile, adds) || !add_reading(plan, &tile, readings))
             return false;
     }
     readings->distinct[1] = inner.distinct;
-    return plan->cuts < 2 || inner.next == ways[1].extent;
+    return plan->cuts < 2 || is_over(&ways[1], &inner);
 }
 
 static bool tiles_valid(const struct cs_plan *plan)
@@ -327,7 +389,7 @@ static bool tiles_valid(const struct cs_plan *plan)
     struct readings readings = {0};
     struct walk outer = {0};
     for (int c = 0; c < plan->cuts; c++)
-        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]) ||
+        if (!find_way(&plan->problem, &plan->cut[c], &ways[c]) ||
             (ways[c].sums && plan->lanes > 1)) /* beside each other they would add to one element */
             return false;
     for (int i = 0; i < plan->problem.tensors; i++)
@@ -337,7 +399,7 @@ static bool tiles_valid(const struct cs_plan *plan)
         if (!row_valid(plan, ways, row, &outer, &readings))
             return false;
     readings.distinct[0] = outer.distinct;
-    return outer.next == ways[0].extent && halo_valid(plan, ways, &readings);
+    return is_over(&ways[0], &outer) && halo_valid(plan, ways, &readings);
 }
 
 static bool runs_valid(const struct cs_cut *cut)
@@ -353,11 +415,20 @@ static bool runs_valid(const struct cs_cut *cut)
     return tiles == cut->tiles;
 }
 
+/* Phases are apart only if each keeps to every n-th element of both sides. */
+static bool every_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
+{
+    if (cut->axis < CS_AXIS_D_PHASES)
+        return cut->every == 1;
+    int i = (int)cs_axis_dim(cut->axis, CS_X) - CS_D;
+    return cut->every > 1 && untiled->stride[i] == 1 && untiled->dilation[i] % cut->every == 0;
+}
+
 static bool cut_valid(const struct cs_problem *untiled, const struct cs_cut *cut)
 {
     if ((unsigned)cut->axis >= CS_AXES || cs_axis_extent(untiled, cut->axis) < 2 ||
-        cut->tiles < 2 || cut->tiles > CS_MAX_TILES || cut->slices < 1 ||
-        cut->slices > CS_MAX_TILE_SHAPES || !runs_valid(cut))
+        !every_valid(untiled, cut) || cut->tiles < 2 || cut->tiles > CS_MAX_TILES ||
+        cut->slices < 1 || cut->slices > CS_MAX_TILE_SHAPES || !runs_valid(cut))
         return false;
     for (int64_t i = 0; i < cut->tiles; i++)
         if (cut->slice_of[i] >= cut->slices)
@@ -375,8 +446,10 @@ static bool cuts_valid(const struct cs_plan *plan)
     if (plan->cuts < 0 || plan->cuts > CS_MAX_CUTS)
         return false;
     for (int c = 0; c < plan->cuts; c++) {
+        enum cs_axis first = plan->cut[0].axis, axis = plan->cut[c].axis;
         if (!cut_valid(&plan->problem, &plan->cut[c]) ||
-            (c > 0 && plan->cut[c].axis == plan->cut[0].axis))
+            (c > 0 && (axis == first || (cs_axis_dim(axis, CS_X) != CS_DIMS &&
+                                         cs_axis_dim(axis, CS_X) == cs_axis_dim(first, CS_X)))))
             return false;
         tiles *= plan->cut[c].tiles;
         shapes *= plan->cut[c].slices;
@@ -445,7 +518,8 @@ static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
     return true;
 }
 
-/* Where byte `at` of the packed tensor lies in the view; -1 if the copy leaves it out. */
+/* Where byte `at` of the packed tensor lies in the view; -1 if the copy leaves it out. The largest
+ * step is taken first, whichever it is: boxes may lie within planes. */
 static int64_t copied_from(const struct cs_copy *copy, int64_t at)
 {
     const int64_t count[] = {copy->width, copy->height, copy->depth, copy->times};
@@ -455,8 +529,14 @@ static int64_t copied_from(const struct cs_copy *copy, int64_t at)
         {copy->slice[CS_COPY_VIEW], copy->slice[CS_COPY_PACKED]},
         {copy->step[CS_COPY_VIEW], copy->step[CS_COPY_PACKED]},
     };
+    bool done[4] = {false};
     wide from = 0;
-    for (int i = 3; i >= 0; i--) {
+    for (int turn = 0; turn < 4; turn++) {
+        int i = -1;
+        for (int j = 0; j < 4; j++)
+            if (!done[j] && (i < 0 || step[j][CS_COPY_PACKED] > step[i][CS_COPY_PACKED]))
+                i = j;
+        done[i] = true;
         if (count[i] > 1 && step[i][CS_COPY_PACKED] < 1)
             return -1;
         int64_t index = count[i] > 1 ? at / step[i][CS_COPY_PACKED] : 0;
@@ -515,22 +595,25 @@ static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
 {
     const int i = stage->tensor;
     const struct cs_tensor *packed = &shape->tensor[i];
-    struct cs_tensor own = *packed;
-    int64_t bytes, own_bytes;
+    struct cs_tensor own = *packed, view = plan->problem.tensor[i];
+    int64_t bytes, own_bytes, first, count;
     wide skipped = 0;
     for (int c = 0; c < plan->cuts; c++) {
         const struct cs_range *range = &tile->range[c];
         enum cs_dim dim = ways[c].dim[packed->side];
         int64_t spare = spare_of(&plan->problem, &ways[c], i, range);
-        if (spare == 0)
+        if (!part_of(&plan->problem, &ways[c], i, range, &first, &count))
             continue;
+        if (count > 1)
+            view.strides[dim] *= ways[c].every;
         own.dims[dim] -= spare;
-        skipped +=
-            (wide)range->spare_before * packed->strides[dim] * cs_problem_dtype_size(packed->dtype);
+        if (spare > 0)
+            skipped += (wide)range->spare_before * packed->strides[dim];
     }
     bool adds = shape->beta != 0 && i == (int)cs_result(shape->direction);
     if (stage->in != (adds || !packed->written) || stage->out != packed->written ||
-        stage->skipped != skipped || !copy_valid(&plan->problem.tensor[i], &own, &stage->copy) ||
+        stage->skipped != skipped * cs_problem_dtype_size(packed->dtype) ||
+        !copy_valid(&view, &own, &stage->copy) ||
         cs_problem_tensor_bytes(packed, &bytes) != CS_OK ||
         cs_problem_tensor_bytes(&own, &own_bytes) != CS_OK)
         return false;
@@ -567,7 +650,7 @@ static bool stages_valid(const struct cs_plan *plan)
     struct staging staging = {.copied = 0};
     wide end = 0;
     for (int c = 0; c < plan->cuts; c++)
-        if (!find_way(&plan->problem, plan->cut[c].axis, &ways[c]))
+        if (!find_way(&plan->problem, &plan->cut[c], &ways[c]))
             return false;
     for (int64_t k = 0; k < plan->shapes; k++)
         if (!shape_stages_valid(plan, ways, k, &staging))

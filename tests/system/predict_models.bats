@@ -94,6 +94,29 @@ same_bytes()
     done
 }
 
+@test "no dilated forward convolution and no data gradient of one stays over 64 MiB, in either layout" {
+    local card layout direction
+    need_cudnn
+    for card in $(some "${CARDS[@]}"); do
+        for layout in nchw nhwc; do
+            for direction in fwd dgrad; do
+                expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$card" --layout $layout --dir $direction \
+                    --workspace 64MiB --policy fit --format csv
+                python3 - $layout $direction <<'END'
+import csv, sys
+layers = [l for l in csv.DictReader(open("predict.out")) if int(l["workspace_bytes"] or 0) > 64 << 20]
+left = [l["layer"] for l in layers if int(l["tiled_workspace_bytes"]) > 64 << 20]
+phases = [l for l in layers if set(l["tiled_axis"]) & set("dhw")]
+print(*sys.argv[1:], len(layers), "over,", len(left), "left,", len(phases), "by phase")
+assert not left, left
+assert sys.argv[1:] != ["nchw", "fwd"] or phases
+assert all(l["read_again_bytes"] == "0" for l in phases if len(l["tiled_axis"]) == 1)
+END
+            done
+        done
+    done
+}
+
 @test "the same lines every time, with any number of threads" {
     expect_predicted 0 --csv "$LAYERS" --format csv --threads 1
     mv predict.out first.out

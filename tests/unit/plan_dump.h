@@ -41,7 +41,9 @@ static void put_range(struct cs_text *text, enum cs_axis axis, const struct cs_r
 {
     cs_text_put(text, " %s %lld+%lld", cs_axis_name(axis), (long long)range->first,
                 (long long)range->count);
-    if (axis >= CS_AXIS_D && axis <= CS_AXIS_W)
+    if (range->every > 1)
+        cs_text_put(text, " every %lld", (long long)range->every);
+    if (cs_axis_dim(axis, CS_X) >= CS_D && cs_axis_dim(axis, CS_X) < CS_DIMS)
         cs_text_put(text, " with %lld+%lld pad %lld,%lld", (long long)range->in_first,
                     (long long)range->in_count, (long long)range->pre, (long long)range->post);
 }

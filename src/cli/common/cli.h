@@ -66,6 +66,14 @@ int cs_cli_parse(const struct cs_cli_command *command, int argc, char **argv, cs
 int cs_cli_refuse(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same of one option's value. Returns false. */
+bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const char *value,
+                         const char *allowed);
+
+/* A whole number from `least` to `most`; false, refused, for everything else. */
+bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
+                        int least, int most, int *number_p);
+
 /* The word of a NULL-ended list that `word` was probably meant to be; NULL if none is near. */
 const char *cs_cli_nearest(const char *word, const char *const *words);
 

@@ -61,6 +61,25 @@ int cs_cli_refuse(const char *command, const char *format, ...)
     return CS_CLI_USAGE;
 }
 
+bool cs_cli_refuse_value(const struct cs_cli_command *command, int option, const char *value,
+                         const char *allowed)
+{
+    cs_cli_refuse(command->name, "--%s '%s': not %s", command->option[option].name, value, allowed);
+    return false;
+}
+
+bool cs_cli_take_number(const struct cs_cli_command *command, int option, const char *value,
+                        int least, int most, int *number_p)
+{
+    char *end, allowed[64];
+    long found = strtol(value, &end, 10);
+    snprintf(allowed, sizeof allowed, "%d to %d", least, most);
+    if (end == value || *end || found < least || found > most)
+        return cs_cli_refuse_value(command, option, value, allowed);
+    *number_p = (int)found;
+    return true;
+}
+
 const char *cs_cli_nearest(const char *word, const char *const *words)
 {
     size_t least = 1 + (strlen(word) + 1) / 3;

@@ -37,8 +37,9 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
         snprintf(text, size, "in one piece, another engine");
         return;
     }
-    int length = snprintf(text, size, "%s x %" PRId64, cs_axis_tiling_name(&decision->tiling),
-                          decision->tiles);
+    int length =
+        snprintf(text, size, "%s x %" PRId64 "%s", cs_axis_tiling_name(&decision->tiling),
+                 decision->tiles, cs_axis_tiling_by_phase(&decision->tiling) ? " by phase" : "");
     if (decision->tiling.lanes > 1)
         length +=
             snprintf(text + length, size - (size_t)length, " on %d lanes", decision->tiling.lanes);

@@ -35,29 +35,12 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_simulate = &command;
 
-static bool refuse(int option, const char *value, const char *allowed)
-{
-    cs_cli_refuse(command.name, "--%s '%s': not %s", options[option].name, value, allowed);
-    return false;
-}
-
-static bool take_number(int option, const char *value, int least, int most, int *number)
-{
-    char *end, allowed[64];
-    long found = strtol(value, &end, 10);
-    snprintf(allowed, sizeof allowed, "%d to %d", least, most);
-    if (end == value || *end || found < least || found > most)
-        return refuse(option, value, allowed);
-    *number = (int)found;
-    return true;
-}
-
 static bool take_only(struct cs_simulate_options *to, const char *value)
 {
     bool without = strcmp(value, "without") == 0, with = strcmp(value, "with") == 0;
     to->side[CS_WITHOUT] = without;
     to->side[CS_WITH] = with;
-    return without || with || refuse(OPTION_ONLY, value, "without or with");
+    return without || with || cs_cli_refuse_value(&command, OPTION_ONLY, value, "without or with");
 }
 
 /* What this command sets itself is not available otherwise. */
@@ -104,15 +87,15 @@ static bool take(void *ctx, int option, const char *value)
     switch (option) {
     case OPTION_CAPACITY:
         return (cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
-               refuse(option, value, "a size as 8GiB");
+               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
     case OPTION_ONLY:
         return take_only(to, value);
     case OPTION_SMALLEST:
         return to->smallest = true;
     case OPTION_JOBS:
-        return take_number(option, value, 1, 8, &to->jobs);
+        return cs_cli_take_number(&command, option, value, 1, 8, &to->jobs);
     case OPTION_CUDA:
-        return take_number(option, value, 12, 13, &to->cuda);
+        return cs_cli_take_number(&command, option, value, 12, 13, &to->cuda);
     case OPTION_FORMAT:
         return cs_table_format_take(command.name, value, &to->format);
     default:

@@ -32,29 +32,12 @@ static const struct cs_cli_command command = {
 };
 const struct cs_cli_command *const cs_cli_command_tune = &command;
 
-static bool refuse(int option, const char *value, const char *allowed)
-{
-    cs_cli_refuse(command.name, "--%s '%s': not %s", options[option].name, value, allowed);
-    return false;
-}
-
-static bool take_number(int option, const char *value, int least, int most, int *number)
-{
-    char *end, allowed[64];
-    long found = strtol(value, &end, 10);
-    snprintf(allowed, sizeof allowed, "%d to %d", least, most);
-    if (end == value || *end || found < least || found > most)
-        return refuse(option, value, allowed);
-    *number = (int)found;
-    return true;
-}
-
 static bool take_percent(const char *value, double *percent)
 {
     char *end;
     *percent = strtod(value, &end);
     return (end != value && !*end && *percent >= 0.1 && *percent <= 100) ||
-           refuse(OPTION_WITHIN, value, "0.1 to 100");
+           cs_cli_refuse_value(&command, OPTION_WITHIN, value, "0.1 to 100");
 }
 
 static bool take(void *ctx, int option, const char *value)
@@ -73,17 +56,17 @@ static bool take(void *ctx, int option, const char *value)
         return (to->keep = value);
     case OPTION_FITS:
         return (cs_cli_size(value, &to->fits) && to->fits > 0) ||
-               refuse(option, value, "a size as 8GiB");
+               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
     case OPTION_WITHIN:
         return take_percent(value, &to->within);
     case OPTION_LOWEST:
         return to->lowest = true;
     case OPTION_RUNS:
-        return take_number(option, value, 4, 1000, &to->runs);
+        return cs_cli_take_number(&command, option, value, 4, 1000, &to->runs);
     case OPTION_JOBS:
-        return take_number(option, value, 1, 8, &to->jobs);
+        return cs_cli_take_number(&command, option, value, 1, 8, &to->jobs);
     default:
-        return take_number(option, value, 12, 13, &to->cuda);
+        return cs_cli_take_number(&command, option, value, 12, 13, &to->cuda);
     }
 }
 

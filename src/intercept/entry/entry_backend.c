@@ -18,6 +18,8 @@ static int create_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendCreateDescriptor, a->type, a->descriptor);
 }
 
+/* After cuDNN has made it: before there is no address to keep it by. Nobody else knows the address
+ * until this returns. */
 static int create_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct create *a = CS_ARGS(struct create, call);
@@ -114,6 +116,8 @@ static int finalized(struct cs *cs, struct cs_shadow *shadow)
     return refuses(shadow) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
 
+/* After cuDNN: it checks what the application has set, so that only what is consistent is
+ * described, and a plan's engine and knobs can be read only now. */
 static int finalize_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct one *a = CS_ARGS(struct one, call);
@@ -145,6 +149,8 @@ static int set_replay(struct cs_entry_call *call)
                         a->elements);
 }
 
+/* cuDNN does not tell back what it was given, so it is recorded here; only what it has accepted, or
+ * the record would be of something that the descriptor is not. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
@@ -183,6 +189,9 @@ static int get_replay(struct cs_entry_call *call)
                         a->count, a->elements);
 }
 
+/* Puts the size that convshim answers in the place of cuDNN's: of a plan what its finalization has
+ * decided, of an engine configuration, which frameworks ask before they make a plan of it, what
+ * will be decided. */
 static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
                  void *element)
 {
@@ -197,6 +206,9 @@ static void tell(struct cs *cs, const struct cs_shadow *shadow, cudnnBackendAttr
     memcpy(element, &bytes, sizeof bytes);
 }
 
+/* What cuDNN has filled in: descriptors (heuristics fill engine configurations that nobody has set
+ * up) inherit what is known of the one asked, sizes are answered by convshim. `count` may say how
+ * many there are rather than how many were filled. */
 static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
 {
     int64_t filled = a->count && *a->count < a->requested ? *a->count : a->requested;
@@ -241,7 +253,8 @@ static int execute_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
 }
 
-/* A finalized plan of a graph with a convolution in it. */
+/* A finalized plan of a graph with a convolution in it; NULL for all others, which are none of our
+ * business and are not counted. */
 static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
 {
     const struct cs_shadow *shadow = cs_shadow_find(plan);

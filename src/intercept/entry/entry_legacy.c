@@ -15,6 +15,9 @@ static int run_replay(struct cs_entry_call *call)
     return (int)cs_legacy_call_run(&CS_ARGS(struct run, call)->what);
 }
 
+/* Most legacy calls are of convolutions that no query met over the limit. Describing them would
+ * cost more than passing them on, so they run first and are looked at only if cuDNN refuses them:
+ * that may be for the small workspace that it was told of for another shape. */
 static int run_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct cs_legacy_call *what = &CS_ARGS(struct run, call)->what;

@@ -3,7 +3,8 @@
 #include "intercept/legacy/find_algorithm.h"
 #include "intercept/legacy/oversized_tensor.h"
 
-/* The questions that the legacy API asks before it runs: how much workspace, which algorithm. */
+/* cuDNN fills its results in, and only their memory is changed: the struct that it has for each
+ * direction differs in the type of the algorithm's enum alone, so that one stands for all. */
 
 #define RESULTS(result) ((cs_legacy_result *)(void *)(result))
 
@@ -23,7 +24,8 @@ static int size_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct size *a = CS_ARGS(struct size, call);
     if (!a->bytes)
-        return size_replay(call);
+        return size_replay(call); /* cuDNN's own status for the mistake */
+    /* cuDNN cannot be asked about a tensor that its descriptor does not hold. */
     if (cs_oversized_tensor_in(&a->what) && cs_legacy_report_oversized(cs, &a->what, a->bytes))
         return CUDNN_STATUS_SUCCESS;
     int status = size_replay(call);

@@ -3,7 +3,8 @@
 #include "intercept/legacy/oversized_tensor.h"
 #include <limits.h>
 
-/* Legacy tensor descriptors, for those that are too large for one. */
+/* cuDNN refuses to set a descriptor of 2^31 elements or more. Its extents are recorded beside it
+ * (oversized_tensor.h), and who asks for them is answered from there. */
 
 struct set {
     struct cs_entry_call call;
@@ -179,7 +180,7 @@ static int get_4d_handle(struct cs *cs, struct cs_entry_call *call)
     if (!cs_oversized_tensor_find(a->descriptor, &large))
         return get_4d_replay(call);
     if (large.rank != 4)
-        return CUDNN_STATUS_BAD_PARAM;
+        return CUDNN_STATUS_BAD_PARAM; /* as cuDNN's own for a descriptor of another rank */
     for (int i = 0; i < 4; i++) {
         if (a->stride[i] && large.stride[i] > INT_MAX)
             return CUDNN_STATUS_NOT_SUPPORTED;

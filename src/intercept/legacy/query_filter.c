@@ -10,6 +10,7 @@ enum {
     WORDS = 256 /* of a thousand inputs added, one in sixteen others is looked at for nothing */
 };
 
+/* Asked first: one load tells apart what most programs run, whose queries all stayed small. */
 static atomic_uint algorithms[CS_DIRECTIONS]; /* a bit each */
 static _Atomic uint64_t inputs[WORDS];
 

@@ -6,6 +6,7 @@
 #include "cudnn/bind/real.h"
 #include "intercept/entry/entries.h"
 #include "intercept/loader/dlsym.h"
+#include "intercept/loader/object_range.h"
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -30,12 +31,8 @@ enum {
 };
 #endif
 
-struct range {
-    uintptr_t from, to;
-};
-
 struct search {
-    struct range vendor[VENDOR_FILES];
+    struct cs_object_range vendor[VENDOR_FILES];
     int vendors;
     char *text;
     size_t size, length, found;
@@ -55,25 +52,6 @@ struct tables {
     const uint32_t *hash;
     struct relocations calls, rest;
 };
-
-static struct range range_of(const struct dl_phdr_info *object)
-{
-    struct range range = {UINTPTR_MAX, 0};
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
-        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        range.from = from < range.from ? from : range.from;
-        range.to = to > range.to ? to : range.to;
-    }
-    return range;
-}
-
-static bool lies_in(uintptr_t address, struct range range)
-{
-    return address >= range.from && address < range.to;
-}
 
 /* The loader adds the base to these addresses when it loads an object, but for the kernel's. */
 static const void *at(Elf64_Addr base, Elf64_Addr address)
@@ -128,7 +106,7 @@ static struct tables tables_of(const struct dl_phdr_info *object)
 static bool in_vendor(const struct search *search, uintptr_t address)
 {
     for (int i = 0; i < search->vendors; i++)
-        if (lies_in(address, search->vendor[i]))
+        if (cs_object_range_has(search->vendor[i], address))
             return true;
     return false;
 }
@@ -215,7 +193,7 @@ static bool calls_by_name(const struct tables *t, const struct relocations *relo
 
 /* The vendor's library linked in. Not so stubs, which have its functions only to load it and look
  * them up (TensorFlow's framework library): they call us by name, or were answered by us. */
-static bool has_inside(const struct tables *t, struct range range)
+static bool has_inside(const struct tables *t, struct cs_object_range range)
 {
     return defines_all(t) && !calls_by_name(t, &t->calls) && !calls_by_name(t, &t->rest) &&
            !cs_dlsym_answered(range.from, range.to);
@@ -239,7 +217,7 @@ static int note_vendor(struct dl_phdr_info *object, size_t size, void *argument)
     struct search *search = argument;
     (void)size;
     if (search->vendors < VENDOR_FILES && cs_real_has_file(object->dlpi_name))
-        search->vendor[search->vendors++] = range_of(object);
+        search->vendor[search->vendors++] = cs_object_range_of(object);
     return 0;
 }
 
@@ -249,8 +227,8 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *argument)
     struct search *search = argument;
     const char *path = *object->dlpi_name ? object->dlpi_name : program_invocation_name;
     (void)size;
-    struct range range = range_of(object);
-    if (cs_real_has_file(object->dlpi_name) || lies_in((uintptr_t)&here, range))
+    struct cs_object_range range = cs_object_range_of(object);
+    if (cs_real_has_file(object->dlpi_name) || cs_object_range_has(range, (uintptr_t)&here))
         return 0;
     struct tables t = tables_of(object);
     if (t.symbols && t.strings &&

@@ -2,6 +2,7 @@
 #include "intercept/loader/caller.h"
 
 #include "cudnn/bind/real.h"
+#include "intercept/loader/object_range.h"
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -24,26 +25,12 @@ struct search {
     bool cudnn;
 };
 
-/* The loader reserves all between an object's segments for it. */
-static struct search range_of(const struct dl_phdr_info *object)
-{
-    struct search range = {.from = UINTPTR_MAX};
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
-        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        range.from = from < range.from ? from : range.from;
-        range.to = to > range.to ? to : range.to;
-    }
-    return range;
-}
-
 static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
 {
-    struct search *search = opaque, range = range_of(object);
+    struct search *search = opaque;
+    const struct cs_object_range range = cs_object_range_of(object);
     (void)size;
-    if (search->address >= range.from && search->address < range.to) {
+    if (cs_object_range_has(range, search->address)) {
         search->from = range.from;
         search->to = range.to;
         search->cudnn = cs_real_has_file(object->dlpi_name);

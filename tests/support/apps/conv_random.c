@@ -14,6 +14,7 @@ struct options {
     int64_t first;
     int64_t every;
     bool sweep;
+    bool dilated;
     bool list;
     bool check;
     bool api[2];
@@ -40,10 +41,11 @@ static const char USAGE[] =
     "usage: conv_random [--count N] [--seed S] [--first I] [--api graph|legacy|both]\n"
     "                   [--direction forward|data|filter|all | --fused FORM|all]\n"
     "                   [--dtype f32|f16|bf16|all] [--data integers|normal] [--check]\n"
-    "                   [--sweep patch_conv [--every K]] [--problem TEXT]... [--dump PATH]\n"
-    "                   [--reference PATH] [--list]\n"
-    "Runs N (2000) convolutions of each direction, numbers I (0), I + 1, ... of the seed, or every "
-    "K-th of the\n"
+    "                   [--sweep patch_conv [--every K] | --dilated] [--problem TEXT]...\n"
+    "                   [--dump PATH] [--reference PATH] [--list]\n"
+    "Runs N (2000) convolutions of each direction, numbers I (0), I + 1, ... of the seed (with "
+    "--dilated of\n"
+    "stride 1 and dilations up to 8), or every K-th of the\n"
     "25,200 settings of patch_conv's sweep, or the problems of the command line, written as --list "
     "prints\n"
     "them. --fused runs graphs of a forward convolution with pointwise operations; FORM: "
@@ -76,6 +78,8 @@ static bool take_directions(struct session *session, uint64_t index)
 {
     const struct options *options = session->options;
     cudnnDataType_t type = pick_type(options, index);
+    void (*draw)(uint64_t, uint64_t, enum conv_direction, cudnnDataType_t, bool,
+                 struct conv_problem *) = options->dilated ? problem_dilated : problem_random;
     for (enum conv_direction direction = CONV_FORWARD; direction < CONV_DIRECTIONS; direction++) {
         for (enum conv_api api = CONV_GRAPH; api <= CONV_LEGACY; api++) {
             struct run run = {.index = index, .api = api};
@@ -84,8 +88,8 @@ static bool take_directions(struct session *session, uint64_t index)
             if (options->sweep)
                 problem_patch_conv(index, direction, type, &run.problem);
             else
-                problem_random((uint64_t)options->seed, index, direction, type, api == CONV_LEGACY,
-                               &run.problem);
+                draw((uint64_t)options->seed, index, direction, type, api == CONV_LEGACY,
+                     &run.problem);
             if (!take_problem(session, &run, (int)direction))
                 return false;
         }
@@ -271,6 +275,9 @@ static bool take(int option, const char *value, void *to)
     case 'w':
         options->sweep = true;
         return strcmp(value, "patch_conv") == 0 || option_refuse("sweep", value, "patch_conv");
+    case 'i':
+        options->dilated = true;
+        return true;
     case 'o':
         options->dump = value;
         return true;
@@ -292,7 +299,7 @@ static bool options_fit(const struct options *options)
 {
     if (options->check && options->kind == DATA_NORMAL)
         fputs("--check needs --data integers\n", stderr);
-    else if (options->fused && (options->sweep || options->given_count > 0))
+    else if (options->fused && (options->sweep || options->dilated || options->given_count > 0))
         fputs("--fused has problems of its own\n", stderr);
     else
         return true;
@@ -301,23 +308,16 @@ static bool options_fit(const struct options *options)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {{"count", required_argument, NULL, 'n'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"first", required_argument, NULL, 'f'},
-                                          {"every", required_argument, NULL, 'e'},
-                                          {"api", required_argument, NULL, 'a'},
-                                          {"direction", required_argument, NULL, 'r'},
-                                          {"fused", required_argument, NULL, 'u'},
-                                          {"problem", required_argument, NULL, 'p'},
-                                          {"dtype", required_argument, NULL, 't'},
-                                          {"data", required_argument, NULL, 'd'},
-                                          {"sweep", required_argument, NULL, 'w'},
-                                          {"dump", required_argument, NULL, 'o'},
-                                          {"reference", required_argument, NULL, 'x'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"check", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"count", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
+        {"first", required_argument, NULL, 'f'}, {"every", required_argument, NULL, 'e'},
+        {"api", required_argument, NULL, 'a'},   {"direction", required_argument, NULL, 'r'},
+        {"fused", required_argument, NULL, 'u'}, {"problem", required_argument, NULL, 'p'},
+        {"dtype", required_argument, NULL, 't'}, {"data", required_argument, NULL, 'd'},
+        {"sweep", required_argument, NULL, 'w'}, {"dilated", no_argument, NULL, 'i'},
+        {"dump", required_argument, NULL, 'o'},  {"reference", required_argument, NULL, 'x'},
+        {"list", no_argument, NULL, 'l'},        {"check", no_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
     struct options options = {.count = -1,
                               .seed = 1,
                               .every = 1,

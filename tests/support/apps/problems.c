@@ -28,6 +28,24 @@ enum shape {
     SHAPE_GAPS        /* stride over kernel: no window covers some of the input */
 };
 
+/* As in segmentation heads mostly the extent stays what it is; the padding may be more than the
+ * dilation, too. */
+static void draw_dilated_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric)
+{
+    int64_t kernel = rng_between(rng, 1, 3) == 1 ? 2 : 3;
+    int64_t dilation = rng_between(rng, 2, 8);
+    int64_t reach = dilation * (kernel - 1);
+    bool same = !rng_once_in(rng, 3);
+    p->w.size[axis + 2] = kernel;
+    p->x.size[axis + 2] = reach + rng_between(rng, 1, 24);
+    p->pre[axis] = same ? reach / 2 : rng_between(rng, 0, reach);
+    p->post[axis] = same ? reach - reach / 2 : rng_between(rng, 0, reach);
+    if (symmetric)
+        p->post[axis] = p->pre[axis];
+    p->stride[axis] = 1;
+    p->dilation[axis] = dilation;
+}
+
 /* Draws the output extent and works back to the input, so that few-row outputs are as common as
  * wished; up to stride - 1 rows at the end are in no window. */
 static void draw_axis(struct rng *rng, struct conv_problem *p, int axis, bool symmetric,
@@ -124,7 +142,7 @@ static enum shape draw_shape(struct rng *rng)
 }
 
 static bool draw(struct rng *rng, enum conv_direction direction, cudnnDataType_t type,
-                 bool symmetric, struct conv_problem *p)
+                 bool symmetric, bool dilated, struct conv_problem *p)
 {
     memset(p, 0, sizeof *p);
     p->direction = direction;
@@ -134,12 +152,16 @@ static bool draw(struct rng *rng, enum conv_direction direction, cudnnDataType_t
     p->x.type = p->w.type = type;
     p->x.dims = p->w.dims = p->spatial + 2;
     p->x.size[0] = rng_between(rng, 1, 6);
+    if (dilated && !rng_once_in(rng, 4))
+        p->x.size[0] = 1; /* else there are images to be cut apart */
     draw_channels(rng, p);
     draw_scaling(rng, p);
     enum shape shape = direction == CONV_FORWARD ? SHAPE_ANY : draw_shape(rng);
     for (int i = 0; i < p->spatial; i++) {
         if (p->spatial == 2 && flat == i)
             draw_flat_axis(p, i);
+        else if (dilated && !rng_once_in(rng, 4))
+            draw_dilated_axis(rng, p, i, symmetric);
         else
             draw_axis(rng, p, i, symmetric, shape);
     }
@@ -156,7 +178,15 @@ void problem_random(uint64_t seed, uint64_t index, enum conv_direction direction
                     cudnnDataType_t type, bool symmetric, struct conv_problem *problem)
 {
     struct rng rng = rng_of(seed, index);
-    while (!draw(&rng, direction, type, symmetric, problem))
+    while (!draw(&rng, direction, type, symmetric, false, problem))
+        continue;
+}
+
+void problem_dilated(uint64_t seed, uint64_t index, enum conv_direction direction,
+                     cudnnDataType_t type, bool symmetric, struct conv_problem *problem)
+{
+    struct rng rng = rng_of(seed, index);
+    while (!draw(&rng, direction, type, symmetric, true, problem))
         continue;
 }
 

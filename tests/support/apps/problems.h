@@ -11,6 +11,10 @@
 void problem_random(uint64_t seed, uint64_t index, enum conv_direction direction,
                     cudnnDataType_t type, bool symmetric, struct conv_problem *problem);
 
+/* The same with most axes of stride 1 and dilated, as far as 8. */
+void problem_dilated(uint64_t seed, uint64_t index, enum conv_direction direction,
+                     cudnnDataType_t type, bool symmetric, struct conv_problem *problem);
+
 /* The sweep over height 24..128, kernel 2..7, stride 1..4, padding 0..4 and dilation 1..2. */
 #define PROBLEM_PATCH_CONV_COUNT 25200
 void problem_patch_conv(uint64_t index, enum conv_direction direction, cudnnDataType_t type,

@@ -225,8 +225,9 @@ static void for_plans(void (*check)(struct cs_plan *plan))
             check(&plan);
         }
     }
-    for (int axis = 0; axis < CS_AXES; axis++)
+    for (int axis = 0; axis <= CS_AXIS_C; axis++)
         CHECK(plans[axis] >= 5);
+    CHECK(plans[CS_AXIS_D_PHASES] + plans[CS_AXIS_H_PHASES] + plans[CS_AXIS_W_PHASES] >= 5);
     CHECK(products >= 5 && fused >= 5 && staged >= 5 && slices >= 5);
 }
 

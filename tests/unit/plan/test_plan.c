@@ -455,7 +455,7 @@ static enum cs_axis random_axis(struct rng *rng, const struct cs_problem *proble
 
 static void check_extents(const struct cs_problem *problem)
 {
-    for (int axis = CS_AXIS_N; axis < CS_AXES; axis++) {
+    for (int axis = CS_AXIS_N; axis <= CS_AXIS_C; axis++) {
         struct axis a = axis_of(problem, (enum cs_axis)axis);
         bool may = may_cut(problem, (enum cs_axis)axis);
         CHECK_INT(cs_axis_extent(problem, (enum cs_axis)axis), may ? a.tiled_extent : 1);
@@ -617,7 +617,7 @@ static void print_tally(const struct tally *tally)
         SEED, tally->problems, tally->cut, tally->products, tally->brute, tally->runs,
         tally->illegal, tally->uncuttable, tally->direction[CS_FORWARD],
         tally->direction[CS_BACKWARD_DATA], tally->direction[CS_BACKWARD_FILTER]);
-    for (int axis = CS_AXIS_N; axis < CS_AXES; axis++) {
+    for (int axis = CS_AXIS_N; axis <= CS_AXIS_C; axis++) {
         printf(" %s %ld", cs_axis_name((enum cs_axis)axis), tally->axis[axis]);
         CHECK(tally->axis[axis] > tally->problems / 100);
     }

@@ -166,7 +166,7 @@ static void steps_out_of_range(void)
 
 static void names(void)
 {
-    static const char *const name[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C"};
+    static const char *const name[CS_AXES] = {"-", "N", "D", "H", "W", "K", "C", "d", "h", "w"};
     for (int a = 0; a < CS_AXES; a++) {
         struct cs_tiling alone = one_cut((enum cs_axis)a, 1);
         CHECK_STR(cs_axis_name((enum cs_axis)a), name[a]);

@@ -1,0 +1,30 @@
+/* A dilated axis cut by phase. With stride 1 every n-th element of y reads every n-th element of x
+ * and no other where n divides the dilation: n convolutions of their own, with an n-th of the
+ * dilation, that have nothing in common. */
+#ifndef CS_PLAN_PHASES_H
+#define CS_PLAN_PHASES_H
+
+#include "convshim/plan.h"
+
+/* The spatial axis that is cut by phase; CS_AXIS_NONE if `axis` is another. */
+enum cs_axis cs_phases_of(enum cs_axis axis);
+
+/* The dilation along an axis of phases, if it can be cut there: how many phases there are at most;
+ * else 1. */
+int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis);
+
+/* True if the elements of a phase of x or y are read by less than a sector of memory at a time: then
+ * each phase moves what lies between them, too. */
+bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis);
+
+/* The largest dilation that can be left of at most `step`: it divides the whole. */
+int64_t cs_phases_step(const struct cs_problem *problem, enum cs_axis axis, int64_t step);
+
+/* Phase `index` of `every`, which divides the dilation, in [2, it]; with equal padding if the cut
+ * has it. CS_ILLEGAL if the phase has no element of x or y, or if its window lies in the padding
+ * alone; CS_OVERFLOW. */
+CS_MUST_CHECK enum cs_status cs_phases_range(const struct cs_problem *problem,
+                                             const struct cs_cut *cut, int64_t index,
+                                             struct cs_range *range);
+
+#endif
