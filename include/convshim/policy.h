@@ -24,6 +24,8 @@ struct cs_limits {
                           problem before a decision (by_rules.c) */
     int64_t aim;       /* where workspace was auto: less scratch, down to so many bytes, is taken if
                           that costs next to nothing; 0: the policy alone decides below workspace */
+    int64_t least;     /* bytes that a tiled call is reported at least, if it requires so much; 0:
+                          what its tiles need. Where workspace was auto (by_rules.c) */
     int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take, and
                              of the bytes of its operands, that tiles may take and read; where they
                              would go beyond it, workspace is raised as far as it takes; 0: whatever

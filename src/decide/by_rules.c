@@ -2,6 +2,7 @@
  * the limits of a decision. */
 #include "decide/by_rules.h"
 
+#include "base/checked.h"
 #include "decide/search.h"
 
 /* Of workspace = auto: a part of the operands, so that the peak of a large convolution is
@@ -85,6 +86,42 @@ static bool takes_share(const struct cs_decide_call *call, const struct cs_polic
     return help && help->share && policy->divides && call->provided == 0 && call->required > 0;
 }
 
+/* What a convolution that shrinks its input is reported where workspace is auto; 0: what it needs.
+ * When it ends its input is freed, and the tensors that follow are of its output's size. A caching
+ * allocator (PyTorch's) then has a free block for them, where the workspace was, and need not split
+ * the input's, which the next large tensor wants whole; without it programs need up to an eighth
+ * more memory than without this library. The peak hardly grows: the operation that made an input of
+ * x bytes mostly had as much beside it, and x + y + y is at most that. The margin keeps the
+ * workspace out of a free block of exactly the output's size; PyTorch rounds to 2 MiB. */
+static int64_t beside_output(const struct cs_problem *problem)
+{
+    const int64_t margin = INT64_C(2) << 20;
+    int64_t input, output, sum;
+    if (problem->direction != CS_FORWARD ||
+        cs_problem_tensor_bytes(&problem->tensor[CS_X], &input) != CS_OK ||
+        cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output) != CS_OK || output > input / 2 ||
+        !cs_add(output, margin, &sum))
+        return 0;
+    return sum;
+}
+
+/* Tiles stay as small as others; what is reported grows, and what requires no more is left alone. A
+ * policy with a fixed number of tiles does not ask how much they need, and no framework's cache has
+ * scratch that is the library's own. */
+static void report_output(const struct cs_decide_call *call, const struct cs_policy *policy,
+                          struct cs_limits *limits)
+{
+    bool automatic = limits->aim > 0;
+    if (!automatic || limits->lent || policy->tiles(limits) > 0)
+        return;
+    int64_t least = beside_output(call->problem);
+    if (least <= limits->workspace)
+        return;
+    limits->least = least;
+    if (limits->threshold < 0)
+        limits->threshold = least;
+}
+
 static struct cs_decision decide_under(const struct cs_settings *settings,
                                        const struct cs_rule *rule,
                                        const struct cs_decide_call *call,
@@ -99,11 +136,13 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         keep_to_share(&limits, limits.workspace);
     if (takes_share(call, policy, help))
         keep_to_share(&limits, help->share(help->ctx, policy, &limits));
+    report_output(call, policy, &limits);
     const struct cs_referee *referee =
         help && help->referee ? help->referee(help->ctx, &limits) : NULL;
     struct cs_decision decision =
         cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
-    decision.limit = limits.workspace;
+    decision.limit = limits.least > limits.workspace ? limits.least : limits.workspace;
+    decision.raised = decision.raised && decision.scratch > decision.limit;
     return decision;
 }
 

@@ -206,6 +206,10 @@ static enum cs_reason find_fallback(struct cs_search *search, const struct cs_li
     if (status != CS_OK)
         return CS_REASON_NO_FALLBACK;
     decision->reported = workspace > provided ? workspace : provided;
+    /* Not beyond what is required: a threshold below the limits lets such calls in. */
+    int64_t least = limits->least < decision->required ? limits->least : decision->required;
+    if (decision->reported < least)
+        decision->reported = least;
     return CS_REASON_NONE;
 }
 

@@ -237,6 +237,14 @@ def basicunet_f32():
     return model, lambda: model(volume)
 
 
+@program("segmentation 3-D", "monai VNet, 128x128x128, float32")
+def vnet_f32():
+    from monai.networks.nets import VNet
+    model = on_device(lambda: VNet(spatial_dims=3, in_channels=1, out_channels=2))
+    volume = data(1, 1, 128, 128, 128)
+    return model, lambda: model(volume)
+
+
 @program("detection", "torchvision retinanet_resnet50_fpn, 2 x 800x1216 px, float32")
 def retinanet_f32():
     from torchvision.models.detection import retinanet_resnet50_fpn

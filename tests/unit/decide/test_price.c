@@ -126,6 +126,15 @@ static bool is_had(const struct fake *fake, const struct cs_problem *problem, do
     return false;
 }
 
+/* What a convolution is reported at least that shrinks its input; 0: no such one. */
+static int64_t beside_output(const struct cs_problem *problem)
+{
+    int64_t input = 0, output = 0;
+    CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_X], &input), CS_OK);
+    CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output), CS_OK);
+    return problem->direction == CS_FORWARD && output <= input / 2 ? output + (2 << 20) : 0;
+}
+
 /* Nothing is taken that costs more; what is left untiled, or raised, has no cheaper way that saves
  * far more: guesses may miss a little. */
 static void never_above_max_slowdown(void)
@@ -141,7 +150,9 @@ static void never_above_max_slowdown(void)
             continue;
         struct cs_decision decision = decide_by(&fake, &problem, required, &automatic);
         int64_t part = (int64_t)(0.03 * cs_search_size(&problem)) + 1;
-        CHECK_INT(decision.limit, part > CS_AUTO_WORKSPACE ? part : CS_AUTO_WORKSPACE);
+        int64_t limit = part > CS_AUTO_WORKSPACE ? part : CS_AUTO_WORKSPACE;
+        int64_t beside = beside_output(&problem);
+        CHECK_INT(decision.limit, beside > limit ? beside : limit);
         if (required <= decision.limit) {
             CHECK_INT(decision.reason, CS_REASON_SMALL);
             continue;

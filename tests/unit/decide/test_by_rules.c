@@ -1,0 +1,130 @@
+/* What by_rules.c makes of limits: convolutions that shrink their input. */
+#include "decide/by_rules.h"
+#include "fake_vendor.h"
+
+static const int64_t MARGIN = INT64_C(2) << 20;
+
+static struct cs_decision by_rules(struct fake *fake, const struct cs_problem *problem,
+                                   const char *policy, const struct cs_limits *limits,
+                                   int64_t provided)
+{
+    struct cs_vendor vendor = {.ctx = fake,
+                               .rigid = true,
+                               .build = fake_build,
+                               .fallback = fake_fallback,
+                               .destroy = fake_destroy,
+                               .profile = fake_profile};
+    const struct cs_settings settings = {
+        .program = "", .policy = cs_policy_find(policy), .limits = *limits, .most = INT64_MAX};
+    const struct cs_decide_call call = {
+        .problem = problem, .required = formula(fake, problem), .engine = -1, .provided = provided};
+    fake->calls = fake->live = 0;
+    struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, NULL);
+    CHECK_INT(fake->live, 0);
+    return decision;
+}
+
+/* workspace = auto, whatever it costs. */
+static struct cs_limits automatic(void)
+{
+    return (struct cs_limits){.workspace = -1, .threshold = -1, .tiles = 4, .lanes = 1};
+}
+
+static int64_t output_bytes(const struct cs_problem *problem)
+{
+    int64_t bytes = 0;
+    CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &bytes), CS_OK);
+    return bytes;
+}
+
+/* x 512 MiB, y 256 MiB: tiles as small as others, and y and the margin are reported. */
+static void output_sized(void)
+{
+    struct fake fake = vae_vendor();
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
+    struct cs_limits limits = automatic();
+    struct cs_decision decision = by_rules(&fake, &problem, "fit", &limits, 0);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.reported, output_bytes(&problem) + MARGIN);
+    CHECK_INT(decision.limit, decision.reported);
+    CHECK(decision.scratch <= 64 * MIB && !decision.raised);
+    check_true(&fake, &problem, &decision);
+
+    limits.workspace = 64 * MIB;
+    decision = by_rules(&fake, &problem, "fit", &limits, 0);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK(decision.reported <= 64 * MIB);
+    CHECK(decision.tiles > 4);
+}
+
+/* What requires no more than the output is left alone, as what requires no more than workspace. */
+static void within_the_output(void)
+{
+    struct fake fake = {.fixed = 200 * MIB};
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
+    struct cs_limits limits = automatic();
+    CHECK_INT(by_rules(&fake, &problem, "fit", &limits, 0).reason, CS_REASON_SMALL);
+    fake.fixed = 256 * MIB + MARGIN;
+    CHECK_INT(by_rules(&fake, &problem, "fit", &limits, 0).reason, CS_REASON_SMALL);
+    fake.fixed++;
+    CHECK(by_rules(&fake, &problem, "fit", &limits, 0).reason != CS_REASON_SMALL);
+}
+
+/* Never more than is required, whatever threshold lets the call in. */
+static void never_beyond_what_is_required(void)
+{
+    struct fake fake = {.fixed = 1000, .per_byte = 0.1};
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
+    struct cs_limits limits = automatic();
+    limits.threshold = 16 * MIB;
+    int64_t required = formula(&fake, &problem);
+    CHECK(required < output_bytes(&problem));
+    struct cs_decision decision = by_rules(&fake, &problem, "fit", &limits, 0);
+    CHECK(decision.reported <= required);
+    CHECK(decision.scratch <= required);
+}
+
+/* Only forward, only where the output is at most half of the input and more than workspace. */
+static void others_keep_to_the_limit(void)
+{
+    struct fake fake = vae_vendor();
+    const struct cs_problem problems[] = {
+        same(1, 256, 1, 1024, 1024, 256),
+        same(1, 256, 1, 1024, 1024, 129),
+        same(1, 128, 1, 1024, 1024, 256),
+        same(1, 256, 1, 1024, 1024, 3),
+        towards(CS_BACKWARD_DATA, 1, 256, 1, 1024, 1024, 128),
+    };
+    const struct cs_limits limits = automatic();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        struct cs_decision decision = by_rules(&fake, &problems[i], "fit", &limits, 0);
+        CHECK_INT(decision.reason, CS_REASON_NONE);
+        CHECK(decision.reported <= 64 * MIB);
+    }
+}
+
+/* What was provided is all there is; a fixed number of tiles needs what it needs; scratch of the
+ * library's own is no cache's. */
+static void where_the_limit_is_another(void)
+{
+    struct fake fake = vae_vendor();
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
+    struct cs_limits limits = automatic();
+    CHECK(by_rules(&fake, &problem, "fit", &limits, 32 * MIB).reported <= 32 * MIB);
+    struct cs_decision fixed = by_rules(&fake, &problem, "fixed", &limits, 0);
+    limits.workspace = 64 * MIB;
+    CHECK_INT(fixed.reported, by_rules(&fake, &problem, "fixed", &limits, 0).reported);
+    limits.workspace = -1;
+    limits.lent = true;
+    CHECK(by_rules(&fake, &problem, "fit", &limits, 0).scratch <= 64 * MIB);
+}
+
+int main(void)
+{
+    TEST(output_sized);
+    TEST(within_the_output);
+    TEST(never_beyond_what_is_required);
+    TEST(others_keep_to_the_limit);
+    TEST(where_the_limit_is_another);
+    return REPORT();
+}
