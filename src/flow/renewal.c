@@ -50,6 +50,15 @@ static int write_last(void *unused)
     return 0;
 }
 
+/* The file of a running process stays, for the next reader to remove: _exit has never failed for a
+ * file that could not be opened, as in a sandbox that ends who tries. */
+static int write_at_exit(void *unused)
+{
+    (void)unused;
+    cs_exit_report_last(instance, vendor);
+    return 0;
+}
+
 /* Waits only for locks whose holders run on: a thread has none of ours while it is in foreign code,
  * and one that has one itself does not wait. The child of a vfork has its parent's memory, of which
  * nothing is touched. */
@@ -61,9 +70,14 @@ static void write_now(int (*write)(void *))
     errno = error;
 }
 
-void cs_renewal_last(void)
+void cs_renewal_killed(void)
 {
     write_now(write_last);
+}
+
+void cs_renewal_exit(void)
+{
+    write_now(write_at_exit);
 }
 
 static void terminated(int signal)

@@ -17,8 +17,10 @@ void cs_renewal_fork(void);
 /* After a call, without a lock. */
 void cs_renewal_pass(struct cs *cs);
 
-/* When the process is about to end without exit: writes what has not been written. May be called at
- * any time, in a signal's handler, in the child of a vfork, without an instance. */
-void cs_renewal_last(void);
+/* When the process is about to end by a signal, or by _exit: writes what has not been written. May
+ * be called at any time, in a signal's handler, in the child of a vfork, without an instance. Opens
+ * no file that nobody has asked for at _exit. */
+void cs_renewal_killed(void);
+void cs_renewal_exit(void);
 
 #endif

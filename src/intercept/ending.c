@@ -38,7 +38,7 @@ CS_EXPORT _Noreturn void end_at_once_c99(int status) __asm__("_Exit");
 _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");
-    cs_renewal_last();
+    cs_renewal_exit();
     if (cs_locks_held == 0 && cs_sign_due())
         (void)cs_stack_run_last(say_last, NULL);
     if (real)
@@ -68,7 +68,7 @@ CS_EXPORT int kill(pid_t to, int number)
     int (*real)(pid_t, int) = (int (*)(pid_t, int))cs_find_dlsym_behind("kill");
     int error = errno;
     if (ends_by(to, number))
-        cs_renewal_last();
+        cs_renewal_killed();
     errno = error;
     return real ? real(to, number) : (int)syscall(SYS_kill, to, number);
 }

@@ -81,6 +81,7 @@ program_of()
 }
 
 @test "SIGTERM on the smallest stack that a signal can have: both forms" {
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers follow no thread to another stack"
     rm -f summary.json
     SUMMARY=text,json:summary.json hostile small_signal_stack 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"

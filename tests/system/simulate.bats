@@ -133,6 +133,9 @@ END
     simulate -- true
     expect_status 0
     expect_line simulate.out '^with        ended without a call of CUDA'
+    simulate -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
+    expect_status 0
+    expect_line simulate.out '^without     asked for the GPU and left it unused'
     simulate -- ./no-such-program
     expect_status 1
     expect_line simulate.err 'no-such-program: not found'

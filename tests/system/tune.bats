@@ -22,6 +22,12 @@ of()
     sed -n "s/^# $1  *//p" convshim.ini | awk -F '   *' -v field="$2" '{ print $field }'
 }
 
+# totals NAME: of the last run's summary.
+totals()
+{
+    python3 -c 'import glob, json, sys; print(json.load(open(glob.glob("shimmed.*.summary")[0]))["totals"][sys.argv[1]])' "$1"
+}
+
 # The decoder on the device with a file's rules: leaves the report of shimmed.
 with_file()
 {
@@ -30,22 +36,41 @@ with_file()
 }
 
 # bats test_tags=quick
-@test "the rules tile few convolutions, and a plain run with the file has the peak that it says" {
-    tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
+@test "few convolutions are tiled for the peak of tiling all, and a plain run with the file has what it says" {
+    decoder=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 512 --dtype f16)
+    tune --cudnn "$CUDNN" --runs 4 -- "${decoder[@]}"
     expect_status 0
     expect_line convshim.ini '^policy = off$'
     "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
     with_file "$PWD/convshim.ini"
-    local tuned
+    local tuned time tiled
     tuned=$(device shimmed peak_bytes)
-    expect_equal "calls tiled" "$(of 'these rules' 3)" "$(python3 -c '
-import glob, json
-totals = json.load(open(glob.glob("shimmed.*.summary")[0]))["totals"]
-print(totals["tiled"], "of", totals["calls"])')"
+    time=$(device shimmed nanoseconds)
+    tiled=$(totals tiled)
+    expect_equal "calls tiled" "$(of 'these rules' 3)" "$tiled of $(totals calls)"
+    expect_equal "the peak" "$(of 'these rules' 1)" "$(awk -v bytes="$tuned" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }' | sed 's/\.0 / /')"
+    printf 'policy = fit\nworkspace = 64MiB\n' >all.ini
+    with_file "$PWD/all.ini"
+    expect_true "as low as with all tiled" "100 * $tuned <= 101 * $(device shimmed peak_bytes)"
+    expect_true "fewer calls" "0 < $tiled && 2 * $tiled < $(totals tiled)"
     echo 'policy = off' >off.ini
     with_file "$PWD/off.ini"
     expect_true "lower" "$tuned < $(device shimmed peak_bytes)"
-    expect_equal "the peak" "$(of 'these rules' 1)" "$(awk -v bytes="$tuned" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }' | sed 's/\.0 / /')"
+    expect_true "hardly slower" "100 * $time < 115 * $(device shimmed nanoseconds)"
+}
+
+@test "--lowest goes on where tiling would make convolutions much slower" {
+    tune --cudnn "$CUDNN" -- "${decoder[@]}"
+    expect_status 0
+    expect_line convshim.ini '^max_slowdown = 1.15$'
+    with_file "$PWD/convshim.ini"
+    local tuned
+    tuned=$(device shimmed peak_bytes)
+    tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
+    expect_status 0
+    expect_line convshim.ini '^max_slowdown = off$'
+    with_file "$PWD/convshim.ini"
+    expect_true "lower" "$(device shimmed peak_bytes) < $tuned"
 }
 
 @test "no rule can go: without each of them the peak is higher, by what it says" {
@@ -91,7 +116,7 @@ print(totals["tiled"], "of", totals["calls"])')"
     echo 'policy = off' >off.ini
     with_file "$PWD/off.ini"
     cp shimmed.*.summary run.json
-    tune --summary run.json
+    tune --lowest --summary run.json
     expect_status 0
     expect_line convshim.ini '^# Written by convshim tune .* from a summary, run.json\.$'
     expect_true "rules" "$(grep -c '^\[rule' convshim.ini) > 0"

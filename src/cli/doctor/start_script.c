@@ -39,7 +39,8 @@ static size_t name_length(const char *at)
 static struct variable *find_variable(struct expansion *e, const char *name, size_t length)
 {
     for (int i = 0; i < e->variables; i++)
-        if (e->variable[i].length == length && memcmp(e->variable[i].name, name, length) == 0)
+        if (e->variable[i].name && length > 0 && e->variable[i].length == length &&
+            memcmp(e->variable[i].name, name, length) == 0)
             return &e->variable[i];
     return NULL;
 }

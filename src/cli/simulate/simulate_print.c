@@ -154,6 +154,10 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
         snprintf(text, size, "ended without a call of CUDA: there is nothing to tell");
         return;
     }
+    if (result->device_peak <= 0 && result->kernels <= 0 && result->launches <= 0) {
+        snprintf(text, size, "asked for the GPU and left it unused: it ran on the processor");
+        return;
+    }
     int64_t others =
         pair->has_base[side] ? cs_simulated_result_other_engines(result, &pair->base[side]) : 0;
     int64_t retries = result->retries > 0 ? result->retries : 0;

@@ -75,15 +75,6 @@ static int64_t end_block(struct builder *builder, uint64_t address, size_t momen
     return builder->timeline->block[index].bytes;
 }
 
-static void use_block(struct cs_timeline *timeline, struct cs_timeline_call *call)
-{
-    struct cs_timeline_block *block = &timeline->block[call->block];
-    if (call->workspace > block->workspace) {
-        block->workspace = call->workspace;
-        block->site = call->site;
-    }
-}
-
 /* --- calls, from the launches of the record --- */
 
 /* How many launches a call of a site is; 0: they differ. */
@@ -246,6 +237,23 @@ static void find_workspaces(struct cs_timeline *timeline, const cJSON *sites)
     }
 }
 
+/* Which blocks are workspace, and of what; those that were never freed end with the run. */
+static void use_blocks(struct cs_timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->blocks; i++)
+        if (timeline->block[i].until > timeline->moments)
+            timeline->block[i].until = timeline->moments;
+    for (size_t i = 0; i < timeline->calls; i++) {
+        const struct cs_timeline_call *call = &timeline->call[i];
+        bool known = call->block >= 0 && (size_t)call->block < timeline->blocks;
+        struct cs_timeline_block *block = known ? &timeline->block[call->block] : NULL;
+        if (block && call->workspace > block->workspace) {
+            block->workspace = call->workspace;
+            block->site = call->site;
+        }
+    }
+}
+
 bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simulated_result *result,
                       struct cs_timeline *timeline_p)
 {
@@ -264,12 +272,8 @@ bool cs_timeline_read(const struct cs_simulated_run *run, const struct cs_simula
     add_calls(&builder, &launches);
     if (history && !builder.broken)
         find_workspaces(&timeline, cJSON_GetObjectItemCaseSensitive(result->summary, "sites"));
-    for (size_t i = 0; i < timeline.blocks && !builder.broken; i++)
-        if (timeline.block[i].until > timeline.moments)
-            timeline.block[i].until = timeline.moments;
-    for (size_t i = 0; i < timeline.calls && !builder.broken; i++)
-        if (timeline.call[i].block >= 0)
-            use_block(&timeline, &timeline.call[i]);
+    if (!builder.broken)
+        use_blocks(&timeline);
     cs_held_free(builder.held);
     cs_launches_fini(&launches);
     if (builder.broken) {

@@ -6,8 +6,7 @@
 #include "cli/simulate/simulated_pair.h"
 #include "cli/tune/exposure.h"
 
-/* Options of the ini file before its rules, and of the run that tiles what it can. */
-#define CS_TUNE_OPTIONS "policy = off\nmax_slowdown = off\n"
+/* Options of the run that tiles what it can. */
 #define CS_TUNE_EVERYTHING "policy = fit\nworkspace = 64MiB\n"
 
 struct cs_tune_options {
@@ -48,6 +47,10 @@ bool cs_tune_search(struct cs_tune *tune);
 
 /* The same from a summary alone; nothing is run. */
 bool cs_tune_from_summary(struct cs_tune *tune);
+
+/* The options of the ini file before its rules. A peak that has to be reached may cost what it
+ * costs; else no convolution is to become much slower. */
+const char *cs_tune_options_before(const struct cs_tune *tune);
 
 /* Writes rules for all limits, with what they buy in comments; `head`: and the comments before
  * them. */

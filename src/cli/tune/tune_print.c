@@ -99,7 +99,13 @@ static void put_head(const struct cs_tune *tune, FILE *out)
               out);
         put_points(tune, out);
     }
-    fputs("\n" CS_TUNE_OPTIONS, out);
+    fprintf(out, "\n%s", cs_tune_options_before(tune));
+}
+
+const char *cs_tune_options_before(const struct cs_tune *tune)
+{
+    return tune->options->lowest || tune->options->fits > 0 ? "policy = off\nmax_slowdown = off\n"
+                                                            : "policy = off\nmax_slowdown = 1.15\n";
 }
 
 static void put_price(const struct cs_exposure *exposure, FILE *out)

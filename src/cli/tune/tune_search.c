@@ -100,8 +100,10 @@ static bool ask(struct cs_tune *tune, struct question *question, size_t question
 static bool try_rules(struct cs_tune *tune, int64_t capacity, bool record,
                       struct cs_tune_point *point)
 {
-    struct question question = {
-        .options = CS_TUNE_OPTIONS, .rules = true, .record = record, .capacity = capacity};
+    struct question question = {.options = cs_tune_options_before(tune),
+                                .rules = true,
+                                .record = record,
+                                .capacity = capacity};
     if (!ask(tune, &question, 1))
         return false;
     *point = question.point;
@@ -150,8 +152,9 @@ static bool say_why_not(const struct question *question)
 
 static bool first_runs(struct cs_tune *tune)
 {
-    struct question question[] = {{.options = CS_TUNE_OPTIONS, .record = true, .capacity = plenty},
-                                  {.options = CS_TUNE_EVERYTHING, .capacity = plenty}};
+    struct question question[] = {
+        {.options = cs_tune_options_before(tune), .record = true, .capacity = plenty},
+        {.options = CS_TUNE_EVERYTHING, .capacity = plenty}};
     if (!ask(tune, question, 2))
         return false;
     const struct cs_simulated_result *result = &question[0].result;
@@ -175,9 +178,11 @@ static bool note_too_small(struct cs_exposures *exposures)
     bool any = false;
     for (size_t i = 0; i < exposures->count; i++) {
         struct cs_exposure *exposure = &exposures->item[i];
-        if (exposure->limit == 0 || exposure->untiled == 0)
+        bool beyond = exposure->reported > exposure->limit; /* for the sake of max_slowdown */
+        if (exposure->limit == 0 || (exposure->untiled == 0 && !beyond))
             continue;
-        exposure->too_small = exposure->limit;
+        exposure->too_small =
+            exposure->untiled > 0 ? exposure->limit : (exposure->reported + 1) / 2;
         any = true;
     }
     return any;
