@@ -517,7 +517,9 @@ static void threads_share(void)
         pthread_join(thread[i], NULL);
         CHECK_INT(worker[i].served, CALLS);
     }
-    CHECK(lanes->sets <= THREADS);
+    /* One each, and few more: who finds its own being looked at by another thread makes a new one.
+     */
+    CHECK(lanes->sets <= 2 * THREADS);
     check_sound();
 }
 
