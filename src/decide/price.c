@@ -9,6 +9,7 @@ enum {
     NEARLY_NOTHING = 3, /* this part of what tiles may cost is next to nothing */
     AUTO_LANES = 2,     /* where the user leaves it to us */
     MOST_COARSER = 48,  /* cuts that are tried until one is legal */
+    COARSER = 12,       /* each by this part coarser: 48 steps reach 40 times the first */
     HARDLY = 16         /* this part more than the least scratch is as good */
 };
 
@@ -76,7 +77,7 @@ static void make_legal(struct cs_search *search, struct cs_guesser *guesser, str
             *guess = coarser;
             return;
         }
-        *step += cs_ceil_div(*step, 12);
+        *step += cs_ceil_div(*step, COARSER);
         const struct cs_tiling tiling = coarser.tiling;
         if (!cs_guess_tiles(guesser, &tiling, &coarser))
             return;
