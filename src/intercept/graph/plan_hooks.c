@@ -32,7 +32,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     struct cs_verdict verdict = {.reason = obstacle(plan)};
     struct cs_engine_choice choice;
     int64_t required = 0;
-    if (verdict.reason != CS_REASON_NONE)
+    if (verdict.reason != CS_REASON_NONE || !plan->graph)
         return verdict;
     /* With the plan's own handle: the graph's may be gone by now. */
     cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid,

@@ -168,7 +168,8 @@ static void take(char *message, size_t bytes, void (*reload)(void))
 /* Handlers that libraries have for forks would make this child another process than the program
  * expects: PyTorch's says that CUDA cannot be used in it. With one thread there is no lock for them
  * to put right. */
-extern pid_t _Fork(void) __attribute__((weak)); /* glibc 2.34 */
+/* NOLINTNEXTLINE(readability-redundant-declaration): weak, as glibc has it since 2.34 only */
+extern pid_t _Fork(void) __attribute__((weak));
 
 static pid_t fork_quietly(void)
 {

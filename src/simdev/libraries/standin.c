@@ -176,7 +176,7 @@ static int arguments_of(const struct standin_function *function)
 STANDIN_EXPORT uintptr_t standin_enter(const struct standin_function *function,
                                        const uintptr_t *registers, const uintptr_t *stack)
 {
-    uintptr_t argument[ARGUMENTS];
+    uintptr_t argument[ARGUMENTS] = {0};
     const int arguments = arguments_of(function);
     for (int i = 0; i < arguments; i++)
         argument[i] = i < REGISTERS ? registers[i] : stack[i - REGISTERS];
