@@ -42,6 +42,12 @@ SUPPLIED pid_t gettid(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
+/* Fails where the kernel is older than 5.9: its callers can do without. */
+SUPPLIED int close_range(unsigned first, unsigned last, int flags)
+{
+    return (int)syscall(SYS_close_range, first, last, flags);
+}
+
 /* twalk hands nothing on: kept for the thread while it walks. */
 static __thread struct walk {
     void (*visit)(const void *, VISIT, void *);

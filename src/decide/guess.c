@@ -135,7 +135,8 @@ static bool is_uneven(const struct cs_problem *problem, const struct cs_tiling *
         enum cs_axis axis = tiling->axis[c];
         if (cs_phases_of(axis) == CS_AXIS_NONE)
             continue;
-        int64_t every = cs_axis_extent(problem, axis) / step_of(problem, tiling, c);
+        int64_t every =
+            cs_axis_extent(problem, axis) / cs_phases_step(problem, axis, tiling->step[c]);
         if (every > 1 && (problem->tensor[CS_X].dims[cs_axis_dim(axis, CS_X)] % every != 0 ||
                           problem->tensor[CS_Y].dims[cs_axis_dim(axis, CS_Y)] % every != 0))
             return true;

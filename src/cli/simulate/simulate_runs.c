@@ -54,8 +54,8 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
-    (void)close_range(STDERR_FILENO + 1, ~0U,
-                      0); /* what this process was given is not the program's */
+    /* What this process was given is not the program's. */
+    (void)close_range(STDERR_FILENO + 1, ~0U, 0);
     char **command = simulation->program.command;
     execvp(command[0], command);
     fprintf(stderr, "convshim: %s: %s\n", command[0], strerror(errno));

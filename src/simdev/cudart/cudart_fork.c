@@ -2,6 +2,7 @@
  * of forks. */
 #include "cudart_fork.h"
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -168,13 +169,12 @@ static void take(char *message, size_t bytes, void (*reload)(void))
 /* Handlers that libraries have for forks would make this child another process than the program
  * expects: PyTorch's says that CUDA cannot be used in it. With one thread there is no lock for them
  * to put right. */
-/* NOLINTNEXTLINE(readability-redundant-declaration): weak, as glibc has it since 2.34 only */
-extern pid_t _Fork(void) __attribute__((weak));
-
 static pid_t fork_quietly(void)
 {
-    if (_Fork)
-        return _Fork();
+    /* glibc has it since 2.34, and the device is to be loaded by older ones. */
+    pid_t (*quiet)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
+    if (quiet)
+        return quiet();
     forking = true;
     const pid_t pid = fork();
     forking = false;
