@@ -1,18 +1,6 @@
-"""What scripts/frameworks runs with JAX: functions of convolutions on arrays of zeros. JAX is imported in the child that runs them."""
-PROGRAMS = {}
-
-
-class Program:
-    def __init__(self, make, group, text):
-        self.make, self.group, self.text = make, group, text
-
-
-def program(group, text):
-    """Registers a function that returns (function, arguments) by its name."""
-    def register(make):
-        PROGRAMS[make.__name__] = Program(make, group, text)
-        return make
-    return register
+"""What scripts/frameworks runs with JAX: functions of convolutions on arrays of zeros. JAX is imported in the child that runs them.
+Each entry returns (function, arguments)."""
+from program_registry import PROGRAMS, program
 
 
 def blocks(dtype, count=3, width=128, px=1024):

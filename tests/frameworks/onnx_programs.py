@@ -1,22 +1,10 @@
-"""What scripts/frameworks runs with ONNX Runtime: models made with onnx.helper, weights zero. Nothing is downloaded."""
+"""What scripts/frameworks runs with ONNX Runtime: models made with onnx.helper, weights zero. Nothing is downloaded.
+Each entry returns (model, input)."""
 import numpy
 import onnx
 from onnx import TensorProto, helper
 
-PROGRAMS = {}
-
-
-class Program:
-    def __init__(self, make, group, text):
-        self.make, self.group, self.text = make, group, text
-
-
-def program(group, text):
-    """Registers a function that returns (model, input) by its name."""
-    def register(make):
-        PROGRAMS[make.__name__] = Program(make, group, text)
-        return make
-    return register
+from program_registry import PROGRAMS, program
 
 
 class Graph:

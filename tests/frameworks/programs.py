@@ -1,6 +1,6 @@
 """What scripts/frameworks runs: models of public packages with random weights.
 
-Each entry makes a model and says what one call of it does. Nothing is downloaded and nothing of the packages is changed.
+Each entry returns (model, call): a model, and what one call of it does. Nothing is downloaded and nothing of the packages is changed.
 `python programs.py NAME` makes one call of it.
 """
 import inspect
@@ -9,20 +9,7 @@ import sys
 
 import torch
 
-PROGRAMS = {}
-
-
-class Program:
-    def __init__(self, make, group, text):
-        self.make, self.group, self.text = make, group, text
-
-
-def program(group, text):
-    """Registers a function that returns (model, call) by its name."""
-    def register(make):
-        PROGRAMS[make.__name__] = Program(make, group, text)
-        return make
-    return register
+from program_registry import PROGRAMS, program
 
 
 def load(name):
