@@ -77,6 +77,10 @@ struct cs_policy {
     /* limits->workspace is each call site's share of a total for the program. */
     bool divides;
 
+    /* Where workspace is auto, limits->workspace grows to what earlier runs of the program have
+     * shown to do its peak no harm. */
+    bool watches;
+
     /* How many tiles the core shall list on each axis, or 0: the fewest that come under
      * limits->workspace. */
     int64_t (*tiles)(const struct cs_limits *limits);

@@ -188,9 +188,11 @@ static void append_savings(struct cs_text *text, struct savings *savings, int64_
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)
 {
-    char start[COLUMNS + 1];
-    snprintf(start, sizeof start, "convshim %s%s%s, policy %s, ", head->version,
-             *head->vendor ? ", " : "", head->vendor, head->policy);
+    char start[COLUMNS + 1], known[40] = "";
+    if (head->known > 0)
+        snprintf(known, sizeof known, " (%d convolutions known)", head->known);
+    snprintf(start, sizeof start, "convshim %s%s%s, policy %s%s, ", head->version,
+             *head->vendor ? ", " : "", head->vendor, head->policy, known);
     size_t room = COLUMNS - strlen(start), length = strlen(head->config);
     /* Of a long path the end says more. */
     if (!length)

@@ -86,6 +86,21 @@ static bool takes_share(const struct cs_decide_call *call, const struct cs_polic
     return help && help->share && policy->divides && call->provided == 0 && call->required > 0;
 }
 
+/* What does no harm to the program's peak is given, in the place of what is auto. */
+static void widen(struct cs_limits *limits, int64_t room)
+{
+    if (room <= limits->workspace || limits->lent)
+        return;
+    limits->workspace = room;
+    limits->aim = 0;
+}
+
+static bool may_widen(const struct cs_decide_call *call, const struct cs_policy *policy,
+                      const struct cs_decide_help *help)
+{
+    return help && help->room && policy->watches && call->provided == 0 && call->required > 0;
+}
+
 /* What a convolution that shrinks its input is reported where workspace is auto; 0: what it needs.
  * When it ends its input is freed, and the tensors that follow are of its output's size. A caching
  * allocator (PyTorch's) then has a free block for them, where the workspace was, and need not split
@@ -105,14 +120,13 @@ static int64_t beside_output(const struct cs_problem *problem)
     return sum;
 }
 
-/* Tiles stay as small as others; what is reported grows, and what requires no more is left alone. A
- * policy with a fixed number of tiles does not ask how much they need, and no framework's cache has
- * scratch that is the library's own. */
+/* For workspace = auto: tiles stay as small as others; what is reported grows, and what requires no
+ * more is left alone. A policy with a fixed number of tiles does not ask how much they need, and no
+ * framework's cache has scratch that is the library's own. */
 static void report_output(const struct cs_decide_call *call, const struct cs_policy *policy,
                           struct cs_limits *limits)
 {
-    bool automatic = limits->aim > 0;
-    if (!automatic || limits->lent || policy->tiles(limits) > 0)
+    if (limits->lent || policy->tiles(limits) > 0)
         return;
     int64_t least = beside_output(call->problem);
     if (least <= limits->workspace)
@@ -136,7 +150,11 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         keep_to_share(&limits, limits.workspace);
     if (takes_share(call, policy, help))
         keep_to_share(&limits, help->share(help->ctx, policy, &limits));
-    report_output(call, policy, &limits);
+    const bool automatic = limits.aim > 0;
+    if (automatic && may_widen(call, policy, help))
+        widen(&limits, help->room(help->ctx));
+    if (automatic)
+        report_output(call, policy, &limits);
     const struct cs_referee *referee =
         help && help->referee ? help->referee(help->ctx, &limits) : NULL;
     struct cs_decision decision =

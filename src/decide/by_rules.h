@@ -30,6 +30,9 @@ struct cs_decide_help {
     void *ctx;
     /* A call's share of a total, as its workspace limit, for policies that divide. */
     int64_t (*share)(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits);
+    /* The bytes of workspace that a call may use without the program's peak growing, for policies
+     * that watch it; < 0: not known. */
+    int64_t (*room)(void *ctx);
     /* The referee for a decision under `limits`, which outlive it; for policies with contenders. */
     const struct cs_referee *(*referee)(void *ctx, const struct cs_limits *limits);
 };

@@ -55,6 +55,13 @@ static int64_t share(void *ctx, const struct cs_policy *policy, const struct cs_
                            help->vendor);
 }
 
+static int64_t room(void *ctx)
+{
+    struct help *help = ctx;
+    return cs_peak_room(&help->cs->peak, &help->cs->store,
+                        cs_peak_name(help->request, help->vendor));
+}
+
 static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
 {
     struct help *help = ctx;
@@ -73,7 +80,7 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
                                         .engine = request->engine.index,
                                         .provided = request->limit};
     return cs_decide_by_rules(&settings, &call, vendor,
-                              &(struct cs_decide_help){&help, share, referee_for});
+                              &(struct cs_decide_help){&help, share, room, referee_for});
 }
 
 /* What is decided under a limit of the program is another matter than the same without. */
@@ -409,6 +416,8 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
         cs_memo_choices(&cs->memo, &key, &decision.choices);
     struct cs_verdict verdict = verdict_of(cs, request, &decision, reason);
     verdict.rewrite = rewrite;
+    if (cs->peak.on)
+        verdict.watched = cs_peak_name(request, vendor);
     verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
                       (!rewrite && is_refused(cs, request, vendor, &key, &decision, reason));
     if (verdict.refused)
@@ -516,6 +525,14 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
     if (cs_trace_on(&cs->trace))
         note(number, verdict, ran);
     return outcome.vendor;
+}
+
+void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
+                   const struct cs_problem *problem, const struct cs_addresses *addresses)
+{
+    if (verdict->watched.site != 0)
+        cs_peak_note(&cs->peak, &cs->store, verdict->watched, verdict->reported, problem,
+                     addresses);
 }
 
 void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason)

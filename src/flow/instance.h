@@ -17,6 +17,7 @@
 #include "exec/gate.h"
 #include "flow/budget.h"
 #include "flow/host.h"
+#include "flow/peak.h"
 
 struct cs {
     const struct cs_host *host;
@@ -29,6 +30,7 @@ struct cs {
     struct cs_memo memo;
     struct cs_store store; /* what earlier runs have measured */
     struct cs_budget budget;
+    struct cs_peak peak;
     struct cs_account account;
     struct cs_exec exec;
     struct cs_gate gate;
@@ -48,7 +50,7 @@ int64_t cs_instance_now_ms(void);
 /* True if every convolution is to be described, also those that are small. */
 static inline bool cs_describes_all(const struct cs *cs)
 {
-    return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace);
+    return (cs->config.summary.form & CS_SUMMARY_JSON) || cs_trace_on(&cs->trace) || cs->peak.on;
 }
 
 /* The instance; NULL when switched off (CONVSHIM=0) or out of host memory. The first call's `host`

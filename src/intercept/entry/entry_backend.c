@@ -280,7 +280,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
         return refused(cs, plan);
     if (plan->plan.verdict.rewrite)
         return cs_plan_hooks_run(cs, plan, a->handle, a->pack);
-    cs_flow_pass(cs, &plan->plan.verdict, plan->plan.verdict.reason);
+    cs_plan_hooks_pass(cs, plan, a->pack);
     return execute_replay(call);
 }
 

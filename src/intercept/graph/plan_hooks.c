@@ -101,6 +101,16 @@ bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *
     return true;
 }
 
+void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBackendDescriptor_t pack)
+{
+    const struct cs_verdict *verdict = &plan->plan.verdict;
+    struct cs_addresses addresses;
+    const struct cs_shadow *noted = cs->peak.on && plan->graph ? cs_shadow_find(pack) : NULL;
+    if (noted && cs_describe_pack(noted, plan->graph, &addresses))
+        cs_flow_watch(cs, verdict, &plan->graph->problem, &addresses);
+    cs_flow_pass(cs, verdict, verdict->reason);
+}
+
 int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                       cudnnBackendDescriptor_t pack)
 {
@@ -108,5 +118,7 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
     struct cs_launcher launcher = cs_plan_hooks_launcher(plan, handle, pack);
     bool understood = cs_plan_hooks_call(plan, &launcher, &call);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
+    if (understood)
+        cs_flow_watch(cs, &plan->plan.verdict, launcher.problem, &call.base);
     return cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
 }

@@ -23,6 +23,9 @@ struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHan
 bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
                         struct cs_call *call);
 
+/* Counts a plan that is about to be executed unchanged with this variant pack. */
+void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBackendDescriptor_t pack);
+
 /* Runs a tiled plan with the application's variant pack; returns the vendor's status. */
 int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                       cudnnBackendDescriptor_t pack);

@@ -336,6 +336,8 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     call->math = cs_legacy_call_math(call->conv);
     match(cs, call, &found);
     const struct cs_plan_cache_entry *entry = found.entry;
+    if (entry)
+        cs_flow_watch(cs, &entry->verdict, &found.problem, &found.addresses);
     if (entry && entry->verdict.rewrite &&
         (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
         *status_p = run(cs, call, &found, true);

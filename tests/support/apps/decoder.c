@@ -10,8 +10,41 @@
 
 enum {
     DENOISER_LAYERS = 3,
+    SLAB_GRAIN = 256,
     MOST_IMAGE_CHANNELS = 4 /* of latents and pictures; they are not made less */
 };
+
+/* The first place in the slab that no image has; NULL if there is none. */
+static void *place_in_slab(const struct decoder *decoder, size_t bytes)
+{
+    char *place = decoder->slab;
+    for (int i = 0; i < DECODER_IMAGES; i++) {
+        const struct image *other = &decoder->images[i];
+        size_t taken = other->data != NULL ? tensor_storage_bytes(&other->tensor) : 0;
+        const char *begin = other->data;
+        if (taken == 0 || place + bytes <= begin || place >= begin + taken)
+            continue;
+        place += (size_t)(begin - place) + (taken + SLAB_GRAIN - 1) / SLAB_GRAIN * SLAB_GRAIN;
+        i = -1; /* it may lie in one that was passed over */
+    }
+    size_t end = (size_t)(place - decoder->slab) + bytes;
+    return end <= (size_t)decoder->settings.slab ? place : NULL;
+}
+
+static bool allocate(struct decoder *decoder, struct image *image)
+{
+    size_t bytes = tensor_storage_bytes(&image->tensor);
+    image->lent = decoder->slab != NULL;
+    if (image->lent) {
+        image->data = place_in_slab(decoder, bytes);
+        return image->data != NULL;
+    }
+    TRY_CUDA(cudaMalloc(&image->data, bytes), fail);
+    return true;
+fail:
+    image->data = NULL;
+    return false;
+}
 
 static struct image *image_create(struct decoder *decoder, int64_t channels, int64_t height,
                                   int64_t width)
@@ -25,16 +58,13 @@ static struct image *image_create(struct decoder *decoder, int64_t channels, int
     image->tensor = (struct tensor){
         .type = decoder->settings.type, .dims = 4, .size = {1, channels, height, width}};
     tensor_pack(&image->tensor, decoder->settings.layout);
-    TRY_CUDA(cudaMalloc(&image->data, tensor_storage_bytes(&image->tensor)), fail);
-    return image;
-fail:
-    image->data = NULL;
-    return NULL;
+    return allocate(decoder, image) ? image : NULL;
 }
 
 void decoder_free(struct image *image)
 {
-    cudaFree(image->data);
+    if (!image->lent)
+        cudaFree(image->data);
     image->data = NULL;
 }
 
@@ -63,6 +93,16 @@ static bool same_sizes(const struct tensor *a, const struct tensor *b)
     return memcmp(a->size, b->size, (size_t)a->dims * sizeof *a->size) == 0;
 }
 
+static void note_peak(struct decoder *decoder, int64_t workspace)
+{
+    int64_t sum = workspace;
+    for (int i = 0; i < DECODER_IMAGES; i++)
+        if (decoder->images[i].data != NULL)
+            sum += (int64_t)tensor_storage_bytes(&decoder->images[i].tensor);
+    if (sum > decoder->peak)
+        decoder->peak = sum;
+}
+
 /* The layer's output for an input that stays the caller's; NULL on failure. */
 static struct image *convolve(struct decoder *decoder, const char *name, const struct image *in)
 {
@@ -87,6 +127,7 @@ static struct image *convolve(struct decoder *decoder, const char *name, const s
         return NULL;
     }
     decoder->convolutions++;
+    note_peak(decoder, cached->plan.workspace);
     if (cached->plan.workspace > decoder->largest_workspace)
         decoder->largest_workspace = cached->plan.workspace;
     return out;
@@ -425,6 +466,8 @@ bool decoder_open(struct decoder *decoder, const struct decoder_settings *settin
                                            CUDNN_PROPAGATE_NAN, 1.0),
               fail);
     TRY_CUDNN(cudnnSetActivationDescriptorSwishBeta(decoder->swish, 1.0), fail);
+    if (settings->slab > 0)
+        TRY_CUDA(cudaMalloc((void **)&decoder->slab, (size_t)settings->slab), fail);
     return load_weights(decoder);
 fail:
     return false;
@@ -434,6 +477,7 @@ void decoder_close(struct decoder *decoder)
 {
     for (int i = 0; i < DECODER_IMAGES; i++)
         decoder_free(&decoder->images[i]);
+    cudaFree(decoder->slab);
     for (size_t i = 0; decoder->cache != NULL && i < decoder->cached; i++)
         if (decoder->cache[i].planned)
             conv_plan_destroy(&decoder->cache[i].plan);

@@ -17,6 +17,8 @@ struct decoder_settings {
     int64_t px;          /* output height and width; 0: the model's own */
     int64_t thin;        /* divides the channels inside; 0: the model's own */
     int64_t steps;       /* of denoising; 0: none */
+    int64_t slab;        /* bytes that activations share, as in a framework's cache; 0: each has
+                            memory of its own */
     cudaStream_t stream; /* everything runs on it */
     const char *csv;
     const char *model;
@@ -26,6 +28,7 @@ struct decoder_settings {
 struct image {
     struct tensor tensor;
     void *data;
+    bool lent; /* a part of the slab */
 };
 
 /* A plan and the problem it is for. */
@@ -48,8 +51,10 @@ struct decoder {
     struct cached *cache;
     size_t cached;
     struct image images[DECODER_IMAGES];
+    char *slab;
     size_t convolutions;
     int64_t largest_workspace; /* bytes, of the convolutions so far */
+    int64_t peak;              /* bytes that activations and a workspace took at once at most */
 };
 
 /* Reads the model and uploads its weights. False, with a line on stderr, on failure; the decoder,

@@ -23,9 +23,10 @@ struct output {
 static const char USAGE[] =
     "usage: vae_decoder [--api graph|legacy] [--px N] [--dtype f32|f16|bf16]\n"
     "                   [--layout nchw|nhwc] [--model NAME] [--csv PATH] [--json PATH]\n"
-    "                   [--dump PATH]\n"
+    "                   [--dump PATH] [--slab MIB]\n"
     "Decodes one random latent to N x N pixels (default: the model's own size) through cuDNN.\n"
     "--dtype defaults to that of the list, --dump writes the output as raw float32 numbers.\n"
+    "--slab: activations share one block of memory of that size, as in a framework's cache.\n"
     "Status: 0, 1 on an error, 2 on usage.\n";
 
 static bool fetch(const struct image *image, struct output *output)
@@ -89,12 +90,13 @@ static bool write_json(const char *path, const struct decoder *decoder, const st
     fprintf(file,
             "{\"model\": \"%s\", \"api\": \"%s\", \"dtype\": \"%s\", \"layout\": \"%s\", "
             "\"px\": %" PRId64 ", \"layers\": %zu, \"wall_seconds\": %.6f, "
-            "\"largest_workspace\": %" PRId64 ", \"output_elements\": %" PRId64
+            "\"largest_workspace\": %" PRId64 ", \"peak\": %" PRId64
+            ", \"output_elements\": %" PRId64
             ", \"mean_magnitude\": %.9g, \"checksum\": \"%016" PRIx64 "\"}\n",
             settings->model, conv_api_name(settings->api), dtype_name(settings->type),
             layout_name(settings->layout), decoder_height(decoder), decoder->convolutions,
-            output->seconds, decoder->largest_workspace, output->count, output->mean_magnitude,
-            output->checksum);
+            output->seconds, decoder->largest_workspace, decoder->peak, output->count,
+            output->mean_magnitude, output->checksum);
     return fclose(file) == 0;
 }
 
@@ -160,6 +162,11 @@ static bool take(int option, const char *value, void *to)
     case 'd':
         options->dump = value;
         return true;
+    case 's':
+        if (!option_number("slab", value, 1, 65536, &options->settings.slab))
+            return false;
+        options->settings.slab <<= 20;
+        return true;
     default:
         return false;
     }
@@ -167,12 +174,17 @@ static bool take(int option, const char *value, void *to)
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"api", required_argument, NULL, 'a'},   {"px", required_argument, NULL, 'p'},
-        {"dtype", required_argument, NULL, 't'}, {"layout", required_argument, NULL, 'l'},
-        {"model", required_argument, NULL, 'm'}, {"csv", required_argument, NULL, 'c'},
-        {"json", required_argument, NULL, 'j'},  {"dump", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"api", required_argument, NULL, 'a'},
+                                          {"px", required_argument, NULL, 'p'},
+                                          {"dtype", required_argument, NULL, 't'},
+                                          {"layout", required_argument, NULL, 'l'},
+                                          {"model", required_argument, NULL, 'm'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"dump", required_argument, NULL, 'd'},
+                                          {"slab", required_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {
         .settings = {.csv = "tests/data/conv_layers.csv", .model = "sd15-vae-512"}};
     struct decoder decoder = {.handle = NULL};

@@ -119,6 +119,90 @@ static void where_the_limit_is_another(void)
     CHECK(by_rules(&fake, &problem, "fit", &limits, 0).scratch <= 64 * MIB);
 }
 
+/* --- what does the peak no harm --------------------------------------------------------------- */
+
+static int64_t harmless(void *ctx)
+{
+    return *(int64_t *)ctx;
+}
+
+static struct cs_decision with_room(struct fake *fake, const struct cs_problem *problem,
+                                    const char *policy, const struct cs_limits *limits,
+                                    int64_t provided, int64_t room)
+{
+    struct cs_vendor vendor = {.ctx = fake,
+                               .rigid = true,
+                               .build = fake_build,
+                               .fallback = fake_fallback,
+                               .destroy = fake_destroy,
+                               .profile = fake_profile};
+    const struct cs_settings settings = {
+        .program = "", .policy = cs_policy_find(policy), .limits = *limits, .most = INT64_MAX};
+    const struct cs_decide_call call = {
+        .problem = problem, .required = formula(fake, problem), .engine = -1, .provided = provided};
+    const struct cs_decide_help help = {.ctx = &room, .room = harmless};
+    struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, &help);
+    CHECK_INT(fake->live, 0);
+    return decision;
+}
+
+/* As many tiles as the room asks for, none where there is room for all, and as fit where nothing is
+ * known or there is less room than fit takes. */
+static void as_far_as_there_is_room(void)
+{
+    struct fake fake = vae_vendor();
+    const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
+    const struct cs_limits limits = automatic();
+    const int64_t required = formula(&fake, &problem);
+    const struct cs_decision fit = by_rules(&fake, &problem, "fit", &limits, 0);
+    struct cs_decision decision;
+    CHECK_INT(fit.reason, CS_REASON_NONE);
+    for (int64_t room = -1; room <= 64 * MIB; room += 32 * MIB) {
+        decision = with_room(&fake, &problem, "peak", &limits, 0, room);
+        CHECK_INT(decision.reported, fit.reported);
+        CHECK_INT(decision.tiles, fit.tiles);
+        CHECK_INT(decision.limit, fit.limit);
+    }
+    decision = with_room(&fake, &problem, "peak", &limits, 0, required / 2);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.limit, required / 2);
+    CHECK(decision.reported <= required / 2 && decision.reported > fit.reported);
+    CHECK(decision.tiles < fit.tiles);
+    check_true(&fake, &problem, &decision);
+    CHECK_INT(with_room(&fake, &problem, "peak", &limits, 0, required).reason, CS_REASON_SMALL);
+}
+
+/* What the user writes and what a caller has provided are kept to; other policies ask nobody. */
+static void no_further_than_is_allowed(void)
+{
+    struct fake fake = vae_vendor();
+    const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
+    struct cs_limits limits = automatic();
+    const int64_t room = formula(&fake, &problem);
+    CHECK(with_room(&fake, &problem, "fit", &limits, 0, room).reported <= 64 * MIB);
+    CHECK(with_room(&fake, &problem, "peak", &limits, 32 * MIB, room).reported <= 32 * MIB);
+    limits.lent = true;
+    CHECK(with_room(&fake, &problem, "peak", &limits, 0, room).scratch <= 64 * MIB);
+    limits.lent = false;
+    limits.workspace = 48 * MIB;
+    CHECK(with_room(&fake, &problem, "peak", &limits, 0, room).reported <= 48 * MIB);
+}
+
+/* A convolution that shrinks its input is reported no less than by fit. */
+static void not_less_than_the_output(void)
+{
+    struct fake fake = vae_vendor();
+    const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
+    const struct cs_limits limits = automatic();
+    const int64_t least = output_bytes(&problem) + MARGIN;
+    struct cs_decision decision = with_room(&fake, &problem, "peak", &limits, 0, 128 * MIB);
+    CHECK_INT(decision.reported, least);
+    CHECK_INT(decision.limit, least);
+    decision = with_room(&fake, &problem, "peak", &limits, 0, least + 64 * MIB);
+    CHECK(decision.reported <= least + 64 * MIB);
+    check_true(&fake, &problem, &decision);
+}
+
 int main(void)
 {
     TEST(output_sized);
@@ -126,5 +210,8 @@ int main(void)
     TEST(never_beyond_what_is_required);
     TEST(others_keep_to_the_limit);
     TEST(where_the_limit_is_another);
+    TEST(as_far_as_there_is_room);
+    TEST(no_further_than_is_allowed);
+    TEST(not_less_than_the_output);
     return REPORT();
 }

@@ -47,6 +47,7 @@ static void registry(void)
     CHECK(cs_policy_find("") == NULL);
     CHECK(cs_policy_find("fast") && !cs_policy_find("fast")->report_only);
     CHECK(cs_policy_find("off")->report_only);
+    CHECK(cs_policy_find("peak")->watches && !cs_policy_find("fit")->watches);
     CHECK(!cs_policy_find("fit")->report_only && !cs_policy_find("fixed")->report_only);
 }
 
@@ -110,18 +111,24 @@ static void fit_orders(void)
     CHECK(fit->cost(&untiled, &limits) < fit->cost(&halves, &limits));
 }
 
-static void off_costs_what_fit_costs(void)
+static void costs_what_fit_costs(const char *name)
 {
     struct rng rng = {SEED};
-    const struct cs_policy *fit = cs_policy_find("fit"), *off = cs_policy_find("off");
+    const struct cs_policy *fit = cs_policy_find("fit"), *other = cs_policy_find(name);
     struct cs_limits limits = {
         .workspace = INT64_C(1) << 36, .threshold = -1, .tiles = 4, .lanes = 1};
-    CHECK_INT(off->tiles(&limits), fit->tiles(&limits));
+    CHECK_INT(other->tiles(&limits), fit->tiles(&limits));
     for (int i = 0; i < PAIRS; i++) {
         struct cs_candidate candidate = random_candidate(&rng);
-        double a = fit->cost(&candidate, &limits), b = off->cost(&candidate, &limits);
+        double a = fit->cost(&candidate, &limits), b = other->cost(&candidate, &limits);
         CHECK(!(a < b) && !(a > b));
     }
+}
+
+static void off_and_peak_cost_what_fit_costs(void)
+{
+    costs_what_fit_costs("off");
+    costs_what_fit_costs("peak");
 }
 
 /* fixed never leaves a call whole; least workspace, then least halo, whatever the limit. */
@@ -217,7 +224,7 @@ int main(void)
     TEST(registry);
     TEST(costs_are_numbers);
     TEST(fit_orders);
-    TEST(off_costs_what_fit_costs);
+    TEST(off_and_peak_cost_what_fit_costs);
     TEST(fixed_orders);
     TEST(fast_orders);
     TEST(fast_weighs_what_is_saved);

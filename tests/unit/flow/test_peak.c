@@ -1,0 +1,211 @@
+/* Policy peak: passes, and what one run tells the next. */
+#include "flow/peak.h"
+
+#include "check.h"
+#include "decide/pass.h"
+#include "fake_vendor.h"
+#include "flow/flow.h"
+#include <unistd.h>
+
+enum {
+    PROGRAM = 4711,
+    LAYERS = 3
+};
+
+static char path[300];
+
+/* A process: rooms and store anew. */
+struct process {
+    struct cs_store store;
+    struct cs_peak peak;
+};
+
+static struct process process;
+
+static void start(uint64_t program)
+{
+    memset(&process, 0, sizeof process);
+    cs_store_init(&process.store, path);
+    cs_peak_init(&process.peak, true, program);
+}
+
+static void end(void)
+{
+    cs_peak_end(&process.peak, &process.store);
+    cs_store_fini(&process.store);
+}
+
+/* A small, a large and a small layer, and what is reported for each. */
+static struct cs_problem problem[LAYERS];
+static int64_t reported[LAYERS] = {1000, 5000, 1000};
+
+static void make_layers(void)
+{
+    problem[0] = same(1, 8, 1, 16, 16, 8);
+    problem[1] = same(1, 8, 1, 64, 64, 8);
+    problem[2] = same(1, 8, 1, 16, 16, 16);
+}
+
+static struct cs_peak_name name_of(int layer, int engine)
+{
+    const struct cs_vendor vendor = {.ctx = NULL};
+    const struct cs_request request = {
+        .problem = problem[layer], .engine = {.index = engine}, .required = 100000};
+    return cs_peak_name(&request, &vendor);
+}
+
+static void call_layer(int layer, int engine, uintptr_t filter)
+{
+    const struct cs_addresses at = {.tensor = {(void *)0x100000, (void *)filter, (void *)0x200000}};
+    cs_peak_note(&process.peak, &process.store, name_of(layer, engine), reported[layer],
+                 &problem[layer], &at);
+}
+
+static void run_pass(void)
+{
+    for (int i = 0; i < LAYERS; i++)
+        call_layer(i, 0, 0x1000 * (uintptr_t)(i + 1));
+}
+
+static int64_t room_of(int layer)
+{
+    return cs_peak_room(&process.peak, &process.store, name_of(layer, 0));
+}
+
+static int64_t bytes_of(int layer)
+{
+    int64_t x = 0, y = 0;
+    CHECK_INT(cs_problem_tensor_bytes(&problem[layer].tensor[CS_X], &x), CS_OK);
+    CHECK_INT(cs_problem_tensor_bytes(&problem[layer].tensor[CS_Y], &y), CS_OK);
+    return x + y;
+}
+
+/* Nothing in the first run; in the second what the pass has shown, and it stays so. */
+static void the_next_run_knows(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    for (int i = 0; i < LAYERS; i++)
+        CHECK_INT(room_of(i), -1);
+    run_pass();
+    run_pass();
+    for (int i = 0; i < LAYERS; i++)
+        CHECK_INT(room_of(i), -1);
+    CHECK_INT(cs_peak_earlier(&process.peak), 0);
+    end();
+    start(PROGRAM);
+    int64_t level = bytes_of(1) + reported[1];
+    CHECK_INT(room_of(0), level - bytes_of(0) - bytes_of(0) / 2);
+    CHECK_INT(room_of(1), 0);
+    CHECK(room_of(2) > 0 && room_of(2) < room_of(0));
+    CHECK_INT(cs_peak_earlier(&process.peak), LAYERS);
+    int64_t kept = room_of(0);
+    reported[1] = 1;
+    run_pass();
+    end();
+    reported[1] = 5000;
+    start(PROGRAM);
+    CHECK_INT(room_of(0), kept);
+    end();
+}
+
+static void others_know_nothing(void)
+{
+    const struct cs_vendor vendor = {.ctx = NULL};
+    start(PROGRAM + 1);
+    CHECK_INT(room_of(0), -1);
+    end();
+    start(PROGRAM);
+    CHECK_INT(cs_peak_room(&process.peak, &process.store, name_of(0, 7)), -1);
+    struct cs_request request = {.problem = problem[0], .required = 100001};
+    CHECK_INT(cs_peak_room(&process.peak, &process.store, cs_peak_name(&request, &vendor)), -1);
+    end();
+}
+
+/* Of two passes that a site is in the one with less room counts, also if it comes later. */
+static void the_least_room_counts(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    run_pass();
+    call_layer(0, 0, 0x1000);
+    call_layer(0, 0, 0x9000);
+    end();
+    start(PROGRAM);
+    CHECK_INT(room_of(0), 0);
+    CHECK(room_of(2) > 0);
+    end();
+}
+
+/* A layer whose engines are compared is one call, that of the last engine. */
+static void engines_that_are_compared(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    for (int engine = 5; engine >= 0; engine--)
+        for (int again = 0; again < 3; again++)
+            call_layer(0, engine, 0x1000);
+    call_layer(1, 0, 0x2000);
+    call_layer(2, 0, 0x3000);
+    CHECK_INT(process.peak.sites, 0); /* it was no pass yet */
+    end();
+    start(PROGRAM);
+    CHECK(room_of(0) > 0);
+    CHECK_INT(cs_peak_room(&process.peak, &process.store, name_of(0, 3)), -1);
+    end();
+}
+
+/* Of a pass that is too long nothing is remembered; of the next one it is. */
+static void too_long_a_pass(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    for (int i = 0; i <= CS_PASS_CALLS; i++)
+        call_layer(i % 2, 0, 0x10000 + 0x100 * (uintptr_t)i);
+    call_layer(0, 0, 0x10000);
+    CHECK_INT(process.peak.sites, 0);
+    call_layer(1, 0, 0x10100);
+    end();
+    start(PROGRAM);
+    CHECK(room_of(0) > 0);
+    end();
+}
+
+/* Words that are no rooms are passed over. */
+static void foreign_records(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    run_pass();
+    end();
+    cs_store_init(&process.store, path);
+    struct cs_store_record record = {.words = 2, .word = {(int64_t)name_of(0, 0).site, -5}};
+    record.key = cs_store_key(record.word, 2);
+    const int64_t whose[] = {1, PROGRAM};
+    record.key.part[0] = cs_store_key(whose, 2).part[0];
+    cs_store_put(&process.store, &record);
+    record.words = 3;
+    record.key.part[1]++;
+    cs_store_put(&process.store, &record);
+    cs_store_fini(&process.store);
+    start(PROGRAM);
+    CHECK(room_of(0) > 0);
+    CHECK_INT(cs_peak_earlier(&process.peak), LAYERS);
+    end();
+}
+
+int main(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.200s/convshim-peak-%d", temporary ? temporary : "/tmp",
+             (int)getpid());
+    make_layers();
+    TEST(the_next_run_knows);
+    TEST(others_know_nothing);
+    TEST(the_least_room_counts);
+    TEST(engines_that_are_compared);
+    TEST(too_long_a_pass);
+    TEST(foreign_records);
+    unlink(path);
+    return REPORT();
+}
