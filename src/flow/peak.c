@@ -11,9 +11,9 @@
 
 enum {
     FORMAT = 1, /* of the words that are remembered; another number forgets them */
-    WORDS = 2,  /* a site and its room */
+    WORDS = 2,  /* a site and its room, or a pass */
     SLOTS = 2 * CS_PASS_CALLS,
-    SEQUENCES = 64, /* of convolutions that passes may have */
+    SEQUENCES = 64, /* of problems that passes may have */
     LOOKS = 2       /* at passes of one sequence */
 };
 
@@ -21,7 +21,7 @@ enum {
 struct cs_pass_notes {
     int calls;
     bool too_long;                 /* nothing is drawn from it */
-    uint64_t sequence;             /* of its sites */
+    uint64_t sequence;             /* of its problems */
     uint16_t slot[SLOTS];          /* of a hash table: 1 + the call of a layer */
     uint64_t layer[CS_PASS_CALLS]; /* a site with its filter's address */
     uint64_t site[CS_PASS_CALLS];
@@ -72,24 +72,25 @@ static struct cs_peak_site *find(struct cs_peak *peak, uint64_t site)
     return NULL;
 }
 
-/* Of several rooms of a site the least counts. */
-static struct cs_peak_site *lower(struct cs_peak *peak, uint64_t site, int64_t room)
+/* Of several rooms of a site the least counts. True: it is this one now. */
+static bool lower(struct cs_peak *peak, uint64_t site, int64_t room)
 {
     struct cs_peak_site *known = find(peak, site);
-    if (known && known->room <= room)
-        return NULL;
-    if (!known && peak->sites == CS_PEAK_SITES)
-        return NULL;
-    if (!known)
+    if ((known && known->room <= room) || (!known && peak->sites == CS_PEAK_SITES))
+        return false;
+    if (!known) {
         known = &peak->site[peak->sites++];
-    *known = (struct cs_peak_site){site, room, known->due};
-    return known;
+        *known = (struct cs_peak_site){.site = site, .given = CS_PEAK_NEW};
+    }
+    known->room = room;
+    known->due = true;
+    return true;
 }
 
 /* What does not look like a room is not ours. */
 static void read_room(void *ctx, const struct cs_store_record *record)
 {
-    if (record->words == WORDS && record->word[1] >= 0)
+    if (record->words == WORDS && record->word[1] >= CS_PEAK_PASS)
         (void)lower(ctx, (uint64_t)record->word[0], record->word[1]);
 }
 
@@ -100,23 +101,33 @@ static void begin(struct cs_peak *peak, struct cs_store *store)
         return;
     peak->begun = true;
     cs_store_each(store, part_of(peak), read_room, peak);
-    peak->earlier = peak->sites;
+    for (int i = 0; i < peak->sites; i++) {
+        peak->site[i].given = peak->site[i].room;
+        peak->site[i].due = false;
+    }
+}
+
+static int64_t given(struct cs_peak *peak, uint64_t site)
+{
+    const struct cs_peak_site *known = find(peak, site);
+    return known ? known->given : CS_PEAK_NEW;
 }
 
 int64_t cs_peak_room(struct cs_peak *peak, struct cs_store *store, struct cs_peak_name name)
 {
     cs_lock(&peak->lock);
     begin(peak, store);
-    const struct cs_peak_site *known = find(peak, name.site);
-    int64_t room = known && known < peak->site + peak->earlier ? known->room : -1;
+    int64_t room = given(peak, name.site);
     cs_unlock(&peak->lock);
     return room;
 }
 
 int cs_peak_earlier(struct cs_peak *peak)
 {
+    int earlier = 0;
     cs_lock(&peak->lock);
-    int earlier = peak->earlier;
+    for (int i = 0; i < peak->sites; i++)
+        earlier += peak->site[i].given >= 0;
     cs_unlock(&peak->lock);
     return earlier;
 }
@@ -125,7 +136,7 @@ int cs_peak_earlier(struct cs_peak *peak)
  * record; readers take the least. */
 static void remember(struct cs_peak *peak, struct cs_store *store)
 {
-    for (int i = peak->earlier; i < CS_PEAK_SITES; i++) {
+    for (int i = 0; i < CS_PEAK_SITES; i++) {
         cs_lock(&peak->lock);
         const struct cs_peak_site found =
             i < peak->sites ? peak->site[i] : (struct cs_peak_site){0};
@@ -167,23 +178,18 @@ static bool is_worth_a_look(struct cs_pass_notes *notes)
     return true;
 }
 
-/* What the pass shows of sites that earlier runs have not told of; true: there is something to
- * remember. The lock is held. */
+/* What the pass shows; true: there is something to remember. The lock is held. */
 static bool finish_pass(struct cs_peak *peak)
 {
     struct cs_pass_notes *notes = peak->notes;
-    bool any = false;
     if (notes->calls == 0 || notes->too_long || !is_worth_a_look(notes))
         return false;
     int64_t level = cs_pass_estimate(notes->call, notes->calls, &notes->work, notes->room);
-    for (int i = 0; i < notes->calls; i++) {
-        const struct cs_peak_site *earlier = find(peak, notes->site[i]);
-        if (earlier && earlier < peak->site + peak->earlier)
-            continue;
-        struct cs_peak_site *known = lower(peak, notes->site[i], notes->room[i]);
-        if (known)
-            any = known->due = true;
-    }
+    bool seen = given(peak, notes->sequence) == CS_PEAK_PASS;
+    bool any = lower(peak, notes->sequence, CS_PEAK_PASS);
+    for (int i = 0; i < notes->calls; i++)
+        if (!seen || given(peak, notes->site[i]) == CS_PEAK_NEW)
+            any = lower(peak, notes->site[i], notes->room[i]) || any;
     cs_log(CS_LOG_DEBUG, "peak: a pass of %d convolutions that hold %lld bytes", notes->calls,
            (long long)level);
     return any;
@@ -211,35 +217,36 @@ static bool is_again(const struct cs_pass_notes *notes, const struct cs_pass_cal
     return true;
 }
 
-static void add_call(struct cs_pass_notes *notes, uint64_t site, uint64_t layer,
+static void add_call(struct cs_pass_notes *notes, struct cs_peak_name name, uint64_t layer,
                      const struct cs_pass_call *call)
 {
     if (notes->calls == CS_PASS_CALLS) {
         notes->too_long = true;
         return;
     }
-    notes->sequence = cs_hash_word(notes->sequence, site);
+    notes->sequence = cs_hash_word(notes->sequence, name.problem);
     notes->layer[notes->calls] = layer;
-    notes->site[notes->calls] = site;
+    notes->site[notes->calls] = name.site;
     notes->call[notes->calls++] = *call;
     *slot_of(notes, layer) = (uint16_t)notes->calls;
 }
 
 /* True if there is something to remember. The lock is held. */
-static bool note(struct cs_peak *peak, uint64_t site, uint64_t layer,
+static bool note(struct cs_peak *peak, struct cs_peak_name name, uintptr_t filter,
                  const struct cs_pass_call *call)
 {
+    const uint64_t layer = name.problem ^ cs_hash_spread(filter);
     struct cs_pass_notes *notes = peak->notes;
     int last = notes->calls - 1;
     if (last >= 0 && notes->layer[last] == layer && is_again(notes, call)) {
-        notes->site[last] = site;
+        notes->site[last] = name.site;
         notes->call[last].workspace = call->workspace;
         return false;
     }
     bool any = *slot_of(notes, layer) != 0 && finish_pass(peak);
     if (*slot_of(notes, layer) != 0)
         start_pass(notes);
-    add_call(notes, site, layer, call);
+    add_call(notes, name, layer, call);
     return any;
 }
 
@@ -248,13 +255,12 @@ void cs_peak_note(struct cs_peak *peak, struct cs_store *store, struct cs_peak_n
                   const struct cs_addresses *addresses)
 {
     struct cs_pass_call call = {.workspace = reported};
-    const uint64_t filter = (uint64_t)(uintptr_t)addresses->tensor[CS_FILTER];
     cs_pass_spans(problem, addresses, &call);
     cs_lock(&peak->lock);
     begin(peak, store);
     if (!peak->notes && (peak->notes = cs_pages(sizeof *peak->notes)) != NULL)
         start_pass(peak->notes);
-    bool any = peak->notes && note(peak, name.site, name.problem ^ cs_hash_spread(filter), &call);
+    bool any = peak->notes && note(peak, name, (uintptr_t)addresses->tensor[CS_FILTER], &call);
     cs_unlock(&peak->lock);
     if (any)
         remember(peak, store);

@@ -5,8 +5,9 @@
  * its filter's address, comes again, and at the end of the process; what it shows (pass.h) is
  * remembered under the program's name (store.h), of each convolution the least of all its calls.
  * What earlier runs have found out holds from the start and does not change while the process runs:
- * sizes that were reported are never taken back. A pass of the same convolutions is looked at
- * twice, for the first one meets an empty cache. Thread-safe. */
+ * sizes that were reported are never taken back. A pass of the same problems is looked at twice,
+ * for the first one meets an empty cache, and in later runs only for convolutions that are new:
+ * rooms stay what they are. Thread-safe. */
 #ifndef CS_FLOW_PEAK_H
 #define CS_FLOW_PEAK_H
 
@@ -19,7 +20,9 @@ struct cs_vendor;
 struct cs_pass_notes;
 
 enum {
-    CS_PEAK_SITES = 2048 /* that rooms are known of */
+    CS_PEAK_SITES = 2048, /* that rooms are known of, and passes */
+    CS_PEAK_PASS = -1,
+    CS_PEAK_NEW = -2
 };
 
 struct cs_peak {
@@ -28,11 +31,11 @@ struct cs_peak {
     uint64_t program; /* a number for it and for the options that it runs under */
     bool begun;       /* what is remembered has been read */
     int sites;
-    int earlier; /* of them that were known when the process began */
     struct cs_peak_site {
-        uint64_t site;
-        int64_t room; /* bytes */
-        bool due;     /* to be remembered */
+        uint64_t site; /* or a pass that was looked at, whose room is CS_PEAK_PASS */
+        int64_t room;  /* bytes: the least that passes have shown */
+        int64_t given; /* what it was when the process began; CS_PEAK_NEW: not known */
+        bool due;      /* to be remembered */
     } site[CS_PEAK_SITES];
     struct cs_pass_notes *notes; /* of the pass that is under way */
 };
