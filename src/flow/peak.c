@@ -258,6 +258,9 @@ void cs_peak_note(struct cs_peak *peak, struct cs_store *store, struct cs_peak_n
     cs_pass_spans(problem, addresses, &call);
     cs_lock(&peak->lock);
     begin(peak, store);
+    /* What was given more than fit takes says nothing of how far fit comes down. */
+    if (given(peak, name.site) > CS_AUTO_WORKSPACE)
+        call.workspace = 0;
     if (!peak->notes && (peak->notes = cs_pages(sizeof *peak->notes)) != NULL)
         start_pass(peak->notes);
     bool any = peak->notes && note(peak, name, (uintptr_t)addresses->tensor[CS_FILTER], &call);

@@ -160,6 +160,28 @@ static void another_pass_lowers_it(void)
     end();
 }
 
+/* What a site was given more than fit takes is no measure of what others may have. */
+static void what_was_given_is_no_level(void)
+{
+    const int64_t large = INT64_C(1) << 40;
+    unlink(path);
+    start(PROGRAM);
+    reported[1] = large;
+    run_pass();
+    end();
+    start(PROGRAM);
+    CHECK(room_of(0) > large / 2);
+    reported[0] = large; /* it has taken the room */
+    call_layer(0, 0, 0x1000);
+    call_layer(2, 0, 0x3000);
+    end();
+    start(PROGRAM);
+    CHECK(room_of(0) < large / 2);
+    end();
+    reported[0] = 1000;
+    reported[1] = 5000;
+}
+
 /* A layer whose engines are compared is one call, that of the last engine. */
 static void engines_that_are_compared(void)
 {
@@ -227,6 +249,7 @@ int main(void)
     TEST(others_know_nothing);
     TEST(the_least_room_counts);
     TEST(another_pass_lowers_it);
+    TEST(what_was_given_is_no_level);
     TEST(engines_that_are_compared);
     TEST(too_long_a_pass);
     TEST(foreign_records);
