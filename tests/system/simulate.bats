@@ -214,6 +214,20 @@ END
     expect_equal "the user's sitecustomize" "$(cat own)" ran
 }
 
+@test "--preset train: as low a peak as by default, in less predicted time" {
+    local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) peak time
+    simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"
+    expect_status 0
+    peak=$(figure device_peak with)
+    time=$(figure predicted_ns with)
+    simulate --device rtx4090 --preset train --format csv -- "$APPS/vae_decoder" "${large[@]}"
+    expect_status 0
+    expect_true "tiled" "$(figure tiled with) > 0"
+    expect_true "a lower peak than without" "$(figure device_peak with) < $(figure device_peak without)"
+    expect_true "the peak of the default" "$(figure device_peak with) <= $peak"
+    expect_true "less predicted time" "$(figure predicted_ns with) < $time"
+}
+
 @test "JAX, which looks for a GPU in /dev and takes its devices down at exit: it has the GPU and tells its peaks" {
     mkdir -p packages/jax/_src
     cat >packages/jax/__init__.py <<'END'
