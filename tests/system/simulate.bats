@@ -11,6 +11,7 @@ simulate()
     status=0
     mkdir -p tmp
     TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        LD_PRELOAD="${SAN_RT:+$SAN_RT:}${LD_PRELOAD-}" \
         "$COMMAND" simulate --cudnn "$CUDNN" "$@" >simulate.out 2>simulate.err </dev/null || status=$?
     expect_equal "what is left behind" "$(ls tmp)" ""
 }

@@ -12,6 +12,7 @@ tune()
     status=0
     mkdir -p tmp
     TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        LD_PRELOAD="${SAN_RT:+$SAN_RT:}${LD_PRELOAD-}" \
         "$COMMAND" tune "$@" >convshim.ini 2>tune.err </dev/null || status=$?
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
