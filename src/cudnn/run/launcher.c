@@ -1,6 +1,7 @@
 /* Binds and launches the tiles of one call through cuDNN, behind struct cs_gpu. */
 #include "cudnn/run/launcher.h"
 
+#include "cudnn/bind/driver.h"
 #include "cudnn/plan/descriptor_builder.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/copy_cuda.h"
@@ -33,11 +34,26 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)builder.status;
 }
 
+/* Relaxed: compiling loads code, and may be in the way of a capture, this thread's or another's. */
+int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
+{
+    struct cs_execution_plan *execution_plan = launcher->rewrite->execution_plan[shape];
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (cs_execution_plan_is_ready(execution_plan))
+        return CUDNN_STATUS_SUCCESS;
+    bool relaxed = CS_CU(cuThreadExchangeStreamCaptureMode, &mode) == CUDA_SUCCESS;
+    bool ready = cs_execution_plan_make_ready(execution_plan, launcher->handle);
+    if (relaxed)
+        (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
+    return ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
     cudnnBackendDescriptor_t pack;
-    (void)shape;
-    int status = cs_launcher_pack(ctx, addresses, &pack);
+    int status = cs_launcher_prepare(ctx, shape);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cs_launcher_pack(ctx, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;

@@ -26,8 +26,9 @@ static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void
 {
     const struct walk *walk = ctx;
     cudnnBackendDescriptor_t pack;
-    (void)shape;
-    int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
+    int status = cs_launcher_prepare(&walk->launcher, shape);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cs_launcher_pack(&walk->launcher, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;

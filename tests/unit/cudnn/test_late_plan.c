@@ -1,0 +1,213 @@
+/* Plans of engines that cuDNN compiles are finalized when they are first run, once, with the handle
+ * that runs them, and never where they are not run. */
+#include "cudnn/plan/late_plan.h"
+
+#include "cudnn/plan/execution_plan.h"
+#include "vendor_fixture.h"
+#include <pthread.h>
+
+enum {
+    CONFIGURATION = 1,
+    PLAN,
+    TOLD = 1000 /* bytes */
+};
+
+/* What the test's cuDNN has been asked for, and how it answers. */
+static struct {
+    atomic_int alive, finalized, asked;
+    void *handle; /* of the last plan */
+    cudnnStatus_t finalize, ask;
+    int64_t configured, planned; /* bytes that each asks for */
+    pthread_barrier_t *together; /* that plans are finalized in, two by two */
+} fake;
+
+static char first[16], second[16];
+
+static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
+{
+    int *descriptor = malloc(sizeof *descriptor);
+    *descriptor = type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ? PLAN : CONFIGURATION;
+    *made = descriptor;
+    fake.alive++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
+{
+    free(descriptor);
+    fake.alive--;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+{
+    (void)descriptor, (void)type, (void)count;
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && !fake.together)
+        memcpy(&fake.handle, elements, sizeof fake.handle);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t most, int64_t *count,
+                         void *elements)
+{
+    bool of_plan = name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE;
+    (void)type, (void)most;
+    CHECK_INT(*(const int *)descriptor, of_plan ? PLAN : CONFIGURATION);
+    fake.asked += !of_plan;
+    *count = 1;
+    memcpy(elements, of_plan ? &fake.planned : &fake.configured, sizeof fake.planned);
+    return of_plan ? CUDNN_STATUS_SUCCESS : fake.ask;
+}
+
+static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
+{
+    CHECK_INT(*(const int *)descriptor, PLAN);
+    fake.finalized++;
+    if (fake.together)
+        pthread_barrier_wait(fake.together);
+    return fake.finalize;
+}
+
+static void start(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.configured = fake.planned = TOLD;
+    vendor = (struct cs_real){.cudnnBackendCreateDescriptor = create,
+                              .cudnnBackendDestroyDescriptor = destroy,
+                              .cudnnBackendSetAttribute = set,
+                              .cudnnBackendGetAttribute = get,
+                              .cudnnBackendFinalize = finalize};
+}
+
+static struct cs_execution_plan *make(void *handle)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    const struct cs_target target = {.handle = (cudnnHandle_t)handle};
+    void *made = NULL;
+    int64_t workspace = 0;
+    cudnnBackendDescriptor_t configuration =
+        cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    CHECK_INT(cs_late_plan(&builder, &target, configuration, &made, &workspace), CS_OK);
+    CHECK_INT(workspace, TOLD);
+    return made;
+}
+
+static bool ready(struct cs_execution_plan *plan, void *handle)
+{
+    return cs_execution_plan_make_ready(plan, (cudnnHandle_t)handle);
+}
+
+static void end(struct cs_execution_plan *plan)
+{
+    cs_execution_plan_destroy(plan);
+    CHECK_INT(fake.alive, 0);
+}
+
+static void what_is_not_run_is_not_compiled(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    CHECK_INT(fake.asked, 1);
+    CHECK(!cs_execution_plan_is_ready(plan));
+    end(plan);
+    CHECK_INT(fake.finalized, 0);
+}
+
+static void what_is_run_is_compiled_once(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    CHECK(ready(plan, second));
+    CHECK(fake.handle == second); /* the first may be gone */
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK(ready(plan, second));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+}
+
+static void what_is_refused_after_all_is_not_tried_again(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK(!ready(plan, first));
+    fake.finalize = CUDNN_STATUS_SUCCESS;
+    CHECK(!ready(plan, first));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+}
+
+/* Callers hold what was told. */
+static void a_plan_that_wants_more_than_was_told_is_not_run(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.planned = TOLD + 1;
+    CHECK(!ready(plan, first));
+    CHECK(!cs_execution_plan_is_ready(plan));
+    end(plan);
+}
+
+static void a_moment_without_memory_is_no_refusal(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.finalize = CUDNN_STATUS_ALLOC_FAILED;
+    CHECK(!ready(plan, first));
+    fake.finalize = CUDNN_STATUS_SUCCESS;
+    CHECK(ready(plan, first));
+    end(plan);
+}
+
+static void what_a_configuration_does_not_tell_its_plan_does(void)
+{
+    start();
+    fake.ask = CUDNN_STATUS_NOT_SUPPORTED; /* as before 9.2 */
+    struct cs_execution_plan *plan = make(first);
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+    start();
+    plan = make(NULL); /* for a device that may be elsewhere: nobody runs it here */
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK_INT(fake.asked, 0);
+    end(plan);
+}
+
+static void *run(void *plan)
+{
+    CHECK(ready(plan, first));
+    return NULL;
+}
+
+static void of_two_threads_one_keeps_what_it_made(void)
+{
+    pthread_barrier_t together;
+    pthread_t thread[2];
+    start();
+    pthread_barrier_init(&together, NULL, 2);
+    fake.together = &together;
+    struct cs_execution_plan *plan = make(first);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, run, plan);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    CHECK_INT(fake.finalized, 2);
+    CHECK_INT(fake.alive, 2); /* the configuration and one plan */
+    pthread_barrier_destroy(&together);
+    end(plan);
+}
+
+int main(void)
+{
+    TEST(what_is_not_run_is_not_compiled);
+    TEST(what_is_run_is_compiled_once);
+    TEST(what_is_refused_after_all_is_not_tried_again);
+    TEST(a_plan_that_wants_more_than_was_told_is_not_run);
+    TEST(a_moment_without_memory_is_no_refusal);
+    TEST(what_a_configuration_does_not_tell_its_plan_does);
+    TEST(of_two_threads_one_keeps_what_it_made);
+    return REPORT();
+}
