@@ -96,9 +96,9 @@ static void where_a_word_of_a_script_may_be(void)
     CHECK(!cs_doctor_place(&doctor, 3, "a.py", path));
     CHECK(cs_doctor_place(&doctor, 0, "/a.py", path));
     CHECK(!cs_doctor_place(&doctor, 1, "/a.py", path));
-    strcpy(doctor.script_folder, "/work");
+    strcpy(doctor.script_folder, "/srv");
     CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
-    CHECK_STR(path, "/work/a.py");
+    CHECK_STR(path, "/srv/a.py");
 }
 
 static void who_asks_for_channels_last(void)
