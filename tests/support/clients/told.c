@@ -31,9 +31,10 @@ cudnnStatus_t __wrap_cudnnBackendGetAttribute(cudnnBackendDescriptor_t desc,
     if (name != CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE || status != CUDNN_STATUS_SUCCESS)
         return status;
     memcpy(&told, values, sizeof told);
-    if (destroys && other != NULL)
+    if (destroys && other != NULL) {
         cudnnDestroy(other);
-    other = NULL;
+        other = NULL;
+    }
     return status;
 }
 
