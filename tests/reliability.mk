@@ -7,6 +7,9 @@ describers := $(call objects,$(addprefix src/intercept/graph/,describe_graph.c g
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(B)/unit/test_describe_graph: $(describers)
 $(B)/unit/test_describe_legacy: $(describers) $(call objects,$(addprefix src/intercept/legacy/,describe_legacy.c legacy_call.c oversized_tensor.c))
+$(B)/unit/test_oversized: $(call objects,src/intercept/legacy/oversized_tensor.c)
+$(B)/unit/test_nvtx: $(call objects,src/intercept/nvtx.c)
+$(B)/unit/test_graph: $(call objects,src/intercept/graph/graph.c)
 $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercept/legacy/,dispatch.c plan_cache.c describe_legacy.c legacy_call.c \
                            oversized_tensor.c query_filter.c) src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \

@@ -11,6 +11,7 @@ simulate()
     status=0
     mkdir -p tmp
     TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        LD_PRELOAD="${SAN_RT:+$SAN_RT:}${LD_PRELOAD-}" \
         "$COMMAND" simulate --cudnn "$CUDNN" "$@" >simulate.out 2>simulate.err </dev/null || status=$?
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
@@ -212,6 +213,72 @@ END
     expect_line simulate.out '^  allocation retries +2$'
     expect_line simulate.out '^without     runs, but with 2 allocation retries, 1 failed allocation and 0 convolutions'
     expect_equal "the user's sitecustomize" "$(cat own)" ran
+}
+
+@test "--preset train: as low a peak as by default, in less predicted time" {
+    local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) peak time
+    simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"
+    expect_status 0
+    peak=$(figure device_peak with)
+    time=$(figure predicted_ns with)
+    simulate --device rtx4090 --preset train --format csv -- "$APPS/vae_decoder" "${large[@]}"
+    expect_status 0
+    expect_true "tiled" "$(figure tiled with) > 0"
+    expect_true "a lower peak than without" "$(figure device_peak with) < $(figure device_peak without)"
+    expect_true "the peak of the default" "$(figure device_peak with) <= $peak"
+    expect_true "less predicted time" "$(figure predicted_ns with) < $time"
+}
+
+@test "JAX, which looks for a GPU in /dev and takes its devices down at exit: it has the GPU and tells its peaks" {
+    mkdir -p packages/jax/_src
+    cat >packages/jax/__init__.py <<'END'
+from jax._src import api, hardware_utils, xla_bridge
+__version__ = "9.9.9"
+local_devices = xla_bridge.local_devices
+END
+    echo 'has_visible_nvidia_gpu = lambda: False' >packages/jax/_src/hardware_utils.py
+    cat >packages/jax/_src/xla_bridge.py <<'END'
+import ctypes, types
+from jax._src import hardware_utils
+backends = []
+peak = 0
+
+def local_devices():
+    if not backends:
+        assert hardware_utils.has_visible_nvidia_gpu(), "no GPU in /dev"
+        backends.append(ctypes.CDLL("libcudart.so.13"))
+    stats = {"peak_bytes_in_use": peak, "peak_pool_bytes": 2 * peak}
+    return [types.SimpleNamespace(id=0, memory_stats=lambda: stats)]
+
+def use(size):
+    global peak
+    local_devices()
+    assert backends[0].cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(2 * size)) == 0
+    peak += size
+
+backends_are_initialized = lambda: bool(backends)
+END
+    cat >packages/jax/_src/api.py <<'END'
+import atexit
+from jax._src import xla_bridge
+
+@atexit.register
+def clean_up():
+    xla_bridge.backends.clear()
+    xla_bridge.peak = 0
+END
+    printf 'import jax\njax._src.xla_bridge.use(3 << 20)\n' >program.py
+    PYTHONPATH=$PWD/packages simulate --only without --cuda 13 -- python3 program.py
+    expect_status 0
+    expect_line simulate.out '^  allocated peak +3 MiB$'
+    expect_line simulate.out '^  reserved peak +6 MiB$'
+    expect_line simulate.out '^  device peak +6 MiB$'
+    # Who only imports it is given no device.
+    echo 'import jax; open("backends", "w").write(repr(jax._src.xla_bridge.backends))' >program.py
+    PYTHONPATH=$PWD/packages simulate --only without --cuda 13 -- python3 program.py
+    expect_equal "backends" "$(cat backends)" '[]'
+    grep -q 'allocated peak' simulate.out && fail "peaks of a device that was not used"
+    true
 }
 
 @test "--keep leaves what was gathered" {

@@ -242,7 +242,9 @@ static void files_are_found_by_name(void)
     CHECK_STR(error, "the folder of things is not where the program expects it");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", "--things"}, NULL,
                               "a", path, sizeof path, error));
-    CHECK_STR(error, "the folder of things is not where the program expects it; --things tells");
+    CHECK_STR(
+        error,
+        "the folder of things is not where the program expects it; --things takes the path of one");
 }
 
 int main(void)
