@@ -14,7 +14,7 @@ $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercep
                            oversized_tensor.c query_filter.c) src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
-$(B)/unit/test_late_plan: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)))
+$(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 
