@@ -27,6 +27,8 @@ $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/comman
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
 clicommands := $(addprefix $(B)/unit/test_,predict_command simulated doctor_parts)
+$(B)/unit/test_predict_engines: UNITLIBS := -lcjson
+$(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c common/table.c common/table_markup.c common/command_line.c))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))
 $(clicommands): UNITLIBS := -lcjson -ldl
 $(cliunit) $(addprefix $(B)/unit/test_,command_line timeline) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson

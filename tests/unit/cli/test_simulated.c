@@ -1,5 +1,6 @@
 /* What `convshim simulate` and `convshim tune` say of runs, here made by hand. */
 #include "capture.h"
+#include "cli/report/summary_reader.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include "cli/tune/rule_keys.h"
@@ -206,6 +207,28 @@ static void tune_of_a_summary_alone(void)
     CHECK(!strstr(captured, "tune-9"));
 }
 
+static void runs_of_a_job_become_one(void)
+{
+    struct cs_run_summary runs[2], merged;
+    char error[CS_SUMMARY_ERROR];
+    for (int i = 0; i < 2; i++)
+        CHECK(cs_summary_read("tests/data/summary_training.json", &runs[i], error));
+    CHECK(cs_summary_merge(runs, 2, &merged));
+    CHECK_INT(merged.rank, -1);
+    CHECK_INT(merged.runs, 2);
+    CHECK_INT(merged.sites, runs[0].sites);
+    CHECK_INT(merged.calls, 2 * runs[0].calls);
+    CHECK_INT(merged.required_max, runs[0].required_max);
+    CHECK_INT(merged.order_count, 0);
+    for (size_t i = 0; i < merged.sites; i++) {
+        CHECK_INT(merged.site[i].calls, 2 * runs[0].site[i].calls);
+        CHECK_INT(merged.site[i].launches, 2 * runs[0].site[i].launches);
+    }
+    cs_summary_fini(&merged);
+    for (int i = 0; i < 2; i++)
+        cs_summary_fini(&runs[i]);
+}
+
 int main(void)
 {
     TEST(both_sides_are_shown_with_their_difference);
@@ -216,5 +239,6 @@ int main(void)
     TEST(one_side_alone);
     TEST(the_file_of_tune_says_what_each_way_takes);
     TEST(tune_of_a_summary_alone);
+    TEST(runs_of_a_job_become_one);
     return REPORT();
 }
