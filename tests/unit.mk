@@ -25,6 +25,10 @@ $(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,command_
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
+# Those that run whole commands.
+clicommands := $(addprefix $(B)/unit/test_,predict_command simulated doctor_parts)
+$(clicommands): $(filter-out %/cli/main.o,$(cliobj))
+$(clicommands): UNITLIBS := -lcjson -ldl
 $(cliunit) $(addprefix $(B)/unit/test_,command_line timeline) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
 $(B)/unit/%: $(pureobj)
