@@ -32,14 +32,13 @@ static enum cs_status build_with(make_plan *make, const struct cs_target *target
     return make(&builder, target, configuration, execution_plan_p, workspace_p);
 }
 
-/* The application's own engine is compiled once its plan is run: most of those that are asked about
- * never are. */
+/* Finalized once its plan is run: most of those that are asked about never are. */
 static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
 {
-    return build_with(compiles(choice) ? cs_late_plan : cs_finished_plan, &choice->target, problem,
-                      engine, execution_plan_p, workspace_p);
+    return build_with(cs_late_plan, &choice->target, problem, engine, execution_plan_p,
+                      workspace_p);
 }
 
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
@@ -316,6 +315,15 @@ static bool others(void *ctx,
     return found;
 }
 
+static enum cs_status ready(void *ctx, void *execution_plan)
+{
+    const struct cs_engine_choice *choice = ctx;
+    if (!cs_execution_plan_make_ready(execution_plan, choice->target.handle))
+        return CS_REFUSED;
+    cs_late_plan_settle(execution_plan);
+    return CS_OK;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
@@ -334,6 +342,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
     return (struct cs_vendor){.ctx = choice,
                               .compiles = compiles(choice),
                               .build = build,
+                              .ready = ready,
                               .fallback = build_fallback,
                               .others = others,
                               .destroy = cs_execution_plan_destroy,

@@ -1,5 +1,5 @@
-/* Plans of engines that cuDNN compiles are finalized when they are first run, once, with the handle
- * that runs them, and never where they are not run. */
+/* Plans are finalized when they are taken or, of engines that cuDNN compiles, when they are first
+ * run, once, with the handle that runs them; what is only asked about never is. */
 #include "cudnn/plan/late_plan.h"
 
 #include "cudnn/plan/execution_plan.h"
@@ -260,7 +260,14 @@ static void fallback_plans_are_finalized_at_once(void)
     end(fallback);
     choice.notes.behaviour = 0;
     CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    CHECK(!cs_execution_plan_is_ready(tile)); /* until it is taken */
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_OK);
     CHECK(cs_execution_plan_is_ready(tile));
+    CHECK_INT(fake.alive, 1); /* what it was made of is gone */
+    end(tile);
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_REFUSED);
     end(tile);
 }
 
