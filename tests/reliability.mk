@@ -52,7 +52,7 @@ SEED        ?= 1
 SOAK_PASSED ?= 100000000
 #: mutants      which small changes of the sources the tests notice; MUTANTS=200 SEED=1
 mutants: tests-built
-	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED)
+	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED) --quick
 
 #: soak         calls by 64 threads, and the memory that stays: SOAK_PASSED=100000000
 # 10^6 calls of ever new shapes and 10^8 that are passed on, by 64 threads each.
