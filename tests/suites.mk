@@ -15,7 +15,8 @@ tsan     := $(if $(findstring address,$(SAN)),,tsan)
 hash     := \#
 short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
-            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)'
+            $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)' \
+            described_plans='SIMDEV_PLANNING=described scripts/with-simdev -- $(B)/simdev/selftest_cudnn'
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             $(if $(SAN),,filter_gradients='PYTHONPATH=$(FRONTEND) tests/sweeps/filter_gradients.py $(B)') \
             gpu_compare='PYTHONPATH=$(FRONTEND) tests/gpu/test_compare.py' fit_cost='tests/gpu/test_fit_cost.py $(B)' \

@@ -71,12 +71,23 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
     return limits;
 }
 
-/* Shares of a total are all that there is. */
-static void keep_to_share(struct cs_limits *limits, int64_t share)
+/* Shares of a total are all that there is: what prices do not allow within one is left alone. A
+ * total is a limit that was written, so that there are prices only where they are written, too. */
+static void keep_to_share(struct cs_limits *limits, int64_t share, int64_t written_slowdown)
 {
     limits->workspace = share;
-    limits->max_slowdown = limits->aim = 0;
+    limits->most = share > 0 ? share : 1; /* never raised; 0 would be any */
+    if (written_slowdown <= 0)
+        limits->max_slowdown = 0;
+    limits->aim = 0;
     limits->exceeds = false;
+}
+
+/* As options and the rule have it; < 0: auto. */
+static int64_t written_slowdown(const struct cs_settings *settings, const struct cs_rule *rule)
+{
+    return rule ? cs_rule_limits(rule, &settings->limits, settings->most).max_slowdown
+                : settings->limits.max_slowdown;
 }
 
 /* What the caller has provided is no part of the total, and who requires nothing takes no share. */
@@ -146,10 +157,11 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         return cs_decide_leave(CS_REASON_RULE, call->required);
     const struct cs_policy *policy = policy_for(settings, rule);
     struct cs_limits limits = limits_for(settings, rule, call->problem, call->provided);
+    int64_t slowdown = written_slowdown(settings, rule);
     if (policy->divides)
-        keep_to_share(&limits, limits.workspace);
+        keep_to_share(&limits, limits.workspace, slowdown);
     if (takes_share(call, policy, help))
-        keep_to_share(&limits, help->share(help->ctx, policy, &limits));
+        keep_to_share(&limits, help->share(help->ctx, policy, &limits), slowdown);
     const bool automatic = limits.aim > 0;
     if (automatic && may_widen(call, policy, help))
         widen(&limits, help->room(help->ctx));

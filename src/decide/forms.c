@@ -7,7 +7,8 @@
 enum {
     FORMS = 9 + 20,   /* axes and pairs of them */
     MOST_OUTER = 256, /* tiles along the outer one of two axes */
-    NEAR = 8          /* counts that are looked at beside the one that is looked for */
+    FINER = 16,       /* counts that are looked at grow by at most this part of them */
+    FINER_OF_PAIR = 4 /* and by this along the inner one of two axes */
 };
 
 /* Of the operands, that may be read again before further forms are looked at. */
@@ -78,61 +79,54 @@ static bool guess_at(const struct line *line, int64_t count, struct cs_guess *gu
            cs_guess_tiles(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
 }
 
-/* The finer the tiles, the less they need and the more they cost. */
-
-/* The most tiles at a price; false if not even two are had for it. */
-static bool most_at(const struct line *line, double price, struct cs_guess *best)
-{
-    int64_t low = 2, high = line->most + 1;
-    struct cs_guess guess;
-    if (!guess_at(line, low, best) || best->price > price)
-        return false;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        bool good = guess_at(line, middle, &guess) && guess.price <= price;
-        *(good ? &low : &high) = middle;
-        if (good)
-            *best = guess;
-    }
-    return true;
-}
-
-/* The fewest tiles that do with so many bytes; false if none do. */
-static bool fewest_in(const struct line *line, double bytes, struct cs_guess *best)
+/* The fewest tiles that do with so many bytes; more than there may be if none do. The finer the
+ * tiles, the less they need. */
+static int64_t fewest_in(const struct line *line, double bytes)
 {
     int64_t low = 1, high = line->most;
     struct cs_guess guess;
-    if (!guess_at(line, high, best) || best->workspace > bytes)
-        return false;
+    if (!guess_at(line, high, &guess) || guess.workspace > bytes)
+        return high + 1;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         bool good = guess_at(line, middle, &guess) && guess.workspace <= bytes;
         *(good ? &high : &low) = middle;
-        if (good)
-            *best = guess;
     }
-    return true;
+    return high;
 }
 
-/* The last wave of blocks makes prices rise and fall: of some counts, those of less scratch first,
- * the first one that is cheap. */
-static bool cheap_near(const struct line *line, double bytes, const struct cs_goal *goal,
-                       struct cs_guess *best)
+/* The next count that makes other tiles. */
+static int64_t finer(const struct line *line, int64_t count)
+{
+    int64_t part = line->cut == 0 ? FINER : FINER_OF_PAIR;
+    int64_t step = cs_ceil_div(line->units, count) - 1;
+    int64_t grown = cs_ceil_div(line->units, count + 1 + count / part);
+    if (step < 1 || count == line->most)
+        return line->most + 1;
+    int64_t next = cs_ceil_div(line->units, grown < step ? grown : step);
+    return next < line->most ? next : line->most;
+}
+
+/* A grade and the best guess that has it. */
+struct graded {
+    enum cs_grade grade;
+    struct cs_guess *best;
+};
+
+/* Bytes that tiles of this count need; more than any limit if there are none. */
+static double look_at_count(const struct line *line, const struct cs_goal *goal, int64_t count,
+                            struct graded *graded)
 {
     struct cs_guess guess;
-    if (!fewest_in(line, bytes, &guess))
-        return false;
-    int64_t step = guess.tiling.step[line->cut] / line->unit;
-    for (int i = 0; i < NEAR && step < line->units; i++, step += (step + NEAR - 1) / NEAR) {
-        if (!guess_at(line, cs_ceil_div(line->units, step), &guess) ||
-            guess.workspace > goal->limit)
-            return false;
-        if (guess.price <= goal->cheap) {
-            *best = guess;
-            return true;
-        }
+    if (!guess_at(line, count, &guess))
+        return 1e300;
+    enum cs_grade grade = cs_forms_grade(goal, guess.workspace, guess.price);
+    if (grade != CS_GRADE_NONE &&
+        cs_forms_better(goal, grade, &guess, graded->grade, graded->best)) {
+        graded->grade = grade;
+        *graded->best = guess;
     }
-    return false;
+    return guess.workspace;
 }
 
 /* Of phases each number that divides the dilation is looked at: there are few, and not all are
@@ -140,40 +134,33 @@ static bool cheap_near(const struct line *line, double bytes, const struct cs_go
 static enum cs_grade best_phases(const struct line *line, const struct cs_goal *goal,
                                  struct cs_guess *best)
 {
-    enum cs_grade least = CS_GRADE_NONE;
-    struct cs_guess guess;
-    for (int64_t count = 2; count <= line->most; count++) {
-        if (line->units % count != 0 || !guess_at(line, count, &guess))
-            continue;
-        enum cs_grade grade = cs_forms_grade(goal, guess.workspace, guess.price);
-        if (grade != CS_GRADE_NONE && cs_forms_better(goal, grade, &guess, least, best)) {
-            *best = guess;
-            least = grade;
-        }
-    }
-    return least;
+    struct graded graded = {CS_GRADE_NONE, best};
+    for (int64_t count = 2; count <= line->most; count++)
+        if (line->units % count == 0)
+            (void)look_at_count(line, goal, count, &graded);
+    return graded.grade;
 }
 
-/* The best count of a line. */
+/* The best count of a line. The last wave of blocks makes prices rise and fall with the count, so
+ * that none between the fewest tiles under the limit and those that need no more than the aim says
+ * anything of the next; beyond the limit likewise. */
 static enum cs_grade best_count(const struct line *line, const struct cs_goal *goal,
                                 struct cs_guess *best)
 {
-    struct cs_guess less;
+    struct graded graded = {CS_GRADE_NONE, best};
     if (cs_phases_of(line->tiling.axis[line->cut]) != CS_AXIS_NONE)
         return best_phases(line, goal, best);
-    bool fits = fewest_in(line, goal->limit, best);
-    enum cs_grade grade = fits ? cs_forms_grade(goal, best->workspace, best->price) : CS_GRADE_NONE;
-    if (grade == CS_GRADE_NONE)
-        return goal->most > goal->limit && most_at(line, goal->dear, best)
-                   ? cs_forms_grade(goal, best->workspace, best->price)
-                   : CS_GRADE_NONE;
-    if (grade != CS_GRADE_CHEAP || best->workspace <= goal->aim)
-        return grade;
-    double bytes = goal->aim;
-    if (most_at(line, goal->cheap, &less) && less.workspace > bytes)
-        bytes = less.workspace;
-    (void)cheap_near(line, bytes, goal, best);
-    return grade;
+    int64_t fewest = fewest_in(line, goal->limit);
+    if (goal->aim <= 0 && goal->cheap >= goal->dear)
+        fewest = line->most; /* the least, whatever it costs */
+    for (int64_t count = fewest; count <= line->most; count = finer(line, count))
+        if (look_at_count(line, goal, count, &graded) <= goal->aim)
+            break;
+    if (graded.grade != CS_GRADE_NONE || goal->most <= goal->limit)
+        return graded.grade;
+    for (int64_t count = 2; count < fewest && count <= line->most; count = finer(line, count))
+        (void)look_at_count(line, goal, count, &graded);
+    return graded.grade;
 }
 
 bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const struct cs_guess *guess,

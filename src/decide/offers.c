@@ -58,7 +58,7 @@ int cs_offers(const struct cs_problem *problem, int64_t required, const struct c
         /* Left alone whatever its share is: it has nothing else to offer. */
         if (required <= limits->threshold)
             break;
-        under.workspace = decision.reported / 2;
+        under.workspace = under.most = decision.reported / 2;
         under.threshold = 0;
     }
     if (count == 0)

@@ -5,12 +5,12 @@
 #include "decide/forms.h"
 
 enum {
-    MOST_TURNS = 5,     /* guesses that are asked about */
-    NEARLY_NOTHING = 3, /* this part of what tiles may cost is next to nothing */
-    AUTO_LANES = 2,     /* where the user leaves it to us */
-    MOST_COARSER = 48,  /* cuts that are tried until one is legal */
-    COARSER = 12,       /* each by this part coarser: 48 steps reach 40 times the first */
-    HARDLY = 16         /* this part more than the least scratch is as good */
+    MOST_TURNS = 5,    /* guesses that are asked about */
+    CHEAP = 2,         /* this part of what tiles may cost is cheap */
+    AUTO_LANES = 2,    /* where the user leaves it to us */
+    MOST_COARSER = 48, /* cuts that are tried until one is legal */
+    COARSER = 12,      /* each by this part coarser: 48 steps reach 40 times the first */
+    HARDLY = 16        /* this part more than the least scratch is as good */
 };
 
 /* Of the operands, that tiles of one axis may read again before they are compared with others. */
@@ -110,7 +110,7 @@ static struct cs_goal goal_of(const struct cs_search *search, const struct cs_li
     return (struct cs_goal){.limit = (double)limits->workspace,
                             .aim = (double)(limits->aim > 0 ? limits->aim : limits->workspace),
                             .most = (double)search->question->limit,
-                            .cheap = 1 + (dear - 1) / NEARLY_NOTHING,
+                            .cheap = 1 + (dear - 1) / CHEAP,
                             .dear = dear};
 }
 

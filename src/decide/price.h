@@ -20,8 +20,8 @@ enum cs_priced {
 
 /* Lists a tiling that stays within limits->max_slowdown, with as few questions as guesses allow:
  *
- * 1. of those under limits->workspace that cost next to nothing the one of least scratch, but not
- *    less than limits->aim asks for; else
+ * 1. of those under limits->workspace that cost half of what they may at most, the one of least
+ * scratch, but not less than limits->aim asks for; else
  * 2. the fastest under limits->workspace; else
  * 3. the one of least scratch beyond it, if it saves limits->min_saving.
  *

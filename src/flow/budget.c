@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    FORMAT = 1, /* of the words below; another number forgets what was remembered */
+    FORMAT = 2, /* of the words below; another number forgets what was remembered */
     OFFER_WORDS = 3,
     UNKNOWN_SHARE = 4 /* a site that was not foreseen gets this part of what is left */
 };
@@ -34,15 +34,16 @@ static struct cs_store_key key_of(const struct cs_budget *budget, const struct c
     struct cs_key key;
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
     const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
-    int64_t word[CS_KEY_WORDS + 3];
+    int64_t word[CS_KEY_WORDS + 4];
     cs_memo_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0,
                      &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
     word[key.words] = limits->threshold;
     word[key.words + 1] = limits->lanes;
     word[key.words + 2] = limits->lent;
+    word[key.words + 3] = limits->max_slowdown;
     return (struct cs_store_key){{cs_store_key(whose, sizeof whose / sizeof *whose).part[0],
-                                  cs_store_key(word, key.words + 3).part[1]}};
+                                  cs_store_key(word, key.words + 4).part[1]}};
 }
 
 static void write_offers(struct cs_store *store, struct cs_store_key key,

@@ -21,7 +21,10 @@ def child(run, job, describe, trouble):
 
 
 def serve(run, describe, load=lambda job: None):
-    """`run(job)` in a child; `describe(error)` is what is said of what it throws; `load(job)` before, in the parent."""
+    """`run(job)` in a child; `describe(error)` is what is said of what it throws; `load(job)` before, in the parent. Packages
+    print what they like to standard output: it goes to standard error, and results alone to where it led."""
+    results = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     for line in sys.stdin:
         job = json.loads(line)
         trouble = None
@@ -41,4 +44,4 @@ def serve(run, describe, load=lambda job: None):
             text = pipe.read()
         _, status = os.waitpid(pid, 0)
         result = json.loads(text) if text else {"ran": False, "error": f"ended with wait status {status}"}
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result), file=results, flush=True)

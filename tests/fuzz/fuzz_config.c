@@ -45,10 +45,16 @@ static void check_words(const struct cs_rule *rule, enum cs_rule_key key, uint32
     require(!cs_rule_has(rule, key) || (words > 0 && words < 8)); /* three words each */
 }
 
+/* A limit of scratch: auto, or within what is allowed. */
+static bool is_limit(int64_t bytes)
+{
+    return bytes == CS_CONFIG_AUTO || (bytes >= 1024 && bytes <= (int64_t)1 << 40);
+}
+
 /* A rule keeps what is allowed, sets something and has a name of its own. */
 static void check_rule(const struct cs_rules *rules, int index)
 {
-    const int64_t kib = 1024, tib = kib * kib * kib * kib;
+    const int64_t tib = (int64_t)1 << 40;
     const struct cs_rule *rule = &rules->rule[index];
     require(*rule->name && strlen(rule->name) < CS_RULE_NAME && cs_rule_sets(rule));
     for (int i = 0; i < index; i++)
@@ -62,8 +68,7 @@ static void check_rule(const struct cs_rules *rules, int index)
     require(!cs_rule_has(rule, CS_RULE_program) ||
             (*rule->program.text && strlen(rule->program.text) < CS_RULE_TEXT));
     require(!cs_rule_has(rule, CS_RULE_policy) || is_policy(rule->policy.text));
-    require(!cs_rule_has(rule, CS_RULE_workspace) ||
-            (rule->workspace >= kib && rule->workspace <= tib));
+    require(!cs_rule_has(rule, CS_RULE_workspace) || is_limit(rule->workspace));
     require(!cs_rule_has(rule, CS_RULE_threshold) ||
             (rule->threshold >= CS_CONFIG_AUTO && rule->threshold <= tib));
     require(!cs_rule_has(rule, CS_RULE_tiles) || (rule->tiles >= 1 && rule->tiles <= 1024));
@@ -100,8 +105,13 @@ static void check(const struct cs_config *config)
     for (int i = 0; i < config->rules.count; i++)
         check_rule(&config->rules, i);
     check_explanation(&config->rules);
-    require(config->workspace >= kib && config->workspace <= tib);
+    require(is_limit(config->workspace));
     require(config->threshold >= CS_CONFIG_AUTO && config->threshold <= tib);
+    require(config->min_saving >= 0 && config->min_saving <= tib);
+    require(
+        config->max_slowdown == CS_CONFIG_AUTO || config->max_slowdown == 0 ||
+        (config->max_slowdown >= 1000 && config->max_slowdown <= 1000 * 1000)); /* thousandths */
+    require(config->untileable >= CS_UNTILEABLE_AUTO && config->untileable <= CS_UNTILEABLE_REFUSE);
     require(config->tiles >= 1 && config->tiles <= 1024);
     require(config->lanes >= CS_CONFIG_AUTO && config->lanes != 0 && config->lanes <= 8);
     require(config->backing >= CS_CONFIG_BACKING_AUTO && config->backing <= CS_CONFIG_BACKING_OWN);

@@ -3,8 +3,8 @@
 
     tests/sweeps/prices.py BUILD [--csv LIST] [--markdown]
 
-Nothing that is tiled by default may be predicted to take more than 1.15 times the untiled time, and no forward convolution and no data
-gradient may stay over 64 MiB. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md).
+Nothing that is tiled by default may be predicted to take more than 1.15 times the untiled time, with 64 MiB written no forward
+convolution and no data gradient may stay over it, and the medians of peak to floor stay within what docs/results/prices.md states. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md).
 """
 import argparse
 import csv
@@ -20,6 +20,9 @@ GPUS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
 LIMIT = 64 << 20
 LARGE = 1 << 30
 SLOWDOWN = 1.15
+# Median peak to floor of all tiled forward convolutions and data gradients by default, on all GPUs together: of all, and from LARGE on.
+# The aim is 1.10 and 1.03; the page says why it is missed on some GPUs.
+MEDIAN, LARGE_MEDIAN = 1.12, 1.035
 
 
 def cudnn(build):
@@ -69,7 +72,8 @@ def judged(rows):
     return {"over": len(over), "untiled": len(over) - len(tiled), "raised": sum(row["limit_raised"] == "yes" for row in tiled),
             "left": sum(int(row["tiled_workspace_bytes"]) > LIMIT for row in over), "slowest": max(slow, default=1.0),
             "median": median([peak for peak, _ in ratios]), "tiled": median([ratio(row)[0] for row in tiled]),
-            "large": median([peak for peak, floor in ratios if floor >= LARGE])}
+            "large": median([peak for peak, floor in ratios if floor >= LARGE]),
+            "ratios": [ratio(row) for row in tiled], "slow": slow}
 
 
 HEADS = ("GPU", "layout", "direction", "over 64 MiB", "not tiled", "raised", "still over 64 MiB", "slowest", "peak/floor",
@@ -90,6 +94,17 @@ def cells(gpu, layout, direction, result):
             result["median"], result["tiled"], result["large"])
 
 
+def summary(results):
+    """Of all GPUs together, what is tiled of the directions that come under any limit; and whether it is within the bounds."""
+    ratios = [pair for _, _, direction, result in results if direction != "wgrad" for pair in result["ratios"]]
+    slow = [time for _, _, direction, result in results if direction != "wgrad" for time in result["slow"]]
+    peaks, large = [peak for peak, _ in ratios], [peak for peak, floor in ratios if floor >= LARGE]
+    text = (f"Forward convolutions and data gradients of all GPUs: {len(peaks)} tiled, peak to floor {median(peaks)} in the median, "
+            f"{median(large)} of the {len(large)} with a floor of 1 GiB or more; predicted time {statistics.median(slow):.2f} in the "
+            f"median, {statistics.mean(slow):.2f} on average.")
+    return text, statistics.median(peaks) <= MEDIAN and statistics.median(large) <= LARGE_MEDIAN
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -101,17 +116,24 @@ def main():
         return 0
     tests = failed = 0
     for workspace in ("auto", "64MiB"):
-        lines = []
+        lines, results = [], []
         for gpu, layout, direction, result in table(os.path.realpath(options.build), options.csv, workspace):
+            results.append((gpu, layout, direction, result))
             lines.append("| " + " | ".join(cells(gpu, layout, direction, result)) + " |")
             good = result["slowest"] <= SLOWDOWN if workspace == "auto" else direction == "wgrad" or result["left"] == 0
             tests += 1
             failed += not good
             if not options.markdown:
                 print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, {gpu}, {layout}, {direction}", flush=True)
+        text, good = summary(results)
+        if workspace == "auto":
+            tests += 1
+            failed += not good
+            if not options.markdown:
+                print(f"{'ok' if good else 'not ok'} {tests} - {workspace}, medians of all GPUs", flush=True)
         before = "" if options.markdown else "# "
         print(f"{before}\n{before}`workspace = {workspace}`\n{before}\n{before}| {' | '.join(HEADS)} |\n{before}|{'---|' * len(HEADS)}")
-        print("\n".join(before + line for line in lines), flush=True)
+        print("\n".join(before + line for line in [*lines, "", text]), flush=True)
     if not options.markdown:
         print(f"1..{tests}")
     return 1 if failed else 0

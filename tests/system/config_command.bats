@@ -167,8 +167,9 @@ END
         ' rule none: skip = yes leaves its other settings without effect$'
     printf 'trace_limit = 1MiB\npolicy = budget\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
-        '3: min_saving has no effect: it counts only with a policy other than fixed and budget$' \
-        '4: max_slowdown has no effect: it counts only with a policy other than fixed and budget$'
+        '3: min_saving has no effect: it counts only with a policy other than fixed and budget$'
+    printf 'policy = fixed\nmax_slowdown = 2\n' >fixed.ini
+    advice fixed.ini '2: max_slowdown has no effect: it counts only with a policy other than fixed$'
     cat >good.ini <<'END'
 tiles = 7
 min_saving = 1MiB

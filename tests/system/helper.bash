@@ -80,11 +80,13 @@ HANGS=${HANGS:-600}
 
 on_device()
 {
-    local name=$1
+    local name=$1 early=()
     shift
     rm -f "$name.json" "$name".*.summary
     status=0
-    timeout "$HANGS" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
+    # There, also what starts the program has the device's libraries, which need the sanitizer's.
+    [[ -z $SAN_RT || ${SIMDEV_MODE-} != account ]] || early=(env LD_PRELOAD="$SAN_RT")
+    timeout "$HANGS" "${early[@]}" "$ROOT/scripts/with-simdev" --report "$name.json" -- "$@" >"$name.out" 2>"$name.err" ||
         status=$?
     ! grep -q 'lock order broken' "$name.err" || fail "a debug build finds fault with the locks"
 }

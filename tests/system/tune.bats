@@ -12,6 +12,7 @@ tune()
     status=0
     mkdir -p tmp
     TMPDIR=$PWD/tmp LD_LIBRARY_PATH="$SIMDEV_DIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        LD_PRELOAD="${SAN_RT:+$SAN_RT:}${LD_PRELOAD-}" \
         "$COMMAND" tune "$@" >convshim.ini 2>tune.err </dev/null || status=$?
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
@@ -128,6 +129,47 @@ with_file()
     echo '{}' >none.json
     tune --summary none.json
     expect_status 2
+}
+
+# many COUNT: a summary, many.json, of so many convolutions that each require more than the one before.
+many()
+{
+    python3 - "$1" <<'END'
+import copy, json, sys
+run = json.load(open("run.json"))
+largest = max(run["sites"], key=lambda site: site["required"])
+run["sites"], run["order"] = [], []
+for i in range(int(sys.argv[1])):
+    site = copy.deepcopy(largest)
+    site["problem"]["x"]["dims"][1] += i
+    site["required"] += (i + 1) << 20
+    site["reported"] = site["required"]
+    run["sites"].append(site)
+    run["order"].append(i)
+json.dump(run, open("many.json", "w"))
+END
+    tune --lowest --summary many.json
+    expect_status 0
+    "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
+}
+
+@test "more convolutions than the library takes rules: the rest is one rule by size, and the file is good" {
+    echo 'policy = off' >off.ini
+    with_file "$PWD/off.ini"
+    cp shimmed.*.summary run.json
+    many 64
+    expect_equal "rules" "$(grep -c '^\[rule' convshim.ini)" 64
+    expect_equal "rules by size alone" "$(grep -c '^\[rule tune-rest\]' convshim.ini)" 0
+    many 100
+    expect_equal "rules" "$(grep -c '^\[rule' convshim.ini)" 64
+    expect_equal "rules by size alone" "$(grep -c '^\[rule tune-rest\]' convshim.ini)" 1
+    grep -A3 '^\[rule tune-rest\]' convshim.ini | grep -q '^required = .*\.\.$' || fail "not by size: $(tail -5 convshim.ini)"
+    # One more by hand is one line, and the others count.
+    printf '[rule more]\nskip = yes\n[rule most]\nskip = yes\n' >>convshim.ini
+    CONVSHIM_CONFIGFILE=$PWD/convshim.ini shimmed "${decoder[@]}"
+    expect_status 0
+    expect_equal "lines" "$(grep -c 'rule' shimmed.err)" 1
+    expect_line shimmed.err 'rule more: one too many, ignored with all that follow; allowed: 64'
 }
 
 @test "programs that do not run, that have no convolution, and what cannot be asked" {

@@ -49,7 +49,7 @@ static bool find_folder(const struct cs_data_files *files, const char *given, ch
     snprintf(error, CS_DATA_FILE_ERROR,
              "the folder of %ss is not where the program expects it%s%s%s", files->what,
              files->option ? "; " : "", files->option ? files->option : "",
-             files->option ? " tells" : "");
+             files->option ? " takes the path of one" : "");
     return false;
 }
 

@@ -15,7 +15,7 @@ struct cs_data_files {
     const char *folder; /* "devices": the folder's name under share/convshim or conf */
     const char *what;   /* "device": what a line calls one file */
     const char *suffix; /* ".json": what its name has that users leave out */
-    const char *option; /* "--devices": names another folder; NULL: there is no such option */
+    const char *option; /* "--device": takes the path of such a file, too; NULL: there is none */
 };
 
 /* True if a name stands for itself, as a path: it has a slash or the suffix. */

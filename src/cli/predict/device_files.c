@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cs_data_files devices = {"devices", "device", ".json", "--devices"};
+static const struct cs_data_files devices = {"devices", "device", ".json", "--device"};
 
 static int64_t number_of(const cJSON *root, const char *name)
 {

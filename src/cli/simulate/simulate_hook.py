@@ -102,35 +102,57 @@ class Torch:
 
 
 class Jax:
-    def tell(self):
+    """What JAX's devices tell, just before JAX takes them down. JAX looks for a GPU among the files of /dev, where no simulated one is,
+    before it asks the driver: that question is answered for it."""
+
+    def __init__(self):
+        self.peaks = None
+
+    def answer(self, hardware_utils):
+        hardware_utils.has_visible_nvidia_gpu = lambda: True
+
+    def before_the_end(self, _api):
+        """JAX has just registered what it does at exit, which comes after what is registered now."""
+        import atexit
+        atexit.register(guarded, self.keep)
+
+    def keep(self):
         import jax
-        peaks = None
+        from jax._src import xla_bridge
+        if not xla_bridge.backends_are_initialized():
+            return
         for device in jax.local_devices():
             stats = device.memory_stats() or {}
-            if stats.get("peak_bytes_in_use", 0) > (peaks or {}).get("allocated", 0):
-                peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
-                        "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
-        return peaks
+            if stats.get("peak_bytes_in_use", 0) > (self.peaks or {}).get("allocated", 0):
+                self.peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
+                              "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
+
+    def tell(self):
+        return self.peaks
 
 
-TORCH = Torch()
+TORCH, JAX = Torch(), Jax()
 
 
 class Finder:
-    """Sees torch.cuda come in, and has it as it is."""
+    """Sees modules come in of which something is changed, once they are there."""
+
+    def __init__(self):
+        self.patches = {"torch.cuda": TORCH.patch, "jax._src.hardware_utils": JAX.answer,
+                        "jax._src.api": JAX.before_the_end}
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch.cuda":
+        patch = self.patches.pop(name, None)
+        if not patch:
             return None
         import importlib.util
-        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
             def exec_module(module):
                 execute(module)
-                guarded(lambda: TORCH.patch(module))
+                guarded(lambda: patch(module))
             spec.loader.exec_module = exec_module
         return spec
 
@@ -152,7 +174,7 @@ def at_exit():
     if "torch" in sys.modules:
         peaks = guarded(TORCH.tell)
     if peaks is None and "jax" in sys.modules:
-        peaks = guarded(Jax().tell)
+        peaks = guarded(JAX.tell)
     if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)

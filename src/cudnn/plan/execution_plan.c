@@ -2,7 +2,7 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
-#include <stdlib.h>
+#include "cudnn/plan/late_plan.h"
 
 enum {
     PLAIN = 0, /* the engine that takes everything */
@@ -12,61 +12,33 @@ enum {
     FALLBACKS = 3 /* looked at for a fallback plan: those after engine 0 may have to be compiled */
 };
 
-static enum cs_status status_of(cudnnStatus_t vendor)
+static bool compiles(const struct cs_engine_choice *choice)
 {
-    switch (vendor) {
-    case CUDNN_STATUS_SUCCESS:
-        return CS_OK;
-    case CUDNN_STATUS_ALLOC_FAILED:
-        return CS_NOMEM;
-    default:
-        return CS_REFUSED;
-    }
+    return choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
 }
 
-static void destroy(void *opaque)
-{
-    struct cs_execution_plan *execution_plan = opaque;
-    if (!execution_plan)
-        return;
-    if (execution_plan->plan)
-        (void)CS_REAL(cudnnBackendDestroyDescriptor, execution_plan->plan);
-    free(execution_plan);
-}
+/* How a plan is made of a configuration: cs_finished_plan or cs_late_plan. */
+typedef enum cs_status make_plan(struct cs_descriptor_builder *, const struct cs_target *,
+                                 cudnnBackendDescriptor_t, void **, int64_t *);
 
-/* Hands over the plan of a configuration, if the bench is without an error so far; clears the
- * bench. */
-static enum cs_status finish(struct cs_descriptor_builder *builder, const struct cs_target *target,
-                             cudnnBackendDescriptor_t configuration, void **execution_plan_p,
-                             int64_t *workspace_p)
-{
-    cudnnBackendDescriptor_t plan = cs_descriptors_plan(builder, target, configuration);
-    int64_t workspace = cs_descriptors_workspace(builder, plan);
-    enum cs_status status = status_of(builder->status);
-    if (status == CS_OK && workspace < 0)
-        status = CS_REFUSED;
-    struct cs_execution_plan *execution_plan =
-        status == CS_OK ? calloc(1, sizeof *execution_plan) : NULL;
-    if (status == CS_OK && !execution_plan)
-        status = CS_NOMEM;
-    if (status == CS_OK) {
-        execution_plan->plan = cs_descriptor_take(builder, plan);
-        *execution_plan_p = execution_plan;
-        *workspace_p = workspace;
-    }
-    cs_descriptor_builder_clear(builder);
-    return status;
-}
-
-static enum cs_status build_engine(const struct cs_target *target, const struct cs_problem *problem,
-                                   const struct cs_engine *engine, void **execution_plan_p,
-                                   int64_t *workspace_p)
+static enum cs_status build_with(make_plan *make, const struct cs_target *target,
+                                 const struct cs_problem *problem, const struct cs_engine *engine,
+                                 void **execution_plan_p, int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, target, problem);
     cudnnBackendDescriptor_t configuration =
         cs_descriptors_configuration(&builder, target, graph, engine);
-    return finish(&builder, target, configuration, execution_plan_p, workspace_p);
+    return make(&builder, target, configuration, execution_plan_p, workspace_p);
+}
+
+/* Finalized once its plan is run: most of those that are asked about never are. */
+static enum cs_status build_engine(const struct cs_engine_choice *choice,
+                                   const struct cs_problem *problem, const struct cs_engine *engine,
+                                   void **execution_plan_p, int64_t *workspace_p)
+{
+    return build_with(cs_late_plan, &choice->target, problem, engine, execution_plan_p,
+                      workspace_p);
 }
 
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
@@ -91,7 +63,8 @@ static enum cs_status build_alike(const struct cs_engine_choice *choice,
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
         struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
         if (alike(choice, configuration[i]))
-            status = finish(&own, &choice->target, configuration[i], execution_plan_p, workspace_p);
+            status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
+                                      workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
     return status;
@@ -113,10 +86,11 @@ static enum cs_status build_least(const struct cs_engine_choice *choice,
         void *execution_plan;
         int64_t workspace;
         if (!alike(choice, configuration[i]) ||
-            finish(&own, &choice->target, configuration[i], &execution_plan, &workspace) != CS_OK)
+            cs_finished_plan(&own, &choice->target, configuration[i], &execution_plan,
+                             &workspace) != CS_OK)
             continue;
         bool better = !least || workspace < least_workspace;
-        destroy(better ? least : execution_plan);
+        cs_execution_plan_destroy(better ? least : execution_plan);
         least = better ? execution_plan : least;
         least_workspace = better ? workspace : least_workspace;
     }
@@ -136,9 +110,9 @@ static enum cs_status build_near(const struct cs_engine_choice *choice,
 {
     const struct cs_engine plain = {.index = choice->engine.index};
     enum cs_status status =
-        build_engine(&choice->target, problem, &choice->engine, execution_plan_p, workspace_p);
+        build_engine(choice, problem, &choice->engine, execution_plan_p, workspace_p);
     if (status == CS_REFUSED && choice->engine.knobs > 0)
-        status = build_engine(&choice->target, problem, &plain, execution_plan_p, workspace_p);
+        status = build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     if (status == CS_REFUSED)
         status = build_alike(choice, problem, execution_plan_p, workspace_p);
     return status;
@@ -185,7 +159,8 @@ static enum cs_status build_own(const struct cs_engine_choice *choice,
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
         struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
         if (may_stand_in(choice, configuration[i]))
-            status = finish(&own, &choice->target, configuration[i], execution_plan_p, workspace_p);
+            status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
+                                      workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
     return status;
@@ -199,7 +174,7 @@ static enum cs_status build(void *ctx, const struct cs_problem *problem,
     const struct cs_engine plain = {.index = choice->engine.index};
     switch (relaxation) {
     case CS_DEFAULT_KNOBS:
-        return build_engine(&choice->target, problem, &plain, execution_plan_p, workspace_p);
+        return build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     case CS_SIMILAR_ENGINE:
         return build_least(choice, problem, execution_plan_p, workspace_p);
     case CS_TILE_HEURISTICS:
@@ -214,7 +189,7 @@ static enum cs_status keep_within(enum cs_status status, int64_t limit, void **e
                                   const int64_t *workspace_p)
 {
     if (status == CS_OK && *workspace_p > limit) {
-        destroy(*execution_plan_p);
+        cs_execution_plan_destroy(*execution_plan_p);
         return CS_REFUSED;
     }
     return status;
@@ -242,7 +217,8 @@ static enum cs_status build_fallback_engine(const struct cs_engine_choice *choic
         struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
         if (!may_fall_back(choice, configuration[i]))
             continue;
-        status = finish(&own, &choice->target, configuration[i], execution_plan_p, workspace_p);
+        status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
+                                  workspace_p);
         status = keep_within(status, limit, execution_plan_p, workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
@@ -257,8 +233,8 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
     static const struct cs_engine engine = {.index = PLAIN};
     void *execution_plan;
     int64_t workspace;
-    enum cs_status status =
-        build_engine(&choice->target, &choice->problem, &engine, &execution_plan, &workspace);
+    enum cs_status status = build_with(cs_finished_plan, &choice->target, &choice->problem, &engine,
+                                       &execution_plan, &workspace);
     status = keep_within(status, limit, &execution_plan, &workspace);
     if (status == CS_REFUSED && choice->problem.steps > 0)
         status = build_fallback_engine(choice, limit, &execution_plan, &workspace);
@@ -308,9 +284,10 @@ static bool read_other(const struct cs_engine_choice *choice,
         !computes_alike(choice, other->notes.numerical) ||
         (choice->notes.numerical & cores & ~other->notes.numerical) != 0 ||
         (other->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != 0 ||
-        finish(&builder, &choice->target, configuration, &execution_plan, required_p) != CS_OK)
+        cs_finished_plan(&builder, &choice->target, configuration, &execution_plan, required_p) !=
+            CS_OK)
         return false;
-    destroy(execution_plan);
+    cs_execution_plan_destroy(execution_plan);
     return true;
 }
 
@@ -338,6 +315,15 @@ static bool others(void *ctx,
     return found;
 }
 
+static enum cs_status ready(void *ctx, void *execution_plan)
+{
+    const struct cs_engine_choice *choice = ctx;
+    if (!cs_execution_plan_make_ready(execution_plan, choice->target.handle))
+        return CS_REFUSED;
+    cs_late_plan_settle(execution_plan);
+    return CS_OK;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
@@ -353,12 +339,12 @@ static const struct cs_profile *profile(void *ctx)
 
 struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
 {
-    bool compiles = choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
     return (struct cs_vendor){.ctx = choice,
-                              .compiles = compiles,
+                              .compiles = compiles(choice),
                               .build = build,
+                              .ready = ready,
                               .fallback = build_fallback,
                               .others = others,
-                              .destroy = destroy,
+                              .destroy = cs_execution_plan_destroy,
                               .profile = profile};
 }

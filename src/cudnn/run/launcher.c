@@ -1,6 +1,7 @@
 /* Binds and launches the tiles of one call through cuDNN, behind struct cs_gpu. */
 #include "cudnn/run/launcher.h"
 
+#include "cudnn/bind/driver.h"
 #include "cudnn/plan/descriptor_builder.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/copy_cuda.h"
@@ -33,11 +34,35 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
     return (int)builder.status;
 }
 
+/* Relaxed: compiling loads code, and may be in the way of a capture, this thread's or another's. */
+static int prepare(const struct cs_launcher *launcher, struct cs_execution_plan *execution_plan)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (cs_execution_plan_is_ready(execution_plan))
+        return CUDNN_STATUS_SUCCESS;
+    bool relaxed = CS_CU(cuThreadExchangeStreamCaptureMode, &mode) == CUDA_SUCCESS;
+    bool ready = cs_execution_plan_make_ready(execution_plan, launcher->handle);
+    if (relaxed)
+        (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
+    return ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
+{
+    return prepare(launcher, launcher->rewrite->execution_plan[shape]);
+}
+
+int cs_launcher_prepare_fallback(const struct cs_launcher *launcher)
+{
+    return prepare(launcher, launcher->rewrite->fallback);
+}
+
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
 {
     cudnnBackendDescriptor_t pack;
-    (void)shape;
-    int status = cs_launcher_pack(ctx, addresses, &pack);
+    int status = cs_launcher_prepare(ctx, shape);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cs_launcher_pack(ctx, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;
@@ -61,10 +86,13 @@ static int fallback(void *ctx)
     const struct cs_launcher *launcher = ctx;
     const struct cs_execution_plan *execution_plan = launcher->rewrite->fallback;
     cudnnBackendDescriptor_t pack = NULL;
+    int status = cs_launcher_prepare_fallback(launcher);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
     if (launcher->pack)
         return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan,
                             launcher->pack);
-    int status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
+    status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
     if (status != 0)
         return status;
     status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);

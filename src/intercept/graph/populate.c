@@ -26,8 +26,9 @@ static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void
 {
     const struct walk *walk = ctx;
     cudnnBackendDescriptor_t pack;
-    (void)shape;
-    int status = cs_launcher_pack(&walk->launcher, addresses, &pack);
+    int status = cs_launcher_prepare(&walk->launcher, shape);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cs_launcher_pack(&walk->launcher, addresses, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     return status;
@@ -91,7 +92,9 @@ static int add_fallback(void *ctx)
 {
     struct walk *walk = ctx;
     cudaGraph_t graph;
-    int status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
+    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     (void)CS_CUDA(cudaGraphDestroy, walk->all);

@@ -52,11 +52,18 @@ static const char *const integer_keys[] = {
 static struct {
     const char *path; /* NULL: built-in */
     const char *text; /* NULL until everything was found good */
+    char *read;       /* what the file has; NULL: there is none */
     cJSON *profile;
     size_t capacity;
     int count; /* of devices, all alike */
     struct simdev_limits limits;
 } device;
+
+/* Of before the settings were read again: other threads may still look at it. */
+static struct {
+    cJSON *profile;
+    char *read;
+} earlier;
 
 static char *read_file(const char *path)
 {
@@ -196,10 +203,15 @@ struct simdev_rates simdev_device_rates(void)
 
 static bool load_profile(const char **text)
 {
+    cJSON_Delete(earlier.profile);
+    free(earlier.read);
+    earlier.profile = device.profile;
+    earlier.read = device.read;
     device.path = getenv("SIMDEV_PROFILE");
     if (device.path && *device.path == '\0')
         device.path = NULL;
-    *text = device.path ? read_file(device.path) : builtin_profile;
+    device.read = device.path ? read_file(device.path) : NULL;
+    *text = device.path ? device.read : builtin_profile;
     if (!*text) {
         simdev_violation("SIMDEV_PROFILE %s: %s", device.path, strerror(errno));
         return false;

@@ -200,6 +200,9 @@ bool simdev_planner_refused(void);
 /* False where no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);
+/* Of a real planner one whose plans are described by what was set, not by cuDNN. False for want of
+ * memory. */
+bool simdev_planner_described(struct simdev_planner *planner);
 
 /* The program of a plan that the planner has finalized. */
 cudnnStatus_t simdev_plan_program(cudnnBackendDescriptor_t plan, struct simdev_program **out);

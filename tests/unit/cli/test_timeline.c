@@ -137,6 +137,31 @@ static void what_sticks_out_gets_a_limit(void)
                                       "n = 1\nc = 16\nk = 8\nh = 32\nw = 32\ngroups = 1\n");
     cs_exposures_limit(&exposures, exposures.level);
     CHECK_INT(cs_exposures_rules(&exposures), 0);
+    CHECK_INT(exposures.item[1].nanoseconds, 40);
+    CHECK_INT(exposures.item[1].extra_ns, -1);
+    exposures.item[1].nanoseconds = 25; /* as if the run that is measured took longer */
+    CHECK(cs_exposures_measure(&exposures, &run, &result));
+    CHECK_INT(exposures.item[0].extra_ns, 0);
+    CHECK_INT(exposures.item[1].extra_ns, 15);
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* Nothing is held but a workspace, of whose block it fills a part. */
+static void a_workspace_alone_leaves_nothing(void)
+{
+    static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
+        4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
+    struct cs_exposures exposures;
+    write_record("m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 0\nf 20000\n");
+    struct cs_simulated_result result = result_of(summary, NULL);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    CHECK_INT(exposures.count, 1);
+    CHECK_INT(exposures.item[0].required, 4000);
+    CHECK_INT(exposures.item[0].around, 96);
+    CHECK_INT(exposures.level, 0);
+    CHECK_INT(exposures.peak, 4096);
     cs_exposures_fini(&exposures);
     cs_simulated_result_free(&result);
     remove_record();
@@ -207,6 +232,7 @@ int main(void)
     TEST(workspaces_are_found_in_what_pytorch_allocated);
     TEST(tiles_share_a_workspace);
     TEST(what_sticks_out_gets_a_limit);
+    TEST(a_workspace_alone_leaves_nothing);
     TEST(limits_are_what_is_left_below_the_target_and_grow);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(calls_that_the_summary_does_not_have_are_told);

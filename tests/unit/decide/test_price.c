@@ -412,10 +412,50 @@ static void guesses_are_near_the_plan(void)
     CHECK(legal > ROUNDS / 5 && phases > ROUNDS / 20);
 }
 
+static int64_t eight_mib(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
+{
+    (void)ctx, (void)policy, (void)limits;
+    return 8 * MIB;
+}
+
+/* Of a total: a share is never raised. What max_slowdown says counts if it is written, and then the
+ * call is left alone rather than cut beyond it; auto is off, for a total is a written limit. */
+static void a_share_keeps_to_a_written_price(void)
+{
+    struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
+    struct fake fake = vae_vendor();
+    fake.profile = &h200;
+    struct cs_vendor vendor = {.ctx = &fake,
+                               .build = fake_build,
+                               .fallback = fake_fallback,
+                               .destroy = fake_destroy,
+                               .profile = fake_profile};
+    const struct cs_decide_help help = {.share = eight_mib};
+    const struct cs_decide_call call = {
+        .problem = &problem, .required = formula(&fake, &problem), .engine = -1};
+    struct cs_settings settings = {
+        .program = "", .policy = cs_policy_find("budget"), .limits = automatic, .most = INT64_MAX};
+    settings.limits.max_slowdown = -1;
+    settings.limits.threshold = 0;
+    struct cs_decision cut = cs_decide_by_rules(&settings, &call, &vendor, &help);
+    CHECK_INT(cut.reason, CS_REASON_NONE);
+    CHECK(cut.reported <= 8 * MIB && price(&fake, &problem, &cut.tiling) > 1.5);
+    settings.limits.max_slowdown = 1150;
+    struct cs_decision left = cs_decide_by_rules(&settings, &call, &vendor, &help);
+    CHECK_INT(left.reason, CS_REASON_DEAR);
+    CHECK_INT(left.reported, call.required);
+    settings.limits.max_slowdown = 20000;
+    struct cs_decision cheap = cs_decide_by_rules(&settings, &call, &vendor, &help);
+    CHECK_INT(cheap.reason, CS_REASON_NONE);
+    CHECK(cheap.reported <= 8 * MIB && !cheap.raised);
+    CHECK_INT(fake.live, 0);
+}
+
 int main(void)
 {
     TEST(never_above_max_slowdown);
     TEST(a_written_number_is_plain);
+    TEST(a_share_keeps_to_a_written_price);
     TEST(policies_that_predict);
     TEST(another_axis_where_one_reads_much_again);
     TEST(the_least_where_nothing_fits);

@@ -1,0 +1,212 @@
+/* A real cuDNN whose plans do not describe themselves: what they compute is kept as it was set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudnn_rule.h"
+
+/* Before 9.10 most engines of cuDNN have no JSON. Each of its descriptors has a twin here, of the
+ * rule-of-thumb planner, which is told what is set and can describe a plan. Engines, knobs and
+ * sizes are the real one's; the twin has but the operations. */
+
+static struct simdev_planner real, rule;
+
+struct twins {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendDescriptor_t own, twin;
+};
+
+static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+{
+    struct twins *twins = calloc(1, sizeof *twins);
+    if (!twins)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    twins->type = type;
+    cudnnStatus_t status = real.create(type, &twins->own);
+    if (status != CUDNN_STATUS_SUCCESS)
+        goto failed;
+    status = rule.create(type, &twins->twin);
+    if (status != CUDNN_STATUS_SUCCESS)
+        goto failed_twin;
+    *out = twins;
+    return CUDNN_STATUS_SUCCESS;
+failed_twin:
+    (void)real.destroy(twins->own);
+failed:
+    free(twins);
+    return status;
+}
+
+static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
+{
+    struct twins *twins = descriptor;
+    const cudnnStatus_t status = real.destroy(twins->own);
+    (void)rule.destroy(twins->twin);
+    free(twins);
+    return status;
+}
+
+/* The real descriptors of an array; to be freed. */
+static cudnnBackendDescriptor_t *own_ones(int64_t count, const void *values)
+{
+    struct twins *const *pairs = values;
+    cudnnBackendDescriptor_t *own = malloc((size_t)count * sizeof *own);
+    for (int64_t i = 0; own && i < count; i++)
+        own[i] = pairs[i] ? pairs[i]->own : NULL;
+    return own;
+}
+
+static cudnnStatus_t set_descriptors(const struct twins *of, cudnnBackendAttributeName_t name,
+                                     int64_t count, const void *values)
+{
+    struct twins *const *pairs = values;
+    cudnnBackendDescriptor_t *list = own_ones(count, values);
+    if (!list)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const cudnnStatus_t status =
+        real.set(of->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
+    if (status == CUDNN_STATUS_SUCCESS && name != CUDNN_ATTR_ENGINECFG_KNOB_CHOICES) {
+        for (int64_t i = 0; i < count; i++)
+            list[i] = pairs[i]->twin;
+        (void)rule.set(of->twin, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
+    }
+    free(list);
+    return status;
+}
+
+static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *values)
+{
+    const struct twins *twins = descriptor;
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && count > 0)
+        return set_descriptors(twins, name, count, values);
+    const cudnnStatus_t status = real.set(twins->own, name, type, count, values);
+    if (status == CUDNN_STATUS_SUCCESS && name != CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
+        (void)rule.set(twins->twin, name, type, count, values);
+    return status;
+}
+
+static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
+{
+    static const int64_t plain = 0; /* the engine that the rule always has */
+    const struct twins *twins = descriptor;
+    const cudnnStatus_t status = real.finalize(twins->own);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    if (twins->type == CUDNN_BACKEND_ENGINE_DESCRIPTOR)
+        (void)rule.set(twins->twin, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &plain);
+    (void)rule.finalize(twins->twin);
+    return status;
+}
+
+static cudnnStatus_t get_descriptors(const struct twins *of, cudnnBackendAttributeName_t name,
+                                     int64_t requested, int64_t *count, void *values)
+{
+    struct twins **pairs = values;
+    int64_t filled = 0;
+    cudnnBackendDescriptor_t *list = own_ones(requested, values);
+    if (!list)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const cudnnStatus_t status =
+        real.get(of->own, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, list);
+    free(list);
+    /* One by one: the real heuristics find more configurations than the rule. */
+    for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < filled && i < requested; i++)
+        if (pairs[i])
+            (void)rule.get(of->twin, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, NULL, &pairs[i]->twin);
+    if (count)
+        *count = filled;
+    return status;
+}
+
+static cudnnStatus_t child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
+                           cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+{
+    int64_t count = 0;
+    cudnnStatus_t status = real.create(type, out);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = real.get(of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, out);
+    if (status != CUDNN_STATUS_SUCCESS)
+        (void)real.destroy(*out);
+    return status;
+}
+
+static cudnnStatus_t engine_of(cudnnBackendDescriptor_t plan, int64_t *number)
+{
+    cudnnBackendDescriptor_t config, engine;
+    cudnnStatus_t status = child(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                 CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    status = child(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        status =
+            real.get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, NULL, number);
+        (void)real.destroy(engine);
+    }
+    (void)real.destroy(config);
+    return status;
+}
+
+static cudnnStatus_t describe(const struct twins *plan, int64_t requested, int64_t *count,
+                              void *values)
+{
+    int64_t number = 0;
+    const struct rule_node *node = plan->twin;
+    static const cudnnBackendAttributeName_t way[] = {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                                      CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                      CUDNN_ATTR_ENGINE_OPERATION_GRAPH};
+    for (size_t i = 0; node && i < sizeof way / sizeof *way; i++)
+        node = rule_child(node, way[i], 0);
+    if (!node)
+        return CUDNN_STATUS_NOT_SUPPORTED;
+    const cudnnStatus_t status = engine_of(plan->own, &number);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    char *text = rule_describe_plan(node, number);
+    if (!text)
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
+    const int64_t length = (int64_t)strlen(text);
+    if (values)
+        memcpy(values, text, (size_t)(length < requested ? length : requested));
+    if (count)
+        *count = length;
+    free(text);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
+                         void *values)
+{
+    const struct twins *twins = descriptor;
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
+        return describe(twins, requested, count, values);
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && requested > 0)
+        return get_descriptors(twins, name, requested, count, values);
+    return real.get(twins->own, name, type, requested, count, values);
+}
+
+bool simdev_planner_described(struct simdev_planner *planner)
+{
+    cudnnBackendDescriptor_t device;
+    real = *planner;
+    simdev_planner_rule(&rule);
+    struct twins *twins = calloc(1, sizeof *twins);
+    if (!twins)
+        return false;
+    *twins = (struct twins){CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, real.device, NULL};
+    if (rule.create(twins->type, &device) != CUDNN_STATUS_SUCCESS) {
+        free(twins);
+        return false;
+    }
+    (void)rule.finalize(device);
+    twins->twin = device;
+    planner->create = create;
+    planner->destroy = destroy;
+    planner->set = set;
+    planner->get = get;
+    planner->finalize = finalize;
+    planner->device = twins;
+    return true;
+}

@@ -1,0 +1,217 @@
+/* Parts of `convshim doctor`, `convshim run` and `convshim config`: which word of a command runs,
+ * what a file says of itself, what a check concludes. */
+#include "capture.h"
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/start_script.h"
+#include "cli/doctor/wrapper.h"
+#include <dlfcn.h>
+
+#define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* As a program has it that calls cuDNN; nothing here does. */
+int cudnnBackendExecute(void *handle, void *plan, void *pack) __attribute__((weak));
+
+static void expect_inner(const char *const *words, const char *first)
+{
+    char **inner = cs_wrapper_unwrap((char **)words);
+    CHECK_STR(inner[0], first);
+}
+
+static void what_wrappers_run(void)
+{
+    expect_inner(WORDS("prog", "x"), "prog");
+    expect_inner(WORDS("env", "-u", "X", "A=1", "nice", "-n", "5", "prog", "x"), "prog");
+    expect_inner(WORDS("/usr/bin/env", "--unset", "X", "prog"), "prog");
+    expect_inner(WORDS("env", "--unset=X", "prog"), "prog");
+    expect_inner(WORDS("timeout", "-k", "3", "10", "taskset", "0xf", "prog"), "prog");
+    expect_inner(WORDS("numactl", "-C", "0-3", "--membind", "1", "--", "prog"), "prog");
+    expect_inner(WORDS("chrt", "-f", "5", "prog"), "prog");
+    expect_inner(WORDS("env", "A=1"), "env");
+}
+
+static void files_that_a_script_names(void)
+{
+    const char *text = "run a.py; b.sh --x c.py\n.py\nd.pyc";
+    char word[PATH_MAX];
+    CHECK(cs_start_script_file(&text, ".py", word));
+    CHECK_STR(word, "a.py");
+    CHECK(cs_start_script_file(&text, ".py", word));
+    CHECK_STR(word, "c.py");
+    CHECK(!cs_start_script_file(&text, ".py", word));
+}
+
+static void what_a_file_says_of_itself(void)
+{
+    struct cs_elf elf;
+    const char *why;
+    Dl_info libc;
+    CHECK(dladdr((void *)printf, &libc) != 0);
+    CHECK(cs_elf_open(&elf, libc.dli_fname, &why));
+    CHECK_STR(elf.soname ? elf.soname : "none", "libc.so.6");
+    CHECK(elf.dynamic && !elf.rpath && !elf.runpath);
+    CHECK_INT(elf.machine, cs_elf_this_machine());
+    CHECK_INT(cs_linkage_of(&elf), CS_LINKAGE_NONE);
+    cs_elf_close(&elf);
+    CHECK(cs_elf_open(&elf, "/proc/self/exe", &why));
+    CHECK(!elf.soname && elf.interpreter && elf.needs > 0);
+    CHECK_INT(cs_linkage_of(&elf), cudnnBackendExecute ? CS_LINKAGE_INSIDE : CS_LINKAGE_LINKED);
+    cs_elf_close(&elf);
+    CHECK(!cs_elf_open(&elf, "/dev/null", &why));
+}
+
+static struct cs_doctor doctor;
+
+static void new_doctor(const char *const *command)
+{
+    cs_doctor_free(&doctor);
+    memset(&doctor, 0, sizeof doctor);
+    doctor.command = (char **)command;
+}
+
+static void expect_finding(enum cs_check check, enum cs_severity severity, const char *subject,
+                           const char *text)
+{
+    CHECK_INT(doctor.findings, 1);
+    if (doctor.findings != 1)
+        return;
+    CHECK_INT(doctor.finding[0].check, check);
+    CHECK_INT(doctor.finding[0].severity, severity);
+    CHECK_STR(doctor.finding[0].subject, subject);
+    CHECK_STR(doctor.finding[0].text, text);
+}
+
+static void where_a_word_of_a_script_may_be(void)
+{
+    char path[PATH_MAX];
+    new_doctor(NULL);
+    strcpy(doctor.script, "/x/start.sh");
+    strcpy(doctor.script_folder, "work");
+    CHECK(cs_doctor_place(&doctor, 0, "a.py", path));
+    CHECK_STR(path, "a.py");
+    CHECK(cs_doctor_place(&doctor, 1, "a.py", path));
+    CHECK_STR(path, "/x/a.py");
+    CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
+    CHECK_STR(path, "/x/work/a.py");
+    CHECK(!cs_doctor_place(&doctor, 3, "a.py", path));
+    CHECK(cs_doctor_place(&doctor, 0, "/a.py", path));
+    CHECK(!cs_doctor_place(&doctor, 1, "/a.py", path));
+    strcpy(doctor.script_folder, "/srv");
+    CHECK(cs_doctor_place(&doctor, 2, "a.py", path));
+    CHECK_STR(path, "/srv/a.py");
+}
+
+static void who_asks_for_channels_last(void)
+{
+    new_doctor(WORDS("prog", "--channels-last"));
+    cs_doctor_layout(&doctor);
+    expect_finding(CS_CHECK_layout, CS_NOTE, "--channels-last",
+                   "asks for channels_last: such tensors often need no workspace, and then there "
+                   "is nothing to save");
+    new_doctor(WORDS("prog", "--other"));
+    cs_doctor_layout(&doctor);
+    expect_finding(CS_CHECK_layout, CS_FINE, "layout",
+                   "neither the command nor its script asks for channels_last");
+}
+
+static void nothing_loads_so_that_it_binds_past(void)
+{
+    struct cs_client client = {.linkage = CS_LINKAGE_LOOKED, .path = "/x/libfoo.so"};
+    struct cs_examined subject = {.title = "Foo", .package = "", .client = &client, .clients = 1};
+    new_doctor(NULL);
+    doctor.subject = &subject;
+    doctor.subjects = 1;
+    cs_doctor_deepbind(&doctor);
+    expect_finding(CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
+                   "nothing is known to load that way; files alone cannot prove it");
+    cs_doctor_inside(&doctor);
+    CHECK_INT(doctor.findings, 2);
+    CHECK_INT(doctor.finding[1].severity, CS_FINE);
+    client.linkage = CS_LINKAGE_INSIDE;
+    cs_doctor_inside(&doctor);
+    CHECK_INT(doctor.findings, 3);
+    CHECK_INT(doctor.finding[2].severity, CS_FATAL);
+    CHECK_STR(doctor.finding[2].text, "/x/libfoo.so has cuDNN linked in");
+    doctor.subject = NULL;
+    doctor.subjects = 0;
+}
+
+static void without_a_python_nothing_is_looked_for(void)
+{
+    char kept[4096];
+    snprintf(kept, sizeof kept, "%s", getenv("PATH"));
+    new_doctor(NULL);
+    setenv("PATH", "/nonexistent", 1);
+    cs_doctor_python(&doctor);
+    setenv("PATH", kept, 1);
+    expect_finding(CS_CHECK_python, CS_NOTE, "Python",
+                   "no python3 in PATH: PyTorch, JAX and others could not be looked for");
+}
+
+static void what_a_command_runs_is_found_first(void)
+{
+    new_doctor(WORDS("env", "A=1", "/bin/sh", "-c", "true"));
+    cs_doctor_examine(&doctor);
+    CHECK_STR(doctor.program, "/bin/sh");
+    CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
+}
+
+static void without_a_cudnn_there_is_no_profile_to_read(void)
+{
+    said_on(STDERR_FILENO, cs_cli_doctor,
+            WORDS("doctor", "--capture", "--cudnn", "/nonexistent/libcudnn.so.9"));
+    CHECK_INT(captured_status, CS_CLI_NO);
+    SAYS("convshim: no cuDNN: /nonexistent/libcudnn.so.9: cannot open shared object file");
+}
+
+static void run_says_what_it_would_set(void)
+{
+    unsetenv("LD_PRELOAD");
+    unsetenv("NVTX_INJECTION64_PATH");
+    unsetenv("CONVSHIM_WORKSPACE");
+    output_of(cs_cli_run,
+              WORDS("run", "--dry-run", "--library", "/proc/self/exe", "--workspace", "1MiB"));
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("export LD_PRELOAD=/", "\nexport NVTX_INJECTION64_PATH=/", "\nexport CONVSHIM_CONFIG=");
+    CHECK(!strstr(captured, "unset "));
+    setenv("CONVSHIM_WORKSPACE", "2MiB", 1);
+    output_of(cs_cli_run,
+              WORDS("run", "--dry-run", "--library", "/proc/self/exe", "--workspace", "1MiB"));
+    SAYS("\nunset CONVSHIM_WORKSPACE\n");
+    unsetenv("CONVSHIM_WORKSPACE");
+}
+
+static void which_rule_applies_as_json(void)
+{
+    char name[] = "/tmp/convshim-rules-XXXXXX";
+    int file = mkstemp(name);
+    static const char text[] = "[rule a]\nkernel = 3x3\nworkspace = 32MiB\n"
+                               "[rule b]\nkernel = 1x1\nworkspace = 16MiB\n";
+    CHECK(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    setenv("CONVSHIM_CONFIGFILE", name, 1);
+    output_of(cs_cli_config, WORDS("config", "--format", "json", "--explain",
+                                   "1x64x32x32,64x32x1x1,groups=2,stride=2,required=3MiB,f32"));
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("\"required_bytes\":\t3145728,\n\t\"estimate\":\tfalse,\n", "\"name\":\t\"a\",\n",
+         "\"applies\":\tfalse,\n", "\"name\":\t\"b\",\n", "\"applies\":\ttrue,\n",
+         "\"rule\":\t\"b\"\n}\n");
+    unsetenv("CONVSHIM_CONFIGFILE");
+    close(file);
+    unlink(name);
+}
+
+int main(void)
+{
+    TEST(what_wrappers_run);
+    TEST(files_that_a_script_names);
+    TEST(what_a_file_says_of_itself);
+    TEST(where_a_word_of_a_script_may_be);
+    TEST(who_asks_for_channels_last);
+    TEST(nothing_loads_so_that_it_binds_past);
+    TEST(without_a_python_nothing_is_looked_for);
+    TEST(what_a_command_runs_is_found_first);
+    TEST(without_a_cudnn_there_is_no_profile_to_read);
+    TEST(run_says_what_it_would_set);
+    TEST(which_rule_applies_as_json);
+    return REPORT();
+}

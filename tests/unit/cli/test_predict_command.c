@@ -1,0 +1,169 @@
+/* `convshim predict` by the rule of thumb, as its user sees it: single convolutions, lists, whether
+ * they fit, the picture. And the rule itself. */
+#include "capture.h"
+#include "cli/predict/estimate.h"
+#include "cli/predict/predict.h"
+#include <limits.h>
+
+static char folder[] = "/tmp/convshim-predict-XXXXXX";
+
+#define PREDICT "predict", "--estimate", "--devices", "conf/devices", "--device", "h100"
+
+#define RUN(...) output_of(cs_cli_predict, (const char *const[]){PREDICT, __VA_ARGS__, NULL})
+#define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
+
+static void one_convolution(void)
+{
+    RUN("--input", "2x64x64x64", "--filter", "64x64x3x3", "--pad", "1", "--workspace", "1MiB");
+    CHECK_INT(captured_status, CS_CLI_OK);
+    CHECK_STR(captured,
+              "ESTIMATE by a rule of thumb, not cuDNN's answer\n"
+              "2x64x64x64 -> 64 k3x3 s1 p1 f16 nchw\n"
+              "on NVIDIA H100 80GB HBM3, rule of thumb\n\n"
+              "           without convshim     with\n"
+              "input                 1 MiB    1 MiB\n"
+              "filter               72 KiB   72 KiB\n"
+              "output                1 MiB    1 MiB\n"
+              "workspace           2.1 MiB  808 KiB  H x 3\n"
+              "peak                4.1 MiB  2.9 MiB  64 KiB read again (3.0 % of the tensors)\n");
+}
+
+static void three_extents_and_groups(void)
+{
+    RUN("--input", "64x8x16", "--filter", "16x4x3", "--groups", "2", "--format", "csv");
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("\n,convolution,fwd,h100,estimate,16384,384,28672,45440,90880,-,1,45440,90880,workspace "
+         "within the limit,0,");
+    RUN("--input", "64x8x16", "--filter", "16x8x3", "--format", "csv");
+    SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,45824,91648,-,1,");
+    RUN("64x8x1x16 -> 16 k1x3 s1 p0 f16 nhwc", "--format", "csv");
+    SAYS("\n,convolution,fwd,h100,estimate,16384,768,28672,0,45824,-,1,");
+}
+
+static void write_list(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file &&
+          fputs("model,layer,n,c,h,w,k,kh,kw,ph,pw,dtype\n"
+                "b,wide,4,64,256,256,64,3,3,1,1,f16\n"
+                "a,A<&>,1,8,16,16,8,3,3,1,1,f16\n"
+                "b,odd,8,3,512,512,64,3,3,1,1,f16\n"
+                "b,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,1,8,16,16,16,3,3,1,1,f16\n",
+                file) >= 0 &&
+          fclose(file) == 0);
+}
+
+static void a_list_by_models(void)
+{
+    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "40MiB");
+    CHECK_INT(captured_status, 1);
+    SAYS("b      wide", "64.1 MiB  128.1 MiB  H        19        3.8 MiB   67.9 MiB", "no",
+         "a      A<&>", "9.1 KiB   18.3 KiB  -         1        9.1 KiB   18.3 KiB",
+         "workspace within the limit  yes", "b      odd",
+         "288 MiB    556 MiB  H       171        3.6 MiB  271.6 MiB", "no",
+         "\nb           3          2          0            288 MiB        3.8 MiB       556 MiB"
+         "      271.6 MiB  268 MiB   2.05\n"
+         "a           1          0          0            9.1 KiB        9.1 KiB      18.3 KiB"
+         "       18.3 KiB  9.1 KiB   1.00\n"
+         "\n40 MiB: 2 of 4 do not fit without convshim, 2 do not with workspace = 4 MiB.\n"
+         "No setting of workspace makes everything fit: b, wide does not.\n");
+}
+
+static void whether_a_list_fits_as_json(void)
+{
+    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "40MiB", "--format", "json");
+    CHECK_INT(captured_status, 1);
+    SAYS("\"layer\":\t\"wide\"", "\"fits\":\t\"no\"", "\"layer\":\t\"A<&>\"", "\"fits\":\t\"yes\"",
+         "\"models\":",
+         "\"fits\":\t{\n\t\t\"bytes\":\t41943040,\n\t\t\"too_large\":\t2,\n"
+         "\t\t\"too_large_with_convshim\":\t2,\n\t\t\"no_engine\":\t0,\n"
+         "\t\t\"possible\":\tfalse\n\t}\n}\n");
+    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "300MiB", "--format", "json");
+    CHECK_INT(captured_status, 0);
+    SAYS("\"fits\":\t{\n\t\t\"bytes\":\t314572800,\n\t\t\"too_large\":\t1,\n"
+         "\t\t\"too_large_with_convshim\":\t0,\n\t\t\"no_engine\":\t0,\n"
+         "\t\t\"possible\":\ttrue,\n\t\t\"workspace_bytes\":\t");
+    RUN("--csv", "list.csv", "--workspace", "4MiB", "--fits", "1GiB", "--format", "json");
+    CHECK(!strstr(strstr(captured, "\"fits\":\t{"), "workspace_bytes"));
+}
+
+static void the_picture(void)
+{
+    RUN("--csv", "list.csv", "--workspace", "4MiB", "--svg", "-");
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS(">b: largest peak 556 MiB, with convshim 271.6 MiB</text>\n",
+         "<title>wide: 4x64x256x256 -&gt; 64 k3x3 s1 p1 f16 nchw; peak 128.1 MiB, with convshim "
+         "67.9 MiB, floor 64.1 MiB</title>\n",
+         "<rect class=\"floor\" x=\"250.0\" y=\"139\" width=\"65.7\" height=\"12\"/>\n"
+         "<rect class=\"after\" x=\"315.7\" y=\"139\" width=\"3.9\" height=\"12\"/>\n"
+         "<rect class=\"before\" x=\"319.6\" y=\"139\" width=\"61.8\" height=\"12\"/>\n",
+         /* 226 pixels of letters of 0.79 sizes of 11 pixels, one size for the dots */
+         "text-anchor=\"end\">AAAAAAAAAAAAAAAAAAAAAAAA&#8230;</text>",
+         ">a: largest peak 18.3 KiB, with convshim 18.3 KiB</text>\n",
+         "<g><title>A&lt;&amp;&gt;: 1x8x16x16 -&gt; 8 k3x3", "text-anchor=\"end\">A&lt;&amp;&gt;<");
+}
+
+/* With scratch that is limited, a tiling may take no more than that. */
+static void the_limit_of_scratch(void)
+{
+    FILE *file = fopen("arena.ini", "w");
+    CHECK(file && fputs("workspace = 4MiB\nbacking = own\n", file) >= 0 && fclose(file) == 0);
+    RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
+    file = fopen("arena.ini", "w"); /* none beyond what is reported: no limit of its own here */
+    CHECK(file && fputs("workspace = 4MiB\nbacking = own\narena = 0\n", file) >= 0 &&
+          fclose(file) == 0);
+    RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
+    SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
+}
+
+/* --- the rule of thumb --- */
+
+static void pack(struct cs_tensor *tensor, const int64_t dims[CS_DIMS])
+{
+    int64_t stride = 1;
+    for (int dim = CS_DIMS - 1; dim >= 0; dim--) {
+        tensor->dims[dim] = dims[dim];
+        tensor->strides[dim] = stride;
+        stride *= dims[dim];
+    }
+}
+
+static int64_t workspace_of(int64_t groups, int64_t channels, int64_t images, int64_t width)
+{
+    struct cs_problem problem = {.groups = groups, .spatial = 2, .tensors = CS_OPERANDS};
+    pack(&problem.tensor[CS_X], (const int64_t[]){images, channels, 1, 1, width});
+    pack(&problem.tensor[CS_FILTER], (const int64_t[]){8, 8, 1, 1, 1});
+    pack(&problem.tensor[CS_Y], (const int64_t[]){1, 8, 1, 1, 1});
+    for (int i = 0; i < CS_OPERANDS; i++)
+        problem.tensor[i].dtype = CS_F16;
+    return cs_estimate_workspace(&problem);
+}
+
+static void copies_have_channels_by_eights_unless_in_groups(void)
+{
+    CHECK_INT(workspace_of(1, 8, 3, 5), 3 * 8 * 5 * 2);
+    CHECK_INT(workspace_of(1, 4, 3, 5), 3 * 8 * 5 * 2);
+    CHECK_INT(workspace_of(1, 9, 3, 5), 3 * 16 * 5 * 2);
+    CHECK_INT(workspace_of(2, 4, 3, 5), 3 * 4 * 5 * 2);
+    CHECK_INT(workspace_of(2, INT64_C(1) << 40, 1 << 20, 1 << 20), INT64_MAX);
+}
+
+int main(void)
+{
+    char remove[64], link_to[PATH_MAX + 8];
+    if (!mkdtemp(folder) || !realpath("conf", link_to) || chdir(folder) != 0 ||
+        symlink(link_to, "conf") != 0)
+        return 1;
+    write_list("list.csv");
+    TEST(one_convolution);
+    TEST(three_extents_and_groups);
+    TEST(a_list_by_models);
+    TEST(whether_a_list_fits_as_json);
+    TEST(the_picture);
+    TEST(the_limit_of_scratch);
+    TEST(copies_have_channels_by_eights_unless_in_groups);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}

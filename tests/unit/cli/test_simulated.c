@@ -1,0 +1,347 @@
+/* What `convshim simulate` and `convshim tune` say of runs, here made by hand. */
+#include "capture.h"
+#include "cli/common/read_file.h"
+#include "cli/report/summary_reader.h"
+#include "cli/simulate/peak_table.h"
+#include "cli/simulate/simulate.h"
+#include "cli/tune/rule_keys.h"
+#include "cli/tune/tune.h"
+#include <cjson/cJSON.h>
+
+#define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
+
+static struct cs_simulation simulation;
+static struct cs_simulated_pair pair;
+static enum cs_format format;
+
+static int print(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return cs_simulate_print(&simulation, &pair, format) ? 0 : 1;
+}
+
+static struct cs_simulated_result result_of(int64_t peak, int64_t tiled)
+{
+    return (struct cs_simulated_result){.used = true,
+                                        .processes = 1,
+                                        .planned = true,
+                                        .planning = "cudnn 9.15.0",
+                                        .device = "h100",
+                                        .capacity = 1 << 30,
+                                        .device_peak = peak,
+                                        .largest_workspace = peak / 2,
+                                        .launches = 12,
+                                        .tensor_bytes = 4096 + tiled,
+                                        .nanoseconds = 2000000,
+                                        .kernels = 3,
+                                        .framework = "PyTorch 2.15.0",
+                                        .allocated = peak - 1024,
+                                        .reserved = peak,
+                                        .calls = 10,
+                                        .tiled = tiled,
+                                        .extra_launches = tiled};
+}
+
+static const char *printed(enum cs_format as)
+{
+    static char *words[] = {"python3", "a b.py", NULL};
+    static struct cs_device_file device = {.title = "NVIDIA H100", .memory = INT64_C(80) << 30};
+    simulation.title = "simulate";
+    simulation.program.command = words;
+    snprintf(simulation.program.folder, sizeof simulation.program.folder, "/lib/cudnn");
+    pair.device = &device;
+    format = as;
+    return output_of(print, (const char *const[]){"simulate", NULL});
+}
+
+static void both_sides_are_shown_with_their_difference(void)
+{
+    memset(&pair, 0, sizeof pair);
+    pair.chosen[CS_WITHOUT] = pair.chosen[CS_WITH] = true;
+    pair.result[CS_WITHOUT] = result_of(8 << 20, -1);
+    pair.result[CS_WITHOUT].tensor_bytes = 4096;
+    pair.result[CS_WITH] = result_of(6 << 20, 2);
+    pair.result[CS_WITH].tensor_bytes = 6144;
+    printed(CS_FORMAT_TEXT);
+    CHECK_INT(captured_status, 0);
+    SAYS("program     python3 a b.py\ndevice      NVIDIA H100 with 80.00 GiB, simulated\n",
+         "sizes       by cuDNN 9.15.0 of PyTorch 2.15.0, in /lib/cudnn\n",
+         "                               without with convshim\n",
+         "  device peak                    8 MiB         6 MiB   -25.0 %\n",
+         "  largest workspace              4 MiB         3 MiB   -25.0 %\n"
+         "  convolutions                      10            10\n"
+         "  of them tiled                      -             2\n"
+         "  extra launches                     -             2\n"
+         "  bytes read again                   -         2 KiB   +50.0 %\n",
+         "\nwithout     runs as it would with memory to spare\n"
+         "with        runs as it would with memory to spare\n",
+         "  * Nothing was computed: 3 kernels and 0 calls of other libraries were counted.\n");
+    CHECK(!strstr(captured, "allocation retries"));
+    printed(CS_FORMAT_CSV);
+    SAYS("figure,without,with\n", "\ndevice_peak,8388608,6291456\n", "\nconvolutions,10,10\n",
+         "\nfailed_allocations,0,0\n");
+}
+
+/* Nothing is known of a side that was not run, or that did not use the device. */
+static void a_side_without_the_device_has_no_figures(void)
+{
+    pair.result[CS_WITH] = (struct cs_simulated_result){.used = false, .planned = true};
+    printed(CS_FORMAT_CSV);
+    SAYS("\ndevice_peak,8388608,\n", "\nconvolutions,10,\n");
+    pair.chosen[CS_WITH] = false;
+    printed(CS_FORMAT_TEXT);
+    SAYS("                               without\n", "  device peak                    8 MiB\n");
+    CHECK(!strstr(captured, "with convshim\n"));
+    pair.result[CS_WITHOUT].status = 128 + 9;
+    printed(CS_FORMAT_TEXT);
+    SAYS("without     does not run: ended by signal 9\n");
+}
+
+static void names_are_counted_and_cut(void)
+{
+    char text[32];
+    struct cs_simulated_result result = {
+        .report = cJSON_Parse("{\"missing\":{\"names\":3,\"most\":{\"cudaA\":3,\"cudaB\":1}},"
+                              "\"reads_of_nothing_written\":{\"by\":{\"names\":1,\"most\":"
+                              "{\"copy\":7}}}}")};
+    CHECK(result.report);
+    CHECK_INT(cs_simulated_result_names(&result, "missing", text, sizeof text), 3);
+    CHECK_STR(text, "cudaA 3, cudaB 1, ...");
+    CHECK_INT(cs_simulated_result_names(&result, "missing", text, 12), 3);
+    CHECK_STR(text, "cudaA 3");
+    CHECK_INT(cs_simulated_result_names(&result, "reads_of_nothing_written.by", text, sizeof text),
+              1);
+    CHECK_STR(text, "copy 7");
+    cJSON_Delete(result.report);
+}
+
+static void what_is_held_at_the_peak_of_nothing(void)
+{
+    struct cs_timeline timeline = {.moments = 0};
+    struct cs_table table;
+    CHECK(cs_peak_table(&timeline, NULL, NULL, &table));
+    CHECK_INT(table.rows, 0);
+    cs_table_fini(&table);
+}
+
+static void rules_have_what_a_site_says(void)
+{
+    char text[256];
+    cJSON *site = cJSON_Parse(
+        "{\"problem\":{\"direction\":\"forward\",\"dtype\":\"f16\",\"layout\":\"ndhwc\","
+        "\"spatial\":3,\"groups\":2,\"x\":{\"dims\":[2,4,5,6,7]},\"w\":{\"dims\":[8,2,1,3,3]},"
+        "\"y\":{\"dims\":[2,8,5,6,7]}}}");
+    CHECK(site);
+    cs_rule_keys(site, text, sizeof text);
+    CHECK_STR(text, "direction = fwd\ndtype = f16\nlayout = nhwc\nkernel = 1x3x3\nn = 2\nc = 4\n"
+                    "k = 8\nd = 5\nh = 6\nw = 7\ngroups = 2\n");
+    cJSON_Delete(site);
+}
+
+static int options_of(const char *only, struct cs_simulate_options *options)
+{
+    const char *words[] = {"simulate", "--only", only, "program", NULL};
+    int operand = 0, status = cs_simulate_options(4, (char **)words, options, &operand);
+    CHECK(status >= 0 || operand == 3);
+    return status;
+}
+
+static void one_side_alone(void)
+{
+    struct cs_simulate_options options;
+    CHECK_INT(options_of("without", &options), -1);
+    CHECK(options.side[CS_WITHOUT] && !options.side[CS_WITH]);
+    CHECK_INT(options_of("with", &options), -1);
+    CHECK(!options.side[CS_WITHOUT] && options.side[CS_WITH]);
+    CHECK_INT(options_of("neither", &options), CS_CLI_USAGE);
+}
+
+static struct cs_tune tuned;
+
+static int write_tuned(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    cs_tune_write(&tuned, true, stdout);
+    return 0;
+}
+
+static void the_file_of_tune_says_what_each_way_takes(void)
+{
+    static const struct cs_tune_options options = {.fits = 1 << 30};
+    static struct cs_device_file device = {.title = "NVIDIA H100"};
+    static char *words[] = {"python3", "a.py", NULL};
+    simulation.program.command = words;
+    tuned = (struct cs_tune){
+        .options = &options,
+        .simulation = &simulation,
+        .device = &device,
+        .runs = 5,
+        .exposures = {.level = 3 << 20},
+        .planning = "cudnn 9.15.0",
+        .untiled = {.ran = true, .peak = 8 << 20, .reserved = 9 << 20, .calls = 4},
+        .everything = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
+        .tuned = {.ran = false}};
+    output_of(write_tuned, (const char *const[]){"tune", NULL});
+    SAYS(", by 5 runs on a simulated GPU.\n", "simulated; sizes by cudnn 9.15.0\n",
+         "# untiled                           8 MiB        9 MiB         0 of 4         0 ",
+         "\n# all beyond 64 MiB tiled           4 MiB          0 B         3 of 4         7 ",
+         "\n# these rules                does not run\n",
+         "# held but for workspaces           3 MiB\n",
+         "# With these rules it DOES NOT RUN without falling back on 1024 MiB.\n",
+         "\npolicy = off\nmax_slowdown = off\n");
+}
+
+static void tune_of_a_summary_alone(void)
+{
+    output_of(cs_cli_tune,
+              (const char *const[]){"tune", "--summary", "tests/data/summary_training.json", NULL});
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS(" from a summary, tests/data/summary_training.json.\n"
+         "# Its convolutions hold 122 MiB at once untiled and 216 B but for workspaces,",
+         "[rule tune-1]\n# 1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw, 1 call, stage <0>\n"
+         "# requires 100 MiB beside 76 B\ndirection = fwd\ndtype = f32\nlayout = nchw\n"
+         "kernel = 1x1\nn = 1\nc = 1\nk = 2\nh = 2\nw = 2\ngroups = 1\npolicy = fit\n"
+         "workspace = 64KiB\n",
+         "[rule tune-2]\n# 1x2x2x2 -> 3 k1x1 s1 p0 f32 nchw, 1 call, stage <1>\n"
+         "# requires 110 MiB beside 124 B\n",
+         "[rule tune-8]\n");
+    CHECK(!strstr(captured, "tune-9"));
+}
+
+static void runs_of_a_job_become_one(void)
+{
+    struct cs_run_summary runs[2], merged;
+    char error[CS_SUMMARY_ERROR];
+    for (int i = 0; i < 2; i++)
+        CHECK(cs_summary_read("tests/data/summary_training.json", &runs[i], error));
+    CHECK(cs_summary_merge(runs, 2, &merged));
+    CHECK_INT(merged.rank, -1);
+    CHECK_INT(merged.runs, 2);
+    CHECK_INT(merged.sites, runs[0].sites);
+    CHECK_INT(merged.calls, 2 * runs[0].calls);
+    CHECK_INT(merged.required_max, runs[0].required_max);
+    CHECK_INT(merged.order_count, 0);
+    for (size_t i = 0; i < merged.sites; i++) {
+        CHECK_INT(merged.site[i].calls, 2 * runs[0].site[i].calls);
+        CHECK_INT(merged.site[i].launches, 2 * runs[0].site[i].launches);
+    }
+    cs_summary_fini(&merged);
+    for (int i = 0; i < 2; i++)
+        cs_summary_fini(&runs[i]);
+}
+
+/* The first site has two candidates, the command a byte that acts on a terminal. */
+static void write_summary(const char *path)
+{
+    char error[CS_FILE_ERROR];
+    char *text = cs_read_file_text("tests/data/summary_training.json", error);
+    cJSON *root = cJSON_Parse(text);
+    cJSON *process = cJSON_GetObjectItem(root, "process");
+    cJSON *site = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sites"), 0);
+    CHECK(process && site);
+    cJSON_DeleteItemFromObject(process, "command");
+    cJSON_AddItemToObject(process, "command", cJSON_Parse("[\"a\\u007fb\",\"c\\u0001\"]"));
+    cJSON_DeleteItemFromObject(site, "candidates");
+    cJSON_AddItemToObject(
+        site, "candidates",
+        cJSON_Parse(
+            "[{\"axis\":\"H\",\"step\":[3,1],\"tiles\":4,\"lanes\":2,\"relaxation\":\"knobs\","
+            "\"staged\":false,\"workspace\":2048,\"score\":1.5,\"picked\":true},"
+            "{\"axis\":\"-\",\"step\":[1,1],\"tiles\":1,\"lanes\":1,\"relaxation\":\"knobs\","
+            "\"staged\":true,\"workspace\":4096,\"score\":null,\"picked\":false}]"));
+    char *printed_text = cJSON_Print(root);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(printed_text, file) >= 0 && fclose(file) == 0);
+    free(printed_text);
+    cJSON_Delete(root);
+    free(text);
+}
+
+static void what_a_summary_says_is_read_and_shown(void)
+{
+    char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";
+    struct cs_run_summary run;
+    int file = mkstemp(path);
+    CHECK(file >= 0 && close(file) == 0);
+    write_summary(path);
+    CHECK(cs_summary_read(path, &run, error));
+    CHECK_STR(error, "");
+    CHECK_STR(run.command, "a?b c?");
+    CHECK_INT(run.site[0].choices, 2);
+    cs_summary_fini(&run);
+    output_of(cs_cli_report, (const char *const[]){"report", "--format", "csv", "--table",
+                                                   "candidates", path, NULL});
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("id,problem,axis,step,tiles,lanes,relaxation,staged,workspace,score,picked\n",
+         ",1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw,H,3x1,4,2,knobs,,2048,1.5,yes\n",
+         ",1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw,-,1x1,1,1,knobs,yes,4096,vetoed,\n");
+    unlink(path);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
+ * each, and one behind the last. */
+static void the_page_goes_by_calls(void)
+{
+    char folder[] = "/tmp/convshim-page-XXXXXX", path[64], error[CS_FILE_ERROR];
+    CHECK(mkdtemp(folder));
+    write_text(folder, "record.7",
+               "m 1000\na 10000 1000\nm 5000\na 20000 4000\nc 20000 3000 100 10 5000 first\n"
+               "m 6000\nc 20000 3000 100 10 6000 first\nm 8000\nm 7000\n"
+               "c 20000 3000 100 10 7000 first\nm 2000\n");
+    memset(&pair, 0, sizeof pair);
+    printed(CS_FORMAT_CSV); /* sets the device */
+    pair.chosen[CS_WITHOUT] = true;
+    pair.result[CS_WITHOUT] = result_of(8000, -1);
+    pair.result[CS_WITHOUT].pid = 7;
+    pair.result[CS_WITHOUT].summary =
+        cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{\"problem\":{\"text\":\"one\"},\"calls\":3,"
+                    "\"tiled\":0,\"required\":3000}]}");
+    snprintf(pair.run[CS_WITHOUT].folder, sizeof pair.run[CS_WITHOUT].folder, "%s", folder);
+    snprintf(path, sizeof path, "%s/page.html", folder);
+    CHECK(cs_simulate_html(&simulation, &pair, path));
+    char *page = cs_read_file_text(path, error);
+    snprintf(captured, CAPTURED, "%s", page ? page : error);
+    free(page);
+    static const struct {
+        int column, call;
+        const char *held;
+    } steps[] = {{0, 0, "1000 B"},    {119, 0, "1000 B"},  {120, 1, "4.9 KiB"}, {239, 1, "4.9 KiB"},
+                 {240, 2, "5.9 KiB"}, {299, 2, "5.9 KiB"}, {300, 2, "7.8 KiB"}, {359, 2, "7.8 KiB"},
+                 {360, 3, "7.8 KiB"}, {361, 3, "6.8 KiB"}, {420, 3, "6.8 KiB"}, {479, 3, "2 KiB"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char want[160];
+        snprintf(want, sizeof want,
+                 "<rect class=\"hit\" x=\"%.1f\" width=\"2.0\" height=\"240\"><title>call %d: %s "
+                 "without</title>",
+                 2.0 * steps[i].column, steps[i].call, steps[i].held);
+        SAYS(want);
+    }
+    cJSON_Delete(pair.result[CS_WITHOUT].summary);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/record.7", folder);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+}
+
+int main(void)
+{
+    TEST(both_sides_are_shown_with_their_difference);
+    TEST(a_side_without_the_device_has_no_figures);
+    TEST(names_are_counted_and_cut);
+    TEST(what_is_held_at_the_peak_of_nothing);
+    TEST(rules_have_what_a_site_says);
+    TEST(one_side_alone);
+    TEST(the_file_of_tune_says_what_each_way_takes);
+    TEST(tune_of_a_summary_alone);
+    TEST(runs_of_a_job_become_one);
+    TEST(the_page_goes_by_calls);
+    TEST(what_a_summary_says_is_read_and_shown);
+    return REPORT();
+}

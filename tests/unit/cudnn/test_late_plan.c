@@ -1,0 +1,310 @@
+/* Plans are finalized when they are taken or, of engines that cuDNN compiles, when they are first
+ * run, once, with the handle that runs them; what is only asked about never is. */
+#include "cudnn/plan/late_plan.h"
+
+#include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/copy_cuda.h"
+#include "cudnn/run/launcher.h"
+#include "sample_problem.h"
+#include "vendor_fixture.h"
+#include <pthread.h>
+
+enum {
+    CONFIGURATION = 1,
+    PLAN,
+    TOLD = 1000 /* bytes */
+};
+
+/* What the test's cuDNN has been asked for, and how it answers. */
+static struct {
+    atomic_int alive, finalized, asked, executed;
+    void *handle; /* of the last plan */
+    cudnnStatus_t finalize, ask;
+    int64_t configured, planned; /* bytes that each asks for */
+    pthread_barrier_t *together; /* that plans are finalized in, two by two */
+} fake;
+
+static char first[16], second[16];
+
+bool cs_copy_possible(void)
+{
+    return false;
+}
+
+int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream)
+{
+    (void)copy, (void)view, (void)packed, (void)in, (void)stream;
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
+{
+    int *descriptor = malloc(sizeof *descriptor);
+    *descriptor = type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ? PLAN : CONFIGURATION;
+    *made = descriptor;
+    fake.alive++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
+{
+    free(descriptor);
+    fake.alive--;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+{
+    (void)descriptor, (void)type, (void)count;
+    if (name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && !fake.together)
+        memcpy(&fake.handle, elements, sizeof fake.handle);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t most, int64_t *count,
+                         void *elements)
+{
+    bool of_plan = name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE;
+    (void)type, (void)most;
+    CHECK_INT(*(const int *)descriptor, of_plan ? PLAN : CONFIGURATION);
+    fake.asked += !of_plan;
+    *count = 1;
+    memcpy(elements, of_plan ? &fake.planned : &fake.configured, sizeof fake.planned);
+    return of_plan ? CUDNN_STATUS_SUCCESS : fake.ask;
+}
+
+static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
+{
+    if (*(const int *)descriptor != PLAN)
+        return CUDNN_STATUS_SUCCESS;
+    fake.finalized++;
+    if (fake.together)
+        pthread_barrier_wait(fake.together);
+    return fake.finalize;
+}
+
+static cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                             cudnnBackendDescriptor_t pack)
+{
+    (void)pack;
+    CHECK((void *)handle == second);
+    CHECK(plan && *(const int *)plan == PLAN);
+    fake.executed++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t stream_of(cudnnHandle_t handle, cudaStream_t *stream)
+{
+    (void)handle;
+    *stream = NULL;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static void start(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.configured = fake.planned = TOLD;
+    vendor = (struct cs_real){.cudnnBackendCreateDescriptor = create,
+                              .cudnnBackendDestroyDescriptor = destroy,
+                              .cudnnBackendSetAttribute = set,
+                              .cudnnBackendGetAttribute = get,
+                              .cudnnBackendFinalize = finalize,
+                              .cudnnBackendExecute = execute,
+                              .cudnnGetStream = stream_of};
+}
+
+static struct cs_execution_plan *make(void *handle)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    const struct cs_target target = {.handle = (cudnnHandle_t)handle};
+    void *made = NULL;
+    int64_t workspace = 0;
+    cudnnBackendDescriptor_t configuration =
+        cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    CHECK_INT(cs_late_plan(&builder, &target, configuration, &made, &workspace), CS_OK);
+    CHECK_INT(workspace, TOLD);
+    return made;
+}
+
+static bool ready(struct cs_execution_plan *plan, void *handle)
+{
+    return cs_execution_plan_make_ready(plan, (cudnnHandle_t)handle);
+}
+
+static void end(struct cs_execution_plan *plan)
+{
+    cs_execution_plan_destroy(plan);
+    CHECK_INT(fake.alive, 0);
+}
+
+static void what_is_not_run_is_not_compiled(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    CHECK_INT(fake.asked, 1);
+    CHECK(!cs_execution_plan_is_ready(plan));
+    end(plan);
+    CHECK_INT(fake.finalized, 0);
+}
+
+static void what_is_run_is_compiled_once(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    CHECK(ready(plan, second));
+    CHECK(fake.handle == second); /* the first may be gone */
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK(ready(plan, second));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+}
+
+static void what_is_refused_after_all_is_not_tried_again(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK(!ready(plan, first));
+    fake.finalize = CUDNN_STATUS_SUCCESS;
+    CHECK(!ready(plan, first));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+}
+
+/* Callers hold what was told. */
+static void a_plan_that_wants_more_than_was_told_is_not_run(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.planned = TOLD + 1;
+    CHECK(!ready(plan, first));
+    CHECK(!cs_execution_plan_is_ready(plan));
+    end(plan);
+}
+
+static void a_moment_without_memory_is_no_refusal(void)
+{
+    start();
+    struct cs_execution_plan *plan = make(first);
+    fake.finalize = CUDNN_STATUS_ALLOC_FAILED;
+    CHECK(!ready(plan, first));
+    fake.finalize = CUDNN_STATUS_SUCCESS;
+    CHECK(ready(plan, first));
+    end(plan);
+}
+
+static void what_a_configuration_does_not_tell_its_plan_does(void)
+{
+    start();
+    fake.ask = CUDNN_STATUS_NOT_SUPPORTED; /* as before 9.2 */
+    struct cs_execution_plan *plan = make(first);
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK_INT(fake.finalized, 1);
+    end(plan);
+    start();
+    plan = make(NULL); /* for a device that may be elsewhere: nobody runs it here */
+    CHECK(cs_execution_plan_is_ready(plan));
+    CHECK_INT(fake.asked, 0);
+    end(plan);
+}
+
+/* Whatever runs plans makes them ready first. */
+static void launches_make_plans_ready(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_rewrite rewrite = {.execution_plan = {make(first)}, .fallback = make(first)};
+    struct cs_launcher launcher = {.handle = (cudnnHandle_t)(void *)second,
+                                   .rewrite = &rewrite,
+                                   .problem = &problem,
+                                   .uid = uid};
+    const struct cs_addresses addresses = {.workspace = NULL};
+    void *stream, *launch = NULL;
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &stream);
+    CHECK_INT(gpu.bind(gpu.ctx, 0, &addresses, &launch), 0);
+    CHECK_INT(gpu.launch(gpu.ctx, 0, launch), 0);
+    gpu.release(gpu.ctx, launch);
+    CHECK_INT(gpu.fallback(gpu.ctx), 0);
+    CHECK_INT(fake.executed, 2);
+    CHECK_INT(fake.finalized, 2);
+    /* What is refused then is not started. */
+    struct cs_execution_plan *ready_one = rewrite.execution_plan[0];
+    rewrite.execution_plan[0] = make(first);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK(gpu.bind(gpu.ctx, 0, &addresses, &launch) != 0);
+    cs_execution_plan_destroy(rewrite.execution_plan[0]);
+    cs_execution_plan_destroy(rewrite.fallback);
+    end(ready_one);
+}
+
+/* Of an engine that cuDNN compiles; fallback plans are not of that engine. */
+static void fallback_plans_are_finalized_at_once(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_engine_choice choice;
+    void *tile = NULL, *fallback = NULL;
+    int64_t workspace;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    choice.notes.behaviour = 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    CHECK_INT(plans.fallback(plans.ctx, TOLD, &fallback, &workspace), CS_OK);
+    CHECK(!cs_execution_plan_is_ready(tile));
+    CHECK(cs_execution_plan_is_ready(fallback));
+    cs_execution_plan_destroy(tile);
+    end(fallback);
+    choice.notes.behaviour = 0;
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    CHECK(!cs_execution_plan_is_ready(tile)); /* until it is taken */
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_OK);
+    CHECK(cs_execution_plan_is_ready(tile));
+    CHECK_INT(fake.alive, 1); /* what it was made of is gone */
+    end(tile);
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_REFUSED);
+    end(tile);
+}
+
+static void *run(void *plan)
+{
+    CHECK(ready(plan, first));
+    return NULL;
+}
+
+static void of_two_threads_one_keeps_what_it_made(void)
+{
+    pthread_barrier_t together;
+    pthread_t thread[2];
+    start();
+    pthread_barrier_init(&together, NULL, 2);
+    fake.together = &together;
+    struct cs_execution_plan *plan = make(first);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, run, plan);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    CHECK_INT(fake.finalized, 2);
+    CHECK_INT(fake.alive, 2); /* the configuration and one plan */
+    pthread_barrier_destroy(&together);
+    end(plan);
+}
+
+int main(void)
+{
+    TEST(what_is_not_run_is_not_compiled);
+    TEST(what_is_run_is_compiled_once);
+    TEST(what_is_refused_after_all_is_not_tried_again);
+    TEST(a_plan_that_wants_more_than_was_told_is_not_run);
+    TEST(a_moment_without_memory_is_no_refusal);
+    TEST(what_a_configuration_does_not_tell_its_plan_does);
+    TEST(launches_make_plans_ready);
+    TEST(fallback_plans_are_finalized_at_once);
+    TEST(of_two_threads_one_keeps_what_it_made);
+    return REPORT();
+}
