@@ -137,6 +137,8 @@ END
     simulate -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
     expect_status 0
     expect_line simulate.out '^without     asked for the GPU and left it unused'
+    grep -q '^sizes' simulate.out && fail "sizes of what nothing planned: $(grep '^sizes' simulate.out)"
+    true
     simulate -- ./no-such-program
     expect_status 1
     expect_line simulate.err 'no-such-program: not found'
