@@ -59,6 +59,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.out '^with        runs as it would with memory to spare$'
     expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'
     expect_line simulate.out 'read 1 results that were never computed .*: vae_decoder 1\.'
+    sed -i '/^convshim: simulate: .* [0-9]* s: [0-9]* convolutions/d' simulate.err # signs of life, on a machine that is busy
     expect_empty simulate.err
 }
 
