@@ -14,7 +14,7 @@ $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercep
                            oversized_tensor.c query_filter.c) src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
-$(B)/unit/test_late_plan: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)))
+$(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 
@@ -32,7 +32,8 @@ $(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/o
 
 .PHONY: faults
 #: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--stacks
-faults: $(B)/faults/libconvshim.so $(B)/apps/conv_random $(addprefix $(B)/clients/,plans reshape)
+faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random plan_layers) \
+        $(addprefix $(B)/clients/,plans reshape large frameworks/pytorch_v7)
 	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
 
 # --- fuzzers of more than the parts without cuDNN (the others and the rule: tests/fuzz.mk) ------------------------------
@@ -51,7 +52,7 @@ SEED        ?= 1
 SOAK_PASSED ?= 100000000
 #: mutants      which small changes of the sources the tests notice; MUTANTS=200 SEED=1
 mutants: tests-built
-	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED)
+	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED) --quick
 
 #: soak         calls by 64 threads, and the memory that stays: SOAK_PASSED=100000000
 # 10^6 calls of ever new shapes and 10^8 that are passed on, by 64 threads each.

@@ -12,6 +12,8 @@ $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
 $(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
 $(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o budget.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
+$(B)/unit/test_simulated_pair: $(call objects,src/cli/simulate/simulated_pair.c)
+$(B)/unit/test_instance: $(call objects,$(wildcard src/flow/*.c))
 $(B)/unit/test_caller: $(B)/obj/src/intercept/loader/object_range.o
 $(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
 include tests/reliability.mk
@@ -27,6 +29,8 @@ $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/comman
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
 clicommands := $(addprefix $(B)/unit/test_,predict_command simulated doctor_parts)
+$(B)/unit/test_predict_engines: UNITLIBS := -lcjson
+$(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c common/table.c common/table_markup.c common/command_line.c))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))
 $(clicommands): UNITLIBS := -lcjson -ldl
 $(cliunit) $(addprefix $(B)/unit/test_,command_line timeline) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson

@@ -21,6 +21,11 @@ struct cs_vendor {
                             enum cs_relaxation relaxation, void **execution_plan_p,
                             int64_t *workspace_p);
 
+    /* Makes an execution plan ready to be run: `build` only sees to it that it can be. CS_REFUSED
+     * if it cannot after all. Not for engines that are compiled: those are made ready where they
+     * are run. NULL: all are ready. */
+    enum cs_status (*ready)(void *ctx, void *execution_plan);
+
     /* Builds the fallback plan: any engine that runs the application's whole problem in at most
      * `limit` bytes. */
     enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,

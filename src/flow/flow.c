@@ -116,6 +116,11 @@ static enum cs_reason reason_of(enum cs_status status)
     return CS_REASON_INVARIANT;
 }
 
+static enum cs_status make_ready(const struct cs_vendor *vendor, void *execution_plan)
+{
+    return vendor->ready && !vendor->compiles ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
+}
+
 static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
                                             struct cs_built_plans *built)
 {
@@ -126,6 +131,8 @@ static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
         enum cs_status status =
             cs_built_plans_build(built, &shape, plan->shape[i].relaxation,
                                  &rewrite->execution_plan[i], &plan->shape[i].workspace);
+        if (status == CS_OK)
+            status = make_ready(built->real, rewrite->execution_plan[i]);
         if (status != CS_OK)
             return status;
     }

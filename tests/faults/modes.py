@@ -10,6 +10,9 @@ EACH = FORWARD + ["--problem", "direction=data dtype=f16 x=4x8x8x8 w=8x8x3x3 pre
                   "--problem", "direction=filter dtype=f32 x=4x8x8x8 w=8x8x3x3 pre=1 beta=1"]
 CHANNELS = ["--problem", "direction=data dtype=f16 x=1x24x1x1 w=64x24x3x3 pre=1",
             "--problem", "direction=filter dtype=f16 x=2x24x4x4 w=16x24x3x3 pre=1 beta=1"]
+DILATED = [word for kind in ("", "direction=data ", "direction=filter ")
+           for word in ("--problem", kind + "dtype=f32 x=1x4x32x8 w=4x4x3x1 pre=8x0 post=8x0 dilation=8x1")]
+GROUPED = ["apps/plan_layers", "--csv", os.path.join(ROOT, "tests/faults/grouped.csv"), "--api", "graph", "--direction", "filter"]
 TILES = "policy=fixed;tiles=3;threshold=0"
 SIX = "policy=fixed;tiles=6;threshold=0"
 
@@ -38,6 +41,13 @@ MODES = {
     "fit": ("policy=fit;workspace=4KiB", problems("both", *FORWARD), {}),
     "fast": ("policy=fast;workspace=4KiB;min_saving=0", problems("both", *FORWARD), {}),
     "measure": ("policy=measure;workspace=16KiB", problems("graph", "--count", "3", "--seed", "36", "--dtype", "f32"), {}),
+    "phases": ("policy=fit;workspace=2KiB;min_saving=0", problems("both", *DILATED), {}),
+    "phases_packed": (SIX + ";lanes=2;staged=always", problems("graph", *DILATED), {"SIMDEV_RACES": "1"}),
+    "price": ("policy=fit;workspace=8KiB;max_slowdown=2;min_saving=0",
+              problems("both", "--problem", "dtype=f16 x=4x8x24x16 w=8x8x3x3 pre=1"), {}),
+    "dear": ("policy=fit;workspace=4KiB;max_slowdown=1.1;min_saving=0", problems("both", *FORWARD), {}),
+    "untileable": ("workspace=1KiB", GROUPED, {}),
+    "refused": ("workspace=1KiB;untileable=refuse", GROUPED, {}),
     "budget": ("policy=budget;workspace=8KiB;budget.total=12KiB", problems("both", *FORWARD), {}),
     "reshape": (TILES, ["clients/reshape", "place"], {}),
     "oversized": ("policy=fixed;tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],

@@ -35,7 +35,7 @@ load predict
     expect_true "workspace as large as the tensors" "$(column workspace_bytes) >= $tensors"
     expect_true "workspace with convshim <= limit" "$(column tiled_workspace_bytes) <= 64 << 20"
     expect_true "tiles" "$(column tiles) > 1"
-    expect_equal "axis" "$(column tiled_axis)" H
+    expect_equal "axis, the outer one if there are two" "$(column tiled_axis | cut -c 1)" H
 }
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.

@@ -16,6 +16,13 @@ simulate()
     expect_equal "what is left behind" "$(ls tmp)" ""
 }
 
+# Nothing was said but how far it is, which comes every ten seconds: this machine may be slow.
+expect_no_word()
+{
+    sed -Ei '/^convshim: simulate: (with(out)? [0-9]+ s: |the program is loading$)/d' simulate.err
+    expect_empty simulate.err
+}
+
 # figure NAME without|with: of the CSV.
 figure()
 {
@@ -59,8 +66,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.out '^with        runs as it would with memory to spare$'
     expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'
     expect_line simulate.out 'read 1 results that were never computed .*: vae_decoder 1\.'
-    sed -i '/^convshim: simulate: .* [0-9]* s: [0-9]* convolutions/d' simulate.err # signs of life, on a machine that is busy
-    expect_empty simulate.err
+    expect_no_word
 }
 
 @test "one side alone; --preset and options of the library are those of the run with it" {
@@ -82,7 +88,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
 }
 
 @test "the user's own LD_PRELOAD stays, but for the library in the run without it" {
-    LD_PRELOAD=$LIBRARY simulate --format json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    LD_PRELOAD=$PRELOAD simulate --format json --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     python3 - <<'END' || fail "the library was in the run without it"
 import json
@@ -358,7 +364,7 @@ expect_alone()
     simulate --format csv --workspace 4MiB --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_alone
-    expect_empty simulate.err
+    expect_no_word
 }
 
 @test "a program that uses cuDNN before the GPU is run without the library all the same" {

@@ -21,7 +21,6 @@ struct page {
     struct cs_timeline timeline[CS_SIDES];
     bool has[CS_SIDES];
     int64_t most[CS_SIDES][COLUMNS]; /* held in a column; -1: that side has none */
-    size_t call[COLUMNS];            /* the last that a column begins with, of either side */
     int64_t top;
 };
 
@@ -63,7 +62,6 @@ static void fill_columns(struct page *page, int side)
         held = timeline->live[i];
         if (held > page->most[side][column])
             page->most[side][column] = held;
-        page->call[column] = next;
         page->top = held > page->top ? held : page->top;
     }
     for (; last + 1 < COLUMNS; last++)
@@ -101,6 +99,12 @@ static void put_peak(const struct page *page, int side, FILE *out)
             side == CS_WITH ? " after" : "", x, x, CS_PLOT_HEIGHT);
 }
 
+/* The page's calls, of either side: they are the same where columns go by them. */
+static size_t calls_of(const struct page *page)
+{
+    return page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].calls;
+}
+
 static void put_hits(const struct page *page, FILE *out)
 {
     for (int i = 0; i < COLUMNS; i++) {
@@ -109,7 +113,7 @@ static void put_hits(const struct page *page, FILE *out)
                 (double)CS_PLOT_WIDTH * i / COLUMNS, (double)CS_PLOT_WIDTH / COLUMNS,
                 CS_PLOT_HEIGHT);
         if (by_calls(page))
-            fprintf(out, "call %zu:", page->call[i]);
+            fprintf(out, "call %zu:", (size_t)i * (calls_of(page) + 1) / COLUMNS);
         for (int side = 0; side < CS_SIDES; side++)
             if (page->has[side])
                 fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->most[side][i]),
@@ -120,7 +124,7 @@ static void put_hits(const struct page *page, FILE *out)
 
 static void put_ticks(const struct page *page, FILE *out)
 {
-    size_t calls = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].calls;
+    size_t calls = calls_of(page);
     fputs("<div class=\"ticks\"><span>begin</span>", out);
     if (by_calls(page))
         fprintf(out, "<span>by calls of convolutions, of %zu</span>", calls);

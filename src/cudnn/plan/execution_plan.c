@@ -17,18 +17,28 @@ static bool compiles(const struct cs_engine_choice *choice)
     return choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
 }
 
-/* The application's own engine is compiled once its plan is run: most of those that are asked about
- * never are. */
+/* How a plan is made of a configuration: cs_finished_plan or cs_late_plan. */
+typedef enum cs_status make_plan(struct cs_descriptor_builder *, const struct cs_target *,
+                                 cudnnBackendDescriptor_t, void **, int64_t *);
+
+static enum cs_status build_with(make_plan *make, const struct cs_target *target,
+                                 const struct cs_problem *problem, const struct cs_engine *engine,
+                                 void **execution_plan_p, int64_t *workspace_p)
+{
+    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, target, problem);
+    cudnnBackendDescriptor_t configuration =
+        cs_descriptors_configuration(&builder, target, graph, engine);
+    return make(&builder, target, configuration, execution_plan_p, workspace_p);
+}
+
+/* Finalized once its plan is run: most of those that are asked about never are. */
 static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-    cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, &choice->target, problem);
-    cudnnBackendDescriptor_t configuration =
-        cs_descriptors_configuration(&builder, &choice->target, graph, engine);
-    return (compiles(choice) ? cs_late_plan : cs_finished_plan)(
-        &builder, &choice->target, configuration, execution_plan_p, workspace_p);
+    return build_with(cs_late_plan, &choice->target, problem, engine, execution_plan_p,
+                      workspace_p);
 }
 
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
@@ -223,8 +233,8 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
     static const struct cs_engine engine = {.index = PLAIN};
     void *execution_plan;
     int64_t workspace;
-    enum cs_status status =
-        build_engine(choice, &choice->problem, &engine, &execution_plan, &workspace);
+    enum cs_status status = build_with(cs_finished_plan, &choice->target, &choice->problem, &engine,
+                                       &execution_plan, &workspace);
     status = keep_within(status, limit, &execution_plan, &workspace);
     if (status == CS_REFUSED && choice->problem.steps > 0)
         status = build_fallback_engine(choice, limit, &execution_plan, &workspace);
@@ -305,6 +315,15 @@ static bool others(void *ctx,
     return found;
 }
 
+static enum cs_status ready(void *ctx, void *execution_plan)
+{
+    const struct cs_engine_choice *choice = ctx;
+    if (!cs_execution_plan_make_ready(execution_plan, choice->target.handle))
+        return CS_REFUSED;
+    cs_late_plan_settle(execution_plan);
+    return CS_OK;
+}
+
 static const struct cs_profile *profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
@@ -323,6 +342,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
     return (struct cs_vendor){.ctx = choice,
                               .compiles = compiles(choice),
                               .build = build,
+                              .ready = ready,
                               .fallback = build_fallback,
                               .others = others,
                               .destroy = cs_execution_plan_destroy,

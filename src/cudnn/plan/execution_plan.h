@@ -18,9 +18,9 @@ static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *ex
     return atomic_load_explicit(&execution_plan->plan, memory_order_acquire) != NULL;
 }
 
-/* Makes a plan ready to be run with a handle, which may take seconds: plans of engines that cuDNN
- * compiles are not before. The handle that it was asked for with may be gone by then. False if
- * cuDNN refuses it after all, from then on without asking again. Thread-safe. */
+/* Makes a plan ready to be run with a handle, which may take seconds where cuDNN compiles it. The
+ * handle that it was asked for with may be gone by then. False if cuDNN refuses it after all, from
+ * then on without asking again. Thread-safe. */
 bool cs_execution_plan_make_ready(struct cs_execution_plan *execution_plan, cudnnHandle_t handle);
 
 /* The vendor's side of planning, without `time` and `model`, which need a device

@@ -26,6 +26,15 @@ static enum cs_status status_of(cudnnStatus_t vendor)
     }
 }
 
+void cs_late_plan_settle(struct cs_execution_plan *execution_plan)
+{
+    if (!execution_plan->late)
+        return;
+    cs_descriptor_builder_clear(&execution_plan->late->builder);
+    free(execution_plan->late);
+    execution_plan->late = NULL;
+}
+
 void cs_execution_plan_destroy(void *opaque)
 {
     struct cs_execution_plan *execution_plan = opaque;
@@ -34,9 +43,7 @@ void cs_execution_plan_destroy(void *opaque)
     cudnnBackendDescriptor_t plan = atomic_load(&execution_plan->plan);
     if (plan)
         (void)CS_REAL(cudnnBackendDestroyDescriptor, plan);
-    if (execution_plan->late)
-        cs_descriptor_builder_clear(&execution_plan->late->builder);
-    free(execution_plan->late);
+    cs_late_plan_settle(execution_plan);
     free(execution_plan);
 }
 

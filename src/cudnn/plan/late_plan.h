@@ -1,5 +1,5 @@
-/* How execution plans of our own come to be: finalized at once or, where cuDNN has to compile for
- * it, not before they are run. */
+/* How execution plans of our own come to be: finalized at once or, since most are only asked for
+ * their workspace, later. */
 #ifndef CS_CUDNN_PLAN_LATE_PLAN_H
 #define CS_CUDNN_PLAN_LATE_PLAN_H
 
@@ -20,6 +20,10 @@ CS_MUST_CHECK enum cs_status cs_late_plan(struct cs_descriptor_builder *builder,
                                           const struct cs_target *target,
                                           cudnnBackendDescriptor_t configuration,
                                           void **execution_plan_p, int64_t *workspace_p);
+
+/* Forgets what a plan was made of that is ready, while no other thread knows of it. */
+struct cs_execution_plan;
+void cs_late_plan_settle(struct cs_execution_plan *execution_plan);
 
 /* NULL is allowed. */
 void cs_execution_plan_destroy(void *execution_plan);

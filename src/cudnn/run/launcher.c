@@ -35,9 +35,8 @@ int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_address
 }
 
 /* Relaxed: compiling loads code, and may be in the way of a capture, this thread's or another's. */
-int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
+static int prepare(const struct cs_launcher *launcher, struct cs_execution_plan *execution_plan)
 {
-    struct cs_execution_plan *execution_plan = launcher->rewrite->execution_plan[shape];
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (cs_execution_plan_is_ready(execution_plan))
         return CUDNN_STATUS_SUCCESS;
@@ -46,6 +45,16 @@ int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
     if (relaxed)
         (void)CS_CU(cuThreadExchangeStreamCaptureMode, &mode);
     return ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
+{
+    return prepare(launcher, launcher->rewrite->execution_plan[shape]);
+}
+
+int cs_launcher_prepare_fallback(const struct cs_launcher *launcher)
+{
+    return prepare(launcher, launcher->rewrite->fallback);
 }
 
 static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void **pack_p)
@@ -77,10 +86,13 @@ static int fallback(void *ctx)
     const struct cs_launcher *launcher = ctx;
     const struct cs_execution_plan *execution_plan = launcher->rewrite->fallback;
     cudnnBackendDescriptor_t pack = NULL;
+    int status = cs_launcher_prepare_fallback(launcher);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
     if (launcher->pack)
         return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan,
                             launcher->pack);
-    int status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
+    status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
     if (status != 0)
         return status;
     status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);

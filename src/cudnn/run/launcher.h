@@ -24,8 +24,10 @@ struct cs_launcher {
  */
 struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p);
 
-/* Makes the plan of a tile shape ready to be run, where it is not yet; a status. */
+/* Makes the plan of a tile shape, or the fallback plan, ready to be run, where it is not yet; a
+ * status. */
 int cs_launcher_prepare(const struct cs_launcher *launcher, int shape);
+int cs_launcher_prepare_fallback(const struct cs_launcher *launcher);
 
 /* A finalized variant pack of some addresses; the caller destroys it. For other ways to launch. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,

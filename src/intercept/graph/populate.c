@@ -92,7 +92,9 @@ static int add_fallback(void *ctx)
 {
     struct walk *walk = ctx;
     cudaGraph_t graph;
-    int status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
+    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = make_graph(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, &graph);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     (void)CS_CUDA(cudaGraphDestroy, walk->all);

@@ -15,7 +15,9 @@ struct program {
     struct conv_problem problem;
     struct problem_data data;
     struct conv_plan plan;
+    bool planned;
     cudnnHandle_t handle;
+    cudaStream_t stream;
     cudnnTensorDescriptor_t bias;
     cudnnActivationDescriptor_t relu;
     void *x, *w, *y, *bias_data, *workspace;
@@ -31,9 +33,9 @@ static bool upload(void **device, const void *host, size_t bytes)
 static bool start(struct program *p)
 {
     const int64_t channels = p->problem.y.size[1];
-    cudaStream_t stream;
     p->bytes = tensor_storage_bytes(&p->problem.y);
-    return cudaStreamCreate(&stream) == cudaSuccess && cudnnSetStream(p->handle, stream) == 0 &&
+    return cudaStreamCreate(&p->stream) == cudaSuccess &&
+           cudnnSetStream(p->handle, p->stream) == 0 &&
            upload(&p->x, p->data.x, tensor_storage_bytes(&p->problem.x)) &&
            upload(&p->w, p->data.w, tensor_storage_bytes(&p->problem.w)) &&
            upload(&p->y, p->data.y, p->bytes) &&
@@ -92,23 +94,47 @@ free:
     return text;
 }
 
-int main(int argc, char **argv)
+static void finish(struct program *p)
+{
+    if (p->bias)
+        cudnnDestroyTensorDescriptor(p->bias);
+    if (p->relu)
+        cudnnDestroyActivationDescriptor(p->relu);
+    if (p->planned)
+        conv_plan_destroy(&p->plan);
+    problem_release(&p->data);
+    if (p->handle)
+        cudnnDestroy(p->handle);
+    if (p->stream)
+        cudaStreamDestroy(p->stream);
+}
+
+/* The status of the program. */
+static int ask(struct program *p, const char *mode)
 {
     static const struct conv_settings named = {.ask_workspace = true};
-    struct program p = {.handle = NULL};
-    const char *mode = argc > 1 ? argv[1] : "fused";
     bool fused = strcmp(mode, "sum") != 0;
-    layer_describe(&p.problem);
-    p.problem.beta = fused ? 0.0F : 1.0F;
-    if (!problem_fill(&p.problem, 1, DATA_INTEGERS, &p.data) || cudnnCreate(&p.handle) != 0 ||
-        conv_plan_create(p.handle, CONV_LEGACY, &p.problem, &named, 0, &p.plan) != OUTCOME_OK ||
-        !start(&p))
+    layer_describe(&p->problem);
+    p->problem.beta = fused ? 0.0F : 1.0F;
+    if (!problem_fill(&p->problem, 1, DATA_INTEGERS, &p->data) || cudnnCreate(&p->handle) != 0)
         return 2;
-    size_t provided = (size_t)p.plan.workspace;
+    p->planned =
+        conv_plan_create(p->handle, CONV_LEGACY, &p->problem, &named, 0, &p->plan) == OUTCOME_OK;
+    if (!p->planned || !start(p))
+        return 2;
+    size_t provided = (size_t)p->plan.workspace;
     if (strcmp(mode, "small") == 0 && provided > 0)
         provided--;
-    int status = run(&p, fused, provided);
-    const char *result = judge(&p, fused);
-    printf("reported %lld: %d, %s\n", (long long)p.plan.workspace, status, result);
+    int status = run(p, fused, provided);
+    const char *result = judge(p, fused);
+    printf("reported %lld: %d, %s\n", (long long)p->plan.workspace, status, result);
     return strcmp(result, status == 0 ? "right" : "untouched") != 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct program p = {.handle = NULL};
+    int status = ask(&p, argc > 1 ? argv[1] : "fused");
+    finish(&p);
+    return status;
 }

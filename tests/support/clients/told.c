@@ -31,9 +31,10 @@ cudnnStatus_t __wrap_cudnnBackendGetAttribute(cudnnBackendDescriptor_t desc,
     if (name != CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE || status != CUDNN_STATUS_SUCCESS)
         return status;
     memcpy(&told, values, sizeof told);
-    if (destroys && other != NULL)
+    if (destroys && other != NULL) {
         cudnnDestroy(other);
-    other = NULL;
+        other = NULL;
+    }
     return status;
 }
 
@@ -41,6 +42,7 @@ struct program {
     struct conv_problem problem;
     struct problem_data data;
     struct conv_plan plan;
+    bool planned;
     cudnnHandle_t handle;
     void *x, *w, *y, *workspace;
 };
@@ -77,25 +79,40 @@ free:
     return equal;
 }
 
-int main(int argc, char **argv)
+/* The status of the program. */
+static int ask(struct program *p)
 {
-    struct program p = {.handle = NULL};
     struct conv_settings set = {.ask_config = true};
-    destroys = argc > 1 && strcmp(argv[1], "destroy") == 0;
-    layer_describe(&p.problem);
-    if (!problem_fill(&p.problem, 1, DATA_INTEGERS, &p.data) || cudnnCreate(&p.handle) != 0 ||
+    layer_describe(&p->problem);
+    if (!problem_fill(&p->problem, 1, DATA_INTEGERS, &p->data) || cudnnCreate(&p->handle) != 0 ||
         cudnnCreate(&other) != 0)
         return 2;
-    if (conv_plan_create(p.handle, CONV_GRAPH, &p.problem, &set, 0, &p.plan) != OUTCOME_OK) {
+    if (conv_plan_create(p->handle, CONV_GRAPH, &p->problem, &set, 0, &p->plan) != OUTCOME_OK) {
         puts("refused");
         return 0;
     }
-    if (!upload(&p))
+    p->planned = true;
+    if (!upload(p))
         return 2;
-    enum outcome ran = conv_plan_run(p.handle, &p.plan, p.x, p.w, p.y, p.workspace);
-    printf("told %lld, the plan says %lld: %s\n", (long long)told, (long long)p.plan.workspace,
+    enum outcome ran = conv_plan_run(p->handle, &p->plan, p->x, p->w, p->y, p->workspace);
+    printf("told %lld, the plan says %lld: %s\n", (long long)told, (long long)p->plan.workspace,
            ran != OUTCOME_OK ? "refused"
-           : right(&p)       ? "right"
+           : right(p)        ? "right"
                              : "wrong");
-    return ran == OUTCOME_ERROR || (ran == OUTCOME_OK && !right(&p));
+    return ran == OUTCOME_ERROR || (ran == OUTCOME_OK && !right(p));
+}
+
+int main(int argc, char **argv)
+{
+    struct program p = {.handle = NULL};
+    destroys = argc > 1 && strcmp(argv[1], "destroy") == 0;
+    int status = ask(&p);
+    if (p.planned)
+        conv_plan_destroy(&p.plan);
+    problem_release(&p.data);
+    if (other != NULL)
+        cudnnDestroy(other);
+    if (p.handle != NULL)
+        cudnnDestroy(p.handle);
+    return status;
 }

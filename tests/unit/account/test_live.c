@@ -176,6 +176,25 @@ static void notes_are_taken_once(void)
     CHECK(!cs_live_noted(folder, INT64_C(99999999999)));
 }
 
+/* No process has an id beyond 2^22: what is left of one is removed when processes are listed. */
+static void notes_of_what_is_gone_are_removed(void)
+{
+    int64_t pids[ROOM];
+    char gone[128], other[128];
+    new_folder("gone");
+    CHECK(mkdir(folder, 0700) == 0);
+    snprintf(gone, sizeof gone, "%s/99999999.ran", folder);
+    snprintf(other, sizeof other, "%s/99999999.other", folder);
+    for (int i = 0; i < 3; i++) {
+        FILE *file = fopen(i == 0 ? gone : i == 1 ? other : file_of(".ran"), "w");
+        CHECK(file && fclose(file) == 0);
+    }
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 0);
+    CHECK(access(gone, F_OK) != 0);
+    CHECK(access(other, F_OK) == 0);
+    CHECK(access(file_of(".ran"), F_OK) == 0);
+}
+
 int main(void)
 {
     if (!mkdtemp(base))
@@ -187,6 +206,7 @@ int main(void)
     TEST(a_child_has_its_own);
     TEST(what_is_no_page_is_none);
     TEST(notes_are_taken_once);
+    TEST(notes_of_what_is_gone_are_removed);
     char remove[96];
     snprintf(remove, sizeof remove, "rm -rf %s", base);
     return REPORT() || system(remove) != 0;

@@ -124,6 +124,9 @@ static void tiny_checkpoints(void)
     CHECK_INT(list[1].running, 80);
     CHECK_INT(list[2].running, 96);
     CHECK_INT(list[2].running_flops, 88);
+    anatomy.layers = 2; /* what lies behind them is none */
+    CHECK_INT(cs_anatomy_checkpoints(&anatomy, list), 2);
+    anatomy.layers = 3;
     cs_anatomy_fini(&anatomy);
 }
 

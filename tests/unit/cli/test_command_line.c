@@ -235,6 +235,9 @@ static void files_are_found_by_name(void)
     CHECK_STR(error, "unknown device 'h20'; did you mean 'h200'?; --device list shows all");
     CHECK(!cs_data_files_find(&files, "devices", "zzzzzz", path, sizeof path, error));
     CHECK_STR(error, "unknown device 'zzzzzz'; --device list shows all");
+    CHECK(mkdir("empty", 0700) == 0);
+    CHECK(!cs_data_files_find(&files, "empty", "h200", path, sizeof path, error));
+    CHECK_STR(error, "unknown device 'h200'; --device list shows all");
     CHECK(!cs_data_files_find(&files, "nowhere", "h200", path, sizeof path, error));
     CHECK_STR(error, "nowhere: No such file or directory");
     CHECK(!cs_data_files_find(&(struct cs_data_files){"none such", "thing", ".x", NULL}, NULL, "a",

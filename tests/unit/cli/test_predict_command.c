@@ -48,7 +48,7 @@ static void write_list(const char *path)
                 "b,wide,4,64,256,256,64,3,3,1,1,f16\n"
                 "a,A<&>,1,8,16,16,8,3,3,1,1,f16\n"
                 "b,odd,8,3,512,512,64,3,3,1,1,f16\n"
-                "b,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,1,8,16,16,8,3,3,1,1,f16\n",
+                "b,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,1,8,16,16,16,3,3,1,1,f16\n",
                 file) >= 0 &&
           fclose(file) == 0);
 }
@@ -110,6 +110,11 @@ static void the_limit_of_scratch(void)
     CHECK(file && fputs("workspace = 4MiB\nbacking = own\n", file) >= 0 && fclose(file) == 0);
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
+    file = fopen("arena.ini", "w"); /* none beyond what is reported: no limit of its own here */
+    CHECK(file && fputs("workspace = 4MiB\nbacking = own\narena = 0\n", file) >= 0 &&
+          fclose(file) == 0);
+    RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
 }
 

@@ -1,5 +1,7 @@
 /* What `convshim simulate` and `convshim tune` say of runs, here made by hand. */
 #include "capture.h"
+#include "cli/common/read_file.h"
+#include "cli/report/summary_reader.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include "cli/tune/rule_keys.h"
@@ -206,6 +208,128 @@ static void tune_of_a_summary_alone(void)
     CHECK(!strstr(captured, "tune-9"));
 }
 
+static void runs_of_a_job_become_one(void)
+{
+    struct cs_run_summary runs[2], merged;
+    char error[CS_SUMMARY_ERROR];
+    for (int i = 0; i < 2; i++)
+        CHECK(cs_summary_read("tests/data/summary_training.json", &runs[i], error));
+    CHECK(cs_summary_merge(runs, 2, &merged));
+    CHECK_INT(merged.rank, -1);
+    CHECK_INT(merged.runs, 2);
+    CHECK_INT(merged.sites, runs[0].sites);
+    CHECK_INT(merged.calls, 2 * runs[0].calls);
+    CHECK_INT(merged.required_max, runs[0].required_max);
+    CHECK_INT(merged.order_count, 0);
+    for (size_t i = 0; i < merged.sites; i++) {
+        CHECK_INT(merged.site[i].calls, 2 * runs[0].site[i].calls);
+        CHECK_INT(merged.site[i].launches, 2 * runs[0].site[i].launches);
+    }
+    cs_summary_fini(&merged);
+    for (int i = 0; i < 2; i++)
+        cs_summary_fini(&runs[i]);
+}
+
+/* The first site has two candidates, the command a byte that acts on a terminal. */
+static void write_summary(const char *path)
+{
+    char error[CS_FILE_ERROR];
+    char *text = cs_read_file_text("tests/data/summary_training.json", error);
+    cJSON *root = cJSON_Parse(text);
+    cJSON *process = cJSON_GetObjectItem(root, "process");
+    cJSON *site = cJSON_GetArrayItem(cJSON_GetObjectItem(root, "sites"), 0);
+    CHECK(process && site);
+    cJSON_DeleteItemFromObject(process, "command");
+    cJSON_AddItemToObject(process, "command", cJSON_Parse("[\"a\\u007fb\",\"c\\u0001\"]"));
+    cJSON_DeleteItemFromObject(site, "candidates");
+    cJSON_AddItemToObject(
+        site, "candidates",
+        cJSON_Parse(
+            "[{\"axis\":\"H\",\"step\":[3,1],\"tiles\":4,\"lanes\":2,\"relaxation\":\"knobs\","
+            "\"staged\":false,\"workspace\":2048,\"score\":1.5,\"picked\":true},"
+            "{\"axis\":\"-\",\"step\":[1,1],\"tiles\":1,\"lanes\":1,\"relaxation\":\"knobs\","
+            "\"staged\":true,\"workspace\":4096,\"score\":null,\"picked\":false}]"));
+    char *printed_text = cJSON_Print(root);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(printed_text, file) >= 0 && fclose(file) == 0);
+    free(printed_text);
+    cJSON_Delete(root);
+    free(text);
+}
+
+static void what_a_summary_says_is_read_and_shown(void)
+{
+    char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";
+    struct cs_run_summary run;
+    int file = mkstemp(path);
+    CHECK(file >= 0 && close(file) == 0);
+    write_summary(path);
+    CHECK(cs_summary_read(path, &run, error));
+    CHECK_STR(error, "");
+    CHECK_STR(run.command, "a?b c?");
+    CHECK_INT(run.site[0].choices, 2);
+    cs_summary_fini(&run);
+    output_of(cs_cli_report, (const char *const[]){"report", "--format", "csv", "--table",
+                                                   "candidates", path, NULL});
+    CHECK_INT(captured_status, CS_CLI_OK);
+    SAYS("id,problem,axis,step,tiles,lanes,relaxation,staged,workspace,score,picked\n",
+         ",1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw,H,3x1,4,2,knobs,,2048,1.5,yes\n",
+         ",1x1x2x2 -> 2 k1x1 s1 p0 f32 nchw,-,1x1,1,1,knobs,yes,4096,vetoed,\n");
+    unlink(path);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
+ * each, and one behind the last. */
+static void the_page_goes_by_calls(void)
+{
+    char folder[] = "/tmp/convshim-page-XXXXXX", path[64], error[CS_FILE_ERROR];
+    CHECK(mkdtemp(folder));
+    write_text(folder, "record.7",
+               "m 1000\na 10000 1000\nm 5000\na 20000 4000\nc 20000 3000 100 10 5000 first\n"
+               "m 6000\nc 20000 3000 100 10 6000 first\nm 8000\nm 7000\n"
+               "c 20000 3000 100 10 7000 first\nm 2000\n");
+    memset(&pair, 0, sizeof pair);
+    printed(CS_FORMAT_CSV); /* sets the device */
+    pair.chosen[CS_WITHOUT] = true;
+    pair.result[CS_WITHOUT] = result_of(8000, -1);
+    pair.result[CS_WITHOUT].pid = 7;
+    pair.result[CS_WITHOUT].summary =
+        cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{\"problem\":{\"text\":\"one\"},\"calls\":3,"
+                    "\"tiled\":0,\"required\":3000}]}");
+    snprintf(pair.run[CS_WITHOUT].folder, sizeof pair.run[CS_WITHOUT].folder, "%s", folder);
+    snprintf(path, sizeof path, "%s/page.html", folder);
+    CHECK(cs_simulate_html(&simulation, &pair, path));
+    char *page = cs_read_file_text(path, error);
+    snprintf(captured, CAPTURED, "%s", page ? page : error);
+    free(page);
+    static const struct {
+        int column, call;
+        const char *held;
+    } steps[] = {{0, 0, "1000 B"},    {119, 0, "1000 B"},  {120, 1, "4.9 KiB"}, {239, 1, "4.9 KiB"},
+                 {240, 2, "5.9 KiB"}, {299, 2, "5.9 KiB"}, {300, 2, "7.8 KiB"}, {359, 2, "7.8 KiB"},
+                 {360, 3, "7.8 KiB"}, {361, 3, "6.8 KiB"}, {420, 3, "6.8 KiB"}, {479, 3, "2 KiB"}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char want[160];
+        snprintf(want, sizeof want,
+                 "<rect class=\"hit\" x=\"%.1f\" width=\"2.0\" height=\"240\"><title>call %d: %s "
+                 "without</title>",
+                 2.0 * steps[i].column, steps[i].call, steps[i].held);
+        SAYS(want);
+    }
+    cJSON_Delete(pair.result[CS_WITHOUT].summary);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/record.7", folder);
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+}
+
 int main(void)
 {
     TEST(both_sides_are_shown_with_their_difference);
@@ -216,5 +340,8 @@ int main(void)
     TEST(one_side_alone);
     TEST(the_file_of_tune_says_what_each_way_takes);
     TEST(tune_of_a_summary_alone);
+    TEST(runs_of_a_job_become_one);
+    TEST(the_page_goes_by_calls);
+    TEST(what_a_summary_says_is_read_and_shown);
     return REPORT();
 }

@@ -1,8 +1,11 @@
-/* Plans of engines that cuDNN compiles are finalized when they are first run, once, with the handle
- * that runs them, and never where they are not run. */
+/* Plans are finalized when they are taken or, of engines that cuDNN compiles, when they are first
+ * run, once, with the handle that runs them; what is only asked about never is. */
 #include "cudnn/plan/late_plan.h"
 
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/run/copy_cuda.h"
+#include "cudnn/run/launcher.h"
+#include "sample_problem.h"
 #include "vendor_fixture.h"
 #include <pthread.h>
 
@@ -14,7 +17,7 @@ enum {
 
 /* What the test's cuDNN has been asked for, and how it answers. */
 static struct {
-    atomic_int alive, finalized, asked;
+    atomic_int alive, finalized, asked, executed;
     void *handle; /* of the last plan */
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that each asks for */
@@ -22,6 +25,17 @@ static struct {
 } fake;
 
 static char first[16], second[16];
+
+bool cs_copy_possible(void)
+{
+    return false;
+}
+
+int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream)
+{
+    (void)copy, (void)view, (void)packed, (void)in, (void)stream;
+    return CUDNN_STATUS_NOT_SUPPORTED;
+}
 
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
 {
@@ -63,11 +77,29 @@ static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
 
 static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
 {
-    CHECK_INT(*(const int *)descriptor, PLAN);
+    if (*(const int *)descriptor != PLAN)
+        return CUDNN_STATUS_SUCCESS;
     fake.finalized++;
     if (fake.together)
         pthread_barrier_wait(fake.together);
     return fake.finalize;
+}
+
+static cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                             cudnnBackendDescriptor_t pack)
+{
+    (void)pack;
+    CHECK((void *)handle == second);
+    CHECK(plan && *(const int *)plan == PLAN);
+    fake.executed++;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t stream_of(cudnnHandle_t handle, cudaStream_t *stream)
+{
+    (void)handle;
+    *stream = NULL;
+    return CUDNN_STATUS_SUCCESS;
 }
 
 static void start(void)
@@ -78,7 +110,9 @@ static void start(void)
                               .cudnnBackendDestroyDescriptor = destroy,
                               .cudnnBackendSetAttribute = set,
                               .cudnnBackendGetAttribute = get,
-                              .cudnnBackendFinalize = finalize};
+                              .cudnnBackendFinalize = finalize,
+                              .cudnnBackendExecute = execute,
+                              .cudnnGetStream = stream_of};
 }
 
 static struct cs_execution_plan *make(void *handle)
@@ -176,6 +210,67 @@ static void what_a_configuration_does_not_tell_its_plan_does(void)
     end(plan);
 }
 
+/* Whatever runs plans makes them ready first. */
+static void launches_make_plans_ready(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_rewrite rewrite = {.execution_plan = {make(first)}, .fallback = make(first)};
+    struct cs_launcher launcher = {.handle = (cudnnHandle_t)(void *)second,
+                                   .rewrite = &rewrite,
+                                   .problem = &problem,
+                                   .uid = uid};
+    const struct cs_addresses addresses = {.workspace = NULL};
+    void *stream, *launch = NULL;
+    struct cs_gpu gpu = cs_launcher_gpu(&launcher, &stream);
+    CHECK_INT(gpu.bind(gpu.ctx, 0, &addresses, &launch), 0);
+    CHECK_INT(gpu.launch(gpu.ctx, 0, launch), 0);
+    gpu.release(gpu.ctx, launch);
+    CHECK_INT(gpu.fallback(gpu.ctx), 0);
+    CHECK_INT(fake.executed, 2);
+    CHECK_INT(fake.finalized, 2);
+    /* What is refused then is not started. */
+    struct cs_execution_plan *ready_one = rewrite.execution_plan[0];
+    rewrite.execution_plan[0] = make(first);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK(gpu.bind(gpu.ctx, 0, &addresses, &launch) != 0);
+    cs_execution_plan_destroy(rewrite.execution_plan[0]);
+    cs_execution_plan_destroy(rewrite.fallback);
+    end(ready_one);
+}
+
+/* Of an engine that cuDNN compiles; fallback plans are not of that engine. */
+static void fallback_plans_are_finalized_at_once(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_engine_choice choice;
+    void *tile = NULL, *fallback = NULL;
+    int64_t workspace;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    choice.notes.behaviour = 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    CHECK_INT(plans.fallback(plans.ctx, TOLD, &fallback, &workspace), CS_OK);
+    CHECK(!cs_execution_plan_is_ready(tile));
+    CHECK(cs_execution_plan_is_ready(fallback));
+    cs_execution_plan_destroy(tile);
+    end(fallback);
+    choice.notes.behaviour = 0;
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    CHECK(!cs_execution_plan_is_ready(tile)); /* until it is taken */
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_OK);
+    CHECK(cs_execution_plan_is_ready(tile));
+    CHECK_INT(fake.alive, 1); /* what it was made of is gone */
+    end(tile);
+    CHECK_INT(plans.build(plans.ctx, &problem, CS_SAME_KNOBS, &tile, &workspace), CS_OK);
+    fake.finalize = CUDNN_STATUS_NOT_SUPPORTED;
+    CHECK_INT(plans.ready(plans.ctx, tile), CS_REFUSED);
+    end(tile);
+}
+
 static void *run(void *plan)
 {
     CHECK(ready(plan, first));
@@ -208,6 +303,8 @@ int main(void)
     TEST(a_plan_that_wants_more_than_was_told_is_not_run);
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(what_a_configuration_does_not_tell_its_plan_does);
+    TEST(launches_make_plans_ready);
+    TEST(fallback_plans_are_finalized_at_once);
     TEST(of_two_threads_one_keeps_what_it_made);
     return REPORT();
 }

@@ -57,6 +57,49 @@ static void check_near(double got, double want, int line)
 }
 #define CHECK_NEAR(got, want) check_near(got, want, __LINE__)
 
+static double arithmetic_by(const struct cs_problem *problem, struct cs_engine_traits engine)
+{
+    struct cs_profile profile = h200;
+    profile.engine = engine;
+    profile.engine.known = true;
+    return cs_cost_with(planned(problem, &untiled_plan, 0), &profile, &ideal).arithmetic;
+}
+
+/* What an application's engine is known for: tensor cores or none, Winograd, split sums. */
+static void engines_by_their_notes(void)
+{
+    const struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
+    const double cores = arithmetic_by(&problem, (struct cs_engine_traits){.tensor_cores = true});
+    CHECK_NEAR(arithmetic_by(&problem, (struct cs_engine_traits){.winograd = 0}), 16 * cores);
+    const struct {
+        int extent; /* of transformed tiles */
+        double saved;
+    } winograd[] = {{1, 2.25}, {4, 2.25}, {6, 4}, {13, 4}};
+    for (size_t i = 0; i < sizeof winograd / sizeof *winograd; i++)
+        CHECK_NEAR(
+            arithmetic_by(&problem, (struct cs_engine_traits){.tensor_cores = true,
+                                                              .winograd = winograd[i].extent}),
+            cores / winograd[i].saved);
+
+    /* 2 x 4 blocks of 132 that could run: four parts of a sum take a quarter of the time. */
+    const struct cs_problem few = same(1, 512, 1, 16, 16, 512);
+    CHECK_NEAR(arithmetic_by(&few, (struct cs_engine_traits){.tensor_cores = true, .splits = 4}),
+               arithmetic_by(&few, (struct cs_engine_traits){.tensor_cores = true}) / 4);
+}
+
+/* Option huge: tiles that choose their engines take tensor cores where the whole has none. */
+static void tiles_of_huge_choose_faster_engines(void)
+{
+    const struct cs_problem problem = same(1, 512, 1, 2048, 2048, 512);
+    struct cs_profile profile = h200;
+    profile.engine = (struct cs_engine_traits){.known = true, .tensor_cores = false};
+    struct cs_tiling tiling = tiles_of(CS_AXIS_H, 64, 1);
+    tiling.relaxation = CS_TILE_HEURISTICS;
+    double untiled = cs_cost_of(planned(&problem, &untiled_plan, 0), &profile).seconds;
+    double tiled = cs_cost_of(planned(&problem, &tiling, 1), &profile).seconds;
+    CHECK(tiled < untiled / 4 && tiled > untiled / 16);
+}
+
 /* The convolution of which the notes are full: 516.5 MiB of workspace, nothing of it stays in L2.
  */
 static void known_convolution(void)
@@ -305,6 +348,8 @@ static void defaults_within_bounds(void)
 int main(void)
 {
     TEST(known_convolution);
+    TEST(engines_by_their_notes);
+    TEST(tiles_of_huge_choose_faster_engines);
     TEST(nothing_converted);
     TEST(split_sums);
     TEST(operands_moved);

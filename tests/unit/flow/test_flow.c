@@ -286,6 +286,46 @@ static void what_a_decision_built_is_not_built_again(void)
     free(cs);
 }
 
+static int readied;
+static enum cs_status readiness;
+
+static enum cs_status fake_ready(void *ctx, void *execution_plan)
+{
+    CHECK(ctx == &fake);
+    CHECK(execution_plan != NULL);
+    readied++;
+    return readiness;
+}
+
+/* Only what will run, and not what is compiled for that; what cannot be after all is no tiling. */
+static void what_was_decided_for_is_made_ready(void)
+{
+    struct cs_request request = ordinary();
+    for (int compiles = 0; compiles <= 1; compiles++) {
+        struct cs *cs = new_instance("fit");
+        struct cs_vendor late = vendor;
+        late.ready = fake_ready;
+        late.compiles = compiles;
+        readied = 0;
+        readiness = CS_OK;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &late);
+        CHECK(verdict.rewrite != NULL);
+        CHECK_INT(readied, compiles ? 0 : verdict.rewrite->plan.shapes);
+        cs_rewrite_discard(verdict.rewrite);
+        free(cs);
+    }
+    struct cs *cs = new_instance("fit");
+    struct cs_vendor late = vendor;
+    late.ready = fake_ready;
+    readiness = CS_REFUSED;
+    struct cs_verdict verdict = cs_flow_prepare(cs, &request, &late);
+    CHECK(verdict.rewrite == NULL);
+    CHECK_INT(verdict.reason, CS_REASON_VENDOR);
+    CHECK_INT(verdict.reported, request.required);
+    CHECK_INT(kernels, 0);
+    free(cs);
+}
+
 static void what_always_fails_has_its_reason(void)
 {
     static const struct {
@@ -455,6 +495,7 @@ int main(void)
     TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
     TEST(what_cannot_be_kept_is_refused);
+    TEST(what_was_decided_for_is_made_ready);
     TEST(what_always_fails_has_its_reason);
     TEST(a_fallback_may_raise_what_is_told);
     TEST(a_fallback_beyond_what_was_told_is_no_fallback);

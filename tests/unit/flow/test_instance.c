@@ -1,0 +1,136 @@
+/* The one instance: none where the vendor's library is not supported; its options; what a fork
+ * finds; the page that others read while it lives. */
+#include "flow/instance.h"
+
+#include "check.h"
+#include "config/session.h"
+#include "flow/sign_of_life.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int held, freed;
+static bool is_supported;
+
+static void version(char *text, size_t size)
+{
+    snprintf(text, size, "cuDNN 9.1.0");
+}
+
+static void no_text(char *text, size_t size)
+{
+    (void)size;
+    text[0] = '\0';
+}
+
+static bool supported(void)
+{
+    return is_supported;
+}
+
+static void fork_host(bool before)
+{
+    held += before;
+    freed += !before;
+}
+
+static size_t bypassed(char *text, size_t size)
+{
+    no_text(text, size);
+    return 0;
+}
+
+static const struct cs_device device;
+static const struct cs_host host = {&device, version, no_text, supported, fork_host, bypassed};
+
+/* What a child finds, as its status: 0 if all of it is right. */
+static int status_of_child(int (*check)(void))
+{
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(check());
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+               ? WEXITSTATUS(status)
+               : -1;
+}
+
+static int try_unsupported(void)
+{
+    is_supported = false;
+    return cs_instance(&host) || !cs_instance_off() || cs_instance_made() ? 1 : 0;
+}
+
+static void there_is_none_for_what_is_not_supported(void)
+{
+    CHECK_INT(status_of_child(try_unsupported), 0);
+    CHECK(!cs_instance_off());
+}
+
+static void options_are_taken_when_it_is_made(void)
+{
+    is_supported = true;
+    struct cs *cs = cs_instance(&host);
+    CHECK(cs && cs_instance_made() == cs && cs_instance(&host) == cs);
+    CHECK_INT(cs->limits.workspace, 3 << 20);
+    CHECK_INT(cs->budget.total, 24 << 20); /* eight times that */
+    CHECK_STR(cs->policy->name, "budget");
+}
+
+static int look_in_child(void)
+{
+    struct cs *cs = cs_instance_made();
+    if (held != 1 || freed != 1)
+        return 1;
+    if (!cs || cs->account.calls != 0)
+        return 2;
+    /* What was locked across the fork is free. */
+    cs_lock(&cs->memo.lock);
+    cs_unlock(&cs->memo.lock);
+    cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+    return cs->account.calls == 1 ? 0 : 3;
+}
+
+static void a_child_counts_anew(void)
+{
+    struct cs *cs = cs_instance_made();
+    for (int i = 0; i < 5; i++)
+        cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+    CHECK_INT(status_of_child(look_in_child), 0);
+    CHECK(held == 1 && freed == 1);
+    CHECK_INT(cs->account.calls, 5);
+    cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+    CHECK_INT(cs->account.calls, 6);
+}
+
+static void its_page_is_there_until_it_ends(void)
+{
+    char folder[CS_SESSION_PATH];
+    struct cs *cs = cs_instance_made();
+    struct cs_live_page page;
+    cs_session_folder(folder);
+    cs_sign_pass(cs);
+    CHECK(cs_live_read(folder, getpid(), &page));
+    CHECK_INT(page.calls, 6);
+    CHECK_INT(page.workspace, 3 << 20);
+    cs_sign_end(cs);
+    CHECK(!cs_live_read(folder, getpid(), &page));
+}
+
+int main(void)
+{
+    static char folder[] = "/tmp/test_instance.XXXXXX";
+    char remove[64];
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 1;
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("HOME", folder, 1);
+    setenv("CONVSHIM_CONFIG", "workspace=3MiB;policy=budget;summary=off", 1);
+    TEST(there_is_none_for_what_is_not_supported);
+    TEST(options_are_taken_when_it_is_made);
+    TEST(a_child_counts_anew);
+    TEST(its_page_is_there_until_it_ends);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
