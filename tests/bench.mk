@@ -1,11 +1,11 @@
 # Benchmarks of host time, over a cuDNN and a driver that do nothing.
 
-benches := $(addprefix $(B)/bench/,bench decide repeat count)
+benches := $(addprefix $(B)/bench/,bench decide try_all repeat count)
 idle    := $(addprefix $(B)/bench/,libcudnn.so.9 libcuda.so.1)
 null    := $(addprefix $(B)/obj/tests/bench/null_,cudnn.o legacy.o rest.o)
 
 $(null) $(B)/obj/tests/bench/null_cuda.o: INCLUDES := -fPIC -Isrc $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
-$(addprefix $(B)/obj/tests/bench/,bench.o decide.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
+$(addprefix $(B)/obj/tests/bench/,bench.o decide.o try_all.o): INCLUDES := -Itests $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 $(addprefix $(B)/obj/tests/bench/,repeat.o count.o): INCLUDES := $(PURE) -Itests/unit
 
 $(B)/bench/libcudnn.so.9: $(null) src/simdev/cudnn/cudnn.map
@@ -19,6 +19,8 @@ $(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/ben
 $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
 	-L$(B)/simdev -lcudnn -lcudart -lm
+$(B)/bench/try_all: $(B)/obj/tests/bench/try_all.o $(appshare) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 $(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
 

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct conv_settings settings = {.mode = CUDNN_HEUR_MODE_A, .no_fallback = true};
 
@@ -41,15 +40,6 @@ static int64_t plan_once(cudnnHandle_t handle, const struct conv_problem *proble
     return plan.workspace;
 }
 
-static bool same_layer(const struct csv_layer *a, const struct csv_layer *b)
-{
-    return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w &&
-           a->k == b->k && a->groups == b->groups && a->type == b->type &&
-           memcmp(a->kernel, b->kernel, sizeof a->kernel) == 0 &&
-           memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
-           memcmp(a->padding, b->padding, sizeof a->padding) == 0;
-}
-
 static void measure(cudnnHandle_t handle, size_t layer, const struct conv_problem *problem)
 {
     struct cost first, again;
@@ -74,7 +64,7 @@ static bool measure_all(const struct csv_layer *layers, size_t count)
     for (size_t i = 0; good && i < count; i++) {
         struct conv_problem problem;
         size_t same = 0;
-        while (!same_layer(&layers[same], &layers[i]))
+        while (!csv_same_layer(&layers[same], &layers[i]))
             same++;
         good = csv_problem(&layers[i], LAYOUT_NCHW, &problem);
         if (good && same == i)

@@ -1,8 +1,8 @@
 """Runs programs of jax_programs.py under jax.jit, in forked children, and prints what each one took as a line of JSON.
 
-Reads jobs from standard input, one JSON object a line: {"program": name, "env": {...}}. `allocated` is what XLA's plan of the
-compiled program needs beside its arguments and results (memory_analysis), which workspaces are part of. Autotuning is off: it chooses by
-times, which a model tells here, and holds the memory of all that it tries.
+Reads jobs from standard input, one JSON object a line: {"program": name, "by_time": whether plans are timed, "env": {...}}. `allocated` is what XLA's plan of the
+compiled program needs beside its arguments and results (memory_analysis), which workspaces are part of. Autotuning chooses by
+times, which a model tells here, and holds the memory of all that it tries: it is off unless asked for.
 """
 import os
 import time
@@ -14,7 +14,8 @@ RUNS = 3
 
 
 def run(job):
-    os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
+    if not job.get("by_time"):
+        os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     os.environ["JAX_PLATFORMS"] = "cuda"
     import jax

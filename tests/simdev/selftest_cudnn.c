@@ -299,9 +299,9 @@ struct fused {
     int ops;
 };
 
-/* relu(conv(x, w) + 0.5 y + bias) onto y itself, as PyTorch fuses it; without side and relu: conv +
- * bias. */
-static desc fused_plan(const struct problem *p, struct fused *f, bool whole)
+/* relu(conv(x, w) + scale * y + bias) onto y itself, as PyTorch fuses it; without side and relu:
+ * conv + bias. */
+static desc fused_plan(const struct problem *p, struct fused *f, bool whole, float scale)
 {
     for (int i = 0; i < 3; i++)
         f->middle[i] = tensor_desc(20 + i, &f->t[Y], CUDNN_DATA_FLOAT, true, 16);
@@ -313,7 +313,8 @@ static desc fused_plan(const struct problem *p, struct fused *f, bool whole)
     f->ops = 0;
     f->op[f->ops++] = convolution_op(p, Y, conv);
     if (whole) {
-        f->op[f->ops++] = pointwise_op(CUDNN_POINTWISE_ADD, 0.5F, f->middle[0], side, f->middle[1]);
+        f->op[f->ops++] =
+            pointwise_op(CUDNN_POINTWISE_ADD, scale, f->middle[0], side, f->middle[1]);
         f->op[f->ops++] =
             pointwise_op(CUDNN_POINTWISE_ADD, 1, f->middle[1], f->bias_desc, f->middle[2]);
         f->op[f->ops++] = pointwise_op(CUDNN_POINTWISE_RELU_FWD, 1, f->middle[2], NULL, f->d[Y]);
@@ -327,7 +328,8 @@ static desc fused_plan(const struct problem *p, struct fused *f, bool whole)
     return plan;
 }
 
-static bool fused_agrees(const struct problem *p, bool whole)
+/* A side input that is scaled by 0 gets no address. */
+static bool fused_agrees(const struct problem *p, bool whole, float scale)
 {
     static const int64_t uid[] = {1, 2, 3, 4, 5};
     struct fused f;
@@ -341,14 +343,14 @@ static bool fused_agrees(const struct problem *p, bool whole)
     for (int64_t i = 0; i < count; i++) {
         wanted[i] += (double)f.bias.host[i / plane % p->k];
         if (whole)
-            wanted[i] += 0.5 * (double)f.t[Y].host[i];
+            wanted[i] += (double)scale * (double)f.t[Y].host[i];
         if (whole && wanted[i] < 0)
             wanted[i] = 0;
     }
-    desc plan = fused_plan(p, &f, whole);
+    desc plan = fused_plan(p, &f, whole, scale);
     void *pointer[] = {f.t[X].device, f.t[W].device, f.t[Y].device, f.bias.device, f.t[Y].device};
     bool good = plan && workspace_of(plan) == 0 &&
-                execute(plan, 5, uid, pointer, NULL) == CUDNN_STATUS_SUCCESS;
+                execute(plan, scale != 0 ? 5 : 4, uid, pointer, NULL) == CUDNN_STATUS_SUCCESS;
     download(&f.t[Y], p->type);
     good = good && agrees(&f.t[Y], p->type, wanted);
     free(wanted);
@@ -378,10 +380,13 @@ static void check_fused(void)
     char name[128];
     for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
         snprintf(name, sizeof name, "convolution and bias, %s", p[i].name);
-        ok(fused_agrees(&p[i], false), name);
+        ok(fused_agrees(&p[i], false, 1), name);
         snprintf(name, sizeof name, "convolution, side input in place, bias and relu, %s",
                  p[i].name);
-        ok(fused_agrees(&p[i], true), name);
+        ok(fused_agrees(&p[i], true, 0.5F), name);
+        snprintf(name, sizeof name, "the same, the side input scaled by 0 and absent, %s",
+                 p[i].name);
+        ok(fused_agrees(&p[i], true, 0), name);
     }
 }
 

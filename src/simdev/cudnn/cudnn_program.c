@@ -216,6 +216,10 @@ static void parse_pointwise(struct simdev_program *program, const cJSON *json,
     node->operand[SIMDEV_W] =
         simdev_pointwise_is_binary(mode) ? operand_of(program, json, "B") : -1;
     node->operand[SIMDEV_Y] = operand_of(program, json, "Y");
+    if (mode == CUDNN_POINTWISE_ADD && op->alpha2 == 0) { /* nothing is read then */
+        op->mode = CUDNN_POINTWISE_IDENTITY;
+        node->operand[SIMDEV_W] = -1;
+    }
     if (program->refusal[0])
         return;
     const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
@@ -265,6 +269,20 @@ static void check_order(struct simdev_program *program)
     }
 }
 
+/* A tensor that no operation reads or writes needs no memory: TensorFlow gives none for a side
+ * input that is scaled by 0. */
+static void leave_out_unused(struct simdev_program *program)
+{
+    for (int i = 0; i < program->tensors; i++) {
+        bool used = false;
+        for (int n = 0; n < program->nodes; n++)
+            for (int role = 0; role < SIMDEV_ROLES; role++)
+                used = used || program->node[n].operand[role] == i;
+        if (!used)
+            program->tensor[i].is_virtual = true;
+    }
+}
+
 static bool parse_graph(struct simdev_program *program, const cJSON *graph)
 {
     const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(graph, "tensors");
@@ -285,8 +303,10 @@ static bool parse_graph(struct simdev_program *program, const cJSON *graph)
         if (!program->refusal[0])
             parse_node(program, item, &program->node[program->nodes++]);
     }
-    if (!program->refusal[0])
+    if (!program->refusal[0]) {
         check_order(program);
+        leave_out_unused(program);
+    }
     return true;
 }
 
