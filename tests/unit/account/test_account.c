@@ -99,7 +99,10 @@ static void every_outcome_is_counted_once(void)
     for (int64_t i = 1; i <= 7; i++)
         CHECK_INT(cs_account_order(account, i), i <= 5 ? 0 : -1);
 
+    cs_account_refused(account);
+    CHECK_INT(account->refused, 1);
     cs_account_reset(account);
+    CHECK_INT(account->refused, 0);
     CHECK_INT(account->calls + account->tiled_calls + account->fallbacks + account->failed, 0);
     CHECK_INT(account->launches + account->required_max + account->reported_max + account->lanes,
               0);
