@@ -144,6 +144,8 @@ END
     simulate -- python3 -c 'import ctypes; ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))'
     expect_status 0
     expect_line simulate.out '^without     asked for the GPU and left it unused'
+    grep -q '^sizes' simulate.out && fail "sizes of what nothing planned: $(grep '^sizes' simulate.out)"
+    true
     simulate -- ./no-such-program
     expect_status 1
     expect_line simulate.err 'no-such-program: not found'
@@ -286,6 +288,25 @@ END
     expect_equal "backends" "$(cat backends)" '[]'
     grep -q 'allocated peak' simulate.out && fail "peaks of a device that was not used"
     true
+}
+
+@test "a program that starts the one with the GPU: each run has a starter of its own, which sees its end" {
+    cat >starter.py <<'END'
+import os, subprocess, sys
+child = subprocess.run([sys.executable, "-c", """
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+assert runtime.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(5 << 20)) == 0
+print("worked", flush=True)
+"""])
+with open("ends", "a") as ends:
+    ends.write(f"{os.getpid()} {child.returncode}\n")
+END
+    simulate --cuda 13 -- python3 starter.py
+    expect_status 0
+    expect_line simulate.out '^  device peak +5 MiB +5 MiB '
+    expect_equal "starters" "$(cut -d' ' -f1 ends | sort -u | wc -l)" 2
+    expect_equal "starters whose program ended well" "$(grep -c ' 0$' ends)" 2
 }
 
 @test "--keep leaves what was gathered" {

@@ -247,8 +247,9 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
     printf("device      %s with %s, simulated\n", pair->device->title,
            cs_table_bytes_text(bytes, pair->capacity > 0 ? pair->capacity : pair->device->memory));
     const char *framework = *result->framework ? result->framework : program->framework;
-    if (result->planned && result->used)
-        printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen("cudnn "),
+    const char by[] = "cudnn "; /* not there where no convolution was planned */
+    if (result->used && strncmp(result->planning, by, strlen(by)) == 0)
+        printf("sizes       by cuDNN %s%s%s, in %s\n", result->planning + strlen(by),
                *framework ? " of " : "", framework, program->folder);
     putchar('\n');
 }

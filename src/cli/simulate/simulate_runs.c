@@ -47,8 +47,10 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     cs_simulation_variables(simulation, run, &variables);
-    if (server)
+    if (server) {
         cs_simulation_variables_to_fork(server, &variables);
+        cs_child_variables_set(&variables, "SIMDEV_FORK_PID", "%ld", (long)getpid());
+    }
     if (input < 0 || output < 0 || !cs_child_variables_apply(&variables))
         _exit(NOT_FOUND);
     dup2(input, STDIN_FILENO);

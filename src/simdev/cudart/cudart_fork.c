@@ -27,7 +27,8 @@ enum {
 };
 
 static const char setting[] = "SIMDEV_FORK";
-static atomic_bool passed; /* there is nothing more to do here */
+static const char whose[] = "SIMDEV_FORK_PID"; /* the process that is waited for */
+static atomic_bool passed;                     /* there is nothing more to do here */
 static bool forking;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -102,6 +103,9 @@ static const char *obstacle(int connection, char *text, size_t size)
     }
     if (dir)
         closedir(dir);
+    const char *waited_for = getenv(whose);
+    if (!found && waited_for && atol(waited_for) != (long)getpid())
+        found = "another process of the program started it and goes on beside it";
     siginfo_t child;
     if (!found && waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0)
         found = "it has children";
