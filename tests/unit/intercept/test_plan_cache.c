@@ -124,6 +124,12 @@ void cs_flow_pass(struct cs *cs, const struct cs_verdict *verdict, enum cs_reaso
     fake.passed++;
 }
 
+void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict,
+                   const struct cs_problem *problem, const struct cs_addresses *addresses)
+{
+    (void)cs, (void)verdict, (void)problem, (void)addresses;
+}
+
 static cudnnStatus_t destroy(cudnnHandle_t handle)
 {
     CHECK((void *)handle == handles[0] || (void *)handle == handles[1]);
