@@ -1,6 +1,9 @@
 /* Packs a fused pointwise operation into the opaque words of struct cs_step, and unpacks it. */
 #include "cudnn/plan/fusion.h"
 
+#include <cudnn.h>
+#include <string.h>
+
 enum {
     MODE,
     PRECISION,
@@ -36,4 +39,32 @@ void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise
         const int64_t *word = &step->word[SETTINGS + 3 * i];
         pointwise->setting[i] = (struct cs_setting){word[0], word[1], word[2]};
     }
+}
+
+/* The scale of the second operand; an application need not set it. */
+static double second_scale(const struct cs_pointwise *pointwise)
+{
+    double wide = 1;
+    for (int i = 0; i < pointwise->settings; i++) {
+        const struct cs_setting *setting = &pointwise->setting[i];
+        float narrow;
+        if (setting->name != CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2)
+            continue;
+        if (setting->type == CUDNN_TYPE_DOUBLE) {
+            memcpy(&wide, &setting->bits, sizeof wide);
+        } else if (setting->type == CUDNN_TYPE_FLOAT) {
+            memcpy(&narrow, &setting->bits, sizeof narrow);
+            wide = (double)narrow;
+        }
+    }
+    return wide;
+}
+
+bool cs_fusion_reads(const struct cs_step *step, int64_t tensor)
+{
+    struct cs_pointwise pointwise;
+    cs_fusion_unpack(step, &pointwise);
+    bool adds_nothing = pointwise.mode == CUDNN_POINTWISE_ADD && second_scale(&pointwise) == 0;
+    return pointwise.operand[CS_PW_X] == tensor || pointwise.operand[CS_PW_T] == tensor ||
+           (pointwise.operand[CS_PW_B] == tensor && !adds_nothing);
 }

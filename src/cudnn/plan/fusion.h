@@ -35,4 +35,7 @@ struct cs_pointwise {
 void cs_fusion_pack(const struct cs_pointwise *pointwise, struct cs_step *step);
 void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise);
 
+/* Whether a step reads the tensor of that index: what an addition scales by 0 it does not. */
+bool cs_fusion_reads(const struct cs_step *step, int64_t tensor);
+
 #endif

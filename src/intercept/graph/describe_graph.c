@@ -312,6 +312,43 @@ static void *address_of(const struct cs_pack_attributes *pack, int64_t uid)
     return NULL;
 }
 
+static bool is_side_input(const struct cs_problem *problem, int tensor)
+{
+    return tensor != CS_X && tensor != CS_FILTER && tensor != CS_Y &&
+           !problem->tensor[tensor].written;
+}
+
+static bool is_read(const struct cs_problem *problem, int tensor)
+{
+    for (int i = 0; i < problem->steps; i++)
+        if (cs_fusion_reads(&problem->step[i], tensor))
+            return true;
+    return false;
+}
+
+static bool laid_out_alike(const struct cs_tensor *a, const struct cs_tensor *b)
+{
+    return memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           memcmp(a->strides, b->strides, sizeof a->strides) == 0 && a->dtype == b->dtype &&
+           a->alignment == b->alignment && a->by_value == b->by_value;
+}
+
+/* TensorFlow gives no address for a side input that is scaled by 0. As in the legacy API, where
+ * such callers pass y twice, the result stands for it if it is laid out alike; nobody reads it
+ * there. */
+static void *stand_in_of(const struct cs_pack_attributes *pack, const struct cs_graph *graph,
+                         int tensor)
+{
+    const struct cs_problem *problem = &graph->problem;
+    if (!is_side_input(problem, tensor) || is_read(problem, tensor))
+        return NULL;
+    for (int i = 0; i < problem->tensors; i++)
+        if (problem->tensor[i].written &&
+            laid_out_alike(&problem->tensor[i], &problem->tensor[tensor]))
+            return address_of(pack, graph->uid[i]);
+    return NULL;
+}
+
 bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *graph,
                       struct cs_addresses *addresses)
 {
@@ -322,6 +359,8 @@ bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *gra
     for (int i = 0; i < graph->problem.tensors; i++) {
         bool is_virtual = graph->problem.tensor[i].is_virtual;
         addresses->tensor[i] = is_virtual ? NULL : address_of(pack, graph->uid[i]);
+        if (!is_virtual && !addresses->tensor[i])
+            addresses->tensor[i] = stand_in_of(pack, graph, i);
         if (!is_virtual && !addresses->tensor[i])
             return false;
     }

@@ -10,7 +10,7 @@
 struct cs_graph *cs_describe_graph(const struct cs_shadow *shadow);
 
 /* The addresses that a variant pack gives to a problem's tensors; false if it does not give them
- * all. */
+ * all. A side input that is scaled by 0 needs none, where the result is laid out like it. */
 bool cs_describe_pack(const struct cs_shadow *pack, const struct cs_graph *graph,
                       struct cs_addresses *addresses);
 

@@ -301,8 +301,42 @@ static void a_pack_may_name_more_tensors_than_the_graph_has(void)
     stop();
 }
 
+/* A convolution to which `alpha2` times an image is added, for which the pack has no address. */
+static bool absent_side_input_understood(float alpha2, const int64_t *strides)
+{
+    static const int64_t uids[] = {TENSOR_X, TENSOR_W, TENSOR_Y}, image[] = {2, 6, 8, 8};
+    static char memory[3];
+    void *const pointers[] = {&memory[0], &memory[1], &memory[2]};
+    struct cs_addresses addresses;
+    start();
+    set(TENSOR_B, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, image);
+    set(TENSOR_B, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides);
+    set(ADDITION, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &alpha2);
+    struct cs_graph *graph = described(true);
+    CHECK_INT(graph->reason, CS_REASON_NONE);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers);
+    set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uids);
+    bool understood = cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses);
+    for (int i = 0; understood && i < graph->problem.tensors; i++)
+        if (graph->uid[i] == TENSOR_B)
+            CHECK(addresses.tensor[i] == pointers[2]);
+    cs_graph_drop(graph);
+    stop();
+    return understood;
+}
+
+/* The result stands for it, unless tiles of the input would lie elsewhere. */
+static void a_side_input_that_is_scaled_by_0_needs_no_address(void)
+{
+    static const int64_t packed[] = {384, 64, 8, 1}, wider[] = {768, 128, 16, 1};
+    CHECK(absent_side_input_understood(0, packed));
+    CHECK(!absent_side_input_understood(0.5F, packed));
+    CHECK(!absent_side_input_understood(0, wider));
+}
+
 int main(void)
 {
+    TEST(a_side_input_that_is_scaled_by_0_needs_no_address);
     TEST(sound_graphs_are_described);
     TEST(a_vectorised_tensor_is_refused);
     TEST(a_ragged_tensor_is_refused);
