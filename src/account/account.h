@@ -187,7 +187,7 @@ struct cs_summary_head {
     const char *version; /* convshim's */
     const char *vendor;  /* "cuDNN 9.19.0" or "" */
     const char *policy;
-    int known; /* convolutions that the policy knows from earlier runs */
+    int known;          /* convolutions that the policy knows from earlier runs */
     const char *config; /* the file read, "" for built-in defaults */
     const char *bypass; /* objects whose convolutions are not seen, ", " between them; "" if none */
     int64_t workspace;  /* the limit in force, bytes; < 0: auto, one for each convolution */

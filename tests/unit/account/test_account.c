@@ -431,8 +431,8 @@ static void limits_that_were_raised_are_named(void)
     CHECK(!strstr(text, "raised")); /* it was not called */
     cs_account_tiled(account, &site, 11, 1);
     summarise(account, &automatic);
-    CHECK(
-        strstr(text, "limit raised for 1 of them, up to 120 MiB: tiles of less are too dear or none\n"));
+    CHECK(strstr(
+        text, "limit raised for 1 of them, up to 120 MiB: tiles of less are too dear or none\n"));
     CHECK(strstr(text, " H x 11, raised "));
     check_form();
     free(account);
