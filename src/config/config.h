@@ -42,8 +42,8 @@ enum cs_summary_form {
 typedef int64_t cs_option_SIZE;
 typedef int64_t cs_option_COUNT;
 typedef int64_t cs_option_RATIO; /* thousandths */
-typedef int cs_option_CHOICE; /* the place of a word among those allowed, from 0 */
-typedef int cs_option_LEVEL;  /* enum cs_level */
+typedef int cs_option_CHOICE;    /* the place of a word among those allowed, from 0 */
+typedef int cs_option_LEVEL;     /* enum cs_level */
 typedef struct {
     char text[CS_CONFIG_NAME];
 } cs_option_POLICY;

@@ -74,7 +74,8 @@ static bool parse_bound(const char *text, int64_t *bound_p)
     return cs_config_size(word, bound_p);
 }
 
-/* True if a word stands before the numbers that are allowed: "auto, or", "off, or", "auto, off, or".
+/* True if a word stands before the numbers that are allowed: "auto, or", "off, or", "auto, off,
+ * or".
  */
 static bool allows_word(const struct cs_option *option, const char *word)
 {

@@ -9,8 +9,8 @@ struct cs_option {
     const char *name;    /* "name" or "section.name" */
     const char *value;   /* default */
     const char *allowed; /* for people; the limits of SIZE, COUNT and RATIO are read from it,
-                            "[auto, or |off, or |auto, off, or ]MIN to MAX", and the words of CHOICE: "WORD, WORD"; of POLICY
-                            it is "": see cs_option_allowed */
+                            "[auto, or |off, or |auto, off, or ]MIN to MAX", and the words of
+                            CHOICE: "WORD, WORD"; of POLICY it is "": see cs_option_allowed */
 
     /* True if `text` is allowed; then stores the value in *out. `policies` NULL: any name. */
     bool (*parse)(const struct cs_option *option, const char *text, const char *const *policies,

@@ -13,8 +13,8 @@ enum cs_axis cs_phases_of(enum cs_axis axis);
  * else 1. */
 int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* True if the elements of a phase of x or y are read by less than a sector of memory at a time: then
- * each phase moves what lies between them, too. */
+/* True if the elements of a phase of x or y are read by less than a sector of memory at a time:
+ * then each phase moves what lies between them, too. */
 bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis);
 
 /* The largest dilation that can be left of at most `step`: it divides the whole. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2030,SC2031 # each test is a process of its own
 # Policy peak: what a run shows of its memory lets the next one tile less, at no higher a peak.
 load helper
 

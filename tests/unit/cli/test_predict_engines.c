@@ -137,7 +137,7 @@ static void channels_first_is_asked_where_last_takes_more(void)
 static void a_copy_of_the_operands(void)
 {
     struct cs_problem problem = rows(CS_FORWARD, 1);
-    int64_t x, y;
+    int64_t x = 0, y = 0;
     CHECK(cs_problem_tensor_bytes(&problem.tensor[CS_X], &x) == CS_OK &&
           cs_problem_tensor_bytes(&problem.tensor[CS_Y], &y) == CS_OK);
     const struct cs_ask_offer offer = {.workspace = x + y};

@@ -40,8 +40,9 @@ static void a_fault_drops_its_rule_whole(void)
         {"program = caf\xc3\xa9", "program: \"caf??\" is not allowed"},
         {"policy = fastest", "policy: \"fastest\" is not allowed, the rule is dropped; allowed: "
                              "off, fit, fixed"},
-        {"workspace = 0", "workspace: \"0\" is not allowed, the rule is dropped; allowed: auto, or 1KiB to "
-                          "1TiB"},
+        {"workspace = 0",
+         "workspace: \"0\" is not allowed, the rule is dropped; allowed: auto, or 1KiB to "
+         "1TiB"},
         {"threshold = -1", "threshold: \"-1\" is not allowed"},
         {"tiles = 0", "tiles: \"0\" is not allowed"},
         {"lanes = 9", "lanes: \"9\" is not allowed"},
