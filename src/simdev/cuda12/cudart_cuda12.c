@@ -62,7 +62,7 @@ cudaError_t simdev_12_PointerGetAttributes(struct cuda12_pointer_attributes *att
 {
     struct cudaPointerAttributes newer;
     const cudaError_t error = cudaPointerGetAttributes(attributes ? &newer : NULL, ptr);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && attributes)
         *attributes = (struct cuda12_pointer_attributes){.type = newer.type,
                                                          .device = newer.device,
                                                          .devicePointer = newer.devicePointer,
@@ -135,7 +135,7 @@ cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int devi
 {
     struct cudaDeviceProp newer;
     const cudaError_t error = cudaGetDeviceProperties(prop ? &newer : NULL, device);
-    if (error != cudaSuccess)
+    if (error != cudaSuccess || !prop)
         return error;
     memset(prop, 0, sizeof(*prop));
     memcpy(prop->name, newer.name, sizeof(prop->name));

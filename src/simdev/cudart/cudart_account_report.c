@@ -56,8 +56,8 @@ static void add_kind(cJSON *parent, const char *key, enum simdev_tally_kind kind
     cJSON_AddNumberToObject(object, "total", (double)rows.total);
     cJSON_AddNumberToObject(object, "names", (double)rows.rows);
     cJSON *most = cJSON_AddObjectToObject(object, "most");
-    for (size_t i = 0; i < rows.rows && i < (kind == SIMDEV_TALLY_PLAN ? rows.rows : MOST_NAMES);
-         i++)
+    for (size_t i = 0;
+         rows.row && i < rows.rows && i < (kind == SIMDEV_TALLY_PLAN ? rows.rows : MOST_NAMES); i++)
         cJSON_AddNumberToObject(most, rows.row[i].name, (double)rows.row[i].count);
     free(rows.row);
 }

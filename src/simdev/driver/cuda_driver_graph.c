@@ -191,7 +191,7 @@ static cudaError_t type_of(CUgraphNode node, CUgraphNodeType *type)
 {
     enum cudaGraphNodeType own = cudaGraphNodeTypeEmpty;
     const cudaError_t error = cudaGraphNodeGetType(node, type ? &own : NULL);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && type)
         *type = (CUgraphNodeType)own;
     return error;
 }

@@ -114,7 +114,7 @@ static cudaError_t device_pointer(CUdeviceptr *address, void *memory, unsigned f
 {
     void *found = NULL;
     cudaError_t error = cudaHostGetDevicePointer(address ? &found : NULL, memory, flags);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && address)
         *address = (CUdeviceptr)(uintptr_t)found;
     return error;
 }
@@ -128,7 +128,7 @@ static cudaError_t allocate_managed(CUdeviceptr *address, size_t bytes, unsigned
 {
     void *made = NULL;
     cudaError_t error = cudaMallocManaged(address && bytes > 0 ? &made : NULL, bytes, flags);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && address)
         *address = (CUdeviceptr)(uintptr_t)made;
     return error;
 }
@@ -144,7 +144,7 @@ static cudaError_t allocate_async(CUdeviceptr *address, size_t bytes, CUstream s
 {
     void *made = NULL;
     cudaError_t error = cudaMallocAsync(address && bytes > 0 ? &made : NULL, bytes, stream);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && address)
         *address = (CUdeviceptr)(uintptr_t)made;
     return error;
 }
