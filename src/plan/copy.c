@@ -92,15 +92,14 @@ struct boxed {
 
 static const struct level one_level = {1, {0, 0}};
 
-/* With level `boxed` as boxes, none if it is 0, and the others as rows and planes in their order.
- */
-static struct boxed box(const struct levels *levels, int boxed)
+/* With one level as boxes, or none (NULL), and the others as rows and planes in their order. */
+static struct boxed box(const struct levels *levels, const struct level *boxes)
 {
-    struct boxed made = {&one_level, &one_level, boxed > 0 ? &levels->level[boxed] : &one_level};
+    struct boxed made = {&one_level, &one_level, boxes ? boxes : &one_level};
     int64_t width = levels->level[0].count;
     for (int at = 1; at < levels->count; at++) {
         const struct level *level = &levels->level[at];
-        if (at == boxed)
+        if (level == boxes)
             continue;
         if (made.rows == &one_level && can_be_rows(width, level))
             made.rows = level;
@@ -122,7 +121,7 @@ enum cs_status cs_copy_between(const struct cs_tensor *view, const struct cs_ten
         return status;
     struct boxed best = {.boxes = NULL};
     for (int boxed = 0; boxed < levels.count; boxed++) {
-        struct boxed one = box(&levels, boxed);
+        struct boxed one = box(&levels, boxed > 0 ? &levels.level[boxed] : NULL);
         if (one.boxes && (!best.boxes || one.boxes->count < best.boxes->count))
             best = one;
     }
