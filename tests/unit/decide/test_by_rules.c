@@ -4,9 +4,9 @@
 
 static const int64_t MARGIN = INT64_C(2) << 20;
 
-static struct cs_decision by_rules(struct fake *fake, const struct cs_problem *problem,
-                                   const char *policy, const struct cs_limits *limits,
-                                   int64_t provided)
+static struct cs_decision with_help(struct fake *fake, const struct cs_problem *problem,
+                                    const char *policy, const struct cs_limits *limits,
+                                    int64_t provided, const struct cs_decide_help *help)
 {
     struct cs_vendor vendor = {.ctx = fake,
                                .rigid = true,
@@ -19,9 +19,16 @@ static struct cs_decision by_rules(struct fake *fake, const struct cs_problem *p
     const struct cs_decide_call call = {
         .problem = problem, .required = formula(fake, problem), .engine = -1, .provided = provided};
     fake->calls = fake->live = 0;
-    struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, NULL);
+    struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, help);
     CHECK_INT(fake->live, 0);
     return decision;
+}
+
+static struct cs_decision by_rules(struct fake *fake, const struct cs_problem *problem,
+                                   const char *policy, const struct cs_limits *limits,
+                                   int64_t provided)
+{
+    return with_help(fake, problem, policy, limits, provided, NULL);
 }
 
 /* workspace = auto, whatever it costs. */
@@ -130,20 +137,8 @@ static struct cs_decision with_room(struct fake *fake, const struct cs_problem *
                                     const char *policy, const struct cs_limits *limits,
                                     int64_t provided, int64_t room)
 {
-    struct cs_vendor vendor = {.ctx = fake,
-                               .rigid = true,
-                               .build = fake_build,
-                               .fallback = fake_fallback,
-                               .destroy = fake_destroy,
-                               .profile = fake_profile};
-    const struct cs_settings settings = {
-        .program = "", .policy = cs_policy_find(policy), .limits = *limits, .most = INT64_MAX};
-    const struct cs_decide_call call = {
-        .problem = problem, .required = formula(fake, problem), .engine = -1, .provided = provided};
     const struct cs_decide_help help = {.ctx = &room, .room = harmless};
-    struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, &help);
-    CHECK_INT(fake->live, 0);
-    return decision;
+    return with_help(fake, problem, policy, limits, provided, &help);
 }
 
 /* As many tiles as the room asks for, none where there is room for all, and as fit where nothing is
