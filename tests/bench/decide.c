@@ -63,11 +63,8 @@ static bool measure_all(const struct csv_layer *layers, size_t count)
     good = true;
     for (size_t i = 0; good && i < count; i++) {
         struct conv_problem problem;
-        size_t same = 0;
-        while (!csv_same_layer(&layers[same], &layers[i]))
-            same++;
         good = csv_problem(&layers[i], LAYOUT_NCHW, &problem);
-        if (good && same == i)
+        if (good && csv_is_first(layers, i))
             measure(handle, i, &problem);
     }
     cudnnDestroy(handle);

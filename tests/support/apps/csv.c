@@ -108,11 +108,20 @@ bool csv_problem(const struct csv_layer *layer, enum layout layout, struct conv_
     return true;
 }
 
-bool csv_same_layer(const struct csv_layer *a, const struct csv_layer *b)
+/* They differ in their names at most. */
+static bool same_layer(const struct csv_layer *a, const struct csv_layer *b)
 {
     return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w &&
            a->k == b->k && a->groups == b->groups && a->type == b->type &&
            memcmp(a->kernel, b->kernel, sizeof a->kernel) == 0 &&
            memcmp(a->stride, b->stride, sizeof a->stride) == 0 &&
            memcmp(a->padding, b->padding, sizeof a->padding) == 0;
+}
+
+bool csv_is_first(const struct csv_layer *layers, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (same_layer(&layers[i], &layers[index]))
+            return false;
+    return true;
 }

@@ -24,7 +24,7 @@ bool csv_read(const char *path, const char *model, struct csv_layer **layers, si
  * the kernel is larger than the padded input. */
 bool csv_problem(const struct csv_layer *layer, enum layout layout, struct conv_problem *problem);
 
-/* True if they differ in their names at most. */
-bool csv_same_layer(const struct csv_layer *a, const struct csv_layer *b);
+/* True if no layer before it differs from that one in its name at most. */
+bool csv_is_first(const struct csv_layer *layers, size_t index);
 
 #endif
