@@ -123,23 +123,36 @@ static bool run_softmax(const struct simdev_host_call *call, const struct simdev
 
 /* ---- gradients of biases and activations ---- */
 
+/* oneDNN adds one by one, in f32: rows first, then what they have come to, rounds off less. */
 static bool describe_bias(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
 {
-    const struct simdev_planes p = simdev_planes_of(&call->operand[0].view);
+    const struct simdev_view *view = &call->operand[0].view;
+    const struct simdev_planes p = simdev_planes_of(view);
+    const int64_t row = view->dim[view->rank - 1], rows = p.elements / row;
     const dnnl_memory_desc_t dy =
-        simdev_layer_tensor(3, (int64_t[]){p.images, p.channels, p.elements});
-    const dnnl_memory_desc_t db = simdev_layer_tensor(3, (int64_t[]){1, p.channels, 1});
-    dnnl_reduction_desc_t sum;
-    return dnnl_reduction_desc_init(&sum, dnnl_reduction_sum, &dy, &db, 0, 0) == dnnl_success &&
-           simdev_layer_describe(&sum, NULL, &plan->forward);
+        simdev_layer_tensor(4, (int64_t[]){p.images, p.channels, rows, row});
+    const dnnl_memory_desc_t sums =
+        simdev_layer_tensor(4, (int64_t[]){p.images, p.channels, rows, 1});
+    const dnnl_memory_desc_t db = simdev_layer_tensor(4, (int64_t[]){1, p.channels, 1, 1});
+    dnnl_reduction_desc_t first, second;
+    return dnnl_reduction_desc_init(&first, dnnl_reduction_sum, &dy, &sums, 0, 0) == dnnl_success &&
+           dnnl_reduction_desc_init(&second, dnnl_reduction_sum, &sums, &db, 0, 0) ==
+               dnnl_success &&
+           simdev_layer_describe(&first, NULL, &plan->forward) &&
+           simdev_layer_describe(&second, NULL, &plan->backward);
 }
 
 static bool run_bias(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
                      float *const value[])
 {
-    const struct simdev_layer_argument sum[] = {{DNNL_ARG_SRC, value[0]}, {DNNL_ARG_DST, value[1]}};
+    float *sums = simdev_layer_memory(plan->forward, DNNL_ARG_DST);
+    const struct simdev_layer_argument first[] = {{DNNL_ARG_SRC, value[0]}, {DNNL_ARG_DST, sums}};
+    const struct simdev_layer_argument second[] = {{DNNL_ARG_SRC, sums}, {DNNL_ARG_DST, value[1]}};
+    const bool ok = sums && simdev_layer_execute(plan->forward, 2, first) &&
+                    simdev_layer_execute(plan->backward, 2, second);
     (void)call;
-    return simdev_layer_execute(plan->forward, 2, sum);
+    free(sums);
+    return ok;
 }
 
 /* An activation as oneDNN names it, with its two parameters; its gradient is of y, or of x. */

@@ -10,7 +10,7 @@
 dnnl_engine_t simdev_onednn_engine(void);
 
 /* What oneDNN does for one call. A gradient has the forward computation too: oneDNN wants it as a
- * hint, and some gradients need what it leaves behind. */
+ * hint, and some gradients need what it leaves behind. A sum has its two steps here. */
 struct simdev_layer_plan {
     dnnl_primitive_desc_t forward, backward; /* NULL: not needed */
 };
