@@ -127,13 +127,18 @@ static bool is_had(const struct fake *fake, const struct cs_problem *problem, do
     return false;
 }
 
-/* What a convolution is reported at least that shrinks its input; 0: no such one. */
+/* What a convolution is reported at least whose output is much smaller or larger than its input;
+ * 0: no such one. */
 static int64_t beside_output(const struct cs_problem *problem)
 {
     int64_t input = 0, output = 0;
     CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_X], &input), CS_OK);
     CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output), CS_OK);
-    return problem->direction == CS_FORWARD && output <= input / 2 ? output + (2 << 20) : 0;
+    if (problem->direction != CS_FORWARD)
+        return 0;
+    if (output >= 4 * input)
+        return output;
+    return output <= input / 2 ? output + (2 << 20) : 0;
 }
 
 /* Nothing is taken that costs more; what is left untiled, or raised, has no cheaper way that saves
