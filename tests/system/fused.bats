@@ -62,7 +62,9 @@ ampere()
     expect_status 0
     expect_no_violation plain shimmed
     expect_same --exact
-    expect_true "tiled calls" "$(counted tiled) >= $(few 25)"
+    expect_true "tiled calls" "$(counted tiled) >= $(share 25)"
+    # Of a part of the problems not every form may be among those that are drawn.
+    [ "$LOAD" -ge 100 ] || return 0
     for words in 'identity' 'relu' '(result)' ',0\*' ',2\*'; do
         grep -a 'status=ok' plain.bin | grep -aq -- "$words" || fail "no problem with $words was run"
     done
