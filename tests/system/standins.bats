@@ -29,7 +29,7 @@ client()
 # accounted PROGRAM: in account mode, with its report in report.json.
 accounted()
 {
-    SIMDEV_MODE=account SIMDEV_REPORT=report.json "$ROOT/scripts/with-simdev" -- "$@"
+    LD_PRELOAD=$SAN_RT SIMDEV_MODE=account SIMDEV_REPORT=report.json "$ROOT/scripts/with-simdev" -- "$@"
 }
 
 setup_file()
