@@ -23,7 +23,7 @@ static enum cs_grade best_of(const struct cs_goal *goal, double fixed, struct cs
 static void beyond_the_limit_no_finer_than_helps(void)
 {
     const double fixed = 10000.0 * (double)MIB;
-    const struct cs_goal goal = {.limit = fixed / 2, .most = any, .cheap = 1, .dear = any};
+    const struct cs_goal goal = {.limit = fixed / 2, .most = any, .dear = any};
     struct cs_guess best;
     CHECK_INT(best_of(&goal, fixed, &best), CS_GRADE_RAISED);
     CHECK_INT(best.tiles, 2);
@@ -32,7 +32,7 @@ static void beyond_the_limit_no_finer_than_helps(void)
 
 static void beyond_the_limit_as_little_as_there_is(void)
 {
-    const struct cs_goal goal = {.limit = 1, .most = any, .cheap = 1, .dear = any};
+    const struct cs_goal goal = {.limit = 1, .most = any, .dear = any};
     struct cs_guess best;
     CHECK_INT(best_of(&goal, 0, &best), CS_GRADE_RAISED);
     CHECK(best.tiles > 100);
@@ -41,13 +41,31 @@ static void beyond_the_limit_as_little_as_there_is(void)
 
 static void within_the_limit_where_that_is_possible(void)
 {
-    const struct cs_goal goal = {
-        .limit = 4 * (double)MIB, .aim = 1, .most = any, .cheap = 1, .dear = any};
+    const struct cs_goal goal = {.limit = 4 * (double)MIB, .aim = 1, .most = any, .dear = any};
     struct cs_guess best;
     CHECK_INT(best_of(&goal, 0, &best), CS_GRADE_WITHIN);
     CHECK(best.workspace <= goal.limit);
-    const struct cs_goal none = {.limit = 1, .most = 1, .cheap = 1, .dear = any};
+    const struct cs_goal none = {.limit = 1, .most = 1, .dear = any};
     CHECK_INT(best_of(&none, 0, &best), CS_GRADE_NONE);
+}
+
+/* Finer tiles as long as the bytes saved are worth the price, and none that save what nobody asks
+ * for. */
+static void as_fine_as_it_is_worth(void)
+{
+    struct cs_goal goal = {.limit = 16 * (double)MIB, .aim = 1, .most = any, .dear = any};
+    struct cs_guess cheapest, finer, aimed, finest;
+    CHECK_INT(best_of(&goal, 0, &cheapest), CS_GRADE_WITHIN);
+    goal.worth = 4 / (32 * (double)MIB);
+    CHECK_INT(best_of(&goal, 0, &finer), CS_GRADE_WITHIN);
+    CHECK(finer.workspace < cheapest.workspace && finer.price > cheapest.price);
+    CHECK(finer.price - cheapest.price <= goal.worth * (cheapest.workspace - finer.workspace));
+    goal.aim = goal.limit;
+    CHECK_INT(best_of(&goal, 0, &aimed), CS_GRADE_WITHIN);
+    CHECK(aimed.price <= cheapest.price && aimed.workspace > finer.workspace);
+    goal = (struct cs_goal){.limit = goal.limit, .most = any, .least = true, .dear = any};
+    CHECK_INT(best_of(&goal, 0, &finest), CS_GRADE_WITHIN);
+    CHECK(finest.workspace < finer.workspace && finest.price > finer.price);
 }
 
 int main(void)
@@ -55,5 +73,6 @@ int main(void)
     TEST(beyond_the_limit_no_finer_than_helps);
     TEST(beyond_the_limit_as_little_as_there_is);
     TEST(within_the_limit_where_that_is_possible);
+    TEST(as_fine_as_it_is_worth);
     return REPORT();
 }

@@ -354,6 +354,38 @@ static void the_smallest_tiles_are_asked_about_first(void)
     CHECK_INT(first_asked.tensor[CS_Y].dims[CS_H], (4096 + 50) / (CS_MAX_TILES / 20));
 }
 
+static enum cs_status want_nothing(void *ctx, const struct cs_problem *problem,
+                                   enum cs_relaxation relaxation, void **execution_plan_p,
+                                   int64_t *workspace_p)
+{
+    (void)ctx, (void)problem, (void)relaxation;
+    *execution_plan_p = &asks;
+    *workspace_p = 0;
+    return CS_OK;
+}
+
+/* Copies that equal padding needs are known without asking: no tiles are asked about whose copies
+ * alone are too large. */
+static void copies_of_equal_padding_are_foreseen(void)
+{
+    static const struct cs_mode mode;
+    struct cs_problem problem = same(4, 64, 1, 256, 256, 64);
+    struct cs_vendor vendor = {.build = want_nothing, .destroy = destroy_nothing};
+    struct cs_question question;
+    int64_t fitted = 0;
+    begin(&question, &problem, &vendor, 1, 3 * MIB);
+    search.equal_padding = true;
+    CHECK_INT(cs_product_search(&search, mode), CS_OK);
+    CHECK(!cs_shortlist_empty(&search.list));
+    for (int i = 1; i < search.list.count; i++) {
+        const struct cs_candidate *candidate = &search.list.candidate[i];
+        CHECK(candidate->tiling.equal_padding);
+        CHECK(candidate->workspace > 0 && candidate->workspace <= 3 * MIB);
+        fitted += candidate->shapes;
+    }
+    CHECK_INT(search.purse.asked, fitted);
+}
+
 /* Gradients of 16 bits are summed inside one launch: no axis but the filter's own. */
 static void filters_of_16_bits(void)
 {
@@ -517,6 +549,7 @@ int main(void)
     TEST(two_tiles_are_found);
     TEST(equal_padding_is_remembered);
     TEST(the_smallest_tiles_are_asked_about_first);
+    TEST(copies_of_equal_padding_are_foreseen);
     TEST(filters_of_16_bits);
     TEST(data_gradients_of_large_filters);
     TEST(counts_that_are_no_power_of_two);
