@@ -18,6 +18,10 @@ $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(w
 $(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
+$(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
+                               oversized_tensor.c))
+$(B)/unit/test_capture_profile: $(call objects,src/cudnn/standalone/capture_profile.c)
+$(B)/unit/test_bypass: $(call objects,src/intercept/loader/object_range.c)
 
 # --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
 faultobj := $(patsubst %.c,$(B)/faults/obj/%.o,$(pure) $(vendor)) $(B)/faults/obj/tests/faults/faults.o

@@ -8,6 +8,7 @@ NVCC     ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/
 selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 
 $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
+$(B)/unit/test_file: UNITLIBS := -Wl,--wrap=write
 $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
 $(B)/unit/test_peak: $(B)/obj/src/flow/peak.o
@@ -22,6 +23,14 @@ $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call witht
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/test_timeline: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,timeline.c timeline_record.c simulated_result.c) \
 	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,read_file.c command_line.c data_files.c table.c table_markup.c)))
+$(B)/unit/test_find_cudnn: $(call objects,src/cli/predict/find_cudnn.c)
+$(B)/unit/test_simulated_program: $(call objects,src/cli/simulate/simulated_program.c)
+$(B)/unit/test_simulate_runs: $(call objects,$(addprefix src/cli/simulate/,simulate_runs.c child_variables.c))
+$(B)/unit/test_simulation: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,simulation.c child_variables.c) common/environment.c \
+                           doctor/subprocess.c))
+$(B)/unit/test_tune_search: $(call objects,src/cli/tune/tune_search.c)
+$(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
+$(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_plan_layers: $(call objects,src/cli/predict/plan_layers.c src/cli/predict/estimate.c)
 $(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,command_line.c data_files.c table.c table_markup.c))

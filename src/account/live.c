@@ -151,28 +151,41 @@ static int64_t calls_of(const _Atomic int64_t *calls)
     return atomic_load_explicit(calls, memory_order_relaxed);
 }
 
+/* Not inlined, as the next one: most calls of cs_live_count have nothing to copy. */
+__attribute__((noinline)) static void copy_counters(struct cs_live_page *page,
+                                                    const struct cs_account *account)
+{
+    put(&page->calls, &account->calls);
+    put(&page->tiled, &account->tiled_calls);
+    put(&page->fallback, &account->fallbacks);
+    put(&page->failed, &account->failed);
+    put(&page->launches, &account->launches);
+    put(&page->required_max, &account->required_max);
+    put(&page->reported_max, &account->reported_max);
+}
+
+/* True for one of the threads that ask, ten times a second. */
+__attribute__((noinline)) static bool is_due(struct cs_live *live, struct cs_live_page *page)
+{
+    int64_t due = atomic_load_explicit(&live->due, memory_order_relaxed), now = now_ms();
+    if ((now < due && due - now <= LOOK_EVERY) ||
+        !atomic_compare_exchange_strong(&live->due, &due, now + LOOK_EVERY))
+        return false;
+    atomic_store_explicit(&page->changed_ms, now, memory_order_relaxed);
+    return true;
+}
+
 bool cs_live_count(struct cs_live *live, const struct cs_account *account, bool *look_p)
 {
     struct cs_live_page *page = atomic_load_explicit(&live->page, memory_order_acquire);
-    int64_t due = atomic_load_explicit(&live->due, memory_order_relaxed);
     *look_p = false;
     if (!page || calls_of(&page->calls) == calls_of(&account->calls))
         return false;
     /* Until nobody has counted meanwhile: else the older of two might write last. */
-    do {
-        put(&page->calls, &account->calls);
-        put(&page->tiled, &account->tiled_calls);
-        put(&page->fallback, &account->fallbacks);
-        put(&page->failed, &account->failed);
-        put(&page->launches, &account->launches);
-        put(&page->required_max, &account->required_max);
-        put(&page->reported_max, &account->reported_max);
-    } while (calls_of(&page->calls) != calls_of(&account->calls));
-    int64_t now = now_ms();
-    if (now >= due || due - now > LOOK_EVERY)
-        *look_p = atomic_compare_exchange_strong(&live->due, &due, now + LOOK_EVERY);
-    if (*look_p)
-        atomic_store_explicit(&page->changed_ms, now, memory_order_relaxed);
+    do
+        copy_counters(page, account);
+    while (calls_of(&page->calls) != calls_of(&account->calls));
+    *look_p = is_due(live, page);
     return true;
 }
 

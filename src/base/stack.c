@@ -19,45 +19,42 @@ enum {
     LAST_MOMENTS = 400
 };
 
-/* Sanitizers follow no thread to another stack. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #else
 #define SANITIZED false
 #endif
 
+__thread struct cs_stack_part cs_stack_part;
+
 /* As base/nest.h says. */
 static __thread struct {
-    uintptr_t low, high; /* of the thread's stack; 0, 0: not asked yet */
-    char *own;           /* GUARD + BYTES; NULL: not needed yet */
+    bool measured;
+    char *own; /* GUARD + BYTES; NULL: not needed yet */
 } thread __attribute__((tls_model("initial-exec")));
 
 /* A stack that nobody knows is small: a fiber's, or one without /proc. The first thread's is as
  * large as programs expect. */
-static void find_bounds(void)
+static struct cs_stack_part find_part(void)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t size = 0;
-    thread.low = thread.high = 1;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
-            thread.low = (uintptr_t)low;
-            thread.high = (uintptr_t)low + size;
-        }
-        pthread_attr_destroy(&attributes);
-    } else if (getpid() == gettid()) {
-        thread.low = 0;
-        thread.high = UINTPTR_MAX;
-    }
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return (struct cs_stack_part){0, getpid() == gettid() ? UINTPTR_MAX : 0};
+    bool known = pthread_attr_getstack(&attributes, &low, &size) == 0;
+    pthread_attr_destroy(&attributes);
+    return (struct cs_stack_part){(uintptr_t)low + AMPLE, known && size > AMPLE ? size - AMPLE : 0};
 }
 
-bool cs_stack_ample(void)
+/* Sanitizers follow no thread to another stack. */
+bool cs_stack_measure(uintptr_t here)
 {
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (thread.high == 0)
-        find_bounds();
-    return SANITIZED || (here >= thread.low && here < thread.high && here - thread.low >= AMPLE);
+    if (!thread.measured) {
+        thread.measured = true; /* first: the allocator, which is asked, may be foreign code */
+        cs_stack_part = find_part();
+    }
+    return SANITIZED || here - cs_stack_part.from < cs_stack_part.size;
 }
 
 static void release(void *own)

@@ -5,9 +5,24 @@
 #define CS_BASE_STACK_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Of the calling thread's stack the part above which anything of ours finds enough: where it begins
+ * and its size, 0 until asked. As base/nest.h says. */
+struct cs_stack_part {
+    uintptr_t from, size;
+};
+extern __thread struct cs_stack_part cs_stack_part __attribute__((tls_model("initial-exec")));
+
+/* Finds out if that has not been asked yet, and answers. */
+bool cs_stack_measure(uintptr_t here);
 
 /* True if the calling thread has enough stack left for anything that the library does. */
-bool cs_stack_ample(void);
+static inline bool cs_stack_ample(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return here - cs_stack_part.from < cs_stack_part.size || cs_stack_measure(here);
+}
 
 /* Calls a function on the thread's other stack; on this one if there is no memory for it. Not to be
  * called from there. */

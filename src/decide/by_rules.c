@@ -112,23 +112,31 @@ static bool may_widen(const struct cs_decide_call *call, const struct cs_policy 
     return help && help->room && policy->watches && call->provided == 0 && call->required > 0;
 }
 
-/* What a convolution that shrinks its input is reported where workspace is auto; 0: what it needs.
- * When it ends its input is freed, and the tensors that follow are of its output's size. A caching
- * allocator (PyTorch's) then has a free block for them, where the workspace was, and need not split
- * the input's, which the next large tensor wants whole; without it programs need up to an eighth
- * more memory than without this library. The peak hardly grows: the operation that made an input of
- * x bytes mostly had as much beside it, and x + y + y is at most that. The margin keeps the
- * workspace out of a free block of exactly the output's size; PyTorch rounds to 2 MiB. */
+/* What a convolution whose output is of another size than its input is reported where workspace is
+ * auto; 0: what it needs. When it ends, the tensors that follow are of its output's size. A caching
+ * allocator (PyTorch's) then has a free block for them, where the workspace was.
+ *
+ * One that shrinks its input: without such a block they split the input's, which is free then and
+ * which the next large tensor wants whole; programs need up to an eighth more memory than without
+ * this library. The peak hardly grows: the operation that made an input of x bytes mostly had as
+ * much beside it, and x + y + y is at most that. The margin keeps the workspace out of a free block
+ * of exactly the output's size; PyTorch rounds to 2 MiB.
+ *
+ * One whose output is at least four times its input (the first of a network): a small workspace
+ * gets a block of its own odd size, which tensors then use in part and no large one can. One of
+ * exactly the output's size is used whole by the next tensor. What follows holds two of them, so
+ * that the peak grows by a quarter of an output at most, and only if it is made here. */
 static int64_t beside_output(const struct cs_problem *problem)
 {
     const int64_t margin = INT64_C(2) << 20;
     int64_t input, output, sum;
     if (problem->direction != CS_FORWARD ||
         cs_problem_tensor_bytes(&problem->tensor[CS_X], &input) != CS_OK ||
-        cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output) != CS_OK || output > input / 2 ||
-        !cs_add(output, margin, &sum))
+        cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output) != CS_OK)
         return 0;
-    return sum;
+    if (input <= output / 4)
+        return output;
+    return output <= input / 2 && cs_add(output, margin, &sum) ? sum : 0;
 }
 
 /* For workspace = auto: tiles stay as small as others; what is reported grows, and what requires no

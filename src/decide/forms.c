@@ -13,7 +13,7 @@ enum {
 
 /* Of the operands, that may be read again before further forms are looked at. */
 static const double MUCH = 0.05;
-/* Less scratch by so much is worth more tiles. */
+/* Less scratch by so much is worth more tiles, where nothing else says what it is worth. */
 static const double WORTH = 0.98;
 
 /* Axes to tile along, the outer first. Slices along W are the least contiguous, those along K and C
@@ -69,7 +69,7 @@ enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, doubl
         return CS_GRADE_NONE;
     if (workspace > goal->limit)
         return CS_GRADE_RAISED;
-    return price <= goal->cheap ? CS_GRADE_CHEAP : CS_GRADE_WITHIN;
+    return CS_GRADE_WITHIN;
 }
 
 static bool guess_at(const struct line *line, int64_t count, struct cs_guess *guess)
@@ -151,8 +151,8 @@ static enum cs_grade best_count(const struct line *line, const struct cs_goal *g
     if (cs_phases_of(line->tiling.axis[line->cut]) != CS_AXIS_NONE)
         return best_phases(line, goal, best);
     int64_t fewest = fewest_in(line, goal->limit);
-    if (goal->aim <= 0 && goal->cheap >= goal->dear)
-        fewest = line->most; /* the least, whatever it costs */
+    if (goal->least)
+        fewest = line->most;
     for (int64_t count = fewest; count <= line->most; count = finer(line, count))
         if (look_at_count(line, goal, count, &graded) <= goal->aim)
             break;
@@ -168,10 +168,10 @@ bool cs_forms_better(const struct cs_goal *goal, enum cs_grade grade, const stru
 {
     if (grade != than)
         return grade < than;
-    if (grade == CS_GRADE_WITHIN)
-        return guess->price < best->price;
     double bytes = guess->workspace > goal->aim ? guess->workspace : goal->aim;
     double other = best->workspace > goal->aim ? best->workspace : goal->aim;
+    if (grade == CS_GRADE_WITHIN && !goal->least)
+        return guess->price + goal->worth * bytes < best->price + goal->worth * other;
     return bytes < WORTH * other || (bytes * WORTH <= other && guess->price < best->price);
 }
 

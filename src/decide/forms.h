@@ -9,13 +9,13 @@ struct cs_goal {
     double limit; /* bytes that are allowed */
     double aim;   /* no less is asked for */
     double most;  /* bytes that are allowed rather than a price above `dear` */
-    double cheap; /* up to this price less scratch is better */
+    double worth; /* price that may be paid for a byte less of scratch, down to `aim` */
     double dear;  /* beyond this price nothing is taken */
+    bool least;   /* the least scratch, whatever it costs */
 };
 
 enum cs_grade {
-    CS_GRADE_CHEAP,  /* within the limit at a low price: the less scratch the better */
-    CS_GRADE_WITHIN, /* within limit and price: the cheaper the better */
+    CS_GRADE_WITHIN, /* within limit and price: the least of price and scratch together */
     CS_GRADE_RAISED, /* beyond the limit, within the price: the less scratch the better */
     CS_GRADE_NONE
 };

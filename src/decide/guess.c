@@ -36,7 +36,7 @@ double cs_guess_whole(const struct cs_guesser *guesser)
 
 void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *question)
 {
-    static const struct cs_profile typical = {.capability = 0};
+    static const struct cs_profile typical; /* of no capability that is known */
     const struct cs_problem *problem = question->problem;
     guesser->question = question;
     guesser->profile = question->profile ? question->profile : &typical;

@@ -6,7 +6,6 @@
 
 enum {
     MOST_TURNS = 5,    /* guesses that are asked about */
-    CHEAP = 2,         /* this part of what tiles may cost is cheap */
     AUTO_LANES = 2,    /* where the user leaves it to us */
     MOST_COARSER = 48, /* cuts that are tried until one is legal */
     COARSER = 12,      /* each by this part coarser: 48 steps reach 40 times the first */
@@ -20,6 +19,16 @@ static const double CHEAPER = 0.97;
 
 /* Of the least scratch that is known: a guess of more is not asked about. */
 static const double WORTHWHILE = 0.98;
+
+/* As many times the untiled time may be spent to save scratch of the operands' size: 1.5 % of the
+ * time for 1 % of the operands. Of larger ones, which make a program's peak, not for a part of them
+ * but for as many bytes. Choices: see docs/results/prices.md. */
+static const double WORTH_TIME = 1.5;
+static const double LARGE = 256 << 20;
+
+/* Of what limits->aim asks for: less by so much, so that it is reached though counts of tiles are
+ * whole and guesses a little off. */
+static const double AIM = 5.0 / 6;
 
 static double read_part(const struct cs_search *search, const struct cs_candidate *candidate)
 {
@@ -104,14 +113,17 @@ static enum cs_status confirm(struct cs_search *search, struct cs_guesser *guess
     return CS_OK;
 }
 
+/* What is reported whatever tiles need (limits->least) is not worth saving. */
 static struct cs_goal goal_of(const struct cs_search *search, const struct cs_limits *limits)
 {
-    double dear = most_price(limits);
-    return (struct cs_goal){.limit = (double)limits->workspace,
-                            .aim = (double)(limits->aim > 0 ? limits->aim : limits->workspace),
+    double limit = (double)limits->workspace, least = (double)limits->least;
+    double aim = limits->aim > 0 ? AIM * (double)limits->aim : limit;
+    double size = cs_search_size(search->question->problem);
+    return (struct cs_goal){.limit = limit,
+                            .aim = aim > least ? aim : least,
                             .most = (double)search->question->limit,
-                            .cheap = 1 + (dear - 1) / CHEAP,
-                            .dear = dear};
+                            .worth = WORTH_TIME / (size < LARGE ? size : LARGE),
+                            .dear = most_price(limits)};
 }
 
 static enum cs_grade grade_of(const struct cs_search *search, const struct cs_goal *goal,
@@ -281,7 +293,7 @@ static bool ask_for_least(struct cs_search *search, struct cs_guesser *guesser,
                           enum cs_status *status_p)
 {
     const double most = cs_guess_whole(guesser) * 1e3;
-    const struct cs_goal goal = {.limit = most, .most = most, .cheap = 1e300, .dear = 1e300};
+    const struct cs_goal goal = {.limit = most, .most = most, .least = true, .dear = 1e300};
     struct cs_guess guess;
     enum cs_probed probed;
     int64_t bytes;

@@ -20,12 +20,12 @@ enum cs_priced {
 
 /* Lists a tiling that stays within limits->max_slowdown, with as few questions as guesses allow:
  *
- * 1. of those under limits->workspace that cost half of what they may at most, the one of least
- * scratch, but not less than limits->aim asks for; else
- * 2. the fastest under limits->workspace; else
- * 3. the one of least scratch beyond it, if it saves limits->min_saving.
+ * 1. of those under limits->workspace the one whose price and scratch are least together: 1.5 %
+ *    of the time may be spent to save 1 % of the operands, as far as limits->aim asks for less and
+ *    limits->least is not reported all the same; else
+ * 2. the one of least scratch beyond it, if it saves limits->min_saving.
  *
- * The question's limit must be that of 3. CS_OK whatever *priced_p says; CS_NOMEM. */
+ * The question's limit must be that of 2. CS_OK whatever *priced_p says; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_price_search(struct cs_search *search,
                                              const struct cs_limits *limits,
                                              enum cs_priced *priced_p, int64_t *workspace_p);

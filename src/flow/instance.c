@@ -258,9 +258,13 @@ static bool elected(void)
     return false;
 }
 
-static enum state start(const struct cs_host *host)
+/* With its thread gone in the middle of it all others would wait: no thread is cancelled here. Not
+ * inlined: it is once. */
+__attribute__((noinline)) static enum state start(const struct cs_host *host)
 {
     struct candidate mine;
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     bool usable = prepare(host, &mine);
     if (elected()) {
         if (usable) {
@@ -279,6 +283,7 @@ static enum state start(const struct cs_host *host)
         }
     }
     discard(&mine);
+    pthread_setcancelstate(cancel, NULL);
     return atomic_load_explicit(&state, memory_order_acquire);
 }
 

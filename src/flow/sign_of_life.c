@@ -29,7 +29,9 @@ void cs_sign_begin(const struct cs *cs)
     cs_log(CS_LOG_INFO, "%s is bound: %s", *vendor ? vendor : "cuDNN", *file ? file : "no file");
 }
 
-static void open_file(struct cs *cs)
+/* Not inlined, as the next one: both are rare, and what they need of the stack every call would set
+ * up. */
+__attribute__((noinline)) static void open_file(struct cs *cs)
 {
     char folder[CS_SESSION_PATH], vendor[VENDOR];
     int64_t run = cs_session_run();
@@ -48,6 +50,12 @@ static void open_file(struct cs *cs)
         cs_live_note(folder, run);
 }
 
+__attribute__((noinline)) static void tell_scratch(struct cs *cs)
+{
+    const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
+    cs_live_scratch(&cs->live, own.held, own.peak);
+}
+
 void cs_sign_pass(struct cs *cs)
 {
     bool look;
@@ -55,10 +63,8 @@ void cs_sign_pass(struct cs *cs)
         return;
     if (cs_live_missing(&cs->live))
         open_file(cs);
-    if (!cs_live_count(&cs->live, &cs->account, &look) || !look)
-        return;
-    const struct cs_arena_facts own = cs_arena_facts(&cs->exec.arena);
-    cs_live_scratch(&cs->live, own.held, own.peak);
+    if (cs_live_count(&cs->live, &cs->account, &look) && look)
+        tell_scratch(cs);
 }
 
 void cs_sign_end(struct cs *cs)

@@ -40,11 +40,40 @@ static int intercept(void *opaque)
     return status;
 }
 
+/* Nothing of ours is a point where a thread is cancelled, and in cuDNN it may be, as without us. A
+ * thread that may be cancelled anywhere may not meanwhile: it would end with a lock taken. That
+ * takes an atomic operation in such threads alone; switching cancellation off takes two in all. */
+static int note(void *opaque)
+{
+    struct cs_entry_call *call = opaque;
+    struct cs *cs = cs_instance(&cs_host);
+    if (!cs)
+        return call->replay(call);
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    cs_nest_enter();
+    int status = call->handle(cs, call);
+    cs_nest_leave();
+    if (type != PTHREAD_CANCEL_DEFERRED)
+        pthread_setcanceltype(type, NULL);
+    return status;
+}
+
 /* cuDNN calls its own exported functions, inside our calls and on threads of its own, and so do our
  * plans: all get the real ones. */
-int cs_intercept_from(struct cs_entry_call *call, const void *caller)
+static inline int enter(int (*function)(void *), struct cs_entry_call *call, const void *caller)
 {
     if (cs_nested() || cs_instance_off() || cs_caller_is_cudnn(caller))
         return call->replay(call);
-    return cs_stack_ample() ? intercept(call) : cs_stack_run(intercept, call);
+    return cs_stack_ample() ? function(call) : cs_stack_run(function, call);
+}
+
+int cs_intercept_from(struct cs_entry_call *call, const void *caller)
+{
+    return enter(intercept, call, caller);
+}
+
+int cs_intercept_note_from(struct cs_entry_call *call, const void *caller)
+{
+    return enter(note, call, caller);
 }

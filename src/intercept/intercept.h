@@ -21,11 +21,19 @@ struct cs_entry_call {
 
 /* `caller`: the code that the entry returns to. */
 int cs_intercept_from(struct cs_entry_call *call, const void *caller);
+int cs_intercept_note_from(struct cs_entry_call *call, const void *caller);
 
 /* For entries alone, whose return address it takes. */
 static inline __attribute__((always_inline)) int cs_intercept(struct cs_entry_call *call)
 {
     return cs_intercept_from(call, __builtin_return_address(0));
+}
+
+/* The same for entries that only note what an application sets: nothing is decided, run, counted or
+ * written. They are most of a convolution's calls. */
+static inline __attribute__((always_inline)) int cs_intercept_note(struct cs_entry_call *call)
+{
+    return cs_intercept_note_from(call, __builtin_return_address(0));
 }
 
 #endif

@@ -1,4 +1,5 @@
-"""PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients.
+"""PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients. Then
+cuDNN's other layers (compute_layers.py).
 
 Values go in and out by copies and are made on the host, so that nothing but cuDNN has to be computed. Prints TAP; a point
 holds if all three results are within what rounding to the type and another order of sums can explain.
@@ -7,6 +8,8 @@ import ctypes
 import sys
 
 import torch
+
+import compute_layers
 
 # name, spatial dimensions, batch, channels in and out, extent, filter, and what torch.nn.functional.conv takes
 CASES = [
@@ -48,24 +51,35 @@ def check(case, dtype):
         return made["dy"].to(y.dtype)
     wanted = results(x.float().clone(), w.float().clone(), options, spatial, gradient)
     got = results(x.clone().cuda(), w.clone().cuda(), options, spatial, gradient)
-    worst = max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(got, wanted))
-    return worst, worst <= TOLERANCE[dtype]
+    return max(((a - b).abs().max() / b.abs().max()).item() for a, b in zip(got, wanted))
+
+
+def points():
+    """(name, what gives the worst difference, tolerance)."""
+    for case in CASES:
+        for dtype in TOLERANCE:
+            yield f"{case[0]}, {str(dtype).removeprefix('torch.')}", lambda: check(case, dtype), TOLERANCE[dtype]
+    cudnn = compute_layers.Cudnn()
+    for case in compute_layers.cases():
+        for dtype in TOLERANCE:
+            for last in (False, True):
+                name = f"{case[0]}, {str(dtype).removeprefix('torch.')}{', channels last' if last else ''}"
+                yield name, lambda: compute_layers.check(cudnn, case, dtype, last), TOLERANCE[dtype]
 
 
 def main():
     torch.backends.cudnn.allow_tf32 = False
     number, failures = 0, 0
-    print(f"1..{len(CASES) * len(TOLERANCE)}")
-    for case in CASES:
-        for dtype in TOLERANCE:
-            number += 1
-            try:
-                worst, good = check(case, dtype)
-                text = f"largest difference {worst:.2g} of the largest value"
-            except RuntimeError as error:
-                good, text = False, str(error).split("\n", 1)[0]
-            failures += not good
-            print(f"{'ok' if good else 'not ok'} {number} - {case[0]}, {str(dtype).removeprefix('torch.')}\n# {text}", flush=True)
+    for name, run, tolerance in points():
+        number += 1
+        try:
+            worst = run()
+            good, text = worst <= tolerance, f"largest difference {worst:.2g} of the largest value"
+        except RuntimeError as error:
+            good, text = False, str(error).split("\n", 1)[0]
+        failures += not good
+        print(f"{'ok' if good else 'not ok'} {number} - {name}\n# {text}", flush=True)
+    print(f"1..{number}")
     return 1 if failures else 0
 
 

@@ -86,7 +86,8 @@ static void check_explanation(const struct cs_rules *rules)
                                        .c = 64,
                                        .required = 1 << 20,
                                        .engine = -1,
-                                       .program = "fuzz"};
+                                       .program = "fuzz",
+                                       .script = "fuzz.py"};
     int match = cs_rule_match(rules, &subject);
     int length = cs_explain_rules(rules, &subject, text, sizeof text), lines = 0;
     require(length > 0 && (size_t)length < sizeof text && text[length - 1] == '\n');

@@ -223,6 +223,44 @@ static void normalise_back(const struct layer *layer, const float *x, const floa
     NEED(cudnnDestroyTensorDescriptor(described));
 }
 
+static cudnnLRNDescriptor_t response_of(unsigned channels)
+{
+    cudnnLRNDescriptor_t response;
+    NEED(cudnnCreateLRNDescriptor(&response));
+    NEED(cudnnSetLRNDescriptor(response, channels, 0.5, 0.75, 2));
+    return response;
+}
+
+static void respond(const struct layer *layer, const float *x, float *y)
+{
+    cudnnLRNDescriptor_t response = response_of((unsigned)layer->mode);
+    cudnnTensorDescriptor_t t = whole(layer);
+    float *from = device_copy(x, COUNT), *to = device_copy(NULL, COUNT);
+    NEED(cudnnLRNCrossChannelForward(handle, response, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, from,
+                                     &zero, t, to));
+    take(y, to, COUNT);
+    take(NULL, from, 0);
+    NEED(cudnnDestroyTensorDescriptor(t));
+    NEED(cudnnDestroyLRNDescriptor(response));
+}
+
+static void respond_back(const struct layer *layer, const float *x, const float *y, const float *dy,
+                         float *dx)
+{
+    cudnnLRNDescriptor_t response = response_of((unsigned)layer->mode);
+    cudnnTensorDescriptor_t t = whole(layer);
+    float *vx = device_copy(x, COUNT), *vy = device_copy(y, COUNT), *vdy = device_copy(dy, COUNT);
+    float *vdx = device_copy(NULL, COUNT);
+    NEED(cudnnLRNCrossChannelBackward(handle, response, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, vy,
+                                      t, vdy, t, vx, &zero, t, vdx));
+    take(dx, vdx, COUNT);
+    take(NULL, vx, 0);
+    take(NULL, vy, 0);
+    take(NULL, vdy, 0);
+    NEED(cudnnDestroyTensorDescriptor(t));
+    NEED(cudnnDestroyLRNDescriptor(response));
+}
+
 /* ---- gradients against differences ---- */
 
 static double weighted(const struct layer *layer, const float *x, const float *weight)
@@ -277,6 +315,10 @@ static void check_gradient(const struct layer *layer)
     {                                                                                              \
         name, activate, activate_back, mode, 0, NCHW, COUNT                                        \
     }
+#define RESPONSE(name, channels, format)                                                           \
+    {                                                                                              \
+        name, respond, respond_back, channels, 0, format, COUNT                                    \
+    }
 #define NORM(name, mode, format)                                                                   \
     {                                                                                              \
         name, normalise, normalise_back, mode, 0, format, COUNT                                    \
@@ -304,6 +346,8 @@ static const struct layer layers[] = {
     NORM("gradient of batch normalisation by channel, channels last", CUDNN_BATCHNORM_SPATIAL,
          NHWC),
     NORM("gradient of batch normalisation by element", CUDNN_BATCHNORM_PER_ACTIVATION, NCHW),
+    RESPONSE("gradient of local response normalisation", 3, NCHW),
+    RESPONSE("gradient of local response normalisation, channels last", 3, NHWC),
 };
 
 /* ---- known values ---- */
@@ -369,6 +413,29 @@ static void check_bias_gradient(void)
     NEED(cudnnDestroyTensorDescriptor(bias));
 }
 
+/* What oneDNN does not take is refused when it is called, not computed otherwise. */
+static void check_refusals(void)
+{
+    cudnnLRNDescriptor_t even = response_of(4);
+    cudnnPoolingDescriptor_t beside;
+    cudnnTensorDescriptor_t t = tensor(NCHW, 2, 3, 4, 5), out = tensor(NCHW, 2, 3, 7, 8);
+    float *x = device_copy(NULL, COUNT), *y = device_copy(NULL, 2 * 3 * 7 * 8);
+    NEED(cudnnCreatePoolingDescriptor(&beside));
+    NEED(cudnnSetPooling2dDescriptor(beside, CUDNN_POOLING_MAX, CUDNN_NOT_PROPAGATE_NAN, 2, 2, 2, 2,
+                                     1, 1));
+    ok(cudnnPoolingForward(handle, beside, &one, t, x, &zero, out, y) == CUDNN_STATUS_NOT_SUPPORTED,
+       "pooling with a window beside the input is not supported");
+    ok(cudnnLRNCrossChannelForward(handle, even, CUDNN_LRN_CROSS_CHANNEL_DIM1, &one, t, x, &zero, t,
+                                   y) == CUDNN_STATUS_NOT_SUPPORTED,
+       "a response over an even number of channels is not supported");
+    take(NULL, x, 0);
+    take(NULL, y, 0);
+    NEED(cudnnDestroyPoolingDescriptor(beside));
+    NEED(cudnnDestroyLRNDescriptor(even));
+    NEED(cudnnDestroyTensorDescriptor(t));
+    NEED(cudnnDestroyTensorDescriptor(out));
+}
+
 /* All matrices first, then all biases, as the documentation has it. */
 static void check_rnn_layout(void)
 {
@@ -408,6 +475,7 @@ int main(void)
     check_softmax_values();
     check_norm_values();
     check_bias_gradient();
+    check_refusals();
     check_rnn_layout();
     return end();
 }

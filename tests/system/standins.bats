@@ -136,3 +136,25 @@ setup_file()
     [[ $output == *'libother.so.1: calls.def knows nothing of it'* ]]
     [ -z "$(ls made)" ]
 }
+
+@test "NVML: the versions of the driver, the PCIe link, and the compute capability are those of the profile" {
+    client 'void *l = dlopen("libnvidia-ml.so.1", RTLD_NOW); if (!l) return 1;
+        GET(l, nvmlDeviceGetHandleByIndex_v2) GET(l, nvmlSystemGetDriverVersion) GET(l, nvmlSystemGetNVMLVersion)
+        GET(l, nvmlDeviceGetCudaComputeCapability) GET(l, nvmlDeviceGetCurrPcieLinkGeneration)
+        GET(l, nvmlDeviceGetMaxPcieLinkWidth) GET(l, nvmlDeviceGetPcieSpeed)
+        void *d; char driver[80], nvml[80], few[4]; int major, minor; unsigned generation, lanes, speed;
+        if ((int)nvmlDeviceGetHandleByIndex_v2(0, &d)) return 2;
+        if ((int)nvmlSystemGetDriverVersion((uintptr_t)driver, 80) || (int)nvmlSystemGetNVMLVersion((uintptr_t)nvml, 80)) return 3;
+        if ((int)nvmlSystemGetDriverVersion((uintptr_t)few, 4) != 7) return 4;
+        if ((int)nvmlDeviceGetCudaComputeCapability((uintptr_t)d, &major, &minor)) return 5;
+        if ((int)nvmlDeviceGetCurrPcieLinkGeneration((uintptr_t)d, &generation)) return 6;
+        if ((int)nvmlDeviceGetMaxPcieLinkWidth((uintptr_t)d, &lanes)) return 7;
+        if ((int)nvmlDeviceGetPcieSpeed((uintptr_t)d, &speed)) return 8;
+        if ((int)nvmlDeviceGetPcieSpeed((uintptr_t)&d, &speed) != 2) return 9;
+        printf("%s %s %d.%d %u %u %u", driver, nvml, major, minor, generation, lanes, speed);'
+    for wanted in "t4 580.00 13.580.00 7.5 3 16 8000" "rtx4090 580.00 13.580.00 8.9 4 16 16000" \
+        "h100 580.00 13.580.00 9.0 5 16 32000"; do
+        expect_equal "what NVML says of ${wanted%% *}" "$("$ROOT/scripts/with-simdev" \
+            --profile "$ROOT/conf/devices/${wanted%% *}.json" --account -- ./client)" "${wanted#* }"
+    done
+}

@@ -42,3 +42,10 @@ small_stack()
     small_stack 'policy=fast;min_saving=0'
     small_stack 'policy=fast;min_saving=0' legacy
 }
+
+@test "threads that may be cancelled anywhere are: the others' descriptors are served" {
+    [ -z "$SAN_RT" ] || cannot_run "sanitizers do not survive it"
+    shimmed "$CLIENTS/cancelled" "$(few 300)"
+    expect_status 0
+    expect_line shimmed.out '^[0-9]+ rounds, 0 failed$'
+}

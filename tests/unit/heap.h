@@ -1,5 +1,6 @@
 /* How often the heap was asked for memory, by any thread, and how often by one that held a lock of
- * the library; for tests of what must not ask. To be included by one file of a program. */
+ * the library; for tests of what must not ask. And how many blocks are taken, for tests of what
+ * gives back all that it takes. To be included by one file of a program. */
 #ifndef HEAP_H
 #define HEAP_H
 
@@ -7,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static atomic_llong heap_requests, heap_requests_locked;
+static atomic_llong heap_requests, heap_requests_locked, heap_taken;
 
 static void heap_count(void)
 {
@@ -23,13 +24,14 @@ int __sanitizer_install_malloc_and_free_hooks(void (*asked)(const volatile void 
 
 static void heap_asked(const volatile void *memory, size_t bytes)
 {
-    (void)memory;
     (void)bytes;
     heap_count();
+    atomic_fetch_add(&heap_taken, memory != NULL);
 }
 
 static void heap_freed(const volatile void *memory)
 {
+    atomic_fetch_sub(&heap_taken, memory != NULL);
     if (memory && cs_locks_held != 0)
         atomic_fetch_add(&heap_requests_locked, 1);
 }
@@ -47,25 +49,32 @@ void __libc_free(void *memory);
 void *malloc(size_t bytes)
 {
     heap_count();
-    return __libc_malloc(bytes);
+    void *memory = __libc_malloc(bytes);
+    atomic_fetch_add(&heap_taken, memory != NULL);
+    return memory;
 }
 
 void *calloc(size_t count, size_t bytes)
 {
     heap_count();
-    return __libc_calloc(count, bytes);
+    void *memory = __libc_calloc(count, bytes);
+    atomic_fetch_add(&heap_taken, memory != NULL);
+    return memory;
 }
 
 void *realloc(void *memory, size_t bytes)
 {
     heap_count();
-    return __libc_realloc(memory, bytes);
+    void *moved = __libc_realloc(memory, bytes);
+    atomic_fetch_add(&heap_taken, !memory && moved);
+    return moved;
 }
 
 void free(void *memory)
 {
     if (memory && cs_locks_held != 0)
         atomic_fetch_add(&heap_requests_locked, 1);
+    atomic_fetch_sub(&heap_taken, memory != NULL);
     __libc_free(memory);
 }
 

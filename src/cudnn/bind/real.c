@@ -229,10 +229,17 @@ static const void *table_of(_Atomic(void *) *bound, bool (*binder)(void *table),
     return now ? now : none;
 }
 
-const struct cs_real *cs_real(void)
+/* Not inlined: it is once. */
+__attribute__((noinline)) static const struct cs_real *first_real(void)
 {
     const struct bound *table = table_of(&bound_real, bind_any, sizeof empty, &empty);
     return &table->real;
+}
+
+const struct cs_real *cs_real(void)
+{
+    const struct bound *table = atomic_load_explicit(&bound_real, memory_order_acquire);
+    return table ? &table->real : first_real();
 }
 
 /* The old table stays, as others may be reading it; there are at most as many as functions. */

@@ -34,7 +34,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_
                                                      cudnnBackendDescriptor_t *descriptor)
 {
     struct create a = {{create_replay, create_handle}, type, descriptor};
-    return (cudnnStatus_t)cs_intercept(&a.call);
+    return (cudnnStatus_t)cs_intercept_note(&a.call);
 }
 
 struct one {
@@ -60,7 +60,7 @@ static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 CS_EXPORT cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 {
     struct one a = {{destroy_replay, destroy_handle}, descriptor};
-    return (cudnnStatus_t)cs_intercept(&a.call);
+    return (cudnnStatus_t)cs_intercept_note(&a.call);
 }
 
 static int initialize_replay(struct cs_entry_call *call)
@@ -169,7 +169,7 @@ CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
                                                  const void *elements)
 {
     struct set a = {{set_replay, set_handle}, descriptor, name, type, count, elements};
-    return (cudnnStatus_t)cs_intercept(&a.call);
+    return (cudnnStatus_t)cs_intercept_note(&a.call);
 }
 
 struct get {

@@ -45,11 +45,13 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionForward(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .execution.alpha = alpha,
-                     .execution.beta = beta,
-                     .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
-                     .execution.workspace = workspace,
-                     .execution.provided = provided}};
+                     .math = CUDNN_DEFAULT_MATH,
+                     .execution = {.alpha = alpha,
+                                   .beta = beta,
+                                   .data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
+                                   .workspace = workspace,
+                                   .provided = provided},
+                     .fusion = NULL}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -68,11 +70,13 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .execution.alpha = alpha,
-                     .execution.beta = beta,
-                     .execution.data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
-                     .execution.workspace = workspace,
-                     .execution.provided = provided}};
+                     .math = CUDNN_DEFAULT_MATH,
+                     .execution = {.alpha = alpha,
+                                   .beta = beta,
+                                   .data = {dx, CS_ADDRESS(w), CS_ADDRESS(dy)},
+                                   .workspace = workspace,
+                                   .provided = provided},
+                     .fusion = NULL}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -91,11 +95,13 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
                      .w = dw_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
-                     .execution.alpha = alpha,
-                     .execution.beta = beta,
-                     .execution.data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
-                     .execution.workspace = workspace,
-                     .execution.provided = provided}};
+                     .math = CUDNN_DEFAULT_MATH,
+                     .execution = {.alpha = alpha,
+                                   .beta = beta,
+                                   .data = {CS_ADDRESS(x), dw, CS_ADDRESS(dy)},
+                                   .workspace = workspace,
+                                   .provided = provided},
+                     .fusion = NULL}};
     return (cudnnStatus_t)cs_intercept(&a.call);
 }
 
@@ -122,6 +128,7 @@ CS_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
                      .w = w_descriptor,
                      .conv = conv,
                      .algorithm = (int)algorithm,
+                     .math = CUDNN_DEFAULT_MATH,
                      .execution.alpha = alpha1,
                      .execution.data = {CS_ADDRESS(x), CS_ADDRESS(w), y},
                      .execution.workspace = workspace,

@@ -428,52 +428,59 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
         shadow->plan.reason = CS_REASON_FROM_JSON;
 }
 
-void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
-                      cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+/* What applications make once. */
+__attribute__((noinline)) static void set_part(struct cs_shadow *shadow, const struct attribute *a)
 {
-    struct attribute a = {name, type, count, elements};
     enum cs_direction direction;
     if (cs_operation_direction(shadow->type, &direction)) {
-        set_convolution(&shadow->operation, &cs_operation_names[direction], &a);
+        set_convolution(&shadow->operation, &cs_operation_names[direction], a);
         return;
     }
     switch (shadow->type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-        set_tensor(&shadow->tensor, &a);
+        set_tensor(&shadow->tensor, a);
         break;
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-        set_conv(&shadow->conv, &a);
+        set_conv(&shadow->conv, a);
         break;
     case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
-        set_pointwise(&shadow->pointwise, &a);
+        set_pointwise(&shadow->pointwise, a);
         break;
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-        set_pointwise_operation(&shadow->operation, &a);
+        set_pointwise_operation(&shadow->operation, a);
         break;
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-        set_graph(&shadow->graph_note, &a);
+        set_graph(&shadow->graph_note, a);
         break;
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)
-            set_origin(shadow, &a);
+        if (a->name == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)
+            set_origin(shadow, a);
         break;
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
-            set_origin(shadow, &a);
+        if (a->name == CUDNN_ATTR_ENGINE_OPERATION_GRAPH)
+            set_origin(shadow, a);
         break;
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
-        if (name == CUDNN_ATTR_ENGINECFG_ENGINE)
-            set_origin(shadow, &a);
+        if (a->name == CUDNN_ATTR_ENGINECFG_ENGINE)
+            set_origin(shadow, a);
         break;
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-        set_plan(shadow, &a);
-        break;
-    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-        set_pack(&shadow->pack, &a);
+        set_plan(shadow, a);
         break;
     default:
         break;
     }
+}
+
+/* Packs first: they are made for every call. */
+void cs_attribute_set(struct cs_shadow *shadow, cudnnBackendAttributeName_t name,
+                      cudnnBackendAttributeType_t type, int64_t count, const void *elements)
+{
+    struct attribute a = {name, type, count, elements};
+    if (shadow->type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)
+        set_pack(&shadow->pack, &a);
+    else
+        set_part(shadow, &a);
 }
 
 void cs_attribute_got(struct cs_shadow *shadow, cudnnBackendAttributeName_t name, int64_t count,

@@ -7,9 +7,11 @@
 #include "cudnn/plan/fusion.h"
 
 /* How many tensors of a variant pack are noted (a pack with more is not understood), and how many
- * operations of a graph. A pack may name tensors that its graph does not have. */
+ * operations of a graph. A pack may name tensors that its graph does not have. The note of a pack
+ * is made at every call: with more of them, glibc would no longer serve it from a thread's own
+ * store. */
 enum {
-    CS_PACK_TENSORS = 4 * CS_MAX_TENSORS,
+    CS_PACK_TENSORS = 60,
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
 };
 

@@ -9,9 +9,14 @@
 #include <string.h>
 
 enum {
-    SHARDS = 32,  /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
-    BUCKETS = 128 /* per shard */
+    HEAD = offsetof(struct cs_shadow, tensor), /* what comes before any notes */
+    SHARDS = 32,   /* a fork holds all their locks, and ThreadSanitizer follows no more than 64 */
+    BUCKETS = 128, /* per shard */
+    QUICK = 1032   /* bytes of the largest allocation that glibc serves from a thread's own store */
 };
+
+_Static_assert(offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_attributes) <= QUICK,
+               "the note of a variant pack is allocated without a lock");
 
 struct shard {
     struct cs_lock lock;
@@ -57,7 +62,7 @@ static size_t bytes_of(cudnnBackendDescriptorType_t type)
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
         return offsetof(struct cs_shadow, pack) + sizeof(struct cs_pack_attributes);
     default:
-        return offsetof(struct cs_shadow, tensor);
+        return HEAD;
     }
 }
 
@@ -88,13 +93,24 @@ static void defaults(struct cs_shadow *shadow)
     }
 }
 
+/* All of it: cuDNN may have points where the thread is cancelled. */
+static void discard(struct cs_rewrite *rewrite)
+{
+    int cancel;
+    if (!rewrite)
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    cs_rewrite_discard(rewrite);
+    pthread_setcancelstate(cancel, NULL);
+}
+
 /* Never under a shard's lock: destroying a plan's tiles calls cuDNN. */
 static void destroy(struct cs_shadow *shadow)
 {
     if (!shadow)
         return;
     if (shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
-        cs_rewrite_discard(shadow->plan.verdict.rewrite);
+        discard(shadow->plan.verdict.rewrite);
     cs_graph_drop(shadow->graph);
     free(shadow);
 }
@@ -115,9 +131,11 @@ void cs_shadow_add(cudnnBackendDescriptor_t descriptor, cudnnBackendDescriptorTy
     struct shard *shard = shard_of(descriptor);
     struct cs_shadow *shadow = malloc(bytes_of(type));
     if (shadow) {
-        memset(shadow, 0, zeroed_bytes_of(type));
         shadow->descriptor = descriptor;
         shadow->type = type;
+        shadow->listed = false;
+        shadow->graph = NULL;
+        memset((char *)shadow + HEAD, 0, zeroed_bytes_of(type) - HEAD);
         defaults(shadow);
     }
     cs_lock(&shard->lock);

@@ -84,6 +84,8 @@ bool cs_oversized_tensor_find(cudnnTensorDescriptor_t descriptor, struct cs_over
 bool cs_oversized_tensor_in(const struct cs_legacy_call *call)
 {
     struct cs_oversized_tensor large;
+    if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
+        return false;
     return cs_oversized_tensor_find(call->x, &large) || cs_oversized_tensor_find(call->y, &large) ||
            (call->fusion && cs_oversized_tensor_find(call->fusion->z, &large));
 }

@@ -3,7 +3,7 @@
  * The sizes of workspace and reserve space only a cuDNN with a device tells. For NCHW cuDNN has
  * answered 0 for both; for NHWC it keeps partial sums of the channels, and of a fused activation a
  * bit for each element. What is answered here is an estimate and counted as one. */
-#include "cudnn_host_math.h"
+#include "cudnn_host.h"
 
 /* Most parameters are data that is not looked at in account mode. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -83,7 +83,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardInference(
     if (!alpha || !beta || !x_desc || !x || !y_desc || !y || !parameters || !scale || !bias ||
         !mean || !variance)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_inference);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_NORM_INFERENCE);
     call.mode = (int)mode;
     call.epsilon = epsilon;
     simdev_host_read(&call, x_desc, x);
@@ -104,7 +104,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationForwardTraining(
 {
     if (!alpha || !beta || !x_desc || !x || !y_desc || !y || !parameters || !scale || !bias)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_training);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_NORM_TRAINING);
     call.mode = (int)mode;
     call.epsilon = epsilon;
     call.factor = factor;
@@ -149,7 +149,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBatchNormalizationBackward(
         !dy_desc || !dy || !dx_desc || !dx || !parameters || !scale || !scale_gradient ||
         !bias_gradient)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_batchnorm_backward);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_NORM_GRADIENT);
     call.mode = (int)mode;
     call.epsilon = epsilon;
     simdev_host_read(&call, x_desc, x);

@@ -1,14 +1,12 @@
 /* Runs a call of the legacy API on the host: operands in, computation, results out. */
-#include "cudnn_host.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-struct simdev_host_call simdev_host_call(const char *function,
-                                         void (*compute)(const struct simdev_host_call *call,
-                                                         float *const value[]))
+#include "cudnn_layer.h"
+
+struct simdev_host_call simdev_host_call(const char *function, enum simdev_layer layer)
 {
-    return (struct simdev_host_call){.function = function, .compute = compute};
+    return (struct simdev_host_call){.function = function, .layer = layer};
 }
 
 static int add(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, const void *data)
@@ -112,8 +110,10 @@ static void work(void *arg)
         if (!good)
             simdev_violation("%s could not be computed: no host memory", call->function);
     }
-    if (good)
-        call->compute(call, value);
+    if (good && !simdev_layer_run(call, value)) {
+        simdev_violation("%s could not be computed: oneDNN failed", call->function);
+        good = false;
+    }
     for (int i = 0; i < call->operands; i++) {
         if (good && call->operand[i].is_result && value[i])
             store(call, i, value[i]);
@@ -137,6 +137,9 @@ cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_
     if (!are_computed(call))
         return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED, "%s: a type that is not computed here",
                            call->function);
+    if (!simdev_layer_takes(call))
+        return simdev_fail(CUDNN_STATUS_NOT_SUPPORTED,
+                           "%s: oneDNN does not take it, or is not in this build", call->function);
     const cudaStream_t stream = atomic_load(&handle->stream);
     struct simdev_host_call *copy = malloc(sizeof *copy);
     if (!copy)

@@ -8,12 +8,31 @@ enum {
     SIMDEV_HOST_OPERANDS = 10
 };
 
+/* What is computed, with its operands in order. */
+enum simdev_layer {
+    SIMDEV_LAYER_SOFTMAX,             /* x, y */
+    SIMDEV_LAYER_SOFTMAX_GRADIENT,    /* y, dy, dx */
+    SIMDEV_LAYER_BIAS_GRADIENT,       /* dy, gradient */
+    SIMDEV_LAYER_ACTIVATION_GRADIENT, /* y, dy, x, dx */
+    SIMDEV_LAYER_LRN,                 /* x, y */
+    SIMDEV_LAYER_LRN_GRADIENT,        /* y, dy, x, dx */
+    SIMDEV_LAYER_NORM_INFERENCE,      /* x, y, scale, bias, mean, variance */
+    /* x, y, scale, bias, running mean and variance as they were and as they become, saved mean and
+     * inverse deviation */
+    SIMDEV_LAYER_NORM_TRAINING,
+    /* x, dy, dx, scale, gradients of scale and bias, saved mean and inverse deviation (both or
+     * none) */
+    SIMDEV_LAYER_NORM_GRADIENT,
+    SIMDEV_LAYER_POOLING,          /* x, y */
+    SIMDEV_LAYER_POOLING_GRADIENT, /* y, dy, x, dx */
+    SIMDEV_LAYERS
+};
+
 /* One call. Operands are tensors of any type and strides; the computation sees them as packed f32
  * in the order of their dimensions. A result r is stored as alpha * r + beta * (what was there). */
 struct simdev_host_call {
     const char *function;
-    /* value[i] is NULL where the operand's address is. */
-    void (*compute)(const struct simdev_host_call *call, float *const value[]);
+    enum simdev_layer layer;
     int operands;
     struct {
         struct simdev_view view;
@@ -22,13 +41,12 @@ struct simdev_host_call {
     } operand[SIMDEV_HOST_OPERANDS];
     struct cudnnPoolingStruct pooling;
     struct cudnnActivationStruct activation;
+    struct cudnnLRNStruct lrn;
     int mode, algorithm;
     double epsilon, factor;
 };
 
-struct simdev_host_call simdev_host_call(const char *function,
-                                         void (*compute)(const struct simdev_host_call *call,
-                                                         float *const value[]));
+struct simdev_host_call simdev_host_call(const char *function, enum simdev_layer layer);
 /* Adds an operand; returns its index. `alpha` and `beta` are cuDNN's, NULL for 1 and 0. */
 int simdev_host_read(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,
                      const void *data);

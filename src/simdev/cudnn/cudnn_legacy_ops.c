@@ -196,6 +196,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle,
                             binary ? &second : NULL, &to);
 }
 
+/* By the pointwise operations of graphs and fused convolutions, not by oneDNN as its gradient is:
+ * alone and fused it must be equal bit for bit, whatever the strides. */
 SIMDEV_EXPORT cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
                                                    cudnnActivationDescriptor_t activation,
                                                    const void *alpha,

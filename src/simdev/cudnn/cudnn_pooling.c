@@ -1,7 +1,7 @@
 /* Pooling of the legacy API: descriptors, the extents of results, and calls. */
 #include <string.h>
 
-#include "cudnn_host_math.h"
+#include "cudnn_host.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -122,7 +122,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle,
 {
     if (!pooling || !alpha || !x_desc || !x || !beta || !y_desc || !y)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_pooling_forward);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_POOLING);
     const int rank = pooling->spatial + 2;
     if (x_desc->rank != rank || y_desc->rank != rank)
         return CUDNN_STATUS_BAD_PARAM;
@@ -141,7 +141,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnPoolingBackward(
     if (!pooling || !alpha || !y_desc || !y || !dy_desc || !dy || !x_desc || !x || !beta ||
         !dx_desc || !dx)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_pooling_backward);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_POOLING_GRADIENT);
     const int rank = pooling->spatial + 2;
     if (x_desc->rank != rank || y_desc->rank != rank || dx_desc->rank != rank)
         return CUDNN_STATUS_BAD_PARAM;

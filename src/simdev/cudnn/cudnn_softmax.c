@@ -1,5 +1,5 @@
 /* Softmax, the gradients of activations and of biases, and local response normalisation. */
-#include "cudnn_host_math.h"
+#include "cudnn_host.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -11,7 +11,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftm
 {
     if (!alpha || !x_desc || !x || !beta || !y_desc || !y)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_softmax_forward);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_SOFTMAX);
     call.mode = (int)mode;
     call.algorithm = (int)algo;
     simdev_host_read(&call, x_desc, x);
@@ -26,7 +26,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSoftmaxBackward(
 {
     if (!alpha || !y_desc || !y || !dy_desc || !dy || !beta || !dx_desc || !dx)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_softmax_backward);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_SOFTMAX_GRADIENT);
     call.mode = (int)mode;
     call.algorithm = (int)algo;
     simdev_host_read(&call, y_desc, y);
@@ -44,7 +44,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnActivationBackward(
     if (!activation || !alpha || !y_desc || !y || !dy_desc || !dy || !x_desc || !x || !beta ||
         !dx_desc || !dx)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_activation_gradient);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_ACTIVATION_GRADIENT);
     call.activation = *activation;
     simdev_host_read(&call, y_desc, y);
     simdev_host_read(&call, dy_desc, dy);
@@ -61,7 +61,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, c
 {
     if (!alpha || !dy_desc || !dy || !beta || !db_desc || !db)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    struct simdev_host_call call = simdev_host_call(__func__, simdev_bias_gradient);
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_BIAS_GRADIENT);
     if (db_desc->rank < 2 || db_desc->dim[1] != dy_desc->dim[1])
         return CUDNN_STATUS_BAD_PARAM;
     simdev_host_read(&call, dy_desc, dy);
@@ -100,7 +100,13 @@ cudnnLRNCrossChannelForward(cudnnHandle_t handle, cudnnLRNDescriptor_t lrn, cudn
                             const void *alpha, const cudnnTensorDescriptor_t x_desc, const void *x,
                             const void *beta, const cudnnTensorDescriptor_t y_desc, void *y)
 {
-    return simdev_account(handle, __func__);
+    if (!lrn || !alpha || !x_desc || !x || !beta || !y_desc || !y)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_LRN);
+    call.lrn = *lrn;
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, y_desc, y, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnLRNCrossChannelBackward(
@@ -109,5 +115,14 @@ SIMDEV_EXPORT cudnnStatus_t cudnnLRNCrossChannelBackward(
     const void *dy, const cudnnTensorDescriptor_t x_desc, const void *x, const void *beta,
     const cudnnTensorDescriptor_t dx_desc, void *dx)
 {
-    return simdev_account(handle, __func__);
+    if (!lrn || !alpha || !y_desc || !y || !dy_desc || !dy || !x_desc || !x || !beta || !dx_desc ||
+        !dx)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    struct simdev_host_call call = simdev_host_call(__func__, SIMDEV_LAYER_LRN_GRADIENT);
+    call.lrn = *lrn;
+    simdev_host_read(&call, y_desc, y);
+    simdev_host_read(&call, dy_desc, dy);
+    simdev_host_read(&call, x_desc, x);
+    simdev_host_write(&call, dx_desc, dx, alpha, beta);
+    return simdev_host_launch(handle, &call);
 }

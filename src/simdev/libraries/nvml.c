@@ -2,12 +2,14 @@
  * device. It comes with the driver, so there is no installed one whose names could be read. */
 #include "standin.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
     INVALID_ARGUMENT = 2,
     NOT_SUPPORTED = 3,
     NOT_FOUND = 6,
+    INSUFFICIENT_SIZE = 7,
     DEVICES = 16
 };
 
@@ -108,13 +110,128 @@ STANDIN_EXPORT int nvmlDeviceGetGpuFabricInfoV(const void *handle, void *info)
     return NOT_SUPPORTED;
 }
 
-/* ---- what is asked in preparation only, and not to be had: links between devices, processes ----
- */
+/* ---- versions ---- */
 
 STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
     return version && cudaDriverGetVersion(version) == cudaSuccess ? 0 : INVALID_ARGUMENT;
 }
+
+STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion(int *version)
+{
+    return nvmlSystemGetCudaDriverVersion_v2(version);
+}
+
+static int write_text(const char *text, char *to, unsigned length)
+{
+    if (strlen(text) >= length)
+        return INSUFFICIENT_SIZE;
+    strcpy(to, text);
+    return 0;
+}
+
+/* Of the driver's branch that came with the CUDA version that the profile names. */
+STANDIN_EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned length)
+{
+    static const struct {
+        int cuda, driver;
+    } known[] = {{13000, 580}, {12090, 575}, {12080, 570}, {12060, 560}, {12050, 555}, {12040, 550},
+                 {12030, 545}, {12020, 535}, {12010, 530}, {12000, 525}, {0, 450}};
+    char made[32];
+    int cuda;
+    size_t i = 0;
+    if (!text || cudaDriverGetVersion(&cuda) != cudaSuccess)
+        return INVALID_ARGUMENT;
+    while (known[i].cuda > cuda)
+        i++;
+    snprintf(made, sizeof made, "%d.00", known[i].driver);
+    return write_text(made, text, length);
+}
+
+/* The CUDA version and the driver's, as NVML has it. */
+STANDIN_EXPORT int nvmlSystemGetNVMLVersion(char *text, unsigned length)
+{
+    char made[64], driver[32];
+    int cuda;
+    if (!text || cudaDriverGetVersion(&cuda) != cudaSuccess ||
+        nvmlSystemGetDriverVersion(driver, sizeof driver) != 0)
+        return INVALID_ARGUMENT;
+    snprintf(made, sizeof made, "%d.%s", cuda / 1000, driver);
+    return write_text(made, text, length);
+}
+
+STANDIN_EXPORT int nvmlDeviceGetCudaComputeCapability(const void *handle, int *major, int *minor)
+{
+    struct cudaDeviceProp properties;
+    if (!major || !minor || cudaGetDeviceProperties(&properties, ordinal_of(handle)) != cudaSuccess)
+        return INVALID_ARGUMENT;
+    *major = properties.major;
+    *minor = properties.minor;
+    return 0;
+}
+
+/* ---- the PCIe link: a profile says nothing of it, so it is the one of most cards of the
+ * architecture: generation 3 up to Turing, 4 up to Ada, then 5, and 16 lanes, idle ---- */
+
+STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(const void *handle, unsigned *generation)
+{
+    int major, minor;
+    if (!generation || nvmlDeviceGetCudaComputeCapability(handle, &major, &minor) != 0)
+        return INVALID_ARGUMENT;
+    *generation = major < 8 ? 3 : major < 9 ? 4 : 5;
+    return 0;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(const void *handle, unsigned *generation)
+{
+    return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
+}
+
+STANDIN_EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(const void *handle, unsigned *generation)
+{
+    return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
+}
+
+STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(const void *handle, unsigned *lanes)
+{
+    if (!lanes || ordinal_of(handle) < 0)
+        return INVALID_ARGUMENT;
+    *lanes = 16;
+    return 0;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(const void *handle, unsigned *lanes)
+{
+    return nvmlDeviceGetMaxPcieLinkWidth(handle, lanes);
+}
+
+/* NVML's constants of the speeds go by the generation: 1 for 2500 MBit/s and so on. */
+STANDIN_EXPORT int nvmlDeviceGetPcieLinkMaxSpeed(const void *handle, unsigned *speed)
+{
+    return nvmlDeviceGetMaxPcieLinkGeneration(handle, speed);
+}
+
+/* Of a lane, in MBit/s. */
+STANDIN_EXPORT int nvmlDeviceGetPcieSpeed(const void *handle, unsigned *speed)
+{
+    unsigned generation;
+    if (!speed || nvmlDeviceGetMaxPcieLinkGeneration(handle, &generation) != 0)
+        return INVALID_ARGUMENT;
+    *speed = 1000u << generation;
+    return 0;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetPcieThroughput(const void *handle, int counter, unsigned *speed)
+{
+    (void)counter;
+    if (!speed || ordinal_of(handle) < 0)
+        return INVALID_ARGUMENT;
+    *speed = 0;
+    return 0;
+}
+
+/* ---- what is asked in preparation only, and not to be had: links between devices, processes ----
+ */
 
 STANDIN_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(const void *handle, unsigned link, int *type)
 {

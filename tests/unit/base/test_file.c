@@ -5,6 +5,7 @@
 #include "check.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,12 +40,32 @@ static bool put(const char *path, const char *text)
     return fd >= 0 && cs_file_write_all(fd, text, strlen(text)) && close(fd) == 0;
 }
 
+/* The linker puts it in write's place: as on a pipe, no more than `most` bytes at a time. */
+static size_t most_written = SIZE_MAX;
+ssize_t __real_write(int fd, const void *bytes, size_t size);
+ssize_t __wrap_write(int fd, const void *bytes, size_t size);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+{
+    return __real_write(fd, bytes, size < most_written ? size : most_written);
+}
+
 /* Whether the file is there under the name that it is written to before. */
 static bool part_is_left(const char *path)
 {
     char part[256];
     snprintf(part, sizeof part, "%s.%lld.part", path, (long long)getpid());
     return size_of(part) >= 0;
+}
+
+static void what_is_written_in_parts_is_whole(void)
+{
+    for (most_written = 1; most_written < 6; most_written++) {
+        CHECK(put("parts", "0123456789"));
+        CHECK_STR(contents("parts"), "0123456789");
+    }
+    most_written = SIZE_MAX;
+    unlink("parts");
 }
 
 static void a_path_has_the_process_id_for_each_p(void)
@@ -269,6 +290,7 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
     TEST(a_path_has_the_process_id_for_each_p);
+    TEST(what_is_written_in_parts_is_whole);
     TEST(a_place_stays_in_the_folder_where_it_was_named);
     TEST(a_new_file_appears_when_it_is_whole);
     TEST(a_part_that_was_left_is_replaced);

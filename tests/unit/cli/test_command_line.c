@@ -2,6 +2,7 @@
 #include "check.h"
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
+#include "heap.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -250,6 +251,38 @@ static void files_are_found_by_name(void)
         "the folder of things is not where the program expects it; --things takes the path of one");
 }
 
+static int added;
+
+/* Takes the first file and refuses the second. */
+static bool add_one(struct cs_table *table, const char *path, char error[CS_DATA_FILE_ERROR])
+{
+    (void)table, (void)path;
+    snprintf(error, CS_DATA_FILE_ERROR, "no more");
+    return added++ == 0;
+}
+
+static void a_folder_that_was_read_leaves_nothing_behind(void)
+{
+    static const struct cs_data_files things = {
+        .folder = "things", .what = "thing", .suffix = ".json"};
+    static const struct cs_column column = {"name", "name", CS_CELL_TEXT};
+    static const char *const made[] = {"things/one.json", "things/two.json", "things/three.json"};
+    char error[CS_DATA_FILE_ERROR], path[64];
+    CHECK_INT(mkdir("things", 0700), 0);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        close(open(made[i], O_WRONLY | O_CREAT, 0600));
+    heap_watch();
+    for (int round = 0; round < 3; round++) {
+        long long before = atomic_load(&heap_taken);
+        added = 0;
+        CHECK(!cs_data_files_list(&things, "things", &column, 1, add_one, CS_FORMAT_CSV, error));
+        CHECK_INT(added, 2);
+        CHECK(!cs_data_files_find(&things, "things", "twos", path, sizeof path, error));
+        CHECK_STR(error, "unknown thing 'twos'; did you mean 'two'?; --thing list shows all");
+        CHECK(round == 0 || atomic_load(&heap_taken) == before); /* the first fills caches */
+    }
+}
+
 int main(void)
 {
     char remove[64];
@@ -265,6 +298,7 @@ int main(void)
     TEST(names_and_paths);
     TEST(files_are_listed_by_name);
     TEST(files_are_found_by_name);
+    TEST(a_folder_that_was_read_leaves_nothing_behind);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

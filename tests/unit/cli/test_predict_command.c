@@ -117,6 +117,10 @@ static void the_limit_of_scratch(void)
           fclose(file) == 0);
     RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,4005888,");
+    file = fopen("arena.ini", "a"); /* nor to what a rule says */
+    CHECK(file && fputs("[rule wide]\nworkspace = 8MiB\n", file) >= 0 && fclose(file) == 0);
+    RUN("--csv", "list.csv", "--config", "arena.ini", "--format", "csv");
+    SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,8011776,");
 }
 
 /* --- the rule of thumb --- */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "config/store.h"
+#include "config/store_file.h"
 #include "random_problem.h"
 #include <dirent.h>
 #include <errno.h>
@@ -506,6 +507,26 @@ static void disk_full(void)
     CHECK(most > 1 && most < RECORDS);
 }
 
+static void begin_without_room(int64_t bytes)
+{
+    struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    CHECK_INT(cs_store_begin_new(path), -1);
+}
+
+/* What is to take the file's place does so whole or not at all. */
+static void a_new_file_without_room_leaves_the_old_one(void)
+{
+    char name[sizeof path + 8];
+    fresh();
+    write_records(1, 2);
+    CHECK(in_child(begin_without_room, 3) > 0);
+    join(1);
+    CHECK_INT(found(1, 2), 2);
+    snprintf(name, sizeof name, "%s.new", path);
+    CHECK(access(name, F_OK) != 0);
+}
+
 /* As somebody whom permissions hold. */
 static void in_read_only_folder(int64_t unused)
 {
@@ -610,6 +631,7 @@ int main(void)
     TEST(set_aside_once);
     TEST(bounded);
     TEST(disk_full);
+    TEST(a_new_file_without_room_leaves_the_old_one);
     TEST(read_only);
     TEST(strange_places);
     TEST(a_lock_that_stays);

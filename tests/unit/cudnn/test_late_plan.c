@@ -24,6 +24,8 @@ static struct {
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that each asks for */
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
+    int offered;                 /* configurations by the heuristics, which say nothing of them */
+    const int64_t *each;         /* bytes of their plans, as they are finalized */
 } fake;
 
 static char first[16], second[16];
@@ -72,6 +74,13 @@ static cudnnStatus_t get(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
     bool of_plan = name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE;
     (void)type, (void)most;
     CHECK_INT(*(const int *)descriptor, of_plan ? PLAN : CONFIGURATION);
+    if (fake.each && !of_plan) {
+        *count = name == CUDNN_ATTR_ENGINEHEUR_RESULTS ? fake.offered
+                                                       : name == CUDNN_ATTR_ENGINECFG_ENGINE;
+        return CUDNN_STATUS_SUCCESS;
+    }
+    if (fake.each)
+        fake.planned = fake.each[fake.finalized - 1];
     fake.asked += !of_plan;
     *count = 1;
     memcpy(elements, of_plan ? &fake.planned : &fake.configured, sizeof fake.planned);
@@ -356,6 +365,32 @@ static void a_fallback_that_is_known_may_be_built_when_it_is_needed(void)
     CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
 }
 
+/* Of the plans that the heuristics offer; what needs nothing cannot be bettered. */
+static void another_engine_is_the_one_that_needs_least(void)
+{
+    static const struct {
+        int64_t bytes[4], least;
+        int asked;
+    } offers[] = {{{30, 10, 20, 40}, 10, 4}, {{30, 20, 40, 10}, 10, 4}, {{30, 0, 20, 10}, 0, 2}};
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
+        struct cs_engine_choice choice;
+        void *plan = NULL;
+        int64_t workspace = -1;
+        start();
+        fake.offered = 4;
+        fake.each = offers[i].bytes;
+        cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+        struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+        CHECK_INT(plans.build(plans.ctx, &problem, CS_SIMILAR_ENGINE, &plan, &workspace), CS_OK);
+        CHECK_INT(workspace, offers[i].least);
+        CHECK_INT(fake.finalized, offers[i].asked);
+        CHECK_INT(fake.alive, 1);
+        end(plan);
+    }
+}
+
 static void *run(void *plan)
 {
     CHECK(ready(plan, first));
@@ -393,6 +428,7 @@ int main(void)
     TEST(engines_of_many_plans_are_asked_on_one_graph);
     TEST(graphs_are_kept_for_their_handle);
     TEST(a_fallback_that_is_known_may_be_built_when_it_is_needed);
+    TEST(another_engine_is_the_one_that_needs_least);
     TEST(of_two_threads_one_keeps_what_it_made);
     return REPORT();
 }

@@ -1,4 +1,5 @@
-/* What by_rules.c makes of limits: convolutions that shrink their input. */
+/* What by_rules.c makes of limits: convolutions whose output is of another size than their input.
+ */
 #include "decide/by_rules.h"
 #include "fake_vendor.h"
 
@@ -64,6 +65,31 @@ static void output_sized(void)
     CHECK(decision.tiles > 4);
 }
 
+/* x 128 MiB, y 512 MiB: exactly y is reported, so that the next tensor finds a block of its size.
+ */
+static void as_large_as_what_has_grown(void)
+{
+    struct fake fake = vae_vendor();
+    struct cs_problem problem = same(1, 64, 1, 1024, 1024, 256);
+    struct cs_limits limits = automatic();
+    struct cs_decision decision = by_rules(&fake, &problem, "fit", &limits, 0);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.reported, output_bytes(&problem));
+    CHECK_INT(decision.limit, decision.reported);
+    CHECK(decision.scratch <= 64 * MIB && !decision.raised);
+    check_true(&fake, &problem, &decision);
+
+    struct fake within = {.fixed = output_bytes(&problem)};
+    CHECK_INT(by_rules(&within, &problem, "fit", &limits, 0).reason, CS_REASON_SMALL);
+    within.fixed++;
+    CHECK(by_rules(&within, &problem, "fit", &limits, 0).reason != CS_REASON_SMALL);
+
+    limits.workspace = 64 * MIB;
+    decision = by_rules(&fake, &problem, "fit", &limits, 0);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK(decision.reported <= 64 * MIB);
+}
+
 /* What requires no more than the output is left alone, as what requires no more than workspace. */
 static void within_the_output(void)
 {
@@ -91,7 +117,8 @@ static void never_beyond_what_is_required(void)
     CHECK(decision.scratch <= required);
 }
 
-/* Only forward, only where the output is at most half of the input and more than workspace. */
+/* Only forward, only where the output is more than workspace, and at most half of the input or at
+ * least four times as much. */
 static void others_keep_to_the_limit(void)
 {
     struct fake fake = vae_vendor();
@@ -99,8 +126,11 @@ static void others_keep_to_the_limit(void)
         same(1, 256, 1, 1024, 1024, 256),
         same(1, 256, 1, 1024, 1024, 129),
         same(1, 128, 1, 1024, 1024, 256),
+        same(1, 65, 1, 1024, 1024, 256),
+        same(1, 4, 1, 1024, 1024, 32),
         same(1, 256, 1, 1024, 1024, 3),
         towards(CS_BACKWARD_DATA, 1, 256, 1, 1024, 1024, 128),
+        towards(CS_BACKWARD_DATA, 1, 64, 1, 1024, 1024, 256),
     };
     const struct cs_limits limits = automatic();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -201,6 +231,7 @@ static void not_less_than_the_output(void)
 int main(void)
 {
     TEST(output_sized);
+    TEST(as_large_as_what_has_grown);
     TEST(within_the_output);
     TEST(never_beyond_what_is_required);
     TEST(others_keep_to_the_limit);

@@ -3,6 +3,7 @@
 #include "decide/by_rules.h"
 #include "decide/cost.h"
 #include "decide/guess.h"
+#include "decide/price.h"
 #include "fake_vendor.h"
 
 enum {
@@ -126,13 +127,18 @@ static bool is_had(const struct fake *fake, const struct cs_problem *problem, do
     return false;
 }
 
-/* What a convolution is reported at least that shrinks its input; 0: no such one. */
+/* What a convolution is reported at least whose output is much smaller or larger than its input;
+ * 0: no such one. */
 static int64_t beside_output(const struct cs_problem *problem)
 {
     int64_t input = 0, output = 0;
     CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_X], &input), CS_OK);
     CHECK_INT(cs_problem_tensor_bytes(&problem->tensor[CS_Y], &output), CS_OK);
-    return problem->direction == CS_FORWARD && output <= input / 2 ? output + (2 << 20) : 0;
+    if (problem->direction != CS_FORWARD)
+        return 0;
+    if (output >= 4 * input)
+        return output;
+    return output <= input / 2 ? output + (2 << 20) : 0;
 }
 
 /* Nothing is taken that costs more; what is left untiled, or raised, has no cheaper way that saves
@@ -185,6 +191,28 @@ static void never_above_max_slowdown(void)
 }
 
 /* A number that is written is what it was; with max_slowdown written, too, it may be raised. */
+/* What costs just what it may is not dear. */
+static void a_price_is_allowed_up_to_itself(void)
+{
+    static struct cs_search search;
+    static const int64_t allowed[] = {1250, 1500, 2000};
+    struct cs_problem problem = same(1, 8, 1, 64, 64, 8);
+    struct cs_question question = {.problem = &problem, .thorough = true};
+    int64_t size = (int64_t)cs_search_size(&problem);
+    search = (struct cs_search){.question = &question, .list = {.count = 2}};
+    search.list.candidate[1] = (struct cs_candidate){.tiling = {.axis = {CS_AXIS_H}}};
+    CHECK_INT(size % 4, 0);
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        const struct cs_limits limits = {.max_slowdown = allowed[i]};
+        int64_t halo = size / 4 * ((allowed[i] - 1000) / 250);
+        for (int64_t more = -1; more <= 1; more++) {
+            search.list.candidate[1].halo = halo + more;
+            cs_price_mark(&search, &limits);
+            CHECK_INT(search.list.candidate[1].dear, more > 0);
+        }
+    }
+}
+
 static void a_written_number_is_plain(void)
 {
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
@@ -454,6 +482,7 @@ static void a_share_keeps_to_a_written_price(void)
 int main(void)
 {
     TEST(never_above_max_slowdown);
+    TEST(a_price_is_allowed_up_to_itself);
     TEST(a_written_number_is_plain);
     TEST(a_share_keeps_to_a_written_price);
     TEST(policies_that_predict);

@@ -257,6 +257,135 @@ static void asks_are_kept_for_products(void)
     CHECK(further > 0);
 }
 
+static struct cs_search search;
+
+/* A search of nothing yet, for what a vendor answers. */
+static void begin(struct cs_question *question, const struct cs_problem *problem,
+                  const struct cs_vendor *vendor, int64_t required, int64_t limit)
+{
+    *question = (struct cs_question){
+        .problem = problem, .vendor = vendor, .required = required, .limit = limit, .copies = true};
+    search = (struct cs_search){.question = question, .purse = {.left = 60}, .list = {.count = 1}};
+}
+
+/* Where no more than two may be looked at. */
+static void two_tiles_are_found(void)
+{
+    static const struct cs_mode mode;
+    struct cs_problem problem = same(1, 64, 1, 256, 256, 64);
+    struct fake fake = {.per_byte = 1};
+    struct cs_vendor vendor = {.ctx = &fake, .build = fake_build, .destroy = fake_destroy};
+    struct cs_question question;
+    int64_t required = formula(&fake, &problem);
+    for (int most = 1; most <= 2; most++) {
+        begin(&question, &problem, &vendor, required, required / 10 * 6);
+        CHECK_INT(cs_search_fewest(&search, mode, CS_AXIS_H, most), CS_OK);
+        CHECK_INT(search.list.count, most == 1 ? 1 : 2);
+        CHECK_INT(search.list.candidate[1].tiles, most == 1 ? 0 : 2);
+        CHECK_INT(search.purse.asked > 0, most > 1);
+    }
+}
+
+/* What no engine takes otherwise is asked for with equal padding at once from then on; but not
+ * where that was no help. */
+static void equal_padding_is_remembered(void)
+{
+    static const struct cs_mode mode;
+    static const struct cs_tiling first = {.axis = {CS_AXIS_H}, .step = {32, 1}},
+                                  second = {.axis = {CS_AXIS_H}, .step = {16, 1}};
+    struct cs_problem problem = same(1, 64, 1, 256, 256, 64);
+    struct fake fake = {.per_byte = 1, .refuses_one_sided = true};
+    struct cs_vendor vendor = {.ctx = &fake, .build = fake_build, .destroy = fake_destroy};
+    struct cs_question question;
+    enum cs_probed probed;
+    int64_t bytes;
+    begin(&question, &problem, &vendor, 1 << 30, 1 << 29);
+    CHECK_INT(cs_search_probe(&search, mode, &first, &probed, &bytes), CS_OK);
+    CHECK_INT(probed, CS_FITS);
+    CHECK(search.equal_padding && search.unequal == 0);
+    int64_t asked = search.purse.asked, answered = search.purse.answered;
+    CHECK(asked > answered);
+    CHECK_INT(cs_search_probe(&search, mode, &second, &probed, &bytes), CS_OK);
+    CHECK_INT(probed, CS_FITS);
+    CHECK_INT(search.purse.asked - asked, search.purse.answered - answered);
+    CHECK(search.list.candidate[2].tiling.equal_padding);
+
+    fake.refuses_all = true;
+    begin(&question, &problem, &vendor, 1 << 30, 1 << 29);
+    CHECK_INT(cs_search_probe(&search, mode, &first, &probed, &bytes), CS_OK);
+    CHECK_INT(probed, CS_HOLE);
+    CHECK(!search.equal_padding);
+}
+
+/* The first question about a product. */
+static struct cs_problem first_asked;
+static int asks;
+
+static enum cs_status note_and_want_much(void *ctx, const struct cs_problem *problem,
+                                         enum cs_relaxation relaxation, void **execution_plan_p,
+                                         int64_t *workspace_p)
+{
+    (void)ctx, (void)relaxation;
+    if (asks++ == 0)
+        first_asked = *problem;
+    *execution_plan_p = &asks;
+    *workspace_p = INT64_C(1) << 40;
+    return CS_OK;
+}
+
+static void destroy_nothing(void *execution_plan)
+{
+    CHECK(execution_plan == &asks);
+}
+
+/* Where nothing seems to fit, the smallest tiles are asked about: as many images in each as leave
+ * no rest, so that there are rows enough for the others. */
+static void the_smallest_tiles_are_asked_about_first(void)
+{
+    static const struct cs_mode mode;
+    struct cs_problem problem = same(40, 64, 1, 4096, 64, 64);
+    struct cs_vendor vendor = {.build = note_and_want_much, .destroy = destroy_nothing};
+    struct cs_question question;
+    asks = 0;
+    begin(&question, &problem, &vendor, INT64_C(1) << 40, 1);
+    CHECK_INT(cs_product_search(&search, mode), CS_OK);
+    CHECK(asks > 0 && cs_shortlist_empty(&search.list));
+    CHECK_INT(first_asked.tensor[CS_Y].dims[CS_N], 2);
+    CHECK_INT(first_asked.tensor[CS_Y].dims[CS_H], (4096 + 50) / (CS_MAX_TILES / 20));
+}
+
+static enum cs_status want_nothing(void *ctx, const struct cs_problem *problem,
+                                   enum cs_relaxation relaxation, void **execution_plan_p,
+                                   int64_t *workspace_p)
+{
+    (void)ctx, (void)problem, (void)relaxation;
+    *execution_plan_p = &asks;
+    *workspace_p = 0;
+    return CS_OK;
+}
+
+/* Copies that equal padding needs are known without asking: no tiles are asked about whose copies
+ * alone are too large. */
+static void copies_of_equal_padding_are_foreseen(void)
+{
+    static const struct cs_mode mode;
+    struct cs_problem problem = same(4, 64, 1, 256, 256, 64);
+    struct cs_vendor vendor = {.build = want_nothing, .destroy = destroy_nothing};
+    struct cs_question question;
+    int64_t fitted = 0;
+    begin(&question, &problem, &vendor, 1, 3 * MIB);
+    search.equal_padding = true;
+    CHECK_INT(cs_product_search(&search, mode), CS_OK);
+    CHECK(!cs_shortlist_empty(&search.list));
+    for (int i = 1; i < search.list.count; i++) {
+        const struct cs_candidate *candidate = &search.list.candidate[i];
+        CHECK(candidate->tiling.equal_padding);
+        CHECK(candidate->workspace > 0 && candidate->workspace <= 3 * MIB);
+        fitted += candidate->shapes;
+    }
+    CHECK_INT(search.purse.asked, fitted);
+}
+
 /* Gradients of 16 bits are summed inside one launch: no axis but the filter's own. */
 static void filters_of_16_bits(void)
 {
@@ -417,6 +546,10 @@ int main(void)
     TEST(products_where_one_axis_is_not_enough);
     TEST(products_beside_refused_ones);
     TEST(asks_are_kept_for_products);
+    TEST(two_tiles_are_found);
+    TEST(equal_padding_is_remembered);
+    TEST(the_smallest_tiles_are_asked_about_first);
+    TEST(copies_of_equal_padding_are_foreseen);
     TEST(filters_of_16_bits);
     TEST(data_gradients_of_large_filters);
     TEST(counts_that_are_no_power_of_two);

@@ -507,6 +507,29 @@ static void nodes_that_cannot_be_made_become_the_fallback_plan(void)
     CHECK_INT(fallbacks, TILES + 2 * TILES);
 }
 
+/* To be lent again: what is kept would be gone for the rest of the process. */
+static void what_is_lent_comes_back(void)
+{
+    struct cs_exec *exec = new_exec(CS_BACKING_AUTO, LIMIT);
+    void *stream = device_new_stream(), *memory = NULL;
+    struct cs_lease lease;
+    for (int call = 0; call < 3; call++) {
+        CHECK(cs_exec_lend(exec, stream, WORKSPACE, &lease));
+        CHECK(call == 0 || lease.memory == memory);
+        CHECK(cs_arena_facts(&exec->arena).used >= WORKSPACE);
+        memory = lease.memory;
+        device_touch(stream, memory, WORKSPACE, true);
+        cs_exec_take_back(exec, stream, &lease);
+        CHECK(!lease.block && !lease.memory);
+        CHECK_INT(cs_arena_facts(&exec->arena).used, 0);
+    }
+    CHECK_INT(fake_device.allocations, 1);
+    CHECK_INT(fake_device.races + fake_device.misuses, 0);
+    exec->backing = CS_BACKING_CLIENT;
+    CHECK(!cs_exec_lend(exec, stream, WORKSPACE, &lease));
+    CHECK(!lease.block && !lease.memory);
+}
+
 int main(void)
 {
     TEST(lanes_are_forked_and_joined);
@@ -520,6 +543,7 @@ int main(void)
     TEST(copies_are_apart);
     TEST(without_streams_one_lane_in_the_clients_scratch);
     TEST(nodes_that_cannot_be_made_become_the_fallback_plan);
+    TEST(what_is_lent_comes_back);
     (void)new_exec(CS_BACKING_AUTO, 0);
     return REPORT();
 }

@@ -109,6 +109,32 @@ static void the_next_run_knows(void)
     end();
 }
 
+/* What a pass shows later than that is of memory that has been in use for long. */
+static void only_the_first_passes_of_a_kind_are_looked_at(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    run_pass();
+    run_pass();
+    end();
+    start(PROGRAM);
+    int64_t kept = room_of(0);
+    end();
+    unlink(path);
+    start(PROGRAM);
+    run_pass();
+    run_pass();
+    for (int i = 0; i < 3; i++) {
+        run_pass();
+        reported[1] = 1;
+    }
+    end();
+    reported[1] = 5000;
+    start(PROGRAM);
+    CHECK_INT(room_of(0), kept);
+    end();
+}
+
 static void others_know_nothing(void)
 {
     const struct cs_vendor vendor = {.ctx = NULL};
@@ -246,6 +272,7 @@ int main(void)
              (int)getpid());
     make_layers();
     TEST(the_next_run_knows);
+    TEST(only_the_first_passes_of_a_kind_are_looked_at);
     TEST(others_know_nothing);
     TEST(the_least_room_counts);
     TEST(another_pass_lowers_it);

@@ -1,6 +1,7 @@
 /* What a graph may say and still be cut into tiles: everything that a tile would compute wrongly is
  * refused, with its reason, and so is every variant pack that says more than addresses. */
 #include "check.h"
+#include "cudnn/plan/fusion.h"
 #include "sound_graph.h"
 
 static void start(void)
@@ -325,6 +326,27 @@ static bool absent_side_input_understood(float alpha2, const int64_t *strides)
     return understood;
 }
 
+/* Each number once, with the bits that were set last. */
+static void numbers_of_a_pointwise_operation_are_kept(void)
+{
+    static const double lower = -1, upper = 6, slope = 0.5;
+    start();
+    set(POINTWISE, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &slope);
+    set(POINTWISE, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &upper);
+    set(POINTWISE, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE, 1, &lower);
+    struct cs_graph *graph = described(true);
+    struct cs_pointwise step;
+    CHECK_INT(graph->reason, CS_REASON_NONE);
+    cs_fusion_unpack(&graph->problem.step[0], &step);
+    CHECK_INT(step.settings, 2);
+    CHECK_INT(step.setting[0].name, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP);
+    CHECK_INT(step.setting[1].name, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP);
+    CHECK(memcmp(&step.setting[0].bits, &lower, sizeof lower) == 0);
+    CHECK(memcmp(&step.setting[1].bits, &upper, sizeof upper) == 0);
+    cs_graph_drop(graph);
+    stop();
+}
+
 /* The result stands for it, unless tiles of the input would lie elsewhere. */
 static void a_side_input_that_is_scaled_by_0_needs_no_address(void)
 {
@@ -349,6 +371,7 @@ int main(void)
     TEST(what_was_never_seen_is_refused);
     TEST(true_convolutions_are_told_apart);
     TEST(scales_and_windows_are_read);
+    TEST(numbers_of_a_pointwise_operation_are_kept);
     TEST(a_pack_that_says_more_than_addresses_is_not_understood);
     TEST(a_pack_may_name_more_tensors_than_the_graph_has);
     return REPORT();

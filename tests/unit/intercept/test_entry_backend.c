@@ -29,6 +29,11 @@ int cs_intercept_from(struct cs_entry_call *call, const void *caller)
     return call->handle(instance, call);
 }
 
+int cs_intercept_note_from(struct cs_entry_call *call, const void *caller)
+{
+    return cs_intercept_from(call, caller);
+}
+
 static void destroy_fallback(void *fallback)
 {
     CHECK(fallback == &fake);

@@ -4,6 +4,7 @@
 
 #include "cudnn/run/launcher.h"
 #include "cudnn/run/timing.h"
+#include "fake_device.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
 #include "legacy_fixture.h"
@@ -285,6 +286,72 @@ static void what_was_brought_decides(void)
     CHECK_INT(fake.prepared, 3);
 }
 
+static struct {
+    void *stream, *workspace;
+    size_t provided;
+    int runs;
+} lent;
+
+static cudnnStatus_t get_stream(cudnnHandle_t handle, cudaStream_t *stream)
+{
+    CHECK(handle == handle_at(0));
+    *stream = lent.stream;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t run_fused(cudnnHandle_t handle, const void *alpha1,
+                               const cudnnTensorDescriptor_t in, const void *in_data,
+                               const cudnnFilterDescriptor_t filter, const void *filter_data,
+                               const cudnnConvolutionDescriptor_t window,
+                               cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t bytes,
+                               const void *alpha2, const cudnnTensorDescriptor_t side,
+                               const void *side_data, const cudnnTensorDescriptor_t shift,
+                               const void *shift_data, const cudnnActivationDescriptor_t behind,
+                               const cudnnTensorDescriptor_t out, void *out_data)
+{
+    (void)handle, (void)alpha1, (void)in, (void)in_data, (void)filter, (void)filter_data;
+    (void)window, (void)algorithm, (void)alpha2, (void)side, (void)side_data, (void)shift;
+    (void)shift_data, (void)behind, (void)out, (void)out_data;
+    lent.workspace = workspace;
+    lent.provided = bytes;
+    lent.runs++;
+    device_touch(lent.stream, workspace, (int64_t)bytes, true);
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* What is fused does not tile; but its query, which does not know that, was answered with less. */
+static void what_was_told_too_little_is_lent_the_rest(void)
+{
+    struct cs_legacy_call call = start(), larger;
+    device_reset();
+    cs_exec_init(&instance->exec, &fake_device_functions, CS_BACKING_AUTO, 1 << 20);
+    lent.stream = device_new_stream();
+    CHECK_INT(prepared_for(call), 1);
+    larger = fused(&zero);
+    vendor.cudnnGetConvolutionMathType = get_math;
+    vendor.cudnnGetConvolutionForwardWorkspaceSize = size_of;
+    vendor.cudnnGetStream = get_stream;
+    vendor.cudnnConvolutionBiasActivationForward = run_fused;
+    larger.handle = call.handle;
+    larger.algorithm = call.algorithm;
+    activation = CUDNN_ACTIVATION_TANH;
+    for (int round = 1; round <= 2; round++) {
+        CHECK_INT(run(larger, TOLD + 1), CUDNN_STATUS_SUCCESS);
+        CHECK_INT(lent.runs, round);
+        CHECK_INT(lent.provided, WANTED);
+        CHECK(device_owns(lent.workspace, WANTED));
+        CHECK_INT(cs_arena_facts(&instance->exec.arena).used, 0);
+    }
+    CHECK_INT(run(larger, TOLD), -1);   /* less than it was told */
+    CHECK_INT(run(larger, WANTED), -1); /* all that it needs */
+    x.extent[0] = y.extent[0] = z.extent[0] = 1;
+    CHECK_INT(run(larger, TOLD + 1), -1); /* nobody asked about this one */
+    CHECK_INT(lent.runs, 2);
+    CHECK_INT(fake_device.allocations, 1);
+    CHECK_INT(fake_device.races + fake_device.misuses, 0);
+    instance->exec.device = NULL;
+}
+
 int main(void)
 {
     TEST(the_same_call_is_prepared_once);
@@ -293,5 +360,6 @@ int main(void)
     TEST(a_destroyed_handle_takes_its_plans_with_it);
     TEST(a_handle_with_many_shapes_starts_afresh);
     TEST(what_was_brought_decides);
+    TEST(what_was_told_too_little_is_lent_the_rest);
     return REPORT();
 }

@@ -570,6 +570,35 @@ static void whole_plans(void)
     CHECK_INT(cs_plan_validate(&plan, 1), CS_INVALID);
 }
 
+/* The part that looks at single ranges: what others would notice later, too. */
+static void a_range_ends_within_its_extent(void)
+{
+    const struct way every = {.every = 1}, third = {.every = 3};
+    CHECK(is_inside(&every, 0, 7, 7) && is_inside(&every, 6, 1, 7));
+    CHECK(!is_inside(&every, 0, 8, 7) && !is_inside(&every, 6, 2, 7));
+    CHECK(!is_inside(&every, -1, 2, 7) && !is_inside(&every, 3, 0, 7));
+    CHECK(is_inside(&third, 1, 3, 8));
+    CHECK(!is_inside(&third, 1, 3, 7) && !is_inside(&third, 2, INT64_MAX, 7));
+}
+
+/* Rows and every second row of one extent: they would make tiles that overlap. */
+static void two_cuts_of_one_extent_are_no_plan(void)
+{
+    static struct cs_plan plan, phases;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    problem.dilation[1] = problem.pre[1] = problem.post[1] = 2;
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H}, .step = {15, 1}}, &plan);
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H_PHASES}, .step = {1, 1}}, &phases);
+    CHECK(cuts_valid(&plan) && cuts_valid(&phases));
+    plan.cuts = 2;
+    plan.cut[1] = phases.cut[0];
+    plan.tiles *= phases.cut[0].tiles;
+    plan.shapes *= phases.cut[0].slices;
+    CHECK(!cuts_valid(&plan));
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_N, CS_AXIS_H_PHASES}, .step = {1, 1}}, &plan);
+    CHECK(cuts_valid(&plan));
+}
+
 int main(void)
 {
     TEST(good_plans_pass);
@@ -585,5 +614,7 @@ int main(void)
     TEST(consistent_lies_are_seen);
     TEST(lies_of_products_are_seen);
     TEST(every_broken_spare_is_seen);
+    TEST(a_range_ends_within_its_extent);
+    TEST(two_cuts_of_one_extent_are_no_plan);
     return REPORT();
 }

@@ -1,5 +1,6 @@
-/* No primitives: every convolution is computed in plain loops. What is installed has these, since
- * programs are only accounted there; tests compute by oneDNN. */
+/* No primitives: every convolution is computed in plain loops, other layers not at all. What is
+ * installed has these, since programs are only accounted there; tests compute by oneDNN. */
+#include "cudnn_layer.h"
 #include "cudnn_primitive.h"
 
 struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *geometry,
@@ -18,5 +19,18 @@ void simdev_primitive_destroy(struct simdev_primitive *primitive)
 bool simdev_primitive_run(const struct simdev_primitive *primitive, char *const data[SIMDEV_ROLES])
 {
     (void)primitive, (void)data;
+    return false;
+}
+
+bool simdev_layer_takes(const struct simdev_host_call *call)
+{
+    (void)call;
+    return false;
+}
+
+/* None is taken. */
+bool simdev_layer_run(const struct simdev_host_call *call, float *const value[])
+{
+    (void)call, (void)value;
     return false;
 }

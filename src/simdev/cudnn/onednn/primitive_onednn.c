@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cudnn_primitive.h"
+#include "layer_onednn.h"
 
 /* One operand: the caller's memory, and what the primitive wants if that is something else. */
 struct port {
@@ -35,6 +36,12 @@ static void make_engine(void)
 {
     if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success)
         engine = NULL;
+}
+
+dnnl_engine_t simdev_onednn_engine(void)
+{
+    pthread_once(&engine_once, make_engine);
+    return engine;
 }
 
 /* oneDNN checks the strides of extents of 1 too, though they address nothing. */
@@ -209,8 +216,7 @@ void simdev_primitive_destroy(struct simdev_primitive *kernel)
 struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *geometry,
                                                  const struct simdev_view view[SIMDEV_ROLES])
 {
-    pthread_once(&engine_once, make_engine);
-    struct simdev_primitive *kernel = engine ? calloc(1, sizeof *kernel) : NULL;
+    struct simdev_primitive *kernel = simdev_onednn_engine() ? calloc(1, sizeof *kernel) : NULL;
     if (!kernel)
         return NULL;
     kernel->geometry = *geometry;

@@ -1,0 +1,121 @@
+/* Batch normalisation by oneDNN: inference, training and the gradients. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "layer_onednn.h"
+
+/* A parameter for each channel, or for each element of an image; it is that of `repeats`
+ * neighbours in each image. */
+struct batch {
+    int64_t images, parameters, repeats;
+};
+
+static struct batch batch_of(const struct simdev_host_call *call)
+{
+    const struct simdev_planes p = simdev_planes_of(&call->operand[0].view);
+    if (call->mode == CUDNN_BATCHNORM_PER_ACTIVATION)
+        return (struct batch){p.images, p.channels * p.elements, 1};
+    return (struct batch){p.images, p.channels, p.elements};
+}
+
+bool simdev_norm_describe(const struct simdev_host_call *call, struct simdev_layer_plan *plan)
+{
+    const struct batch b = batch_of(call);
+    const dnnl_memory_desc_t t =
+        simdev_layer_tensor(4, (int64_t[]){b.images, b.parameters, b.repeats, 1});
+    const bool is_inference = call->layer == SIMDEV_LAYER_NORM_INFERENCE;
+    const unsigned flags = dnnl_use_scale | dnnl_use_shift;
+    const float epsilon = (float)call->epsilon;
+    dnnl_batch_normalization_desc_t forward, backward;
+    bool ok = dnnl_batch_normalization_forward_desc_init(
+                  &forward, is_inference ? dnnl_forward_inference : dnnl_forward_training, &t,
+                  epsilon, flags | (is_inference ? dnnl_use_global_stats : 0)) == dnnl_success &&
+              simdev_layer_describe(&forward, NULL, &plan->forward);
+    if (ok && call->layer == SIMDEV_LAYER_NORM_GRADIENT)
+        ok = dnnl_batch_normalization_backward_desc_init(&backward, dnnl_backward, &t, &t, epsilon,
+                                                         flags) == dnnl_success &&
+             simdev_layer_describe(&backward, plan->forward, &plan->backward);
+    return ok;
+}
+
+/* As cuDNN has it: saved is the inverse deviation, running is the variance without bias. */
+static void keep_moments(const struct simdev_host_call *call, const float *mean,
+                         const float *variance, float *const value[])
+{
+    const struct batch b = batch_of(call);
+    const double count = (double)(b.images * b.repeats), factor = call->factor;
+    for (int64_t c = 0; c < b.parameters; c++) {
+        const double unbiased = count > 1 ? variance[c] * count / (count - 1) : variance[c];
+        if (value[6])
+            value[6][c] = (float)((1 - factor) * value[4][c] + factor * mean[c]);
+        if (value[7])
+            value[7][c] = (float)((1 - factor) * value[5][c] + factor * unbiased);
+        if (value[8])
+            value[8][c] = mean[c];
+        if (value[9])
+            value[9][c] = (float)(1 / sqrt(variance[c] + call->epsilon));
+    }
+}
+
+static bool forward(const struct simdev_layer_plan *plan, float *x, float *y, float *scale,
+                    float *bias, float *mean, float *variance)
+{
+    const struct simdev_layer_argument all[] = {
+        {DNNL_ARG_SRC, x},      {DNNL_ARG_DST, y},     {DNNL_ARG_SCALE, scale},
+        {DNNL_ARG_SHIFT, bias}, {DNNL_ARG_MEAN, mean}, {DNNL_ARG_VARIANCE, variance}};
+    return simdev_layer_execute(plan->forward, 6, all);
+}
+
+/* The moments that were saved, or those of x. */
+static bool moments(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
+                    float *const value[], float *mean, float *variance)
+{
+    if (!value[6] || !value[7]) {
+        float *y = simdev_layer_memory(plan->forward, DNNL_ARG_DST);
+        /* Any shift will do: y is not looked at. */
+        const bool ok = y && forward(plan, value[0], y, value[3], value[3], mean, variance);
+        free(y);
+        return ok;
+    }
+    for (int64_t c = 0, count = batch_of(call).parameters; c < count; c++) {
+        const double inverse = value[7][c];
+        mean[c] = value[6][c];
+        variance[c] = (float)(1 / (inverse * inverse) - call->epsilon);
+    }
+    return true;
+}
+
+static bool backward(const struct simdev_layer_plan *plan, float *const value[], float *mean,
+                     float *variance)
+{
+    /* The shift, which no gradient depends on, is asked for as well. */
+    const struct simdev_layer_argument all[] = {
+        {DNNL_ARG_SHIFT, value[3]},      {DNNL_ARG_SRC, value[0]},
+        {DNNL_ARG_DIFF_DST, value[1]},   {DNNL_ARG_DIFF_SRC, value[2]},
+        {DNNL_ARG_SCALE, value[3]},      {DNNL_ARG_DIFF_SCALE, value[4]},
+        {DNNL_ARG_DIFF_SHIFT, value[5]}, {DNNL_ARG_MEAN, mean},
+        {DNNL_ARG_VARIANCE, variance}};
+    return simdev_layer_execute(plan->backward, 9, all);
+}
+
+bool simdev_norm_run(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
+                     float *const value[])
+{
+    if (call->layer == SIMDEV_LAYER_NORM_INFERENCE)
+        return forward(plan, value[0], value[1], value[2], value[3], value[4], value[5]);
+    const size_t parameters = (size_t)batch_of(call).parameters;
+    float *mean = calloc(2 * parameters, sizeof *mean);
+    if (!mean)
+        return false;
+    float *variance = mean + parameters;
+    bool ok;
+    if (call->layer == SIMDEV_LAYER_NORM_TRAINING) {
+        ok = forward(plan, value[0], value[1], value[2], value[3], mean, variance);
+        if (ok)
+            keep_moments(call, mean, variance, value);
+    } else {
+        ok = moments(call, plan, value, mean, variance) && backward(plan, value, mean, variance);
+    }
+    free(mean);
+    return ok;
+}

@@ -1,0 +1,188 @@
+/* Runs of a simulation: each in a folder of its own with what it prints, as processes of this one
+ * or asked of one that they are forked from. */
+#include "check.h"
+#include "cli/common/cli.h"
+#include "cli/common/table.h"
+#include "cli/simulate/simulation.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/convshim-runs-XXXXXX";
+static char asked[2 * PATH_MAX]; /* the output file of the last run that was asked for */
+static int complaints;
+static struct cs_fork_news news; /* what the server says next */
+
+void cs_cli_complain(const char *format, ...)
+{
+    (void)format;
+    complaints++;
+}
+
+char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes)
+{
+    snprintf(text, CS_BYTES_TEXT, "%lld", (long long)bytes);
+    return text;
+}
+
+void cs_simulation_variables(const struct cs_simulation *simulation,
+                             const struct cs_simulated_run *run,
+                             struct cs_child_variables *variables)
+{
+    (void)simulation;
+    cs_child_variables_set(variables, "WHICH", "%s", run->name);
+}
+
+void cs_simulation_variables_to_fork(const char *server, struct cs_child_variables *variables)
+{
+    (void)server, (void)variables;
+    CHECK(!"a server");
+}
+
+bool cs_fork_server_open(struct cs_fork_server *server)
+{
+    (void)server;
+    return false;
+}
+
+struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server)
+{
+    struct cs_fork_news told = news;
+    news.what = CS_FORK_QUIET;
+    if (told.what == CS_FORK_QUIET && *asked)
+        server->state = CS_FORK_ENDED;
+    return told;
+}
+
+/* The run starts, and ends with status 3. */
+bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
+                        const struct cs_child_variables *variables)
+{
+    CHECK(server->state == CS_FORK_READY && variables->items > 0);
+    snprintf(asked, sizeof asked, "%s", output);
+    news = (struct cs_fork_news){CS_FORK_STARTED, server->pid, 0};
+    server->state = CS_FORK_RUNNING;
+    server->status = 3 << 8;
+    return true;
+}
+
+void cs_fork_server_close(struct cs_fork_server *server)
+{
+    (void)server;
+}
+
+static const char *contents(const char *of, const char *name)
+{
+    static char text[256];
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/%s", of, name);
+    int file = open(path, O_RDONLY);
+    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : 0;
+    text[length > 0 ? length : 0] = '\0';
+    if (file >= 0)
+        close(file);
+    return file >= 0 ? text : "(none)";
+}
+
+static struct cs_simulation simulation;
+
+static void start(char **command)
+{
+    memset(&simulation, 0, sizeof simulation);
+    simulation.title = "simulate";
+    simulation.jobs = 2;
+    simulation.program.command = command;
+    snprintf(simulation.work, sizeof simulation.work, "%s", folder);
+    complaints = 0;
+}
+
+static void what_a_run_prints_is_in_its_folder(void)
+{
+    char *command[] = {"sh", "-c", "echo $WHICH; echo wrong >&2; cat; exit $((${#WHICH} - 3))",
+                       NULL};
+    struct cs_simulated_run run[] = {{.name = "one"}, {.name = "three"}};
+    start(command);
+    CHECK(cs_simulation_run(&simulation, run, 2));
+    for (int i = 0; i < 2; i++) {
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "%s\nwrong\n", run[i].name);
+        CHECK_INT(run[i].state, CS_RUN_ENDED);
+        CHECK_INT(run[i].status, i == 0 ? 0 : 2);
+        CHECK_STR(contents(run[i].folder, "output"), wanted);
+    }
+    CHECK(strcmp(run[0].folder, run[1].folder) != 0);
+    CHECK_INT(complaints, 0);
+}
+
+static void how_a_run_ends(void)
+{
+    char *none[] = {"./no-such-program", NULL}, *ended[] = {"sh", "-c", "kill -9 $$", NULL};
+    struct cs_simulated_run run = {.name = "one"};
+    start(none);
+    simulation.runs = 10; /* the folders of the runs before are there */
+    CHECK(cs_simulation_run(&simulation, &run, 1));
+    CHECK_INT(run.status, 127);
+    CHECK_STR(contents(run.folder, "output"),
+              "convshim: ./no-such-program: No such file or directory\n");
+    start(ended);
+    simulation.runs = 20;
+    run = (struct cs_simulated_run){.name = "one"};
+    CHECK(cs_simulation_run(&simulation, &run, 1));
+    CHECK_INT(run.status, 128 + 9);
+}
+
+/* A folder with as long a path as there can be. */
+static void make_long(char *path, size_t length)
+{
+    size_t at = strlen(path);
+    while (at < length) {
+        size_t name = length - at - 1 < 200 ? length - at - 1 : 200;
+        name = length - at - 1 - name == 1 ? name - 1 : name; /* no slash without a name */
+        path[at++] = '/';
+        memset(path + at, 'a', name);
+        path[at += name] = '\0';
+        CHECK(mkdir(path, 0700) == 0);
+    }
+    CHECK_INT(strlen(path), length);
+}
+
+static void a_long_path_is_whole(void)
+{
+    char *command[] = {"sh", NULL};
+    struct cs_simulated_run run = {.name = "one"};
+    char wanted[PATH_MAX + 32];
+    start(command);
+    make_long(simulation.work, PATH_MAX - 8);
+    simulation.many = true;
+    simulation.server[0] = (struct cs_fork_server){.state = CS_FORK_READY, .pid = 77};
+    CHECK(cs_simulation_run(&simulation, &run, 1));
+    CHECK_INT(strlen(run.folder), PATH_MAX - 3);
+    snprintf(wanted, sizeof wanted, "%s/output", run.folder);
+    CHECK_STR(asked, wanted);
+    CHECK_INT(run.status, 3);
+}
+
+static void a_folder_that_cannot_be_made_ends_it(void)
+{
+    char *command[] = {"sh", "-c", "exit 0", NULL};
+    struct cs_simulated_run run = {.name = "one"};
+    start(command);
+    snprintf(simulation.work, sizeof simulation.work, "%s/none", folder);
+    CHECK(!cs_simulation_run(&simulation, &run, 1));
+    CHECK_INT(run.state, CS_RUN_WAITING);
+    CHECK_INT(complaints, 1);
+}
+
+int main(void)
+{
+    char remove[64];
+    if (!mkdtemp(folder))
+        return 1;
+    TEST(what_a_run_prints_is_in_its_folder);
+    TEST(how_a_run_ends);
+    TEST(a_long_path_is_whole);
+    TEST(a_folder_that_cannot_be_made_ends_it);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || system(remove) != 0;
+}
