@@ -133,12 +133,25 @@ struct fat {
     uint64_t flags, zero, decompressed;
 };
 
+/* All images, so that none is lost when the last user forgets it. */
+struct kept {
+    struct kept *before;
+    unsigned char fat[sizeof(struct fat) + 2 * ROOM];
+};
+static struct kept *all_kept;
+
 const void *fat_image(int arch, enum fat_packing packing)
 {
     struct image *image = calloc(1, sizeof(*image));
-    unsigned char *fat = calloc(1, sizeof(struct fat) + 2 * ROOM);
-    if (!image || !fat)
+    struct kept *kept = calloc(1, sizeof(*kept));
+    if (!image || !kept) {
+        free(image);
+        free(kept);
         return NULL;
+    }
+    kept->before = all_kept;
+    all_kept = kept;
+    unsigned char *fat = kept->fat;
     make_elf(image);
     struct fat header = {.magic = 0xBA55ED50u,
                          .version = 1,

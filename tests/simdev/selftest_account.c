@@ -86,7 +86,7 @@ static void test_launches(void)
 
 static void test_attributes(const char *packing)
 {
-    struct cudaFuncAttributes plain, shared;
+    struct cudaFuncAttributes plain = {0}, shared = {0};
     int blocks = 0;
     const bool got = cudaFuncGetAttributes(&plain, &plain_stub) == cudaSuccess &&
                      cudaFuncGetAttributes(&shared, &shared_stub) == cudaSuccess;
@@ -486,8 +486,8 @@ static void test_driver_graph(void)
     DRIVER(cuGraphLaunch);
     DRIVER(cuGraphDestroy);
     DRIVER(cuGraphExecDestroy);
-    CUgraph graph;
-    CUgraphExec exec;
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
     CUgraphNode node;
     CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1};
     params.blockDimX = params.blockDimY = params.blockDimZ = 1;

@@ -3,7 +3,8 @@
 #include "selftest_cudnn.h"
 
 enum {
-    COUNT = 2 * 3 * 4 * 5
+    COUNT = 2 * 3 * 4 * 5,
+    HALF = COUNT / 2
 };
 
 static const int extent[4] = {2, 3, 4, 5};
@@ -280,7 +281,7 @@ static void check_gradient(const struct layer *layer)
     float x[COUNT], y[COUNT], dy[COUNT], dx[COUNT];
     double worst = 0;
     for (int i = 0; i < COUNT; i++) {
-        x[i] = (float)(i * 37 % COUNT - COUNT / 2) / 40 + 0.011f;
+        x[i] = (float)(i * 37 % COUNT - HALF) / 40 + 0.011f;
         dy[i] = (float)(draw(9) - 4) / 4;
     }
     layer->forward(layer, x, y);

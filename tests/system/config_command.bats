@@ -65,7 +65,7 @@ expect_option()
 }
 
 @test "run: an option given wins over its variable" {
-    CONVSHIM_TILES=9 "$BUILD/convshim" run --tiles 3 -- "$BUILD/convshim" config --format csv >config.out
+    LD_PRELOAD=$SAN_RT CONVSHIM_TILES=9 "$BUILD/convshim" run --tiles 3 -- "$BUILD/convshim" config --format csv >config.out
     expect_line config.out '^tiles,3,4,CONVSHIM_CONFIG:1$'
 }
 

@@ -259,7 +259,7 @@ END
     web_script >web/web.sh
     echo 'import torch' >web/launch.py
     doctor 0 bash web/web.sh
-    expect_finding ok program 'web/web\.sh: starts .*/bin/python3 in line 7'
+    expect_finding ok program 'web/web\.sh: names .*/bin/python3 in line 7, which is looked at: the environment that it activates in line 11 is not there yet'
     expect_no_finding warning program
     expect_finding ok layout 'layout: neither'
     mkdir -p web/venv/bin

@@ -62,6 +62,12 @@ few()
     echo $(($1 * LOAD >= 100 ? $1 * LOAD / 100 : 1))
 }
 
+# share COUNT: of COUNT that are expected of all cases, as many as are expected of those that are run; 0 of very few.
+share()
+{
+    echo $(($1 * LOAD / 100))
+}
+
 # some WORD...: of a fixed list as many as are asked for, the first ones.
 some()
 {

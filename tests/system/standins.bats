@@ -29,7 +29,7 @@ client()
 # accounted PROGRAM: in account mode, with its report in report.json.
 accounted()
 {
-    SIMDEV_MODE=account SIMDEV_REPORT=report.json "$ROOT/scripts/with-simdev" -- "$@"
+    LD_PRELOAD=$SAN_RT SIMDEV_MODE=account SIMDEV_REPORT=report.json "$ROOT/scripts/with-simdev" -- "$@"
 }
 
 setup_file()
@@ -154,7 +154,7 @@ setup_file()
         printf("%s %s %d.%d %u %u %u", driver, nvml, major, minor, generation, lanes, speed);'
     for wanted in "t4 580.00 13.580.00 7.5 3 16 8000" "rtx4090 580.00 13.580.00 8.9 4 16 16000" \
         "h100 580.00 13.580.00 9.0 5 16 32000"; do
-        expect_equal "what NVML says of ${wanted%% *}" "$("$ROOT/scripts/with-simdev" \
+        expect_equal "what NVML says of ${wanted%% *}" "$(LD_PRELOAD=$SAN_RT "$ROOT/scripts/with-simdev" \
             --profile "$ROOT/conf/devices/${wanted%% *}.json" --account -- ./client)" "${wanted#* }"
     done
 }

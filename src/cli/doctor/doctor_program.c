@@ -174,14 +174,21 @@ static void look_for_python(struct cs_doctor *doctor, const char *name)
     char python[PATH_MAX];
     const char *at = doctor->script_text ? doctor->script_text : "";
     struct cs_start start = {.activated = false};
-    int next = 1, line = 0;
+    int next = 1, line = 0, missing = 0;
     while (!(line && start.activated) && cs_start_script_next(&at, &next, &start))
         if ((!line || start.activated) && runs_python(doctor, start.word, python)) {
             snprintf(doctor->python, sizeof doctor->python, "%s", python);
             line = start.line;
-        } else
+        } else {
+            missing = start.activated ? start.line : missing;
             start.activated = false;
-    if (line)
+        }
+    if (line && missing && !start.activated)
+        cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name,
+                      "names %s in line %d, which is looked at: the environment that it activates "
+                      "in line %d is not there yet",
+                      doctor->python, line, missing);
+    else if (line)
         cs_doctor_add(doctor, CS_CHECK_program, CS_FINE, name, "starts %s in line %d",
                       doctor->python, line);
 }

@@ -29,6 +29,7 @@ enum origin {
 struct bound {
     struct cs_real real;
     enum origin origin;
+    const struct bound *before; /* the table in whose place this one came */
 };
 static _Atomic(void *) bound_real;
 static const struct bound empty;
@@ -254,6 +255,7 @@ const struct cs_real *cs_real_completed(void)
     struct places places = {.count = 0};
     *more = *(struct bound *)old;
     more->origin = find_ours(&places);
+    more->before = old;
     bool filled = fill(&more->real, &places);
     (void)dlerror();
     if (!filled || !atomic_compare_exchange_strong(&bound_real, &old, more))

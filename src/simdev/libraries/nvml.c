@@ -233,6 +233,19 @@ STANDIN_EXPORT int nvmlDeviceGetPcieThroughput(const void *handle, int counter, 
 /* ---- what is asked in preparation only, and not to be had: links between devices, processes ----
  */
 
+STANDIN_EXPORT int nvmlDeviceGetNvLinkState(const void *handle, unsigned link, int *is_active)
+{
+    (void)handle, (void)link, (void)is_active;
+    return NOT_SUPPORTED;
+}
+
+STANDIN_EXPORT int nvmlDeviceGetNvLinkCapability(const void *handle, unsigned link, int capability,
+                                                 unsigned *has)
+{
+    (void)handle, (void)link, (void)capability, (void)has;
+    return NOT_SUPPORTED;
+}
+
 STANDIN_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(const void *handle, unsigned link, int *type)
 {
     (void)handle, (void)link, (void)type;

@@ -348,7 +348,8 @@ static unsigned char *put_file(const struct writer *w, uint64_t end, const uint3
     memcpy(file, &header, sizeof header);
     put_segments(w, file);
     for (int i = 0; i < PARTS; i++)
-        memcpy(file + w->place[i], w->part[i].at, w->part[i].used);
+        if (w->part[i].used) /* a part without content has no memory */
+            memcpy(file + w->place[i], w->part[i].at, w->part[i].used);
     put_sections(w, file, end, name);
     return file;
 }

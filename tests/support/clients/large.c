@@ -138,26 +138,31 @@ static bool filter(struct client *c, int first, float beta)
 }
 
 /* Integers: exact in whatever order they are summed. */
-static bool same(bool (*run)(struct client *, int, float), int result)
+static bool same_results(struct client *c, bool (*run)(struct client *, int, float), int result)
 {
     static const int elements[3] = {IMAGES * IMAGE, FILTER, IMAGES * IMAGE};
     const size_t bytes = (size_t)elements[result] * sizeof(float);
     float halves[IMAGES * IMAGE], whole[IMAGES * IMAGE];
-    struct client c = {0};
-    CHECK(client_open(&c));
     for (int i = 0; i < 2; i++) {
-        GOOD(set(c.x, IMAGES / 2));
-        GOOD(set(c.y, IMAGES / 2));
-        CHECK(run(&c, i * IMAGES / 2, (float)i));
+        GOOD(set(c->x, IMAGES / 2));
+        GOOD(set(c->y, IMAGES / 2));
+        CHECK(run(c, i * IMAGES / 2, (float)i));
     }
-    CHECK(cudaMemcpy(halves, c.data[result], bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
-    CHECK(cudaMemset(c.data[result], 0x5a, bytes) == cudaSuccess);
-    GOOD(set(c.x, IMAGES));
-    GOOD(set(c.y, IMAGES));
-    CHECK(run(&c, 0, 0));
-    CHECK(cudaMemcpy(whole, c.data[result], bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(cudaMemcpy(halves, c->data[result], bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(cudaMemset(c->data[result], 0x5a, bytes) == cudaSuccess);
+    GOOD(set(c->x, IMAGES));
+    GOOD(set(c->y, IMAGES));
+    CHECK(run(c, 0, 0));
+    CHECK(cudaMemcpy(whole, c->data[result], bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(memcmp(whole, halves, bytes) == 0);
-    return client_close(&c);
+    return true;
+}
+
+static bool same(bool (*run)(struct client *, int, float), int result)
+{
+    struct client c = {0};
+    const bool good = client_open(&c) && same_results(&c, run, result);
+    return client_close(&c) && good;
 }
 
 static bool has_extent(cudnnTensorDescriptor_t tensor, int images)

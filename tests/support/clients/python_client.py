@@ -10,12 +10,15 @@ WORK = sys.argv[1]
 
 
 class Work:
-    """One convolution, planned when it is made."""
+    """One convolution, planned when it is made, given back when the scene has ended."""
+
+    made = []
 
     def __init__(self, legacy=0):
         self.library = ctypes.CDLL(WORK)
         self.work = ctypes.c_void_p()
         assert self.library.work_open(legacy, ctypes.byref(self.work)) == 0
+        Work.made.append(self)
 
     def run(self):
         assert self.library.work_run(self.work) == 0
@@ -105,3 +108,5 @@ def child():
 
 
 {"inside": inside, "limits": limits, "without": without, "child": child}[sys.argv[2]]()
+for made in Work.made:
+    made.library.work_close(made.work)

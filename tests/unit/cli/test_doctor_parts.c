@@ -5,6 +5,7 @@
 #include "cli/doctor/start_script.h"
 #include "cli/doctor/wrapper.h"
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 
 #define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -46,7 +47,7 @@ static void what_a_file_says_of_itself(void)
     struct cs_elf elf;
     const char *why;
     Dl_info libc;
-    CHECK(dladdr((void *)printf, &libc) != 0);
+    CHECK(dladdr((void *)gnu_get_libc_version, &libc) != 0); /* no sanitizer has one of its own */
     CHECK(cs_elf_open(&elf, libc.dli_fname, &why));
     CHECK_STR(elf.soname ? elf.soname : "none", "libc.so.6");
     CHECK(elf.dynamic && !elf.rpath && !elf.runpath);

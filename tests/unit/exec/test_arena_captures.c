@@ -86,7 +86,7 @@ static void a_capture_whose_dependencies_are_set(void)
 {
     for (int skip = 0; skip <= 1; skip++) {
         struct cs_arena *arena = new_arena(4 * MIB);
-        void *stream = device_new_stream(), *first, *second;
+        void *stream = device_new_stream(), *first = NULL, *second = NULL;
         struct cs_capture capture = begin_capture(stream);
         for (int i = 0; i < 3; i++) /* so that times before and after differ */
             device_touch(stream, &capture, 1, true);

@@ -244,7 +244,7 @@ static void a_full_memory_keeps_what_is_newest(void)
     for (int before = CS_CALL_EXPECTED - 60; before <= CS_CALL_EXPECTED; before++) {
         cs_call_period_init(&detector);
         for (int i = 0; i < before; i++)
-            cs_call_period_add(&detector, (uint64_t)(10000 + i), 7 * MIB);
+            cs_call_period_add(&detector, 10000 + (uint64_t)i, 7 * MIB);
         run(&program, 6);
         CHECK_INT(detector.period, 9);
         expect_places(&program, "F - - - D - - - L");
