@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """What tiles cost by default and under 64 MiB: every layer of a list on seven GPUs in both layouts, as `convshim predict` says.
 
-    tests/sweeps/prices.py BUILD [--csv LIST] [--markdown]
+    tests/sweeps/prices.py BUILD [--csv LIST | --random SEED] [--markdown]
 
 Nothing that is tiled by default may be predicted to take more than 1.15 times the untiled time, with 64 MiB written no forward
-convolution and no data gradient may stay over it, and the medians of peak to floor stay within what docs/results/prices.md states. Prints TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md).
+convolution and no data gradient may stay over it, and the medians of peak to floor stay within what docs/results/prices.md states. Prints
+TAP with the tables as comments; --markdown prints the tables alone (docs/results/prices.md); --random takes layers of no model.
 """
 import argparse
 import csv
 import io
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 GPUS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
@@ -105,12 +108,37 @@ def summary(results):
     return text, statistics.median(peaks) <= MEDIAN and statistics.median(large) <= LARGE_MEDIAN
 
 
+def random_layers(seed, file):
+    """Writes 232 layers as a CSV: most of them large enough for a workspace of more than LIMIT."""
+    draw = random.Random(seed)
+    file.write("layer,n,c,h,w,k,kh,kw,sh,sw,ph,pw,dtype\n")
+    for number in range(232):
+        n, extent = draw.choice((1, 1, 2, 4, 8, 16)), draw.choice((48, 64, 96, 128, 200, 256, 384, 512, 720, 1024))
+        window, stride = draw.choice((1, 3, 3, 3, 5, 7)), draw.choice((1, 1, 1, 1, 2))
+        c, k = (draw.choice((16, 32, 48, 64, 96, 128, 192, 256, 320, 512)) for _ in range(2))
+        wide, pad = extent * draw.choice((2, 3, 4)) // 2, window // 2
+        if n * c * extent * wide < 1 << 31 and n * k * extent * wide < 1 << 31:
+            file.write(f"{number},{n},{c},{extent},{wide},{k},{window},{window},{stride},{stride},{pad},{pad},"
+                       f"{draw.choice(('f16', 'bf16', 'f32'))}\n")
+    file.flush()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--csv", default=os.path.join(ROOT, "tests/data/conv_layers.csv"))
+    parser.add_argument("--random", type=int, metavar="SEED")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
+    if options.random is None:
+        return judge(options)
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        random_layers(options.random, file)
+        options.csv = file.name
+        return judge(options)
+
+
+def judge(options):
     if not is_planned(os.path.realpath(options.build)):
         print("ok 1 - prices # SKIP no real cuDNN: nothing real can be planned\n1..1")
         return 0
