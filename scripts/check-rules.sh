@@ -261,7 +261,7 @@ exec:             base plan
 account:          base plan
 config:           base decide
 cudnn/bind:       base
-cudnn/plan:       base cudnn/bind
+cudnn/plan:       base plan cudnn/bind
 cudnn/run:        base plan exec cudnn/bind cudnn/plan
 cudnn/standalone: base cudnn/bind cudnn/plan
 flow:             base plan policies decide exec account config

@@ -11,7 +11,8 @@ $(B)/unit/test_oversized: $(call objects,src/intercept/legacy/oversized_tensor.c
 $(B)/unit/test_nvtx: $(call objects,src/intercept/nvtx.c)
 $(B)/unit/test_graph: $(call objects,src/intercept/graph/graph.c)
 $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercept/legacy/,dispatch.c plan_cache.c describe_legacy.c legacy_call.c \
-                           oversized_tensor.c query_filter.c) src/intercept/entry/entry_legacy.c)
+                           oversized_tensor.c query_filter.c) src/intercept/entry/entry_legacy.c \
+                           $(addprefix src/cudnn/plan/,kept_engine.c descriptors.c descriptor_builder.c))
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)

@@ -13,7 +13,10 @@ struct cs_vendor {
     void *ctx;
     bool compiles; /* the application's engine is compiled for every plan, which takes up to seconds
                     */
-    bool rigid;    /* no relaxation but CS_SAME_KNOBS is understood */
+    bool many;  /* the application makes plans of other engines for the same problem, too, of which
+                   most are never run: like those that are compiled, they are made ready where
+                   they are run */
+    bool rigid; /* no relaxation but CS_SAME_KNOBS is understood */
 
     /* Builds the application's own engine, or as far from it as `relaxation` allows, for `problem`.
      * The caller owns the execution plan. CS_REFUSED if that does not take the problem. */
@@ -22,14 +25,18 @@ struct cs_vendor {
                             int64_t *workspace_p);
 
     /* Makes an execution plan ready to be run: `build` only sees to it that it can be. CS_REFUSED
-     * if it cannot after all. Not for engines that are compiled: those are made ready where they
-     * are run. NULL: all are ready. */
+     * if it cannot after all. Not for engines that are compiled, nor for one of many: those
+     * are made ready where they are run. NULL: all are ready. */
     enum cs_status (*ready)(void *ctx, void *execution_plan);
 
     /* Builds the fallback plan: any engine that runs the application's whole problem in at most
      * `limit` bytes. */
     enum cs_status (*fallback)(void *ctx, int64_t limit, void **execution_plan_p,
                                int64_t *workspace_p);
+
+    /* The same for a problem of which `fallback` is known to build a plan within the limit, which
+     * it does when that is first run; CS_REFUSED where it cannot. NULL: never can. */
+    enum cs_status (*fallback_later)(void *ctx, int64_t limit, void **execution_plan_p);
 
     /* Looks at other engines that the vendor's heuristics offer for the application's whole problem
      * and that compute alike, the best first, until `look` returns true; true if it did. A vendor

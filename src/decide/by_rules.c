@@ -155,6 +155,16 @@ static void report_output(const struct cs_decide_call *call, const struct cs_pol
         limits->threshold = least;
 }
 
+/* Policies that weigh more than what is asked of the vendor are served anew each time. */
+static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
+                         const struct cs_decision *decision)
+{
+    bool plain = !policy->report_only && !policy->predicts && policy->contenders <= 1 &&
+                 !policy->divides && !policy->watches;
+    return plain && policy->tiles(limits) == 0 && decision->reason == CS_REASON_NONE &&
+           decision->required > 0;
+}
+
 static struct cs_decision decide_under(const struct cs_settings *settings,
                                        const struct cs_rule *rule,
                                        const struct cs_decide_call *call,
@@ -181,6 +191,7 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         cs_decide_judged(call->problem, call->required, policy, &limits, vendor, referee);
     decision.limit = limits.least > limits.workspace ? limits.least : limits.workspace;
     decision.raised = decision.raised && decision.scratch > decision.limit;
+    decision.exemplary = is_exemplary(policy, &limits, &decision);
     return decision;
 }
 

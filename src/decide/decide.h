@@ -25,8 +25,10 @@ struct cs_decision {
     int elsewhere; /* whether another engine of the vendor's list does with the limit: 1 yes, -1 no,
                       0 not asked; kept by the flow */
     int rule;      /* 1 + the index of the rule that it follows, 0: none; kept by the flow */
-    bool promised; /* an application got the small size reported before a plan was built; kept by
-                      the flow */
+    bool exemplary; /* what was found holds for the same engine with other knobs, if the vendor
+                       confirms it (decide/example.h); kept by cs_decide_by_rules */
+    bool promised;  /* an application got the small size reported before a plan was built; kept by
+                       the flow */
     struct cs_choices choices; /* that it was made among; last: see cs_memo_get */
 };
 

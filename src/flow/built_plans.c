@@ -154,6 +154,7 @@ void cs_built_plans_init(struct cs_built_plans *built, const struct cs_vendor *v
 {
     *built = (struct cs_built_plans){.vendor = {.ctx = built,
                                                 .compiles = vendor->compiles,
+                                                .many = vendor->many,
                                                 .rigid = vendor->rigid,
                                                 .build = build,
                                                 .fallback = fallback,
@@ -194,6 +195,14 @@ enum cs_status cs_built_plans_build(struct cs_built_plans *built, const struct c
                                   workspace_p);
     unwrap(found, execution_plan_p, workspace_p);
     return CS_OK;
+}
+
+bool cs_built_plans_has_fallback(const struct cs_built_plans *built, int64_t limit)
+{
+    const struct cs_built_plan *plan = built->first;
+    while (plan && (plan->limit < limit || plan->workspace > limit))
+        plan = plan->next;
+    return plan != NULL;
 }
 
 enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,

@@ -29,4 +29,7 @@ CS_MUST_CHECK enum cs_status cs_built_plans_build(struct cs_built_plans *built,
 CS_MUST_CHECK enum cs_status cs_built_plans_fallback(struct cs_built_plans *built, int64_t limit,
                                                      void **execution_plan_p, int64_t *workspace_p);
 
+/* True if cs_built_plans_fallback would build nothing. */
+bool cs_built_plans_has_fallback(const struct cs_built_plans *built, int64_t limit);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/range.h"
 #include "decide/by_rules.h"
+#include "decide/example.h"
 #include "decide/memo.h"
 #include "flow/built_plans.h"
 #include "flow/measure.h"
@@ -89,6 +90,45 @@ static int64_t scope_of(const struct cs_request *request, int64_t limit)
     return (int64_t)((uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME);
 }
 
+/* The key of the example for a request: the same with what predictions know of the engine in the
+ * place of its knobs. False where nothing is known. */
+static bool example_key(const struct cs_request *request, const struct cs_vendor *vendor,
+                        int64_t limit, struct cs_key *key)
+{
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    if (!profile || !profile->engine.known)
+        return false;
+    const struct cs_engine engine = {.index = request->engine.index,
+                                     .knobs = 1,
+                                     .knob_type = {-1}, /* no knob's */
+                                     .knob_value = {profile->engine.splits * 64 +
+                                                    profile->engine.winograd * 2 +
+                                                    profile->engine.tensor_cores}};
+    cs_memo_key_make(&request->problem, &engine, request->required, request->limit,
+                     scope_of(request, limit), key);
+    return true;
+}
+
+/* As the same engine with other knobs, if that was decided about; otherwise searched for. */
+static struct cs_decision decide_new(struct cs *cs, const struct cs_request *request,
+                                     const struct cs_vendor *vendor, int64_t limit)
+{
+    struct cs_decision decision, example;
+    struct cs_key key;
+    if (!example_key(request, vendor, limit, &key))
+        return decide_anew(cs, request, vendor, limit);
+    bool known = cs_memo_get(&cs->memo, &key, &example);
+    if (known && vendor->many &&
+        cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
+        cs_memo_choices(&cs->memo, &key, &decision.choices);
+        return decision;
+    }
+    decision = decide_anew(cs, request, vendor, limit);
+    if (decision.exemplary && (!known || cs_decide_is_better_example(&decision, &example)))
+        cs_memo_put(&cs->memo, &key, &decision);
+    return decision;
+}
+
 static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
                                  const struct cs_vendor *vendor, struct cs_key *key)
 {
@@ -98,7 +138,7 @@ static struct cs_decision decide(struct cs *cs, const struct cs_request *request
                      scope_of(request, limit), key);
     if (cs_memo_get(&cs->memo, key, &decision))
         return decision;
-    decision = decide_anew(cs, request, vendor, limit);
+    decision = decide_new(cs, request, vendor, limit);
     /* A moment without memory is no property of the problem. */
     if (decision.reason != CS_REASON_HOST_MEMORY)
         cs_memo_add(&cs->memo, key, &decision);
@@ -125,7 +165,8 @@ static enum cs_reason reason_of(enum cs_status status)
 
 static enum cs_status make_ready(const struct cs_vendor *vendor, void *execution_plan)
 {
-    return vendor->ready && !vendor->compiles ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
+    bool later = vendor->compiles || vendor->many;
+    return vendor->ready && !later ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
 }
 
 static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
@@ -153,6 +194,18 @@ static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reporte
     int64_t bytes;
     enum cs_status status = cs_built_plans_fallback(built, reported, &rewrite->fallback, &bytes);
     return status == CS_OK && bytes > reported ? CS_INVALID : status;
+}
+
+/* The same for a problem that was decided about: such a plan is known to be there, and few are ever
+ * run. */
+static enum cs_status build_known_fallback(struct cs_rewrite *rewrite, int64_t reported,
+                                           struct cs_built_plans *built)
+{
+    const struct cs_vendor *vendor = built->real;
+    if (vendor->many && vendor->fallback_later && !cs_built_plans_has_fallback(built, reported) &&
+        vendor->fallback_later(vendor->ctx, reported, &rewrite->fallback) == CS_OK)
+        return CS_OK;
+    return build_fallback(rewrite, reported, built);
 }
 
 static struct cs_rewrite *start(const struct cs_vendor *vendor)
@@ -185,7 +238,7 @@ static enum cs_status build_tiles(const struct cs_request *request,
     if (status == CS_OK)
         status = build_execution_plans(rewrite, built);
     if (status == CS_OK)
-        status = build_fallback(rewrite, decision->reported, built);
+        status = build_known_fallback(rewrite, decision->reported, built);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->scratch);
     return finish(status, rewrite, rewrite_p);

@@ -192,9 +192,9 @@ static void set_device(struct cs_descriptor_builder *builder, const struct cs_ta
                           &target->device);
 }
 
-static cudnnBackendDescriptor_t make_engine(struct cs_descriptor_builder *builder,
-                                            const struct cs_target *target,
-                                            cudnnBackendDescriptor_t graph, int64_t index)
+cudnnBackendDescriptor_t cs_descriptors_engine(struct cs_descriptor_builder *builder,
+                                               const struct cs_target *target,
+                                               cudnnBackendDescriptor_t graph, int64_t index)
 {
     cudnnBackendDescriptor_t engine = cs_descriptor_make(builder, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     cs_descriptor_set(builder, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
@@ -255,12 +255,10 @@ int64_t cs_descriptors_workspace(struct cs_descriptor_builder *builder,
 }
 
 cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_builder *builder,
-                                                      const struct cs_target *target,
-                                                      cudnnBackendDescriptor_t graph,
+                                                      cudnnBackendDescriptor_t chosen,
                                                       const struct cs_engine *engine)
 {
     cudnnBackendDescriptor_t knob[CS_MAX_KNOBS];
-    cudnnBackendDescriptor_t chosen = make_engine(builder, target, graph, engine->index);
     cudnnBackendDescriptor_t made = cs_descriptor_make(builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     cs_descriptor_set(builder, made, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                       &chosen);

@@ -21,10 +21,14 @@ cudnnBackendDescriptor_t cs_descriptors_graph(struct cs_descriptor_builder *buil
                                               const struct cs_target *target,
                                               const struct cs_problem *problem);
 
-/* A finalized engine configuration for a graph. */
+/* A finalized engine for a graph, by its global index. */
+cudnnBackendDescriptor_t cs_descriptors_engine(struct cs_descriptor_builder *builder,
+                                               const struct cs_target *target,
+                                               cudnnBackendDescriptor_t graph, int64_t index);
+
+/* A finalized configuration of an engine (`chosen`), with the knobs of `engine`. */
 cudnnBackendDescriptor_t cs_descriptors_configuration(struct cs_descriptor_builder *builder,
-                                                      const struct cs_target *target,
-                                                      cudnnBackendDescriptor_t graph,
+                                                      cudnnBackendDescriptor_t chosen,
                                                       const struct cs_engine *engine);
 
 /* What the heuristics offer for a problem, best first: at most `capacity` configurations. Returns

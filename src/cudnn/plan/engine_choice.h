@@ -14,6 +14,8 @@ struct cs_engine_choice {
     struct cs_profile profile;    /* of the target, where one was asked for */
     int64_t handle_number;        /* of the graph's handle; 0: to be asked for */
     bool known;                   /* engine and notes were read */
+    bool many;                    /* plans are made of other engines for the same graph, too, of
+                                     which most are never run */
 };
 
 /* Begins with a described problem and the application's names for its tensors; plans are for the

@@ -2,6 +2,8 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
+#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/kept_engine.h"
 #include "cudnn/plan/late_plan.h"
 
 enum {
@@ -17,6 +19,11 @@ static bool compiles(const struct cs_engine_choice *choice)
     return choice->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
 }
 
+static int64_t handle_number_of(const struct cs_engine_choice *choice)
+{
+    return choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
+}
+
 /* How a plan is made of a configuration: cs_finished_plan or cs_late_plan. */
 typedef enum cs_status make_plan(struct cs_descriptor_builder *, const struct cs_target *,
                                  cudnnBackendDescriptor_t, void **, int64_t *);
@@ -27,9 +34,29 @@ static enum cs_status build_with(make_plan *make, const struct cs_target *target
 {
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, target, problem);
-    cudnnBackendDescriptor_t configuration =
-        cs_descriptors_configuration(&builder, target, graph, engine);
+    cudnnBackendDescriptor_t chosen = cs_descriptors_engine(&builder, target, graph, engine->index);
+    cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(&builder, chosen, engine);
     return make(&builder, target, configuration, execution_plan_p, workspace_p);
+}
+
+/* On an engine that others have been asked about. */
+static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
+                                    const struct cs_problem *problem,
+                                    const struct cs_engine *engine, void **execution_plan_p,
+                                    int64_t *workspace_p)
+{
+    const struct cs_recipe recipe = {choice->target, *problem, *engine};
+    struct cs_kept_engine *kept =
+        cs_kept_engine_take(&choice->target, handle_number_of(choice), problem, engine->index);
+    if (!kept)
+        return CS_NOMEM;
+    struct cs_descriptor_builder builder = {kept->builder.status, 0, {NULL}};
+    cudnnBackendDescriptor_t configuration =
+        cs_descriptors_configuration(&builder, kept->engine, engine);
+    enum cs_status status =
+        cs_late_plan_by_recipe(&builder, &recipe, configuration, execution_plan_p, workspace_p);
+    cs_kept_engine_give(kept);
+    return status;
 }
 
 /* Finalized once its plan is run: most of those that are asked about never are. */
@@ -37,6 +64,8 @@ static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
 {
+    if (choice->many && choice->target.handle)
+        return build_on_kept(choice, problem, engine, execution_plan_p, workspace_p);
     return build_with(cs_late_plan, &choice->target, problem, engine, execution_plan_p,
                       workspace_p);
 }
@@ -245,6 +274,15 @@ static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_
     return CS_OK;
 }
 
+static enum cs_status fallback_later(void *ctx, int64_t limit, void **execution_plan_p)
+{
+    const struct cs_engine_choice *choice = ctx;
+    const struct cs_recipe recipe = {choice->target, choice->problem, {.index = PLAIN}};
+    if (!choice->target.handle || choice->problem.steps > 0)
+        return CS_REFUSED;
+    return cs_unasked_plan(&recipe, limit, execution_plan_p);
+}
+
 /* Parts that sums are split in; 0: no knob says so. */
 static int64_t splits_of(const struct cs_engine *engine)
 {
@@ -344,6 +382,8 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .build = build,
                               .ready = ready,
                               .fallback = build_fallback,
+                              .fallback_later = fallback_later,
+                              .many = choice->many,
                               .others = others,
                               .destroy = cs_execution_plan_destroy,
                               .profile = profile};

@@ -8,8 +8,9 @@
 /* What a plan is made of that is not finalized yet. Kept as long as the plan: several threads may
  * come to run it first. */
 struct cs_late {
-    struct cs_descriptor_builder builder; /* the configuration, and all that it was made of */
-    cudnnBackendDescriptor_t configuration;
+    struct cs_descriptor_builder builder;   /* the configuration, and all that it was made of */
+    cudnnBackendDescriptor_t configuration; /* NULL: it is made by the recipe */
+    struct cs_recipe recipe;
     int64_t workspace; /* that was told */
     atomic_bool refused;
 };
@@ -91,29 +92,79 @@ static bool ask(const struct cs_descriptor_builder *builder, cudnnBackendDescrip
            count == 1 && *workspace_p >= 0;
 }
 
-enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct cs_target *target,
-                            cudnnBackendDescriptor_t configuration, void **execution_plan_p,
-                            int64_t *workspace_p)
+/* A plan that is not finalized and may take so much. */
+static enum cs_status start_late(int64_t workspace, struct cs_execution_plan **execution_plan_p)
 {
-    int64_t workspace;
-    if (!target->handle || !ask(builder, configuration, &workspace))
-        return cs_finished_plan(builder, target, configuration, execution_plan_p, workspace_p);
     struct cs_execution_plan *execution_plan = calloc(1, sizeof *execution_plan);
     struct cs_late *late = calloc(1, sizeof *late);
     if (!execution_plan || !late) {
         free(execution_plan);
         free(late);
-        cs_descriptor_builder_clear(builder);
         return CS_NOMEM;
     }
-    late->builder = *builder;
-    builder->made = 0;
-    late->configuration = configuration;
     late->workspace = workspace;
     execution_plan->late = late;
     *execution_plan_p = execution_plan;
+    return CS_OK;
+}
+
+enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct cs_target *target,
+                            cudnnBackendDescriptor_t configuration, void **execution_plan_p,
+                            int64_t *workspace_p)
+{
+    int64_t workspace;
+    struct cs_execution_plan *execution_plan;
+    if (!target->handle || !ask(builder, configuration, &workspace))
+        return cs_finished_plan(builder, target, configuration, execution_plan_p, workspace_p);
+    if (start_late(workspace, &execution_plan) != CS_OK) {
+        cs_descriptor_builder_clear(builder);
+        return CS_NOMEM;
+    }
+    execution_plan->late->builder = *builder;
+    builder->made = 0;
+    execution_plan->late->configuration = configuration;
+    *execution_plan_p = execution_plan;
     *workspace_p = workspace;
     return CS_OK;
+}
+
+enum cs_status cs_late_plan_by_recipe(struct cs_descriptor_builder *builder,
+                                      const struct cs_recipe *recipe,
+                                      cudnnBackendDescriptor_t configuration,
+                                      void **execution_plan_p, int64_t *workspace_p)
+{
+    int64_t workspace;
+    if (!recipe->target.handle || !ask(builder, configuration, &workspace))
+        return cs_finished_plan(builder, &recipe->target, configuration, execution_plan_p,
+                                workspace_p);
+    cs_descriptor_builder_clear(builder);
+    *workspace_p = workspace;
+    return cs_unasked_plan(recipe, workspace, execution_plan_p);
+}
+
+enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
+                               void **execution_plan_p)
+{
+    struct cs_execution_plan *execution_plan;
+    enum cs_status status = start_late(most, &execution_plan);
+    if (status != CS_OK)
+        return status;
+    execution_plan->late->recipe = *recipe;
+    *execution_plan_p = execution_plan;
+    return CS_OK;
+}
+
+static cudnnBackendDescriptor_t configuration_of(const struct cs_late *late,
+                                                 struct cs_descriptor_builder *builder,
+                                                 const struct cs_target *target)
+{
+    const struct cs_recipe *recipe = &late->recipe;
+    if (late->configuration)
+        return late->configuration;
+    cudnnBackendDescriptor_t graph = cs_descriptors_graph(builder, target, &recipe->problem);
+    cudnnBackendDescriptor_t engine =
+        cs_descriptors_engine(builder, target, graph, recipe->engine.index);
+    return cs_descriptors_configuration(builder, engine, &recipe->engine);
 }
 
 /* A moment without memory is no property of the plan. */
@@ -121,10 +172,12 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
 {
     static struct cs_log_cap cap;
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-    const struct cs_target target = {.handle = handle};
+    struct cs_target target = late->recipe.target;
     cudnnBackendDescriptor_t plan, made = NULL;
     int64_t workspace;
-    enum cs_status status = finalize(&builder, &target, late->configuration, &plan, &workspace);
+    target.handle = handle;
+    cudnnBackendDescriptor_t configuration = configuration_of(late, &builder, &target);
+    enum cs_status status = finalize(&builder, &target, configuration, &plan, &workspace);
     if (status == CS_OK && workspace <= late->workspace)
         made = cs_descriptor_take(&builder, plan);
     else if (status != CS_NOMEM && !atomic_exchange(&late->refused, true))

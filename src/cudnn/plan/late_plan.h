@@ -21,6 +21,25 @@ CS_MUST_CHECK enum cs_status cs_late_plan(struct cs_descriptor_builder *builder,
                                           cudnnBackendDescriptor_t configuration,
                                           void **execution_plan_p, int64_t *workspace_p);
 
+/* What a plan can be made of at any time: a problem, and an engine with its knobs. */
+struct cs_recipe {
+    struct cs_target target;
+    struct cs_problem problem;
+    struct cs_engine engine;
+};
+
+/* As cs_late_plan, but of the configuration, which is that of the recipe, nothing is kept: the plan
+ * is made anew when it is run. */
+CS_MUST_CHECK enum cs_status cs_late_plan_by_recipe(struct cs_descriptor_builder *builder,
+                                                    const struct cs_recipe *recipe,
+                                                    cudnnBackendDescriptor_t configuration,
+                                                    void **execution_plan_p, int64_t *workspace_p);
+
+/* The same where nothing is asked: a plan that is known to need no more than `most`, for a handle.
+ * Should it need more when it is first run, it is refused then. */
+CS_MUST_CHECK enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
+                                             void **execution_plan_p);
+
 /* Forgets what a plan was made of that is ready, while no other thread knows of it. */
 struct cs_execution_plan;
 void cs_late_plan_settle(struct cs_execution_plan *execution_plan);

@@ -195,8 +195,8 @@ int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_pr
 {
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, &list->target, problem);
-    cudnnBackendDescriptor_t configuration =
-        cs_descriptors_configuration(&builder, &list->target, graph, engine);
+    cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(
+        &builder, cs_descriptors_engine(&builder, &list->target, graph, engine->index), engine);
     cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &list->target, configuration);
     int64_t workspace = cs_descriptors_workspace(&builder, plan);
     bool built = builder.status == CUDNN_STATUS_SUCCESS;

@@ -1,5 +1,6 @@
 /* The exported functions that run a convolution of the legacy API. */
 #include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/kept_engine.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
 #include "intercept/legacy/plan_cache.h"
@@ -150,6 +151,7 @@ static int destroy_handle(struct cs *cs, struct cs_entry_call *call)
 {
     (void)cs;
     cs_plan_cache_forget(CS_ARGS(struct destroy, call)->handle);
+    cs_kept_engine_forget();
     cs_handle_retire(CS_ARGS(struct destroy, call)->handle);
     return destroy_replay(call);
 }

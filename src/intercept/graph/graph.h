@@ -1,6 +1,7 @@
 /* What is known of an operation graph, noted while the application builds it, since cuDNN has no
- * query for its operations. Immutable once the graph is finalized; shared by everything that comes
- * from it (heuristics, engines, configurations, plans), which all outlive it. */
+ * query for its operations. Immutable but for `planned` once the graph is finalized; shared by
+ * everything that comes from it (heuristics, engines, configurations, plans), which all outlive it.
+ */
 #ifndef CS_INTERCEPT_GRAPH_GRAPH_H
 #define CS_INTERCEPT_GRAPH_GRAPH_H
 
@@ -10,6 +11,7 @@
 
 struct cs_graph {
     atomic_int references;
+    atomic_bool planned;   /* a plan of it was finalized */
     bool convolution;      /* false: none of our business, not even counted */
     enum cs_reason reason; /* CS_REASON_NONE: `problem` holds it */
     struct cs_problem problem;

@@ -39,6 +39,7 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
                           plan->graph->handle && plan->plan.handle ? plan->plan.handle
                                                                    : plan->graph->handle);
     choice.handle_number = plan->graph->handle_number;
+    choice.many = atomic_exchange_explicit(&plan->graph->planned, true, memory_order_relaxed);
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);

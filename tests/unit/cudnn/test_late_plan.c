@@ -3,6 +3,8 @@
 #include "cudnn/plan/late_plan.h"
 
 #include "cudnn/plan/execution_plan.h"
+#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/kept_engine.h"
 #include "cudnn/run/copy_cuda.h"
 #include "cudnn/run/launcher.h"
 #include "sample_problem.h"
@@ -17,7 +19,7 @@ enum {
 
 /* What the test's cuDNN has been asked for, and how it answers. */
 static struct {
-    atomic_int alive, finalized, asked, executed;
+    atomic_int alive, finalized, asked, executed, graphs;
     void *handle; /* of the last plan */
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that each asks for */
@@ -45,6 +47,7 @@ static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescr
     *descriptor = type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ? PLAN : CONFIGURATION;
     *made = descriptor;
     fake.alive++;
+    fake.graphs += type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -280,6 +283,88 @@ static void fallback_plans_are_finalized_at_once(void)
     end(tile);
 }
 
+/* Of a list of plans for one problem. */
+static void engines_of_many_plans_are_asked_on_one_graph(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1), other = rows(CS_FORWARD, 0);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_engine_choice choice;
+    void *plan[3];
+    int64_t workspace;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    choice.many = true;
+    for (int i = 0; i < 3; i++) {
+        struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+        choice.engine.knobs = 1;
+        choice.engine.knob_value[0] = i;
+        CHECK(plans.many);
+        CHECK_INT(
+            plans.build(plans.ctx, i < 2 ? &problem : &other, CS_SAME_KNOBS, &plan[i], &workspace),
+            CS_OK);
+        CHECK_INT(workspace, TOLD);
+        CHECK(!cs_execution_plan_is_ready(plan[i]));
+        CHECK_INT(fake.graphs, i < 2 ? 1 : 2);
+    }
+    CHECK_INT(fake.finalized, 0);
+    cs_handle_retire((cudnnHandle_t)(void *)first);
+    cs_kept_engine_forget();
+    CHECK_INT(fake.alive, 0);
+    CHECK(ready(plan[0], second)); /* the handle is gone, and all that was asked with it */
+    CHECK(fake.handle == second);
+    fake.planned = TOLD + 1;
+    CHECK(!ready(plan[1], second));
+    for (int i = 0; i < 3; i++)
+        cs_execution_plan_destroy(plan[i]);
+    CHECK_INT(fake.alive, 0);
+}
+
+/* The same address may be another handle's by then. */
+static void graphs_are_kept_for_their_handle(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
+    for (int64_t number = 1; number <= 2; number++) {
+        struct cs_kept_engine *kept = cs_kept_engine_take(&target, number, &problem, 7);
+        CHECK_INT(fake.graphs, number);
+        cs_kept_engine_give(kept);
+        cs_kept_engine_give(cs_kept_engine_take(&target, number, &problem, 7));
+        CHECK_INT(fake.graphs, number);
+    }
+    cs_kept_engine_give(cs_kept_engine_take(&target, 2, &problem, 8));
+    CHECK_INT(fake.graphs, 3);
+    const struct cs_target elsewhere = {.handle = NULL};
+    int before = fake.alive;
+    cs_kept_engine_give(cs_kept_engine_take(&elsewhere, 0, &problem, 7));
+    CHECK_INT(fake.alive, before);
+    cs_kept_engine_forget();
+    CHECK_INT(fake.alive, 0);
+}
+
+static void a_fallback_that_is_known_may_be_built_when_it_is_needed(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_engine_choice choice;
+    void *fallback = NULL;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_OK);
+    CHECK_INT(fake.alive, 0);
+    CHECK(ready(fallback, second));
+    end(fallback);
+    CHECK_INT(plans.fallback_later(plans.ctx, TOLD - 1, &fallback), CS_OK);
+    CHECK(!ready(fallback, second));
+    end(fallback);
+    choice.problem.steps = 1; /* which engine takes these is looked for */
+    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
+    choice.problem.steps = 0;
+    choice.target.handle = NULL;
+    CHECK_INT(plans.fallback_later(plans.ctx, TOLD, &fallback), CS_REFUSED);
+}
+
 /* Of the plans that the heuristics offer; what needs nothing cannot be bettered. */
 static void another_engine_is_the_one_that_needs_least(void)
 {
@@ -340,6 +425,9 @@ int main(void)
     TEST(what_a_configuration_does_not_tell_its_plan_does);
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
+    TEST(engines_of_many_plans_are_asked_on_one_graph);
+    TEST(graphs_are_kept_for_their_handle);
+    TEST(a_fallback_that_is_known_may_be_built_when_it_is_needed);
     TEST(another_engine_is_the_one_that_needs_least);
     TEST(of_two_threads_one_keeps_what_it_made);
     return REPORT();

@@ -326,6 +326,65 @@ static void what_was_decided_for_is_made_ready(void)
     free(cs);
 }
 
+static int laters; /* fallback plans that are to be built when they are needed */
+
+static enum cs_status fake_fallback_later(void *ctx, int64_t limit, void **execution_plan_p)
+{
+    int64_t workspace;
+    laters++;
+    return fake_fallback(ctx, limit, execution_plan_p, &workspace);
+}
+
+static const struct cs_profile *known_engine(void *ctx)
+{
+    static const struct cs_profile profile = {.capability = 900, .engine = {.known = true}};
+    (void)ctx;
+    return &profile;
+}
+
+/* Plans of other knobs for the same problem: the first is searched for, the others follow, with the
+ * same answer as alone. */
+static void a_list_of_plans_is_searched_for_once(void)
+{
+    struct cs *cs = new_instance("fit"), *alone = new_instance("fit");
+    struct cs_request request = ordinary();
+    struct cs_vendor many = vendor, one = vendor;
+    int searched = 0;
+    cs->limits.workspace = alone->limits.workspace = -1;
+    cs->limits.max_slowdown = alone->limits.max_slowdown = -1;
+    cs->limits.threshold = alone->limits.threshold = -1;
+    cs->limits.min_saving = alone->limits.min_saving = 0;
+    request.problem.tensor[CS_X].dims[CS_N] = request.problem.tensor[CS_Y].dims[CS_N] = 512;
+    request.required = workspace_of(&request.problem);
+    one.profile = many.profile = known_engine;
+    many.many = true;
+    many.ready = fake_ready;
+    many.fallback_later = fake_fallback_later;
+    readied = laters = 0;
+    for (int knob = 0; knob < 4; knob++) {
+        request.engine.knob_value[0] = knob;
+        cs_memo_init(&alone->memo);
+        memset(alone->memo.entry, 0, sizeof alone->memo.entry);
+        fake.calls = 0;
+        struct cs_verdict expected = cs_flow_prepare(alone, &request, &one);
+        searched = fake.calls;
+        fake.calls = 0;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, knob == 0 ? &one : &many);
+        CHECK_INT(verdict.reason, CS_REASON_NONE);
+        CHECK_INT(verdict.reported, expected.reported);
+        CHECK(verdict.rewrite && expected.rewrite &&
+              cs_cut_tiling_equal(&verdict.rewrite->plan.tiling, &expected.rewrite->plan.tiling));
+        CHECK_INT(fake.calls, knob == 0 ? searched : verdict.rewrite->plan.shapes + 1);
+        cs_rewrite_discard(verdict.rewrite);
+        cs_rewrite_discard(expected.rewrite);
+    }
+    CHECK_INT(laters, 3);
+    CHECK_INT(readied, 0);
+    CHECK_INT(kernels, 0);
+    free(cs);
+    free(alone);
+}
+
 static void what_always_fails_has_its_reason(void)
 {
     static const struct {
@@ -496,6 +555,7 @@ int main(void)
     TEST(a_told_size_is_kept);
     TEST(what_cannot_be_kept_is_refused);
     TEST(what_was_decided_for_is_made_ready);
+    TEST(a_list_of_plans_is_searched_for_once);
     TEST(what_always_fails_has_its_reason);
     TEST(a_fallback_may_raise_what_is_told);
     TEST(a_fallback_beyond_what_was_told_is_no_fallback);

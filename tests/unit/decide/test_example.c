@@ -1,0 +1,145 @@
+/* What is decided by the example of other knobs is what a search finds, or is searched for. */
+#include "decide/example.h"
+
+#include "decide/by_rules.h"
+#include "fake_vendor.h"
+
+enum {
+    ROUNDS = 300,
+    SEED = 1807
+};
+
+static const struct cs_profile h200 = {.capability = 900};
+
+static const struct cs_limits automatic = {.workspace = -1,
+                                           .max_slowdown = -1,
+                                           .threshold = -1,
+                                           .tiles = 4,
+                                           .min_saving = 16 << 20,
+                                           .exceeds = true};
+
+static struct cs_vendor vendor_of(struct fake *fake)
+{
+    return (struct cs_vendor){.ctx = fake,
+                              .rigid = true,
+                              .build = fake_build,
+                              .fallback = fake_fallback,
+                              .destroy = fake_destroy,
+                              .profile = fake_profile};
+}
+
+static struct cs_decision search(struct fake *fake, const struct cs_problem *problem,
+                                 int64_t required, const char *policy)
+{
+    const struct cs_settings settings = {
+        .policy = cs_policy_find(policy), .limits = automatic, .most = INT64_MAX};
+    const struct cs_decide_call call = {.problem = problem, .required = required, .engine = 1};
+    const struct cs_vendor vendor = vendor_of(fake);
+    fake->calls = 0;
+    return cs_decide_by_rules(&settings, &call, &vendor, NULL);
+}
+
+static bool follow(struct fake *fake, const struct cs_decision *example,
+                   const struct cs_problem *problem, struct cs_decision *decision)
+{
+    const struct cs_vendor vendor = vendor_of(fake);
+    fake->calls = 0;
+    bool followed = cs_decide_by_example(example, problem, &vendor, decision);
+    CHECK_INT(fake->live, 0);
+    return followed;
+}
+
+static void check_same(const struct cs_decision *a, const struct cs_decision *b)
+{
+    CHECK_INT(a->reason, b->reason);
+    CHECK(cs_cut_tiling_equal(&a->tiling, &b->tiling));
+    CHECK_INT(a->tiles, b->tiles);
+    CHECK_INT(a->required, b->required);
+    CHECK_INT(a->reported, b->reported);
+    CHECK_INT(a->scratch, b->scratch);
+    CHECK_INT(a->limit, b->limit);
+    CHECK_INT(a->raised, b->raised);
+}
+
+/* Knobs of which tiles need a little more or less than the example's. */
+static void who_follows_an_example_finds_what_a_search_finds(void)
+{
+    struct rng rng = {SEED};
+    int followed = 0, searched = 0, refused = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct cs_problem problem =
+            towards((enum cs_direction)rng_between(&rng, 0, 2), rng_between(&rng, 1, 8),
+                    rng_between(&rng, 16, 256), 1, rng_between(&rng, 64, 800),
+                    rng_between(&rng, 64, 800), rng_between(&rng, 16, 256));
+        struct fake first = {.fixed = rng_between(&rng, 0, MIB),
+                             .per_byte = 1,
+                             .per_filter_byte = 1,
+                             .profile = &h200},
+                    other = first;
+        int64_t required = formula(&first, &problem);
+        other.fixed += rng_between(&rng, -1, 1) * 65536;
+        other.fixed = other.fixed < 0 ? 0 : other.fixed;
+        struct cs_decision example = search(&first, &problem, required, "fit"), decision;
+        struct cs_decision found = search(&other, &problem, required, "fit");
+        if (example.reason != CS_REASON_NONE)
+            continue;
+        CHECK(example.exemplary);
+        if (!follow(&other, &example, &problem, &decision)) {
+            searched++;
+            CHECK(other.fixed > first.fixed || example.asked > 2);
+            continue;
+        }
+        followed++;
+        check_same(&decision, &found);
+        CHECK_INT(decision.asked, other.calls);
+        CHECK(other.calls < found.asked);
+        other.refuses_all = true;
+        refused += !follow(&other, &example, &problem, &decision);
+    }
+    CHECK(followed > ROUNDS / 10);
+    CHECK(searched > 0);
+    CHECK_INT(refused, followed);
+}
+
+static void only_what_needs_no_more_follows(void)
+{
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
+    struct fake fake = {.per_byte = 1, .profile = &h200}, more = fake, less = fake;
+    int64_t required = formula(&fake, &problem);
+    struct cs_decision example = search(&fake, &problem, required, "fit"), decision;
+    CHECK_INT(example.reason, CS_REASON_NONE);
+    CHECK(follow(&fake, &example, &problem, &decision));
+    more.fixed = 1;
+    CHECK(!follow(&more, &example, &problem, &decision));
+    less.per_byte = 0.99;
+    CHECK(follow(&less, &example, &problem, &decision));
+    CHECK(decision.scratch < example.scratch);
+    CHECK_INT(decision.reported, decision.scratch);
+    CHECK(cs_decide_is_better_example(&example, &decision));
+    CHECK(!cs_decide_is_better_example(&decision, &example));
+    /* A second answer may have led to the tiling. */
+    example.asked++;
+    CHECK(!follow(&fake, &example, &problem, &decision));
+    example.asked--;
+    example.reason = CS_REASON_NO_TILING;
+    CHECK(!follow(&fake, &example, &problem, &decision));
+    CHECK_INT(fake.calls, 0);
+}
+
+/* Policies that weigh times look at more than one tiling. */
+static void others_policies_set_no_example(void)
+{
+    static const char *const policies[] = {"off", "fast", "fixed", "measure", "budget", "peak"};
+    struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
+    struct fake fake = {.per_byte = 1, .profile = &h200};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        CHECK(!search(&fake, &problem, formula(&fake, &problem), policies[i]).exemplary);
+}
+
+int main(void)
+{
+    TEST(who_follows_an_example_finds_what_a_search_finds);
+    TEST(only_what_needs_no_more_follows);
+    TEST(others_policies_set_no_example);
+    return REPORT();
+}
