@@ -23,7 +23,7 @@ struct cs_limits {
     int64_t workspace; /* bytes of scratch a call may use; < 0: auto, which is worked out for each
                           problem before a decision (by_rules.c) */
     int64_t aim;       /* where workspace was auto: less scratch, down to so many bytes, is taken if
-                          that costs next to nothing; 0: the policy alone decides below workspace */
+                          it is worth its time; 0: the policy alone decides below workspace */
     int64_t least;     /* bytes that a tiled call is reported at least, if it requires so much; 0:
                           what its tiles need. Where workspace was auto (by_rules.c) */
     int64_t max_slowdown; /* thousandths of the time that the untiled call is predicted to take, and
