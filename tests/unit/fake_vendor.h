@@ -7,6 +7,14 @@
 #include "decide/decide.h"
 #include "random_problem.h"
 
+/* As without a configuration. */
+static const struct cs_limits automatic = {.workspace = -1,
+                                           .max_slowdown = -1,
+                                           .threshold = -1,
+                                           .tiles = 4,
+                                           .min_saving = 16 << 20,
+                                           .exceeds = true};
+
 /* A vendor whose workspaces follow a formula and whose kernels are counted. */
 struct fake {
     int64_t fixed;                    /* bytes of every plan */

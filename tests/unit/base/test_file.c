@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "check.h"
+#include "file_contents.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,17 +22,6 @@ static long size_of(const char *path)
 {
     struct stat there;
     return lstat(path, &there) == 0 ? (long)there.st_size : -1;
-}
-
-static const char *contents(const char *path)
-{
-    static char text[64];
-    int fd = open(path, O_RDONLY);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    text[got > 0 ? got : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 ? text : "(none)";
 }
 
 static bool put(const char *path, const char *text)

@@ -4,8 +4,8 @@
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/simulate/simulation.h"
+#include "file_contents.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,17 +72,11 @@ void cs_fork_server_close(struct cs_fork_server *server)
     (void)server;
 }
 
-static const char *contents(const char *of, const char *name)
+static const char *contents_in(const char *of, const char *name)
 {
-    static char text[256];
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/%s", of, name);
-    int file = open(path, O_RDONLY);
-    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    if (file >= 0)
-        close(file);
-    return file >= 0 ? text : "(none)";
+    return contents(path);
 }
 
 static struct cs_simulation simulation;
@@ -109,7 +103,7 @@ static void what_a_run_prints_is_in_its_folder(void)
         snprintf(wanted, sizeof wanted, "%s\nwrong\n", run[i].name);
         CHECK_INT(run[i].state, CS_RUN_ENDED);
         CHECK_INT(run[i].status, i == 0 ? 0 : 2);
-        CHECK_STR(contents(run[i].folder, "output"), wanted);
+        CHECK_STR(contents_in(run[i].folder, "output"), wanted);
     }
     CHECK(strcmp(run[0].folder, run[1].folder) != 0);
     CHECK_INT(complaints, 0);
@@ -123,7 +117,7 @@ static void how_a_run_ends(void)
     simulation.runs = 10; /* the folders of the runs before are there */
     CHECK(cs_simulation_run(&simulation, &run, 1));
     CHECK_INT(run.status, 127);
-    CHECK_STR(contents(run.folder, "output"),
+    CHECK_STR(contents_in(run.folder, "output"),
               "convshim: ./no-such-program: No such file or directory\n");
     start(ended);
     simulation.runs = 20;

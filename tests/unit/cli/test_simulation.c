@@ -4,6 +4,7 @@
 #include "check.h"
 #include "cli/common/cli.h"
 #include "cli/run/preload.h"
+#include "file_contents.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -72,17 +73,6 @@ static void write_file(const char *path, const char *text, mode_t mode)
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
     CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
     CHECK_INT(close(file), 0);
-}
-
-static const char *contents(const char *path)
-{
-    static char text[1024];
-    int file = open(path, O_RDONLY);
-    ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-    text[length > 0 ? length : 0] = '\0';
-    if (file >= 0)
-        close(file);
-    return file >= 0 ? text : "(none)";
 }
 
 static bool begin(const char *library, const char *keep)

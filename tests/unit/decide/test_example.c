@@ -11,13 +11,6 @@ enum {
 
 static const struct cs_profile h200 = {.capability = 900};
 
-static const struct cs_limits automatic = {.workspace = -1,
-                                           .max_slowdown = -1,
-                                           .threshold = -1,
-                                           .tiles = 4,
-                                           .min_saving = 16 << 20,
-                                           .exceeds = true};
-
 static struct cs_vendor vendor_of(struct fake *fake)
 {
     return (struct cs_vendor){.ctx = fake,

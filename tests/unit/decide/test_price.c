@@ -97,13 +97,6 @@ static struct cs_decision decide_by(struct fake *fake, const struct cs_problem *
     return decision;
 }
 
-static const struct cs_limits automatic = {.workspace = -1,
-                                           .max_slowdown = -1,
-                                           .threshold = -1,
-                                           .tiles = 4,
-                                           .min_saving = 16 << 20,
-                                           .exceeds = true};
-
 /* True if some even cut of one axis on one lane stays within a price and so much scratch. */
 static bool is_had(const struct fake *fake, const struct cs_problem *problem, double most,
                    int64_t bytes)
