@@ -449,6 +449,32 @@ static void test_threads(void)
     cudaStreamDestroy(shared.common);
 }
 
+/* So many bytes that blocks freed here push others out of the quarantine. */
+static void *take_and_give(void *arg)
+{
+    struct shared *shared = arg;
+    int wrong = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        void *block = NULL;
+        wrong += cudaMalloc(&block, (size_t)1 << 17) != cudaSuccess;
+        wrong += cudaFree(block) != cudaSuccess;
+    }
+    atomic_fetch_add(&shared->errors, wrong);
+    return NULL;
+}
+
+/* A sanitizer sees what goes wrong once in very many times. */
+static void test_threads_allocate(void)
+{
+    struct shared shared = {0};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, take_and_give, &shared);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    check(atomic_load(&shared.errors) == 0, "eight threads allocate and free");
+}
+
 /* --- the device --- */
 
 static void test_device(void)
@@ -496,6 +522,7 @@ int main(void)
     test_timing();
     test_host_function();
     test_threads();
+    test_threads_allocate();
     test_device();
     return finish_checks();
 }

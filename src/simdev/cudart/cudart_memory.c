@@ -292,12 +292,15 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
     return block;
 }
 
+/* False: no memory, or there is a block in its place. What tdelete takes out may leave another
+ * block's node to be freed, so a node is looked at under the lock alone. */
 static bool plant(struct block *block)
 {
     pthread_mutex_lock(&lock);
     void *node = tsearch(block, &tree, compare_blocks);
+    const bool planted = node && *(struct block **)node == block;
     pthread_mutex_unlock(&lock);
-    return node && *(struct block **)node == block;
+    return planted;
 }
 
 static cudaError_t allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
