@@ -32,8 +32,8 @@ static struct cs_decision by_rules(struct fake *fake, const struct cs_problem *p
     return with_help(fake, problem, policy, limits, provided, NULL);
 }
 
-/* workspace = auto, whatever it costs. */
-static struct cs_limits automatic(void)
+/* workspace = auto without a price. */
+static struct cs_limits auto_without_price(void)
 {
     return (struct cs_limits){.workspace = -1, .threshold = -1, .tiles = 4, .lanes = 1};
 }
@@ -50,7 +50,7 @@ static void output_sized(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     struct cs_decision decision = by_rules(&fake, &problem, "fit", &limits, 0);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK_INT(decision.reported, output_bytes(&problem) + MARGIN);
@@ -71,7 +71,7 @@ static void as_large_as_what_has_grown(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 64, 1, 1024, 1024, 256);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     struct cs_decision decision = by_rules(&fake, &problem, "fit", &limits, 0);
     CHECK_INT(decision.reason, CS_REASON_NONE);
     CHECK_INT(decision.reported, output_bytes(&problem));
@@ -95,7 +95,7 @@ static void within_the_output(void)
 {
     struct fake fake = {.fixed = 200 * MIB};
     struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     CHECK_INT(by_rules(&fake, &problem, "fit", &limits, 0).reason, CS_REASON_SMALL);
     fake.fixed = 256 * MIB + MARGIN;
     CHECK_INT(by_rules(&fake, &problem, "fit", &limits, 0).reason, CS_REASON_SMALL);
@@ -108,7 +108,7 @@ static void never_beyond_what_is_required(void)
 {
     struct fake fake = {.fixed = 1000, .per_byte = 0.1};
     struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     limits.threshold = 16 * MIB;
     int64_t required = formula(&fake, &problem);
     CHECK(required < output_bytes(&problem));
@@ -132,7 +132,7 @@ static void others_keep_to_the_limit(void)
         towards(CS_BACKWARD_DATA, 1, 256, 1, 1024, 1024, 128),
         towards(CS_BACKWARD_DATA, 1, 64, 1, 1024, 1024, 256),
     };
-    const struct cs_limits limits = automatic();
+    const struct cs_limits limits = auto_without_price();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         struct cs_decision decision = by_rules(&fake, &problems[i], "fit", &limits, 0);
         CHECK_INT(decision.reason, CS_REASON_NONE);
@@ -146,7 +146,7 @@ static void where_the_limit_is_another(void)
 {
     struct fake fake = vae_vendor();
     struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     CHECK(by_rules(&fake, &problem, "fit", &limits, 32 * MIB).reported <= 32 * MIB);
     struct cs_decision fixed = by_rules(&fake, &problem, "fixed", &limits, 0);
     limits.workspace = 64 * MIB;
@@ -177,7 +177,7 @@ static void as_far_as_there_is_room(void)
 {
     struct fake fake = vae_vendor();
     const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
-    const struct cs_limits limits = automatic();
+    const struct cs_limits limits = auto_without_price();
     const int64_t required = formula(&fake, &problem);
     const struct cs_decision fit = by_rules(&fake, &problem, "fit", &limits, 0);
     struct cs_decision decision;
@@ -202,7 +202,7 @@ static void no_further_than_is_allowed(void)
 {
     struct fake fake = vae_vendor();
     const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 256);
-    struct cs_limits limits = automatic();
+    struct cs_limits limits = auto_without_price();
     const int64_t room = formula(&fake, &problem);
     CHECK(with_room(&fake, &problem, "fit", &limits, 0, room).reported <= 64 * MIB);
     CHECK(with_room(&fake, &problem, "peak", &limits, 32 * MIB, room).reported <= 32 * MIB);
@@ -218,7 +218,7 @@ static void not_less_than_the_output(void)
 {
     struct fake fake = vae_vendor();
     const struct cs_problem problem = same(1, 256, 1, 1024, 1024, 128);
-    const struct cs_limits limits = automatic();
+    const struct cs_limits limits = auto_without_price();
     const int64_t least = output_bytes(&problem) + MARGIN;
     struct cs_decision decision = with_room(&fake, &problem, "peak", &limits, 0, 128 * MIB);
     CHECK_INT(decision.reported, least);
