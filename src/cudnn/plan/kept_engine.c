@@ -56,9 +56,9 @@ struct cs_kept_engine *cs_kept_engine_take(const struct cs_target *target, int64
                                            const struct cs_problem *problem, int64_t index)
 {
     int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS];
+    int words = words_of(target, handle_number, problem, index, word);
     if (!target->handle)
         return make(target, problem, index, word, 0);
-    int words = words_of(target, handle_number, problem, index, word);
     uint64_t hash = cs_hash_words(0, word, words);
     struct cs_kept_engine *found = atomic_exchange(&kept[hash % PLACES], NULL);
     if (found && found->hash == hash && found->words == words &&
