@@ -109,22 +109,24 @@ static bool example_key(const struct cs_request *request, const struct cs_vendor
     return true;
 }
 
-/* As the same engine with other knobs, if that was decided about; otherwise searched for. */
+/* As the same engine with other knobs, if that was decided about; otherwise searched for. Where
+ * nothing can follow, the device is not asked what it is: policy off calls nothing. */
 static struct cs_decision decide_new(struct cs *cs, const struct cs_request *request,
                                      const struct cs_vendor *vendor, int64_t limit)
 {
     struct cs_decision decision, example;
     struct cs_key key;
-    if (!example_key(request, vendor, limit, &key))
-        return decide_anew(cs, request, vendor, limit);
-    bool known = cs_memo_get(&cs->memo, &key, &example);
-    if (known && vendor->many &&
+    bool keyed =
+        vendor->many && !cs->policy->report_only && example_key(request, vendor, limit, &key);
+    if (keyed && cs_memo_get(&cs->memo, &key, &example) &&
         cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
         cs_memo_choices(&cs->memo, &key, &decision.choices);
         return decision;
     }
     decision = decide_anew(cs, request, vendor, limit);
-    if (decision.exemplary && (!known || cs_decide_is_better_example(&decision, &example)))
+    if (decision.exemplary && (keyed || example_key(request, vendor, limit, &key)) &&
+        (!cs_memo_get(&cs->memo, &key, &example) ||
+         cs_decide_is_better_example(&decision, &example)))
         cs_memo_put(&cs->memo, &key, &decision);
     return decision;
 }

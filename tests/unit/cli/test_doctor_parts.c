@@ -157,6 +157,34 @@ static void what_a_command_runs_is_found_first(void)
     CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
 }
 
+static void where_a_script_sets_ld_preload(void)
+{
+    static const struct {
+        const char *text;
+        int line;
+    } given[] = {
+        {"", 0},
+        {"export LD_PRELOAD=a.so", 1},
+        {"LD_PRELOAD=a.so prog\n", 1},
+        {"true\n\nexport LD_PRELOAD=a.so\nLD_PRELOAD=b.so prog\n", 3},
+        {"export LD_PRELOAD=a.so:$LD_PRELOAD\n", 0},
+        {"# LD_PRELOAD=a.so\n \t# LD_PRELOAD=a.so\n", 0},
+        {"MY_LD_PRELOAD=a.so\necho $LD_PRELOAD\n", 0},
+        {"[ -z \"$LD_PRELOAD\" ] && LD_PRELOAD=a.so\nLD_PRELOAD=b.so\n", 0},
+    };
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        CHECK_INT(cs_start_script_preload(given[i].text), given[i].line);
+    new_doctor(WORDS("/bin/sh", "-c", "export LD_PRELOAD=a.so"));
+    cs_doctor_program(&doctor);
+    CHECK_INT(doctor.findings, 2); /* the first: what runs */
+    if (doctor.findings != 2)
+        return;
+    CHECK_INT(doctor.finding[1].severity, CS_WARNING);
+    CHECK_STR(doctor.finding[1].subject, "-c");
+    CHECK_STR(doctor.finding[1].text,
+              "sets LD_PRELOAD anew in line 1: the library is dropped there");
+}
+
 static void without_a_cudnn_there_is_no_profile_to_read(void)
 {
     said_on(STDERR_FILENO, cs_cli_doctor,
@@ -211,6 +239,7 @@ int main(void)
     TEST(nothing_loads_so_that_it_binds_past);
     TEST(without_a_python_nothing_is_looked_for);
     TEST(what_a_command_runs_is_found_first);
+    TEST(where_a_script_sets_ld_preload);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(run_says_what_it_would_set);
     TEST(which_rule_applies_as_json);

@@ -149,6 +149,104 @@ static void json_says_the_same(void)
     cs_layers_fini(&layers);
 }
 
+/* A convolution as a summary has it, with one text in the place of another. */
+static bool read_site(const char *was, const char *is, const struct cs_layer_rules *rules,
+                      struct cs_layers *layers, struct notes *notes)
+{
+    static const char sound[] =
+        "{\"version\": 1, \"process\": {\"program\": \"app\"}, \"sites\": [{\"name\": \"\", "
+        "\"calls\": 3, \"problem\": {\"text\": \"a convolution\", \"direction\": \"fwd\", "
+        "\"spatial\": 2, \"groups\": 1, \"compute\": \"f32\", "
+        "\"padding\": [[0, 1, 2], [0, 1, 2]], \"stride\": [1, 1, 1], \"dilation\": [1, 1, 1], "
+        "\"x\": {\"dims\": [1, 4, 1, 8, 8], \"strides\": [256, 64, 64, 8, 1], \"dtype\": \"f16\"}, "
+        "\"w\": {\"dims\": [2, 4, 1, 3, 5], \"strides\": [60, 15, 15, 5, 1], \"dtype\": \"f16\"}, "
+        "\"y\": {\"dims\": [1, 2, 1, 8, 8], \"strides\": [128, 64, 64, 8, 1], "
+        "\"dtype\": \"f16\"}}}]}";
+    char text[sizeof sound + 64];
+    const char *at = strstr(sound, was);
+    CHECK(at != NULL);
+    if (!at)
+        return false;
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - sound), sound, is, at + strlen(was));
+    return read_list(cs_layers_json, text, strlen(text), rules, layers, notes);
+}
+
+static void convolutions_of_a_summary(void)
+{
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(read_site("1", "1", &plain, &layers, &notes));
+    CHECK_INT((int64_t)layers.count, 1);
+    CHECK_STR(at(&layers, 0)->model, "app");
+    CHECK_STR(at(&layers, 0)->name, "a convolution");
+    CHECK_INT(at(&layers, 0)->problem.post[2], 2);
+    CHECK_INT(at(&layers, 0)->problem.tensor[CS_Y].strides[0], 128);
+    cs_layers_fini(&layers);
+    CHECK(read_site("\"name\": \"\"", "\"name\": \"mine\"", &plain, &layers, &notes));
+    CHECK_STR(at(&layers, 0)->name, "mine");
+    cs_layers_fini(&layers);
+    /* What never ran is no layer, and then there is none. */
+    CHECK(!read_site("\"calls\": 3", "\"calls\": 0", &plain, &layers, &notes));
+    CHECK_INT((int64_t)layers.count, 0);
+    cs_layers_fini(&layers);
+}
+
+static void rules_of_the_command_for_a_summary(void)
+{
+    const enum cs_direction direction = CS_BACKWARD_DATA;
+    const enum cs_dtype dtype = CS_F32;
+    const struct cs_layer_rules rules = {
+        .layout = CS_CHANNELS_FIRST, .direction = &direction, .dtype = &dtype};
+    struct cs_layers layers;
+    struct notes notes;
+    CHECK(read_site("1", "1", &rules, &layers, &notes));
+    CHECK_INT((int)at(&layers, 0)->problem.direction, CS_BACKWARD_DATA);
+    CHECK_INT((int)at(&layers, 0)->problem.tensor[CS_W].dtype, CS_F32);
+    CHECK(at(&layers, 0)->problem.tensor[CS_X].written);
+    cs_layers_fini(&layers);
+}
+
+static void every_wrong_member_is_refused(void)
+{
+    static const struct cs_layer_rules plain = {.layout = CS_CHANNELS_FIRST};
+    static const char *const wrong[][2] = {
+        {"\"text\": \"a convolution\"", "\"text\": 1"},
+        {"\"fwd\"", "\"forward!\""},
+        {"\"direction\": \"fwd\"", "\"direction\": 0"},
+        {"\"spatial\": 2", "\"spatial\": 0"},
+        {"\"spatial\": 2", "\"spatial\": 4"},
+        {"\"spatial\": 2", "\"spatial\": \"2\""},
+        {"\"groups\": 1", "\"groups\": -1"},
+        {"\"groups\": 1", "\"groups\": 1.5"},
+        {"\"groups\": 1", "\"groups\": 1e300"},
+        {"\"groups\": 1", "\"groups\": 3"},
+        {"\"compute\": \"f32\"", "\"compute\": \"f33\""},
+        {"\"compute\": \"f32\"", "\"compute\": 32"},
+        {"[[0, 1, 2], [0, 1, 2]]", "[[0, 1, 2]]"},
+        {"[[0, 1, 2], [0, 1, 2]]", "[[0, 1], [0, 1, 2]]"},
+        {"[[0, 1, 2], [0, 1, 2]]", "[[0, 1, 2], [0, 1, null]]"},
+        {"\"stride\": [1, 1, 1]", "\"stride\": [1, 1]"},
+        {"\"stride\": [1, 1, 1]", "\"strides\": [1, 1, 1]"},
+        {"\"dilation\": [1, 1, 1]", "\"dilation\": [1, -1, 1]"},
+        {"[1, 4, 1, 8, 8]", "[1, 4, 8, 8]"},
+        {"[256, 64, 64, 8, 1]", "[256, 64, 64, 8, []]"},
+        {"[2, 4, 1, 3, 5]", "[2, 3, 1, 3, 5]"},
+        {"\"dtype\": \"f16\"", "\"dtype\": \"f17\""},
+        {"\"dtype\": \"f16\"", "\"dtype\": {}"},
+        {"\"y\": {", "\"z\": {"},
+        {"\"problem\"", "\"problems\""},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct cs_layers layers;
+        struct notes notes;
+        bool taken = read_site(wrong[i][0], wrong[i][1], &plain, &layers, &notes);
+        CHECK_STR(taken ? wrong[i][1] : "", "");
+        CHECK(strstr(notes.last, "not a convolution of a summary") != NULL);
+        cs_layers_fini(&layers);
+    }
+}
+
 /* A sound list with some characters changed: layers or notes, and nothing out of bounds (the
  * sanitizers' builds look). */
 static void damaged_lists(void)
@@ -182,6 +280,9 @@ int main(void)
     TEST(rules_of_the_command);
     TEST(wrong_lines_are_named);
     TEST(json_says_the_same);
+    TEST(convolutions_of_a_summary);
+    TEST(rules_of_the_command_for_a_summary);
+    TEST(every_wrong_member_is_refused);
     TEST(damaged_lists);
     return REPORT();
 }

@@ -1,0 +1,149 @@
+/* src/cli/report: what a report advises, the most important thing alone. */
+#include "check.h"
+#include "cli/report/report.h"
+#include <limits.h>
+#include <string.h>
+
+enum {
+    MOST_PASSED = 2
+};
+
+/* A run as a summary has it, with what it is to be advised. */
+struct said {
+    const char *bypass, *workspace;
+    struct cs_summary_passed passed[MOST_PASSED];
+    size_t passed_count;
+    int64_t tiled, fallback, failed, launches, required;
+    int64_t moments, peak_before, peak_after;
+    const char *advice; /* behind what every report says; "" none */
+};
+
+static char no_tiling[] = "NO_TILING", report_only[] = "REPORT_ONLY", provided[] = "PROVIDED",
+            other[] = "LAYOUT";
+
+static void fill(const struct said *said, struct cs_run_option *option, struct cs_report *report)
+{
+    struct cs_run_summary *all = &report->all;
+    static char policy[] = "policy", fit[] = "fit", workspace[] = "workspace";
+    option[0] = (struct cs_run_option){policy, fit};
+    option[1] = (struct cs_run_option){workspace, (char *)said->workspace};
+    all->bypass = (char *)(said->bypass ? said->bypass : "");
+    all->option = option;
+    all->options = said->workspace ? 2 : 1;
+    all->passed = (struct cs_summary_passed *)said->passed;
+    all->passed_count = said->passed_count;
+    all->calls = 9;
+    all->tiled_calls = said->tiled;
+    all->fallback = said->fallback;
+    all->failed = said->failed;
+    all->launches = said->launches;
+    all->required_max = said->required;
+    report->anatomy.moments = (size_t)said->moments;
+    report->anatomy.peak_before = said->peak_before;
+    report->anatomy.peak_after = said->peak_after;
+}
+
+static void check_said(const struct said *said)
+{
+    struct cs_run_option option[2];
+    static struct cs_report report;
+    char wanted[300];
+    memset(&report, 0, sizeof report);
+    fill(said, option, &report);
+    cs_report_conclude(&report);
+    snprintf(wanted, sizeof wanted, "%d of 9 calls tiled, 0 extra launches.%s%s", (int)said->tiled,
+             *said->advice ? " " : "", said->advice);
+    CHECK_STR(report.conclusion, wanted);
+    CHECK_INT((int64_t)report.sections, 1);
+    CHECK_INT((int64_t)report.section[0].table.rows, said->moments > 0 ? 2 : 1);
+    cs_table_fini(&report.section[0].table);
+}
+
+static void where_nothing_is_tiled(void)
+{
+    static const struct said said[] = {
+        {.passed = {{other, NULL, 1}, {report_only, NULL, 3}},
+         .passed_count = 2,
+         .advice = "Policy off only reports: policy = fit applies it."},
+        {.passed = {{no_tiling, NULL, 3}},
+         .passed_count = 1,
+         .workspace = "16MiB",
+         .advice = "No tiling fits the limit: try a larger workspace, as 64 MiB."},
+        {.passed = {{no_tiling, NULL, 3}},
+         .passed_count = 1,
+         .workspace = "auto",
+         .advice = "No tiling fits the limit: try a larger workspace."},
+        {.passed = {{no_tiling, NULL, 0}, {provided, NULL, 2}},
+         .passed_count = 2,
+         .advice = "The program ignores the reported size and allocates its own."},
+        {.advice = "No convolution requires workspace (channels last, for one): nothing to save."},
+        {.required = 1 << 20,
+         .passed = {{other, NULL, 7}},
+         .passed_count = 1,
+         .advice = "All convolutions are within the limit; the largest requires 1 MiB."},
+    };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        check_said(&said[i]);
+}
+
+static void what_matters_more_is_said(void)
+{
+    static const struct said said[] = {
+        {.bypass = "libfoo.so",
+         .tiled = 1,
+         .failed = 2,
+         .advice = "Some calls bypass convshim (libfoo.so): convshim doctor says more."},
+        {.tiled = 1,
+         .failed = 2,
+         .fallback = 3,
+         .advice = "2 calls failed after their first launch: please report it."},
+        {.failed = 1, .advice = "1 calls failed after their first launch: please report it."},
+        {.fallback = 3,
+         .passed = {{no_tiling, NULL, 4}},
+         .passed_count = 1,
+         .workspace = "1MiB",
+         .advice = "3 calls ran in one piece on the fallback plan, which is slow."},
+        {.tiled = 1,
+         .launches = 40,
+         .passed = {{no_tiling, NULL, 4}},
+         .passed_count = 1,
+         .workspace = "1MiB",
+         .advice = "4 calls have no tiling that fits: workspace = 4 MiB may do."},
+    };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        check_said(&said[i]);
+}
+
+static void what_tiles_cost(void)
+{
+    static const struct said said[] = {
+        {.tiled = 2,
+         .launches = 64,
+         .workspace = "1MiB",
+         .moments = 1,
+         .peak_before = 5,
+         .peak_after = 5,
+         .advice = "32 tiles per call cost time: workspace = 4 MiB needs fewer."},
+        {.tiled = 2, .launches = 63, .workspace = "1MiB", .advice = ""},
+        /* Where four times the limit is not known nothing can be named. */
+        {.tiled = 2, .launches = 64, .workspace = "auto", .advice = ""},
+        {.tiled = 2, .launches = 64, .workspace = "8388607TiB", .advice = ""},
+        {.tiled = 2, .launches = 64, .advice = ""},
+        {.tiled = 2,
+         .moments = 1,
+         .peak_before = 5,
+         .peak_after = 5,
+         .advice = "The peak of a step is at a convolution that is not tiled."},
+        {.tiled = 2, .moments = 1, .peak_before = 5, .peak_after = 4, .advice = ""},
+    };
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        check_said(&said[i]);
+}
+
+int main(void)
+{
+    TEST(where_nothing_is_tiled);
+    TEST(what_matters_more_is_said);
+    TEST(what_tiles_cost);
+    return REPORT();
+}
