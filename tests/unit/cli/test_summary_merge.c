@@ -1,0 +1,187 @@
+/* src/cli/report: the runs of one job as one, and the tables of a report on them. */
+#include "check.h"
+#include "cli/report/report.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RUNS = 2
+};
+
+/* Two processes of a job: the first tiled what the second left alone. Nothing in them is owned. */
+struct job {
+    struct cs_run_option option[RUNS][3];
+    struct cs_summary_passed passed[RUNS][2];
+    struct cs_summary_site site[RUNS][2];
+    struct cs_summary_choice choice;
+    struct cs_run_summary run[RUNS];
+};
+
+static char *text(const char *written)
+{
+    return (char *)written; /* only read */
+}
+
+static struct cs_summary_site site_named(const char *id, const char *reason, int64_t required)
+{
+    return (struct cs_summary_site){.id = text(id),
+                                    .name = text(""),
+                                    .text = text(id),
+                                    .reason = reason ? text(reason) : NULL,
+                                    .shape = {.required = required, .reported = required / 4},
+                                    .calls = 2,
+                                    .tiled = reason ? 0 : 2,
+                                    .launches = reason ? 2 : 8};
+}
+
+static void make(struct job *job)
+{
+    memset(job, 0, sizeof *job);
+    job->choice = (struct cs_summary_choice){
+        .axis = text("H"), .relaxation = text("same knobs"), .tiles = 4, .picked = true};
+    for (int i = 0; i < RUNS; i++) {
+        job->option[i][0] = (struct cs_run_option){text("workspace"), text("16MiB")};
+        job->option[i][1] = (struct cs_run_option){text("lanes"), text(i ? "2" : "3")};
+        job->option[i][2] = (struct cs_run_option){text("policy"), text("fit")};
+        job->passed[i][0] =
+            (struct cs_summary_passed){text("NO_TILING"), text("no tiling fits the limit"), 5};
+        job->passed[i][1] = (struct cs_summary_passed){text("SMALL"), text("small"), 1};
+        job->site[i][0] = site_named("same", i ? NULL : "NO_TILING", 100 + i);
+        job->site[i][1] = site_named(i ? "second" : "first", i ? "UNHEARD_OF" : NULL, 100);
+        job->run[i] = (struct cs_run_summary){.path = text(i ? "b.json" : "a.json"),
+                                              .program = text("app"),
+                                              .convshim = text("0.1.0"),
+                                              .vendor = text("cuDNN 9.19.0"),
+                                              .device = text(i ? "T4" : "A100"),
+                                              .bypass = text(""),
+                                              .script = text("train.py"),
+                                              .command = text("app train.py"),
+                                              .source = text("convshim.ini"),
+                                              .option = job->option[i],
+                                              .options = 3,
+                                              .pid = 40 + i,
+                                              .rank = i,
+                                              .start_ms = 2000 - i,
+                                              .end_ms = 3000 - i,
+                                              .runs = 1,
+                                              .calls = 4,
+                                              .tiled_calls = 2,
+                                              .launches = 10,
+                                              .required_max = 100 + i,
+                                              .reported_max = 25,
+                                              .passed = job->passed[i],
+                                              .passed_count = (size_t)(i + 1),
+                                              .site = job->site[i],
+                                              .sites = 2};
+    }
+    job->site[1][0].choice = &job->choice;
+    job->site[1][0].choices = 1;
+}
+
+static void runs_of_a_job(void)
+{
+    struct job job;
+    struct cs_run_summary all;
+    make(&job);
+    CHECK(cs_summary_merge(job.run, RUNS, &all));
+    CHECK_STR(all.program, "app");
+    CHECK_STR(all.device, "(various)");
+    CHECK_INT(all.rank, -1);
+    CHECK_INT(all.runs, 2);
+    CHECK_INT(all.calls, 8);
+    CHECK_INT(all.start_ms, 1999);
+    CHECK_INT(all.end_ms, 3000);
+    CHECK_INT(all.required_max, 101);
+    CHECK_INT((int64_t)all.options, 3);
+    CHECK_STR(cs_report_option(&all, "lanes"), "(various)");
+    CHECK_STR(cs_report_option(&all, "policy"), "fit");
+    CHECK_INT((int64_t)all.passed_count, 2);
+    CHECK_INT(all.passed[0].calls, 10);
+    CHECK_INT(all.passed[1].calls, 1);
+    CHECK_INT((int64_t)all.sites, 3);
+    CHECK(all.site[0].reason == NULL); /* tiled in the second */
+    CHECK_INT(all.site[0].shape.required, 101);
+    CHECK_INT(all.site[0].calls, 4);
+    CHECK_INT((int64_t)all.site[0].choices, 1);
+    CHECK_STR(all.site[0].choice[0].axis, "H");
+    CHECK_STR(all.site[2].reason, "UNHEARD_OF");
+    cs_summary_fini(&all);
+}
+
+static void sums_that_leave_63_bits(void)
+{
+    struct job job;
+    struct cs_run_summary all;
+    make(&job);
+    job.run[1].required_sum = INT64_MAX;
+    CHECK(cs_summary_merge(job.run, RUNS, &all));
+    cs_summary_fini(&all);
+    job.run[0].required_sum = 1;
+    CHECK(!cs_summary_merge(job.run, RUNS, &all));
+    make(&job);
+    job.site[0][0].calls = INT64_MAX;
+    CHECK(!cs_summary_merge(job.run, RUNS, &all));
+    make(&job);
+    job.passed[0][0].calls = INT64_MAX;
+    CHECK(!cs_summary_merge(job.run, RUNS, &all));
+}
+
+/* The text for people of a section; the caller frees it. */
+static char *printed(const struct cs_report *report, const char *name)
+{
+    char *said = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&said, &size);
+    CHECK(out != NULL);
+    for (size_t i = 0; out && i < report->sections; i++)
+        if (strcmp(report->section[i].name, name) == 0)
+            CHECK(cs_table_print(&report->section[i].table, CS_FORMAT_TEXT, out));
+    if (out)
+        fclose(out);
+    return said;
+}
+
+static void check_said(const struct cs_report *report, const char *name, const char *wanted)
+{
+    char *said = printed(report, name);
+    CHECK(said && strstr(said, wanted) != NULL);
+    if (!said || !strstr(said, wanted))
+        CHECK_STR(said ? said : "", wanted);
+    free(said);
+}
+
+static void tables_of_a_job(void)
+{
+    struct job job;
+    static struct cs_report report;
+    make(&job);
+    job.run[1].bypass = text("libfoo.so");
+    memset(&report, 0, sizeof report);
+    report.run = job.run;
+    report.runs = RUNS;
+    report.optimizer = "sgd";
+    report.shown = &job.run[0];
+    CHECK(cs_summary_merge(job.run, RUNS, &report.all));
+    cs_report_sections(&report);
+    CHECK_STR(report.section[0].name, "conclusion");
+    check_said(&report, "figures", "train.py");
+    check_said(&report, "figures", "app train.py");
+    check_said(&report, "figures", "1970-01-01 00:00:01 UTC");
+    check_said(&report, "figures", "lanes = (various)");
+    check_said(&report, "figures", "convshim.ini");
+    check_said(&report, "figures", "not seen: calls of");
+    check_said(&report, "processes", "41");
+    check_said(&report, "sites", "UNHEARD_OF");
+    check_said(&report, "candidates", "H");
+    for (size_t i = 0; i < report.sections; i++)
+        cs_table_fini(&report.section[i].table);
+    cs_summary_fini(&report.all);
+}
+
+int main(void)
+{
+    TEST(runs_of_a_job);
+    TEST(sums_that_leave_63_bits);
+    TEST(tables_of_a_job);
+    return REPORT();
+}
