@@ -123,6 +123,63 @@ static void the_limit_of_scratch(void)
     SAYS("\nb,wide,fwd,h100,estimate,33554432,73728,33554432,67182592,134365184,H,19,8011776,");
 }
 
+/* Options that are wrong or do not go together: usage, and the words that tell what. */
+static void what_is_refused(void)
+{
+    enum {
+        MOST_WORDS = 8
+    };
+    static const struct {
+        const char *word[MOST_WORDS], *said;
+    } row[] = {
+        {{"predict"}, "nothing to predict: --input, --csv or --summary says what"},
+        {{"predict", "--csv", "a", "--input", "1x8x8x8"}, "only one of --input, --csv and"},
+        {{"predict", "--csv", "a", "--summary", "b"}, "only one of --input, --csv and --summary"},
+        {{"predict", "--input", "1x8x8x8"}, "--input needs --filter"},
+        {{"predict", "--csv", "a", "--filter", "8x8x3x3"}, "and --groups go with --input"},
+        {{"predict", "--csv", "a", "--pad", "1"}, "--filter, --pad, --stride, --dilation and"},
+        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--filter", "8x8x3x3"},
+         "the text of a convolution has filter and window itself"},
+        {{"predict", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--groups", "2"}, "has filter and window"},
+        {{"predict", "--csv", "a", "--engines"}, "--engines goes with --input"},
+        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--estimate"},
+         "--engines does not go with --estimate"},
+        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--fits", "1GiB"},
+         "--engines does not go with --fits"},
+        {{"predict", "--input", "2x8x8x8 -> 8 k3x3 s1 p1 f16", "--engines", "--sweep"},
+         "--sweep does not go with --engines"},
+        {{"predict", "--csv", "a", "--sweep", "--fits", "1GiB"}, "--sweep does not go with --fits"},
+        {{"predict", "--csv", "a", "--sweep", "--svg", "b"}, "--sweep does not go with --svg"},
+        {{"predict", "--csv", "a", "--estimate", "--cudnn", "b"},
+         "only one of --cudnn and --estimate"},
+        {{"predict", "--csv", "a", "--policy", "fast2"},
+         "unknown policy 'fast2'; did you mean "
+         "'fast'?"},
+        {{"predict", "--csv", "a", "--policy", "elephants"}, "unknown policy 'elephants'"},
+        {{"predict", "--csv", "a", "--workspace", "-1"}, "auto, or 1KiB to 1TiB"},
+        {{"predict", "--csv", "a", "--max-slowdown", "0.5"}, "auto, off, or 1 to 1000"},
+        {{"predict", "--csv", "a", "--threads", "0"}, "1 to 8"},
+        {{"predict", "--csv", "a", "--threads", "9"}, "1 to 8"},
+        {{"predict", "--csv", "a", "--threads", "2x2"}, "1 to 8"},
+        {{"predict", "--csv", "a", "--fits", "0"}, "a size as 8GiB"},
+        {{"predict", "--csv", "a", "--fits", "much"}, "a size as 8GiB"},
+        {{"predict", "--csv", "a", "--dtype", "f64"}, "f32, f16 or bf16"},
+        {{"predict", "--csv", "a", "--dir", "down"}, "fwd, dgrad or wgrad"},
+        {{"predict", "--csv", "a", "--layout", "chwn"}, "nchw or nhwc"},
+        {{"predict", "--csv", "a", "--program", "p"}, "--program goes with --config"},
+        {{"predict", "--csv", "a", "--script", "s"}, "--script goes with --config"},
+        {{"predict", "--csv", "a", "elsewhere"}, "not an option: 'elsewhere'"},
+        {{"predict", "--csv", "a", "--config", "none.ini"}, "none.ini: cannot be read: "},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *words[MOST_WORDS + 1] = {NULL};
+        memcpy(words, row[i].word, sizeof row[i].word);
+        said_on(STDERR_FILENO, cs_cli_predict, words);
+        CHECK_INT(captured_status, CS_CLI_USAGE);
+        SAYS(row[i].said);
+    }
+}
+
 /* --- the rule of thumb --- */
 
 static void pack(struct cs_tensor *tensor, const int64_t dims[CS_DIMS])
@@ -168,6 +225,7 @@ int main(void)
     TEST(whether_a_list_fits_as_json);
     TEST(the_picture);
     TEST(the_limit_of_scratch);
+    TEST(what_is_refused);
     TEST(copies_have_channels_by_eights_unless_in_groups);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

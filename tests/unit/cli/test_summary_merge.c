@@ -1,6 +1,7 @@
 /* src/cli/report: the runs of one job as one, and the tables of a report on them. */
 #include "check.h"
 #include "cli/report/report.h"
+#include "config/option.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,10 +179,41 @@ static void tables_of_a_job(void)
     cs_summary_fini(&report.all);
 }
 
+/* One that an older library wrote, with an option that this one does not know, whose clock was set
+ * back meanwhile. */
+static void tables_of_an_older_run(void)
+{
+    struct job job;
+    static struct cs_report report;
+    int lanes = cs_option_find("lanes");
+    make(&job);
+    job.option[0][0] = (struct cs_run_option){text("colour"), text("red")};
+    job.option[0][1] = (struct cs_run_option){text("lanes"), text(cs_options[lanes].value)};
+    job.run[0].script = job.run[0].command = job.run[0].source = text("");
+    job.run[0].end_ms = 0;
+    memset(&report, 0, sizeof report);
+    report.run = job.run;
+    report.runs = 1;
+    report.optimizer = "sgd";
+    report.shown = &job.run[0];
+    CHECK(cs_summary_merge(job.run, 1, &report.all));
+    cs_report_sections(&report);
+    char *figures = printed(&report, "figures");
+    CHECK(figures && strstr(figures, "colour = red") != NULL);
+    CHECK(figures && !strstr(figures, "lanes")); /* at its default */
+    CHECK(figures && !strstr(figures, "script") && !strstr(figures, "options are from"));
+    check_said(&report, "figures", "1970-01-01 00:00:02 UTC");
+    free(figures);
+    for (size_t i = 0; i < report.sections; i++)
+        cs_table_fini(&report.section[i].table);
+    cs_summary_fini(&report.all);
+}
+
 int main(void)
 {
     TEST(runs_of_a_job);
     TEST(sums_that_leave_63_bits);
     TEST(tables_of_a_job);
+    TEST(tables_of_an_older_run);
     return REPORT();
 }
