@@ -53,14 +53,21 @@ static const int stage_end[] = {5, 9, FORMS};
 /* Of a set of forms: phases that are not all as long. */
 static const unsigned UNEVEN = 1u << 31;
 
+struct found {
+    enum cs_grade grade;
+    struct cs_guess guess;
+    int form;
+};
+
 /* Counts along the inner axis of a form, everything else being chosen. */
 struct line {
     struct cs_guesser *guesser;
     struct cs_tiling tiling;
-    int cut;             /* the inner one */
-    int64_t unit, units; /* along it */
-    int64_t most;        /* tiles along it */
-    bool even;           /* no uneven phases */
+    int cut;                    /* the inner one */
+    int64_t unit, units;        /* along it */
+    int64_t most;               /* tiles along it */
+    bool even;                  /* no uneven phases */
+    const struct found *before; /* by the lines before this one */
 };
 
 enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, double price)
@@ -72,11 +79,12 @@ enum cs_grade cs_forms_grade(const struct cs_goal *goal, double workspace, doubl
     return CS_GRADE_WITHIN;
 }
 
+/* How much they need, without their price. */
 static bool guess_at(const struct line *line, int64_t count, struct cs_guess *guess)
 {
     struct cs_tiling tiling = line->tiling;
     return cs_mul(cs_ceil_div(line->units, count), line->unit, &tiling.step[line->cut]) &&
-           cs_guess_tiles(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
+           cs_guess_size(line->guesser, &tiling, guess) && !(line->even && guess->uneven);
 }
 
 /* The fewest tiles that do with so many bytes; more than there may be if none do. The finer the
@@ -113,6 +121,29 @@ struct graded {
     struct cs_guess *best;
 };
 
+static bool wins(const struct cs_goal *goal, const struct cs_guess *guess, enum cs_grade than,
+                 const struct cs_guess *best)
+{
+    enum cs_grade grade = cs_forms_grade(goal, guess->workspace, guess->price);
+    return grade != CS_GRADE_NONE && cs_forms_better(goal, grade, guess, than, best);
+}
+
+/* What is within limit and price is compared by one number, so that what is worse than some of it
+ * is worse than the best. */
+static bool is_within(const struct cs_goal *goal, const struct found *found)
+{
+    return found->grade == CS_GRADE_WITHIN && !goal->least;
+}
+
+/* False for what cannot become the best, whatever time it takes: most guesses end here. */
+static bool may_win(const struct line *line, const struct cs_goal *goal,
+                    const struct cs_guess *guess, const struct graded *graded)
+{
+    const struct found *before = line->before;
+    return wins(goal, guess, graded->grade, graded->best) &&
+           (!is_within(goal, before) || wins(goal, guess, before->grade, &before->guess));
+}
+
 /* Bytes that tiles of this count need; more than any limit if there are none. */
 static double look_at_count(const struct line *line, const struct cs_goal *goal, int64_t count,
                             struct graded *graded)
@@ -120,10 +151,12 @@ static double look_at_count(const struct line *line, const struct cs_goal *goal,
     struct cs_guess guess;
     if (!guess_at(line, count, &guess))
         return 1e300;
-    enum cs_grade grade = cs_forms_grade(goal, guess.workspace, guess.price);
-    if (grade != CS_GRADE_NONE &&
-        cs_forms_better(goal, grade, &guess, graded->grade, graded->best)) {
-        graded->grade = grade;
+    cs_guess_bytes(line->guesser, &guess);
+    if (!may_win(line, goal, &guess, graded))
+        return guess.workspace;
+    cs_guess_seconds(line->guesser, &guess);
+    if (wins(goal, &guess, graded->grade, graded->best)) {
+        graded->grade = cs_forms_grade(goal, guess.workspace, guess.price);
         *graded->best = guess;
     }
     return guess.workspace;
@@ -156,7 +189,7 @@ static enum cs_grade best_count(const struct line *line, const struct cs_goal *g
     for (int64_t count = fewest; count <= line->most; count = finer(line, count))
         if (look_at_count(line, goal, count, &graded) <= goal->aim)
             break;
-    if (graded.grade != CS_GRADE_NONE || goal->most <= goal->limit)
+    if (graded.grade != CS_GRADE_NONE || goal->most <= goal->limit || is_within(goal, line->before))
         return graded.grade;
     for (int64_t count = 2; count < fewest && count <= line->most; count = finer(line, count))
         (void)look_at_count(line, goal, count, &graded);
@@ -201,12 +234,6 @@ static int64_t next_outer(int64_t outer, int64_t units)
     return next > outer ? next : outer + 1;
 }
 
-struct found {
-    enum cs_grade grade;
-    struct cs_guess guess;
-    int form;
-};
-
 static void take_better(struct found *found, const struct cs_goal *goal, enum cs_grade grade,
                         const struct cs_guess *guess, int form)
 {
@@ -245,7 +272,8 @@ static void look_at(struct cs_guesser *guesser, const struct cs_goal *goal,
     struct line line = {
         .guesser = guesser,
         .tiling = {.step = {1, 1}, .lanes = forms->lanes, .relaxation = forms->relaxation},
-        .even = forms->skipped & UNEVEN};
+        .even = forms->skipped & UNEVEN,
+        .before = found};
     for (int c = 0; c < CS_MAX_CUTS && axes[form][c] != CS_AXIS_NONE; c++)
         if (units_of(&line, axes[form][c]) < 2 || is_scattered(guesser, axes[form][c]))
             return;

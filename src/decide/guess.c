@@ -144,30 +144,50 @@ static bool is_uneven(const struct cs_problem *problem, const struct cs_tiling *
     return false;
 }
 
-bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
-                    struct cs_guess *guess)
+bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
+                   struct cs_guess *guess)
 {
     const struct cs_problem *problem = guesser->question->problem;
-    struct cs_cost_tiles tiles = {.lanes = lanes_of(guesser, tiling),
-                                  .relaxation = tiling->relaxation};
     int64_t count;
     if (cs_typical_tile(problem, tiling, &guesser->tile, &count) != CS_OK)
         return false;
-    tiles.launched = (double)count;
-    tiles.count = parts_of(problem, tiling);
     *guess = (struct cs_guess){.tiling = *tiling,
                                .tiles = count,
                                .uneven = is_uneven(problem, tiling),
                                .images = images_of(&guesser->tile),
                                .filter = bytes_of(&guesser->tile.tensor[CS_FILTER]),
                                .staged = staged_of(guesser, tiling)};
-    tiles.workspace = workspace_of(guesser, guess) + guess->staged;
-    guess->workspace = tiles.workspace * tiles.lanes;
-    guess->read_again = read_again(guesser, tiling);
+    guess->each = workspace_of(guesser, guess) + guess->staged;
+    guess->workspace = guess->each * lanes_of(guesser, tiling);
+    return true;
+}
+
+void cs_guess_bytes(const struct cs_guesser *guesser, struct cs_guess *guess)
+{
+    guess->read_again = read_again(guesser, &guess->tiling);
+    guess->price = 1 + guess->read_again / cs_guess_whole(guesser);
+}
+
+void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess)
+{
+    const struct cs_problem *problem = guesser->question->problem;
+    const struct cs_cost_tiles tiles = {.count = parts_of(problem, &guess->tiling),
+                                        .launched = (double)guess->tiles,
+                                        .workspace = guess->each,
+                                        .lanes = lanes_of(guesser, &guess->tiling),
+                                        .relaxation = guess->tiling.relaxation};
     guess->seconds = corrected(
         guesser, cs_cost_of_tiles(problem, &guesser->tile, &tiles, guesser->profile).seconds);
-    guess->price =
-        larger(guess->seconds / guesser->seconds, 1 + guess->read_again / cs_guess_whole(guesser));
+    guess->price = larger(guess->seconds / guesser->seconds, guess->price);
+}
+
+bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
+                    struct cs_guess *guess)
+{
+    if (!cs_guess_size(guesser, tiling, guess))
+        return false;
+    cs_guess_bytes(guesser, guess);
+    cs_guess_seconds(guesser, guess);
     return true;
 }
 

@@ -30,7 +30,8 @@ struct cs_guess {
     bool uneven;           /* phases that are not all as long: engines refuse more of these */
     double images, filter; /* bytes of one tile's */
     double staged;         /* bytes of copies of it, on each lane */
-    double workspace;      /* bytes on all lanes, copies included */
+    double each;           /* bytes of workspace on one lane, copies included */
+    double workspace;      /* the same on all lanes */
     double seconds;
     double read_again; /* bytes of what is not the result */
     double price;      /* times the untiled call: the larger of seconds and of bytes */
@@ -42,6 +43,14 @@ void cs_guess_start(struct cs_guesser *guesser, const struct cs_question *questi
 /* False if there is no such cut. Runs are not looked at. */
 bool cs_guess_tiles(struct cs_guesser *guesser, const struct cs_tiling *tiling,
                     struct cs_guess *guess);
+
+/* The same in three steps, for those who need no price or have seen enough: all but read_again,
+ * seconds and price; then the bytes and the least that the price can be for them; then the rest,
+ * which takes most of the time. Each is about the guess of the last cs_guess_size. */
+bool cs_guess_size(struct cs_guesser *guesser, const struct cs_tiling *tiling,
+                   struct cs_guess *guess);
+void cs_guess_bytes(const struct cs_guesser *guesser, struct cs_guess *guess);
+void cs_guess_seconds(const struct cs_guesser *guesser, struct cs_guess *guess);
 
 /* What the vendor said of a tiling that is listed. */
 void cs_guess_learn(struct cs_guesser *guesser, const struct cs_candidate *candidate);
