@@ -254,16 +254,26 @@ static enum cs_status build_fallback_engine(const struct cs_engine_choice *choic
     return status;
 }
 
+/* Engine 0 on the whole problem. The first plan of a graph has it finalized at once; those for the
+ * others, few of which are ever run, only ask for it. */
+static enum cs_status build_plain(const struct cs_engine_choice *choice, void **execution_plan_p,
+                                  int64_t *workspace_p)
+{
+    static const struct cs_engine engine = {.index = PLAIN};
+    if (choice->many && choice->target.handle && choice->problem.steps == 0)
+        return build_on_kept(choice, &choice->problem, &engine, execution_plan_p, workspace_p);
+    return build_with(cs_finished_plan, &choice->target, &choice->problem, &engine,
+                      execution_plan_p, workspace_p);
+}
+
 /* Engine 0 needs no workspace and takes every convolution that we plan, and most fused ones. */
 static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_plan_p,
                                      int64_t *workspace_p)
 {
     const struct cs_engine_choice *choice = ctx;
-    static const struct cs_engine engine = {.index = PLAIN};
     void *execution_plan;
     int64_t workspace;
-    enum cs_status status = build_with(cs_finished_plan, &choice->target, &choice->problem, &engine,
-                                       &execution_plan, &workspace);
+    enum cs_status status = build_plain(choice, &execution_plan, &workspace);
     status = keep_within(status, limit, &execution_plan, &workspace);
     if (status == CS_REFUSED && choice->problem.steps > 0)
         status = build_fallback_engine(choice, limit, &execution_plan, &workspace);

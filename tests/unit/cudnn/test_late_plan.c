@@ -319,6 +319,36 @@ static void engines_of_many_plans_are_asked_on_one_graph(void)
     CHECK_INT(fake.alive, 0);
 }
 
+/* One graph for all of them; what they need is known without a plan. */
+static void fallbacks_of_many_plans_are_only_asked_for(void)
+{
+    start();
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    struct cs_engine_choice choice;
+    void *fallback[2], *fused;
+    int64_t workspace;
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)(void *)first);
+    choice.many = true;
+    struct cs_vendor plans = cs_execution_plan_vendor(&choice);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(plans.fallback(plans.ctx, TOLD, &fallback[i], &workspace), CS_OK);
+        CHECK_INT(workspace, TOLD);
+    }
+    CHECK_INT(plans.fallback(plans.ctx, TOLD - 1, &fused, &workspace), CS_REFUSED);
+    CHECK_INT(fake.graphs, 1);
+    CHECK_INT(fake.finalized, 0);
+    CHECK(ready(fallback[0], second));
+    CHECK(fake.handle == second);
+    choice.problem.steps = 1; /* which engine takes these is looked for */
+    CHECK_INT(plans.fallback(plans.ctx, TOLD, &fused, &workspace), CS_OK);
+    CHECK(cs_execution_plan_is_ready(fused));
+    cs_kept_engine_forget();
+    cs_execution_plan_destroy(fused);
+    cs_execution_plan_destroy(fallback[1]);
+    end(fallback[0]);
+}
+
 /* The same address may be another handle's by then. */
 static void graphs_are_kept_for_their_handle(void)
 {
@@ -426,6 +456,7 @@ int main(void)
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
     TEST(engines_of_many_plans_are_asked_on_one_graph);
+    TEST(fallbacks_of_many_plans_are_only_asked_for);
     TEST(graphs_are_kept_for_their_handle);
     TEST(a_fallback_that_is_known_may_be_built_when_it_is_needed);
     TEST(another_engine_is_the_one_that_needs_least);
