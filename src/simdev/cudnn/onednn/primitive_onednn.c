@@ -44,6 +44,13 @@ dnnl_engine_t simdev_onednn_engine(void)
     return engine;
 }
 
+void simdev_primitives_release(void)
+{
+    if (engine)
+        (void)dnnl_engine_destroy(engine);
+    engine = NULL;
+}
+
 /* oneDNN checks the strides of extents of 1 too, though they address nothing. */
 static void settle_strides(int rank, const int64_t *dim, int64_t *stride)
 {
