@@ -100,6 +100,10 @@ void simdev_note_traffic(size_t tensor_bytes, size_t workspace_bytes,
 /* Says where workspace sizes come from: "cudnn 9.19.0" or "rule of thumb". The report prints it. */
 void simdev_note_planning(const char *text);
 
+/* True from when exit() has begun: what a library of the device gives back when it is unloaded, it
+ * keeps then, since other threads may still be in it. */
+bool simdev_is_exiting(void);
+
 /* Failure on request: SIMDEV_FAIL="cudaMalloc:3,cudnnBackendExecute:2" makes the n-th call (from 1)
  * of that name fail. True if this call is to fail; every call of a function that supports it asks
  * once. */

@@ -109,7 +109,8 @@ python()
     CONVSHIM_SUMMARY=$2 CONVSHIM_CONFIG=$EVERYTHING on_device python env LD_PRELOAD="$PRELOAD" python3 -c "import ctypes, os, signal
 work, handle = ctypes.CDLL('$CLIENTS/libwork.so'), ctypes.c_void_p()
 assert work.work_open(0, ctypes.byref(handle)) == 0 and work.work_run(handle) == 0
-$3"
+$3
+work.work_close(handle)"
     expect_status "$1"
 }
 
@@ -206,7 +207,7 @@ allocator()
 without()
 {
     unshare -m true 2>/dev/null || cannot_run "no namespaces of mounts"
-    CONVSHIM_CONFIG=$EVERYTHING shimmed unshare -m sh -c 'mount -t tmpfs none "$0" && exec "$@"' "$1" \
+    CONVSHIM_CONFIG=$EVERYTHING shimmed unshare -m sh -c 'LD_PRELOAD= mount -t tmpfs none "$0" && exec "$@"' "$1" \
         "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
     ! grep -q 'mount:' shimmed.err || cannot_run "nothing can be mounted"
     expect_status 0

@@ -7,12 +7,14 @@
 #include "cudart_time.h"
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool up;       /* init ran, in this process or in its parent before a fork */
 static atomic_bool forked;   /* this is a child of the process that the device came up in */
 static atomic_bool finished; /* the destructor ran */
+static atomic_bool exiting;  /* exit() has begun */
 static cudaError_t init_error;
 static atomic_int fault;
 static _Thread_local cudaError_t last_error;
@@ -51,10 +53,23 @@ static void read_settings(void)
     simdev_schedule_init();
 }
 
+/* This library is never unloaded, so that what it registers runs at the end of the process only. */
+static void note_exit(void)
+{
+    atomic_store(&exiting, true);
+}
+
+bool simdev_is_exiting(void)
+{
+    return atomic_load(&exiting);
+}
+
 static void init(void)
 {
     read_settings();
     if (pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
+        init_error = cudaErrorInitializationError;
+    if (atexit(note_exit) != 0)
         init_error = cudaErrorInitializationError;
     simdev_driver_load();
     atomic_store(&up, true);

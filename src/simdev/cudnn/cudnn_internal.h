@@ -60,6 +60,8 @@ bool simdev_views_equal(const struct simdev_view *a, const struct simdev_view *b
  * Thread-safe. */
 void *simdev_scratch_take(size_t bytes);
 void simdev_scratch_give(void *block);
+/* Frees the blocks that are kept for the next execution. */
+void simdev_scratch_release_kept(void);
 
 /* ---- pointwise work: cudnn_pointwise.c ---- */
 
@@ -197,6 +199,8 @@ struct simdev_planner {
 const struct simdev_planner *simdev_planner(void);
 /* True if a real cuDNN was required and there is none: nothing is planned then. */
 bool simdev_planner_refused(void);
+/* Gives back what the planner holds: nothing may be planned any more. */
+void simdev_planner_release(void);
 /* False where no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);
@@ -285,9 +289,11 @@ struct simdev_legacy_plan {
     bool uses_tensor_cores, is_deterministic;
 };
 
-/* The plan of the problem, made once and kept for the life of the process. Thread-safe; NULL for
+/* The plan of the problem, made once and kept until the library is unloaded. Thread-safe; NULL for
  * want of memory. */
 const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem);
+/* Gives back the plans that were kept: none of them may be used any more. */
+void simdev_legacy_plans_release(void);
 
 /* ---- functions beside convolutions ---- */
 

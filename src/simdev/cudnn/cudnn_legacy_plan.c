@@ -495,3 +495,17 @@ const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_p
     pthread_mutex_unlock(&lock);
     return entry ? &entry->plan : NULL;
 }
+
+void simdev_legacy_plans_release(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < BUCKETS; i++) {
+        while (bucket[i]) {
+            struct entry *entry = bucket[i];
+            bucket[i] = entry->next;
+            simdev_program_release(entry->plan.program);
+            free(entry);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}

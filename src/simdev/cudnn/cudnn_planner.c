@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cudnn_internal.h"
+#include "cudnn_primitive.h"
 
 static struct simdev_planner chosen;
 static pthread_once_t chosen_once = PTHREAD_ONCE_INIT;
@@ -74,6 +74,25 @@ bool simdev_planner_refused(void)
 {
     (void)simdev_planner();
     return is_refused;
+}
+
+void simdev_planner_release(void)
+{
+    if (chosen.device)
+        (void)chosen.destroy(chosen.device);
+    chosen.device = NULL;
+}
+
+/* Whoever unloads cuDNN and loads it again gets a new planner, new plans and new scratch: a leak
+ * checker would tell of the old ones. The real cuDNN that plans stays loaded. */
+__attribute__((destructor)) static void unload(void)
+{
+    if (simdev_is_exiting())
+        return;
+    simdev_legacy_plans_release();
+    simdev_primitives_release();
+    simdev_scratch_release_kept();
+    simdev_planner_release();
 }
 
 static cudnnStatus_t read_json(cudnnBackendDescriptor_t plan, char **out)

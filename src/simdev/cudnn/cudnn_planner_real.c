@@ -95,6 +95,9 @@ bool simdev_planner_real(struct simdev_planner *planner)
         !find(library, "cudnnBackendFinalize", &planner->finalize) ||
         !find(library, "cudnnGetVersion", &version) ||
         !find(library, "cudnnGetCudartVersion", &cudart_version) || !make_device(planner)) {
+        if (planner->device)
+            (void)planner->destroy(planner->device);
+        planner->device = NULL;
         dlclose(library);
         return false;
     }

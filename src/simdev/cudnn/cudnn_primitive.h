@@ -18,4 +18,7 @@ void simdev_primitive_destroy(struct simdev_primitive *primitive);
  */
 bool simdev_primitive_run(const struct simdev_primitive *primitive, char *const data[SIMDEV_ROLES]);
 
+/* Gives back what primitives share: there may be none any more. */
+void simdev_primitives_release(void);
+
 #endif

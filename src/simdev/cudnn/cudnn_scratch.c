@@ -66,3 +66,12 @@ void simdev_scratch_give(void *memory)
     if (!keep)
         free(block);
 }
+
+void simdev_scratch_release_kept(void)
+{
+    pthread_mutex_lock(&lock);
+    while (kept_count > 0)
+        free(kept[--kept_count]);
+    kept_bytes = 0;
+    pthread_mutex_unlock(&lock);
+}

@@ -182,8 +182,22 @@ static bool run_graph(void)
     return work_of(0);
 }
 
+/* LeakSanitizer takes for lost what only a thread leads to whose stack and thread-local storage it
+ * does not find, and so it does not look. In a forked child these are its parent's threads: the
+ * simulated device still has one for the parent's stream, which holds what dlerror and libgomp
+ * took; in the parent it looks. Of a main thread that has ended it is glibc's list of destructors,
+ * which only threads of pthread_create run. Without /proc it finds no thread at all. */
+static bool threads_are_gone;
+
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+    return threads_are_gone || access("/proc/self/task", F_OK) != 0;
+}
+
 static bool run_nothing(void)
 {
+    threads_are_gone = true;
     return true;
 }
 
@@ -199,22 +213,10 @@ static bool run_fork_after(void)
 
 static struct work *parents_work;
 
-/* A forked child has its parent's memory, but not its threads. The simulated device still has one
- * for the parent's stream: LeakSanitizer finds no stack or thread-local storage of it in the child,
- * and takes what only these lead to (of dlerror, of libgomp) for lost. So it does not look in this
- * child; in the parent it does. */
-static bool threads_left_behind;
-
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return threads_left_behind;
-}
-
 /* CUDA does not work in a forked child: whatever it answers, the call is the child's. */
 static bool run_parents(void)
 {
-    threads_left_behind = true;
+    threads_are_gone = true;
     return library.run(parents_work) != WORK_RIGHT;
 }
 
@@ -283,6 +285,7 @@ static void *exit_after_work(void *unused)
 static bool run_main_gone(void)
 {
     pthread_t other;
+    threads_are_gone = true;
     if (!run_local() || pthread_create(&other, NULL, exit_after_work, NULL) != 0)
         return false;
     pthread_exit(NULL);

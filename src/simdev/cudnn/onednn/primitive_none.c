@@ -22,6 +22,8 @@ bool simdev_primitive_run(const struct simdev_primitive *primitive, char *const 
     return false;
 }
 
+void simdev_primitives_release(void) {}
+
 bool simdev_layer_takes(const struct simdev_host_call *call)
 {
     (void)call;

@@ -25,7 +25,7 @@ struct simdev_primitive {
 /* What one run holds; everything in it is released together. */
 struct hold {
     dnnl_memory_t memory[2 * SIMDEV_ROLES + 1];
-    void *block[SIMDEV_ROLES + 1];
+    void *block[2 * SIMDEV_ROLES + 1];
     int memories, blocks;
 };
 
@@ -42,6 +42,13 @@ dnnl_engine_t simdev_onednn_engine(void)
 {
     pthread_once(&engine_once, make_engine);
     return engine;
+}
+
+void simdev_primitives_release(void)
+{
+    if (engine)
+        (void)dnnl_engine_destroy(engine);
+    engine = NULL;
 }
 
 /* oneDNN checks the strides of extents of 1 too, though they address nothing. */
