@@ -17,6 +17,7 @@ $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(w
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
+$(B)/unit/test_populate: $(call objects,src/intercept/graph/populate.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 $(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
                                oversized_tensor.c))

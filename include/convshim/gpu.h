@@ -20,8 +20,8 @@ struct cs_addresses {
 struct cs_gpu {
     void *ctx;
 
-    /* Readies a launch of kernel `kind` on these addresses without starting it. The caller releases
-     * the launch. */
+    /* Readies a launch of tile shape `shape` on these addresses without starting it. The caller
+     * releases the launch. */
     int (*bind)(void *ctx, int shape, const struct cs_addresses *addresses, void **launch_p);
 
     /* Starts a bound launch, in the order of the stream that was chosen last: the application's at

@@ -1,11 +1,11 @@
-/* A tiled convolution: which tiles, of which kinds, with how much scratch.
+/* A tiled convolution: which tiles, of which shapes, with how much scratch.
  *
  * A cut divides one axis into consecutive ranges; a plan is one cut or the product of two, the
  * first one outermost. Tiles cover the result exactly once, or, where the axis is summed over
  * (backward-filter along N, D, H, W), add up to it: there every tile but the first of such a cut
  * has beta 1. What a tile reads along a spatial axis follows from stride, dilation and padding and
  * overlaps its neighbours' by the halo. Tiles that are the same problem on other addresses are of
- * one kind: one execution plan of the vendor serves them all.
+ * one shape: one execution plan of the vendor serves them all.
  *
  * A dilated axis of stride 1 can be cut by phase instead: a tile is every n-th element along it, of
  * x and of y, where n divides the dilation. Nothing is read twice, and what is left of the dilation
@@ -76,7 +76,7 @@ struct cs_tiling {
     struct cs_run run[CS_MAX_RUNS - 1];
 };
 
-/* What the tiles of one kind along one cut have in common. */
+/* What the tiles of one shape along one cut have in common. */
 struct cs_slice {
     int64_t count;     /* extent of the range that is divided */
     int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
@@ -103,10 +103,10 @@ struct cs_cut {
 };
 
 struct cs_tile_shape {
-    int64_t tiles;     /* how many tiles are of this kind */
+    int64_t tiles;     /* how many tiles are of this shape */
     int64_t workspace; /* bytes that the vendor asks for; 0 until it was asked */
     int64_t staged;    /* bytes of the plan's staged tensors; 0 if it has none of them */
-    enum cs_relaxation relaxation; /* that its kernel is built with */
+    enum cs_relaxation relaxation; /* of its execution plan's engine */
 };
 
 struct cs_plan {
@@ -120,7 +120,7 @@ struct cs_plan {
                           tiles add up */
     int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
     bool stages;       /* the tiling asked for staged tensors, and there are some */
-    bool is_staged[CS_MAX_TENSORS];    /* in all kinds. If not `stages`: the filter alone, of which
+    bool is_staged[CS_MAX_TENSORS];    /* in all shapes. If not `stages`: the filter alone, of which
                                           the vendor takes no view, where it is cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
                                           of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
@@ -176,7 +176,7 @@ int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 /* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
  * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
  * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
- * tiles or CS_MAX_TILE_SHAPES kinds, if an axis cannot be cut or is given twice, once perhaps by
+ * tiles or CS_MAX_TILE_SHAPES shapes, if an axis cannot be cut or is given twice, once perhaps by
  * phase, if runs begin a cut by phase, if some cut would give less than two tiles or a phase
  * without an element, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan holds
  * nothing of use unless CS_OK. */
@@ -192,15 +192,15 @@ CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
                                              const struct cs_tiling *tiling,
                                              struct cs_problem *tile, int64_t *tiles_p);
 
-/* Kind `kind` of [0, plan->kinds) as a convolution of its own: the application's strides, true
+/* Shape `shape` of [0, plan->shapes) as a convolution of its own: the application's strides, true
  * alignments; staged tensors packed in the order of the application's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 
-/* True if tiles of that kind have the tensor packed in the scratch: in all kinds, or because there
- * are spare elements along a cut of it. */
+/* True if tiles of that shape have the tensor packed in the scratch: in all shapes, or because
+ * there are spare elements along a cut of it. */
 bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor);
 
-/* One staged tensor of a kind. */
+/* One staged tensor of a tile shape. */
 struct cs_stage {
     int tensor;
     bool in, out;    /* the view is read before, written behind the launch */
@@ -208,13 +208,13 @@ struct cs_stage {
     struct cs_copy copy;
 };
 
-/* The staged tensors of a kind, in the order of their numbers. Returns how many. Of plans that
+/* The staged tensors of a shape, in the order of their numbers. Returns how many. Of plans that
  * cs_plan_cut did not make, those that cannot be copied are left out. */
 int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
                    struct cs_stage stage[CS_MAX_TENSORS]);
 
 /* Tile `index` of [0, plan->tiles) of a plan that cs_plan_cut made. Of any other plan of a checked
- * problem and axes that can be cut, with heads, steps and tiles of at least 1, a tile that is none
+ * problem and axes that can be cut, with runs, steps and tiles of at least 1, a tile that is none
  * or leaves 64 bits comes out as zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 
@@ -222,7 +222,7 @@ void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *til
  * CS_SCRATCH_ALIGNMENT. */
 struct cs_lane {
     int64_t staged;    /* of plan->staged bytes */
-    int64_t workspace; /* of as many bytes as the plan's kinds need at most */
+    int64_t workspace; /* of as many bytes as the plan's shapes need at most */
 };
 
 /* Lays out the scratch of a plan on `lanes` lanes, [1, plan->lanes]: any lane can run any tile, so
@@ -230,7 +230,7 @@ struct cs_lane {
  * leaves 64 bits. `lane` may be NULL. */
 int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[]);
 
-/* Takes over the kinds' workspaces: plan->workspace becomes what the plan needs in all. */
+/* Takes over the shapes' workspaces: plan->workspace becomes what the plan needs in all. */
 void cs_plan_settle(struct cs_plan *plan);
 
 /* Proves the invariants from the plan alone: the result covered exactly once and in order, or

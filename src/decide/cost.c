@@ -112,7 +112,7 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
     };
 }
 
-/* What one tile of a kind moves and computes. */
+/* What one tile of a shape moves and computes. */
 struct tile {
     double operands, workspace, staged; /* bytes */
     double kernels;

@@ -54,7 +54,7 @@ struct cs_coefficients {
 };
 extern const struct cs_coefficients cs_cost_defaults;
 
-/* For a plan that cs_plan_cut made and whose kinds' workspaces are known; without cuts it is the
+/* For a plan that cs_plan_cut made and whose shapes' workspaces are known; without cuts it is the
  * untiled call. */
 struct cs_cost cs_cost_of(const struct cs_plan *plan, const struct cs_profile *profile);
 

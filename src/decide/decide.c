@@ -262,7 +262,7 @@ static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
     return list_tilings(search, *mode, tiles);
 }
 
-/* The tiling of the fewest tiles, then of the least halo, then of the fewest kinds, of those that
+/* The tiling of the fewest tiles, then of the least halo, then of the fewest shapes, of those that
  * are not dear; NULL if there is none. */
 static const struct cs_candidate *fewest(const struct cs_shortlist *list)
 {

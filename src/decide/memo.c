@@ -154,11 +154,14 @@ bool cs_memo_leave(struct cs_memo *memo, const struct cs_key *key,
     cs_lock(&memo->lock);
     struct cs_memo_entry *entry = find(memo, key);
     bool left = !entry || !entry->decision.promised;
-    if (left) {
-        entry = entry ? entry : make(memo, key);
+    if (left && entry) {
         copy_bare(&entry->decision, decision);
-        entry->age = ++memo->clock;
+    } else if (left) {
+        entry = make(memo, key);
+        entry->decision = *decision;
     }
+    if (left)
+        entry->age = ++memo->clock;
     cs_unlock(&memo->lock);
     return left;
 }

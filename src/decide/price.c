@@ -67,8 +67,6 @@ void cs_price_mark(struct cs_search *search, const struct cs_limits *limits)
     double most = most_price(limits);
     for (int i = 1; i < search->list.count; i++) {
         struct cs_candidate *candidate = &search->list.candidate[i];
-        if (candidate->tiling.axis[0] == CS_AXIS_NONE)
-            continue;
         candidate->dear = (most > 0 && cs_price_of(search, candidate) > most) ||
                           (!search->question->thorough && read_part(search, candidate) > MUCH &&
                            candidate->seconds > 0 && is_dearer(search, candidate, limits));

@@ -22,7 +22,7 @@ static const enum cs_axis pairs_by_phase[][CS_MAX_CUTS] = {
     {CS_AXIS_N, CS_AXIS_W_PHASES},        {CS_AXIS_K, CS_AXIS_W_PHASES},
     {CS_AXIS_C, CS_AXIS_W_PHASES}};
 
-/* Bytes that the vendor asks for kinds by the size of their operands: a line through the last two
+/* Bytes that the vendor asks for shapes by the size of their operands: a line through the last two
  * answers. What is staged is known and comes on top. */
 struct model {
     double size[2], bytes[2];
@@ -35,7 +35,7 @@ struct proposal {
     double size, staged;
 };
 
-static double predict_seconds(const struct model *model, double size)
+static double predict_bytes(const struct model *model, double size)
 {
     double slope = (model->bytes[1] - model->bytes[0]) / (model->size[1] - model->size[0]);
     if (!(slope > 0))
@@ -86,7 +86,7 @@ static unsigned bit_of(int64_t outer)
     return 1u << (outer - 1);
 }
 
-/* True if the product is legal and its largest kind predicted to fit. */
+/* True if the product is legal and its largest shape predicted to fit. */
 static bool predicted(struct cs_search *search, struct cs_mode mode, const struct model *model,
                       const struct cs_tiling *tiling, struct proposal *proposal)
 {
@@ -101,7 +101,7 @@ static bool predicted(struct cs_search *search, struct cs_mode mode, const struc
     cs_plan_problem(plan, cs_search_largest(plan, 0), &shape);
     *proposal = (struct proposal){*tiling, plan->tiles, plan->halo, cs_search_size(&shape),
                                   (double)plan->staged * lanes_of(mode)};
-    return predict_seconds(model, proposal->size) + proposal->staged <=
+    return predict_bytes(model, proposal->size) + proposal->staged <=
            (double)search->question->limit;
 }
 

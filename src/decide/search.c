@@ -129,8 +129,8 @@ struct cs_candidate cs_search_candidate(const struct cs_search *search)
     };
 }
 
-/* The kind that looks largest is asked first: mostly it settles that a tiling does not fit. Kinds
- * that were not asked yet count as nothing. *refused_p is the kind that was refused, -1: none. */
+/* The shape that looks largest is asked first: mostly it settles that a tiling does not fit. Shapes
+ * that were not asked yet count as nothing. *refused_p is the shape that was refused, -1: none. */
 static enum cs_status probe(struct cs_search *search, const struct cs_tiling *tiling,
                             enum cs_probed *probed_p, int64_t *bytes_p, int64_t *refused_p)
 {
@@ -217,8 +217,8 @@ static bool legal_step(struct cs_search *search, struct cs_mode mode, enum cs_ax
     return cs_plan_cut(search->question->problem, &tiling, &search->plan) == CS_OK;
 }
 
-/* Small steps are illegal where they give too many tiles or kinds; found without asking. 0 if every
- * step is illegal. */
+/* Small steps are illegal where they give too many tiles or shapes; found without asking. 0 if
+ * every step is illegal. */
 static int64_t smallest_step(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
                              int64_t extent, int64_t most)
 {

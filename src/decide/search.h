@@ -43,13 +43,13 @@ struct cs_search {
 };
 
 enum cs_probed {
-    CS_FITS, /* every kind was asked; listed */
-    CS_OVER, /* some kind needs more than the limit */
+    CS_FITS, /* every shape was asked; listed */
+    CS_OVER, /* some shape needs more than the limit */
     CS_HOLE  /* illegal, refused, or no asks left */
 };
 
-/* Lists a tiling if it is legal, none of its kinds is refused and it needs at most the limit.
- * *bytes_p is what the kind that looks largest needs, or one that needs more than the limit, with
+/* Lists a tiling if it is legal, none of its shapes is refused and it needs at most the limit.
+ * *bytes_p is what the shape that looks largest needs, or one that needs more than the limit, with
  * what is staged; not set at a hole. CS_OK whatever *probed_p says; CS_NOMEM. */
 CS_MUST_CHECK enum cs_status cs_search_probe(struct cs_search *search, struct cs_mode mode,
                                              const struct cs_tiling *tiling,
@@ -75,14 +75,15 @@ CS_MUST_CHECK enum cs_status cs_product_of_images(struct cs_search *search, stru
  * every limit where they leave 64 bits. */
 double cs_search_size(const struct cs_problem *problem);
 
-/* How long the cut under examination would take, its kinds' workspaces being known; 0 if
+/* How long the cut under examination would take, its shapes' workspaces being known; 0 if
  * nothing is predicted. */
 double cs_search_seconds(const struct cs_search *search);
 
 /* That cut as a candidate. */
 struct cs_candidate cs_search_candidate(const struct cs_search *search);
 
-/* The kind of a plan that looks largest of those not in `skipped`, a set of bits; -1 if all are. */
+/* The shape of a plan that looks largest of those not in `skipped`, a set of bits; -1 if all are.
+ */
 int64_t cs_search_largest(const struct cs_plan *plan, unsigned skipped);
 
 /* No tiling with more tiles than this can beat what is listed: fewer tiles, or as many with less

@@ -1,6 +1,6 @@
-/* What is built beforehand for every later execution of a convolution: a plan with one vendor's
- * kernel for each of its tile shapes, and the fallback plan that runs the whole. The way in owns
- * it, the executor and the launcher read it. */
+/* What is built beforehand for every later execution of a convolution: a plan with an
+ * execution plan of the vendor's for each of its tile shapes, and the fallback plan that runs the
+ * whole. The way in owns it, the executor and the launcher read it. */
 #ifndef CS_EXEC_REWRITE_H
 #define CS_EXEC_REWRITE_H
 
@@ -13,7 +13,7 @@ struct cs_rewrite {
     void (*destroy)(void *execution_plan); /* the vendor's; NULL is allowed as its argument */
 };
 
-/* Destroys the kernels, the fallback plan and the rewriting itself; NULL is allowed. */
+/* Destroys the execution plans, the fallback plan and the rewriting itself; NULL is allowed. */
 void cs_rewrite_discard(struct cs_rewrite *rewrite);
 
 #endif

@@ -71,6 +71,9 @@ struct known {
     struct cs_split_work work;
 };
 
+/* Of bytes and costs: beyond it the sums of all sites would not be divided. */
+static const int64_t MOST = INT64_MAX / CS_SPLIT_SITES / 2;
+
 /* What does not look like offers is not ours. */
 static void read_offers(void *ctx, const struct cs_store_record *record)
 {
@@ -82,7 +85,7 @@ static void read_offers(void *ctx, const struct cs_store_record *record)
         const int64_t *word = &record->word[OFFER_WORDS * i];
         known->point[site][i] = (struct cs_point){word[0], word[1], i};
         known->limit[site][i] = word[2];
-        if (word[0] < 0 || word[1] < 0 || word[2] < 0)
+        if (word[0] < 0 || word[0] > MOST || word[1] < 0 || word[1] > MOST || word[2] < 0)
             return;
     }
     int points = cs_split_pareto(known->point[site], count);
@@ -93,8 +96,9 @@ static void read_offers(void *ctx, const struct cs_store_record *record)
 
 static void give(struct cs_budget *budget, uint64_t site, int64_t bytes, int64_t limit)
 {
-    if (budget->shares < CS_MAX_SHARES)
-        budget->share[budget->shares++] = (struct cs_share){site, limit};
+    if (budget->shares == CS_MAX_SHARES)
+        return;
+    budget->share[budget->shares++] = (struct cs_share){site, limit};
     if (__builtin_sub_overflow(budget->left, bytes, &budget->left))
         budget->left = INT64_MIN;
 }
@@ -149,11 +153,12 @@ static bool find(const struct cs_budget *budget, uint64_t site, int64_t *limit_p
     return false;
 }
 
-/* The cheapest within a part of what is left, for others will come; if none is, the least. */
+/* The cheapest within a part of what is left, for others will come; if none is, the least. Also
+ * where nobody would remember the share: the next question is to get the same answer. */
 static int pick(struct cs_budget *budget, const struct cs_offer offer[], int count)
 {
     int chosen = 0;
-    for (int i = 1; i < count; i++)
+    for (int i = 1; i < count && budget->shares < CS_MAX_SHARES; i++)
         if (offer[i].bytes <= budget->left / UNKNOWN_SHARE)
             chosen = i;
     if (offer[chosen].bytes > budget->left)

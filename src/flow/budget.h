@@ -5,7 +5,7 @@
  * Sites come one by one. What each could use is remembered under the program's name (store.h). From
  * its second run on a program's known sites are given the shares that make all of them together
  * fastest, at once; others get of what is left a quarter, or the little that they cannot do
- * without. Thread-safe. */
+ * without, as all do beyond CS_MAX_SHARES sites. Thread-safe. */
 #ifndef CS_FLOW_BUDGET_H
 #define CS_FLOW_BUDGET_H
 

@@ -391,8 +391,11 @@ static void name_device(struct cs *cs, const struct cs_vendor *vendor)
     if (!cs_describes_all(cs) || !vendor->profile || atomic_exchange(&cs->device_named, true))
         return;
     const struct cs_profile *profile = vendor->profile(vendor->ctx);
-    if (profile)
-        memcpy(cs->device, profile->name, sizeof cs->device);
+    if (!profile)
+        return;
+    cs_lock(&cs->account.lock); /* a summary may just be written */
+    memcpy(cs->device, profile->name, sizeof cs->device);
+    cs_unlock(&cs->account.lock);
 }
 
 /* What another engine has to do with. */

@@ -41,7 +41,7 @@ struct cs {
     _Atomic int64_t reported; /* calls that a last summary has told of */
     atomic_bool device_named;
     char device[CS_PROFILE_NAME]; /* of the first convolution prepared, where a summary requires it;
-                                     else "" */
+                                     else ""; under the account's lock */
 };
 
 /* Milliseconds since 1970. */

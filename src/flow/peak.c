@@ -168,9 +168,13 @@ static void start_pass(struct cs_pass_notes *notes)
 /* True if passes of this sequence have not been looked at often enough. */
 static bool is_worth_a_look(struct cs_pass_notes *notes)
 {
-    for (int i = 0; i < notes->sequences; i++)
-        if (notes->known[i].sequence == notes->sequence)
-            return notes->known[i].looks++ < LOOKS;
+    for (int i = 0; i < notes->sequences; i++) {
+        if (notes->known[i].sequence != notes->sequence)
+            continue;
+        bool worth = notes->known[i].looks < LOOKS;
+        notes->known[i].looks += worth; /* servers run for billions of passes */
+        return worth;
+    }
     if (notes->sequences == SEQUENCES)
         return false;
     notes->known[notes->sequences].sequence = notes->sequence;

@@ -146,6 +146,16 @@ expect_no_finding()
     expect_finding warning config 'options: .*sh\.ini:2: ploicy: no such option'
 }
 
+@test "the options are those of the script that a command runs, behind env and nice too" {
+    printf 'workspace = 2MiB\n' >"$XDG_CONFIG_HOME/convshim/main.py.ini"
+    printf 'workspace = 3MiB\n' >"$XDG_CONFIG_HOME/convshim/env.ini"
+    : >main.py
+    doctor 0 -- python3 -u main.py
+    expect_finding ok config "options: from $XDG_CONFIG_HOME/convshim/main\.py\.ini"
+    doctor 0 -- env A=1 nice python3 ./main.py
+    expect_finding ok config "options: from $XDG_CONFIG_HOME/convshim/main\.py\.ini"
+}
+
 @test "the command: dynamic, static, for another machine, not there, none" {
     doctor 0
     expect_finding ok program 'command: none was given'

@@ -248,7 +248,9 @@ END
     refused "not 3 to 5 numbers" --input 99999999999999999999x3x8x8 --filter 4x3x3x3
     refused "as many numbers as --input" --input 1x3x8x8 --filter 4x3x3
     refused "input's extents must be at least 1" --input 1x0x8x8 --filter 4x3x3x3
-    refused "input's extents must be at least 1" --input -1x3x8x8 --filter 4x3x3x3
+    refused "input's extents must be at least 1: n is -1" --input -1x3x8x8 --filter 4x3x3x3
+    refused "input's extents must be at least 1: n is 0" --input 0x40x8x8 --filter 4x3x3x3
+    refused "input's extents must be at least 1: h is 0" --input 1x40x0x8 --filter 4x3x3x3
     refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x0x3x3
     refused "filter's extents must be at least 1" --input 1x3x8x8 --filter 4x3x3x0
     refused "filter takes 4 channels in each of 1 groups, the input has 3" --input 1x3x8x8 --filter 4x4x3x3

@@ -290,7 +290,7 @@ wrong()
     wrong "wrong.csv:2: h is '9a', not a whole number" "$head" 'm,a,1,8,1,9a,9,8,1,3,3,1,f16'
     wrong "wrong.csv:2: c is missing" "$head" 'm,a,1,,1,9,9,8,1,3,3,1,f16'
     wrong "wrong.csv:2: dtype is 'f64'" "$head" 'm,a,1,8,1,9,9,8,1,3,3,1,f64'
-    wrong "wrong.csv:3: the input's extents must be at least 1" "$head" "$good" 'm,a,1,0,1,9,9,8,1,3,3,1,f16'
+    wrong "wrong.csv:3: the input's extents must be at least 1: c is 0" "$head" "$good" 'm,a,1,0,1,9,9,8,1,3,3,1,f16'
     wrong "wrong.csv:5: along H the window of 99" "$head" "$good" '' '# a remark' 'm,a,1,8,1,9,9,8,1,99,3,1,f16'
     wrong 'wrong.csv:2: .*beyond 64 bits' "$head" 'm,a,9223372036854775807,8,1,9,9,8,1,3,3,1,f16'
     wrong "wrong.csv:2: n is '99999999999999999999'" "$head" 'm,a,99999999999999999999,8,1,9,9,8,1,3,3,1,f16'

@@ -153,6 +153,27 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
 }
 
+@test "a dry run tells of mistakes in the options that the program would have" {
+    run_command 0 --dry-run -- touch ran
+    expect_empty run.err
+    CONVSHIM_CONFIG=foo=bar run_command 0 --dry-run
+    expect_line run.err '^convshim: CONVSHIM_CONFIG:1: foo: no such option, ignored'
+    echo 'workspace = 3' >mine.ini
+    run_command 0 --dry-run --preset mine.ini
+    expect_line run.err '^convshim: .*mine\.ini:1: workspace: "3" is not allowed'
+    mkdir -p config/convshim
+    echo 'ploicy = off' >config/convshim/main.py.ini
+    XDG_CONFIG_HOME=$PWD/config run_command 0 --dry-run -- env python3 main.py
+    expect_line run.err '^convshim: .*/main\.py\.ini:1: ploicy: no such option'
+}
+
+@test "CONVSHIM_CONFIG comes before a preset: a line says so" {
+    CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
+    expect_line run.err "^convshim: CONVSHIM_CONFIG is set: its options come before the preset's\$"
+    run_command 0 --dry-run --preset small --lanes 1
+    expect_empty run.err
+}
+
 @test "not found: 127; not executable: 126; nothing to run: 125" {
     run_command 127 no-such-program
     expect_line run.err '^convshim: no-such-program: No such file or directory$'

@@ -403,6 +403,19 @@ END
     expect_equal "of one process" "$(find kept -name 'base*' | wc -l)" 1
 }
 
+@test "a failed program's traceback is shown, whatever libraries print after it" {
+    cat >fails.py <<'END'
+import atexit
+atexit.register(lambda: print("\n".join("leaked %d" % i for i in range(50))))
+{}["the key"]
+END
+    simulate --only without --cuda 13 -- python3 -u fails.py
+    expect_status 1
+    expect_line simulate.err "^KeyError: 'the key'\$"
+    expect_line simulate.err '^leaked 49$'
+    ! grep -q 'leaked 20' simulate.err || fail "all is shown"
+}
+
 @test "a program that cannot be forked is run anew each time, and that is said" {
     cat >threads.c <<'END'
 #include <pthread.h>

@@ -10,7 +10,7 @@
 bool cs_cli_installed(const char *name, char path[PATH_MAX])
 {
     /* CS_LIBDIR_FROM_BINDIR is the build's. The last is that of a wheel, whatever LIBDIR is. */
-    static const char *const places[] = {"", "/" CS_LIBDIR_FROM_BINDIR, "/../lib"};
+    static const char *const places[] = {"", ("/" CS_LIBDIR_FROM_BINDIR), "/../lib"};
     char folder[PATH_MAX], file[3 * PATH_MAX];
     errno = ENOENT;
     if (!cs_cli_folder(folder, sizeof folder))

@@ -1,12 +1,11 @@
 /* Checks of the machine: the library, what is preloaded, options, driver and cuDNN. */
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
+#include "cli/doctor/command_config.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/libcudnn.h"
 #include "cli/doctor/loader.h"
 #include "cli/run/preload.h"
-#include "config/config.h"
-#include "convshim/policy.h"
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,9 +156,7 @@ void cs_doctor_config(struct cs_doctor *doctor)
 {
     static struct cs_config config;
     struct notes notes = {doctor, 0};
-    const char *command = doctor->command ? doctor->command[0] : NULL;
-    const char *slash = command ? strrchr(command, '/') : NULL;
-    cs_config_load(&config, slash ? slash + 1 : command, cs_policy_names, note_config, &notes);
+    cs_command_config(&config, doctor->command, note_config, &notes);
     if (notes.count == 0)
         cs_doctor_add(doctor, CS_CHECK_config, CS_FINE, "options", "from %s",
                       *config.source ? config.source : "built-in defaults");

@@ -56,8 +56,10 @@ static bool check_channels(const struct cs_shape *shape, int64_t per_group)
         cs_cli_complain("predict: the filter's extents must be at least 1");
         return false;
     }
-    if (shape->c < 1 || shape->groups < 1 ||
-        (cs_mul(per_group, shape->groups, &channels) && channels == shape->c))
+    bool empty = shape->n < 1 || shape->c < 1 || shape->groups < 1;
+    for (int i = 0; i < CS_SPATIAL; i++)
+        empty = empty || shape->in[i] < 1;
+    if (empty || (cs_mul(per_group, shape->groups, &channels) && channels == shape->c))
         return true;
     cs_cli_complain("predict: the filter takes %" PRId64 " channels in each of %" PRId64
                     " groups, the input has %" PRId64 " channels",

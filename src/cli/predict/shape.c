@@ -89,24 +89,40 @@ int cs_shape_numbers(const char *text, int64_t *numbers, int limit)
     return 0;
 }
 
-static bool below(const int64_t *values, int64_t least)
+struct refusal {
+    char *error;
+    size_t size;
+};
+
+/* Names are those of the columns of a list. */
+static bool at_least(struct refusal refusal, int64_t least, const char *rule,
+                     const char *const *names, const int64_t *values, int count)
 {
-    return values[0] < least || values[1] < least || values[2] < least;
+    for (int i = 0; i < count; i++) {
+        if (values[i] < least) {
+            snprintf(refusal.error, refusal.size, "%s: %s is %" PRId64, rule, names[i], values[i]);
+            return false;
+        }
+    }
+    return true;
 }
 
-static const char *wrong_numbers(const struct cs_shape *shape)
+static bool check_numbers(const struct cs_shape *shape, struct refusal refusal)
 {
-    if (shape->n < 1 || shape->c < 1 || below(shape->in, 1))
-        return "the input's extents must be at least 1";
-    if (shape->k < 1 || below(shape->kernel, 1))
-        return "the filter's extents must be at least 1";
-    if (below(shape->pad, 0))
-        return "paddings must not be negative";
-    if (below(shape->stride, 1) || below(shape->dilation, 1))
-        return "strides and dilations must be at least 1";
-    if (shape->groups < 1)
-        return "there must be at least 1 group";
-    return NULL;
+    static const char *const input[] = {"n", "c", "d", "h", "w"};
+    static const char *const filter[] = {"k", "kd", "kh", "kw"};
+    static const char *const pad[] = {"pd", "ph", "pw"}, *const stride[] = {"sd", "sh", "sw"};
+    static const char *const dilation[] = {"dd", "dh", "dw"}, *const groups[] = {"groups"};
+    static const char steps[] = "strides and dilations must be at least 1";
+    const int64_t in[] = {shape->n, shape->c, shape->in[0], shape->in[1], shape->in[2]};
+    const int64_t out[] = {shape->k, shape->kernel[0], shape->kernel[1], shape->kernel[2]};
+    return at_least(refusal, 1, "the input's extents must be at least 1", input, in, CS_DIMS) &&
+           at_least(refusal, 1, "the filter's extents must be at least 1", filter, out,
+                    CS_DIMS - 1) &&
+           at_least(refusal, 0, "paddings must not be negative", pad, shape->pad, CS_SPATIAL) &&
+           at_least(refusal, 1, steps, stride, shape->stride, CS_SPATIAL) &&
+           at_least(refusal, 1, steps, dilation, shape->dilation, CS_SPATIAL) &&
+           at_least(refusal, 1, "there must be at least 1 group", groups, &shape->groups, 1);
 }
 
 /* Dense strides in the order of the layout; 0 in the dimension that a 2-D convolution has not. */
@@ -188,11 +204,8 @@ bool cs_shape_problem(const struct cs_shape *shape, struct cs_problem *problem, 
                               .groups = shape->groups,
                               .alpha = 1,
                               .tensors = CS_OPERANDS};
-    const char *wrong = wrong_numbers(shape);
-    if (wrong) {
-        snprintf(error, size, "%s", wrong);
+    if (!check_numbers(shape, (struct refusal){error, size}))
         return false;
-    }
     if (shape->c % shape->groups != 0 || shape->k % shape->groups != 0) {
         snprintf(error, size,
                  "%" PRId64 " and %" PRId64 " channels cannot be split into %" PRId64 " groups",

@@ -3,6 +3,7 @@
 #include "account/live.h"
 #include "cli/common/cli.h"
 #include "cli/common/environment.h"
+#include "cli/doctor/command_config.h"
 #include "cli/run/library_options.h"
 #include "cli/run/preload.h"
 #include "cli/run/preset.h"
@@ -92,8 +93,10 @@ static void print_value(const char *value)
 /* Sets a variable of the program to come, or removes it (NULL). */
 static bool change(const struct request *request, const char *name, const char *value)
 {
+    if ((value ? setenv(name, value, 1) : unsetenv(name)) != 0)
+        return false;
     if (!request->dry)
-        return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+        return true;
     if (!value) {
         printf("unset %s\n", name);
         return true;
@@ -143,6 +146,20 @@ static bool prepare(const struct request *request, const char *library, const ch
     return done;
 }
 
+static void complain(void *ctx, const char *line)
+{
+    (void)ctx;
+    cs_cli_complain("%s", line);
+}
+
+/* In the environment that is set by now. In a real run the library says the same, with the first
+ * convolution. */
+static void say_mistakes(char **argv)
+{
+    static struct cs_config config;
+    cs_command_config(&config, argv, complain, NULL);
+}
+
 static int run(char **argv)
 {
     fflush(NULL);
@@ -180,9 +197,14 @@ static int answer(const struct request *request, char **argv)
     }
     if (cs_config_disabled())
         cs_cli_complain("CONVSHIM=0 is set: the library will do nothing");
+    if (request->preset && cs_cli_variable("CONVSHIM_CONFIG"))
+        cs_cli_complain("CONVSHIM_CONFIG is set: its options come before the preset's");
     if (!prepare(request, library, request->preset ? preset : NULL))
         return FAILED;
-    return request->dry ? CS_CLI_OK : run(argv);
+    if (!request->dry)
+        return run(argv);
+    say_mistakes(argv);
+    return CS_CLI_OK;
 }
 
 int cs_cli_run(int argc, char **argv)

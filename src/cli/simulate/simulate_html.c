@@ -131,7 +131,7 @@ static void put_ticks(const struct page *page, FILE *out)
     fputs("<span>end</span></div>", out);
 }
 
-static int64_t peak_of(const struct page *page, int side)
+static int64_t peak_of(const struct page *page, enum cs_side side)
 {
     const struct cs_timeline *timeline = &page->timeline[side];
     return page->has[side] && timeline->moments > 0 ? timeline->live[cs_timeline_peak(timeline)]

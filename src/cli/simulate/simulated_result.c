@@ -196,17 +196,50 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
     return names;
 }
 
+/* Where the last so many lines of a text begin that ends at `end`. */
+static char *last_lines(char *text, char *end, int lines)
+{
+    char *start = end;
+    for (int seen = 0; start > text; start--)
+        if (start[-1] == '\n' && start < end && ++seen == lines)
+            break;
+    return start;
+}
+
+/* The end of the last traceback of Python that begins before `end`: behind the line that names the
+ * exception, the first that is not indented. NULL: there is none. */
+static char *traceback_end(char *text, char *end, char **begin_p)
+{
+    static const char head[] = "Traceback (most recent call last):\n";
+    char *last = NULL;
+    for (char *at = strstr(text, head); at && at < end; at = strstr(at + 1, head))
+        last = at;
+    if (!last)
+        return NULL;
+    *begin_p = last;
+    for (last = strchr(last, '\n'); last && last[1] == ' '; last = strchr(last + 1, '\n'))
+        continue;
+    char *after = last && last[1] ? strchr(last + 1, '\n') : NULL;
+    return after ? after + 1 : NULL;
+}
+
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out)
 {
-    char path[PATH_MAX + 16], error[CS_FILE_ERROR];
+    char path[PATH_MAX + 16], error[CS_FILE_ERROR], *begin = NULL;
     snprintf(path, sizeof path, "%s/output", run->folder);
     size_t length = 0;
     char *bytes = cs_read_file_bytes(path, &length, error);
-    char *start = bytes ? bytes + length : NULL;
-    for (int lines = 0; bytes && start > bytes; start--)
-        if (start[-1] == '\n' && start < bytes + length && ++lines == LAST_LINES)
-            break;
     if (bytes && length > 0) {
+        char *start = last_lines(bytes, bytes + length, LAST_LINES);
+        char *after = traceback_end(bytes, start, &begin), cut;
+        if (after && after <= start) {
+            char *from = last_lines(begin, after, LAST_LINES);
+            cut = *after;
+            *after = '\0';
+            cs_cli_put(from, out);
+            *after = cut;
+            fputs("...\n", out);
+        }
         cs_cli_put(start, out);
         if (bytes[length - 1] != '\n')
             fputc('\n', out);

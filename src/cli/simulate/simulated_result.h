@@ -50,7 +50,8 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 
-/* Shows the last lines that the program printed; false: there are none. */
+/* Shows the last lines that the program printed, and before them the end of Python's last traceback
+ * if they do not hold it; false: nothing was printed. */
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
 
 #endif

@@ -303,7 +303,8 @@ static bool leave_out(struct cs_tune *tune, struct cs_exposure *exposure)
 static bool relax(struct cs_tune *tune)
 {
     struct cs_exposures *exposures = &tune->exposures;
-    qsort(exposures->item, exposures->count, sizeof *exposures->item, compare_price);
+    if (exposures->count > 0) /* without any, `item` may be NULL, which qsort must not be given */
+        qsort(exposures->item, exposures->count, sizeof *exposures->item, compare_price);
     for (size_t i = 0; i < exposures->count && exposures->item[i].limit > 0; i++) {
         if (is_over(tune))
             break;

@@ -26,7 +26,7 @@ struct builder {
     struct cs_gpu gpu;
 };
 
-/* Where the parts of the scratch begin; any kind finds room. */
+/* Where the parts of the scratch begin; any shape finds room. */
 struct layout {
     int64_t tensor[CS_MAX_TENSORS];
     int64_t staged, workspace, bytes;
@@ -41,7 +41,7 @@ static bool append(int64_t bytes, int64_t *end, int64_t *first_p)
            cs_add(*end, rounded - rounded % CS_SCRATCH_ALIGNMENT, end);
 }
 
-/* The most that a tensor spans in any kind: as much as nothing where it has no address. */
+/* The most that a tensor spans in any shape: as much as nothing where it has no address. */
 static bool widest(const struct cs_plan *plan, int tensor, int64_t *bytes_p)
 {
     const struct cs_tensor *untiled = &plan->problem.tensor[tensor];
@@ -150,7 +150,7 @@ static double run_once(struct builder *builder, int shape, void *launch)
     return (double)milliseconds * 1e-3;
 }
 
-/* The seconds of one tile of a kind, or less than 0. Copies of a staged filter gradient, which is
+/* The seconds of one tile of a shape, or less than 0. Copies of a staged filter gradient, which is
  * little beside the images, are left out. */
 static double run_shape(struct builder *builder, const struct cs_plan *plan, int shape,
                         const struct layout *layout)

@@ -17,7 +17,7 @@ static int status_of(cudaError_t error)
     return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-static const struct cs_execution_plan *kernel_of(const struct walk *walk, int shape)
+static const struct cs_execution_plan *plan_of(const struct walk *walk, int shape)
 {
     return walk->launcher.rewrite->execution_plan[shape];
 }
@@ -40,6 +40,13 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
+static int add_nodes(const struct walk *walk, const struct cs_execution_plan *execution_plan,
+                     cudnnBackendDescriptor_t pack, cudaGraph_t graph)
+{
+    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle, execution_plan->plan,
+                        pack, graph);
+}
+
 /* A new graph with a plan's nodes; the caller destroys it. */
 static int make_graph(const struct walk *walk, const struct cs_execution_plan *execution_plan,
                       cudnnBackendDescriptor_t pack, cudaGraph_t *graph_p)
@@ -48,8 +55,7 @@ static int make_graph(const struct walk *walk, const struct cs_execution_plan *e
     int status = status_of(CS_CUDA(cudaGraphCreate, &graph, 0));
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = (int)CS_REAL(cudnnBackendPopulateCudaGraph, walk->launcher.handle,
-                          execution_plan->plan, pack, graph);
+    status = add_nodes(walk, execution_plan, pack, graph);
     if (status == CUDNN_STATUS_SUCCESS)
         *graph_p = graph;
     else
@@ -65,7 +71,7 @@ static int add_tile(void *ctx, int shape, void *pack)
     struct walk *walk = ctx;
     cudaGraph_t tile;
     cudaGraphNode_t node;
-    int status = make_graph(walk, kernel_of(walk, shape), pack, &tile);
+    int status = make_graph(walk, plan_of(walk, shape), pack, &tile);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     status = status_of(CS_CUDA(cudaGraphAddChildGraphNode, &node, walk->all,
@@ -129,7 +135,7 @@ static int change_tile(void *ctx, int shape, void *pack)
     int status = status_of(CS_CUDA(cudaGraphChildGraphNodeGetGraph, walk->last, &tile));
     if (status == CUDNN_STATUS_SUCCESS)
         status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle,
-                              kernel_of(walk, shape)->plan, pack, tile);
+                              plan_of(walk, shape)->plan, pack, tile);
     walk->last = next_node(walk->last);
     return status;
 }
@@ -148,12 +154,25 @@ static int change_copy(void *ctx, const struct cs_copy *copy, void *view, void *
     return status;
 }
 
+/* Another plan's nodes, perhaps: this one's own fallback plan may never have been run. */
 static int change_fallback(void *ctx)
 {
     struct walk *walk = ctx;
     const struct cs_execution_plan *fallback = walk->launcher.rewrite->fallback;
+    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
     return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
                         walk->launcher.pack, walk->all);
+}
+
+/* Without a graph of ours there are no tiles, but cuDNN may still add the fallback plan's nodes. */
+static int add_fallback_alone(const struct walk *walk, cudaGraph_t graph)
+{
+    int status = cs_launcher_prepare_fallback(&walk->launcher);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    return add_nodes(walk, walk->launcher.rewrite->fallback, walk->launcher.pack, graph);
 }
 
 int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
@@ -168,12 +187,8 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
                          .copy = cs_copy_possible() ? add_copy : NULL,
                          .only_records = true};
     cudaGraphNode_t node;
-    /* Without a graph of ours there are no tiles, but cuDNN may still add the fallback plan's
-     * nodes. */
     if (CS_CUDA(cudaGraphCreate, &walk.all, 0) != cudaSuccess)
-        return (int)CS_REAL(
-            cudnnBackendPopulateCudaGraph, handle,
-            ((const struct cs_execution_plan *)walk.launcher.rewrite->fallback)->plan, pack, graph);
+        return add_fallback_alone(&walk, graph);
     struct cs_call call;
     bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
     int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);

@@ -139,7 +139,7 @@ void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
     for (int i = 0; i < *results->returned; i++) {
         cs_legacy_result *result = &results->result[i];
         struct cs_legacy_call chosen = *call;
-        chosen.algorithm = result->algo;
+        chosen.algorithm = (int)result->algo;
         chosen.math = result->mathType;
         if (result->status == CUDNN_STATUS_SUCCESS)
             result->memory = cs_legacy_report_as(cs, &chosen, result->memory);
@@ -294,7 +294,7 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     struct cs_addresses none;
     struct cs_legacy_call query = *call;
     query.fusion = NULL;
-    query.execution = (struct cs_legacy_execution){NULL};
+    query.execution = (struct cs_legacy_execution){.alpha = NULL};
     if (cs_oversized_tensor_in(&query) || !cs_query_filter_has(&query) ||
         cs_describe_legacy(&query, &problem, &none) != CS_REASON_NONE)
         return NULL;

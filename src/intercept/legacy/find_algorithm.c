@@ -56,7 +56,7 @@ static void retime(struct cs *cs, const struct cs_legacy_call *call, cs_legacy_r
 {
     struct cs_legacy_call chosen = *call;
     size_t required;
-    chosen.algorithm = result->algo;
+    chosen.algorithm = (int)result->algo;
     chosen.math =
         result->status == CUDNN_STATUS_SUCCESS ? result->mathType : cs_legacy_call_math(call->conv);
     if (!required_of(&chosen, result, &required))

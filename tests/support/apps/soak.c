@@ -58,6 +58,16 @@ fail:
     return false;
 }
 
+static void close_bench(struct bench *bench)
+{
+    cudaFree(bench->workspace);
+    cudaFree(bench->y);
+    cudaFree(bench->w);
+    cudaFree(bench->x);
+    if (bench->handle != NULL)
+        cudnnDestroy(bench->handle);
+}
+
 static bool fits(const struct tensor *tensor)
 {
     return tensor_storage_bytes(tensor) <= BUFFER;
@@ -139,6 +149,7 @@ static void *work(void *opaque)
             atomic_fetch_sub(&soak->calls, claimed - made); /* a shape that was refused */
         note_heap(soak);
     }
+    close_bench(&bench);
     return NULL;
 }
 

@@ -252,6 +252,26 @@ static void what_was_told_stays(void)
     free(memo);
 }
 
+/* A decision to leave alone what is not in the memo any more has none of the choices of the
+ * decision whose place it takes. */
+static void what_is_left_has_no_choices_of_others(void)
+{
+    struct cs_memo *memo = memo_new();
+    struct cs_choices choices = {.listed = 1};
+    struct cs_decision of_others = decision_of(1), left = decision_of(2);
+    of_others.choices.listed = of_others.choices.count = 5;
+    for (int i = 0; i < CS_MEMO_WAYS; i++) {
+        struct cs_key key = key_in_set(i, 7);
+        cs_memo_put(memo, &key, &of_others);
+    }
+    struct cs_key key = key_in_set(CS_MEMO_WAYS, 7);
+    CHECK(cs_memo_leave(memo, &key, &left));
+    cs_memo_choices(memo, &key, &choices);
+    CHECK_INT(choices.listed, 0);
+    CHECK_INT(choices.count, 0);
+    free(memo);
+}
+
 struct worker {
     struct cs_memo *memo;
     uint64_t seed;
@@ -309,6 +329,7 @@ int main(void)
     TEST(equal_hashes);
     TEST(hashes_spread);
     TEST(what_was_told_stays);
+    TEST(what_is_left_has_no_choices_of_others);
     TEST(threads_agree);
     return REPORT();
 }

@@ -183,6 +183,25 @@ static void never_above_max_slowdown(void)
     CHECK(missed * 40 <= raised + dear);
 }
 
+/* Another engine for the whole is predicted to be slower, and counts like tiles. */
+static void another_engine_has_its_price(void)
+{
+    struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
+    struct fake fake = {.per_byte = 1, .profile = &h200};
+    const struct cs_limits written = {.workspace = 64 * MIB, .threshold = -1, .lanes = 1};
+    int64_t required = formula(&fake, &problem);
+    fake.stubborn = required;
+    fake.helps = CS_SIMILAR_ENGINE;
+    fake.alike = 60 * MIB;
+    fake.refuses_below = problem.tensor[CS_Y].dims[CS_H];
+    struct cs_decision decision = decide_by(&fake, &problem, required, &written);
+    CHECK_INT(decision.reason, CS_REASON_NONE);
+    CHECK_INT(decision.tiling.axis[0], CS_AXIS_NONE);
+    CHECK_INT(decision.reported, 60 * MIB);
+    CHECK(price(&fake, &problem, &decision.tiling) > 1.15);
+    CHECK_INT(decide_by(&fake, &problem, required, &automatic).reason, CS_REASON_DEAR);
+}
+
 /* A number that is written is what it was; with max_slowdown written, too, it may be raised. */
 /* What costs just what it may is not dear. */
 static void a_price_is_allowed_up_to_itself(void)
@@ -475,6 +494,7 @@ static void a_share_keeps_to_a_written_price(void)
 int main(void)
 {
     TEST(never_above_max_slowdown);
+    TEST(another_engine_has_its_price);
     TEST(a_price_is_allowed_up_to_itself);
     TEST(a_written_number_is_plain);
     TEST(a_share_keeps_to_a_written_price);

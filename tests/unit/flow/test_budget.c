@@ -317,6 +317,29 @@ static void a_new_site(void)
     end(&process);
 }
 
+/* Beyond the sites that are remembered each gets the least, as often as it asks. */
+static void a_site_too_many(void)
+{
+    struct process process;
+    unlink(path);
+    fake = (struct fake){.fixed = 4096, .per_byte = 1};
+    struct cs_request small = {.problem = same(1, 8, 1, 8, 8, 8)};
+    struct cs_request late = {.problem = same(1, 8, 1, 200, 200, 8)};
+    small.required = formula(&fake, &small.problem);
+    late.required = formula(&fake, &late.problem);
+    start(&process, CS_MAX_SHARES * small.required + 4 * late.required, PROGRAM);
+    for (int i = 0; i < CS_MAX_SHARES; i++) {
+        small.engine.index = i;
+        limit_of(&process, &small);
+    }
+    CHECK_INT(process.budget.shares, CS_MAX_SHARES);
+    struct cs_offer offer[CS_MAX_OFFERS];
+    CHECK(offers_of(&late, offer) > 1);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(limit_of(&process, &late), offer[0].limit);
+    end(&process);
+}
+
 static bool knows(int64_t total, uint64_t program, const struct cs_limits *under,
                   const struct cs_request *request)
 {
@@ -406,8 +429,13 @@ static void strange_records(void)
     start(&process, total, PROGRAM);
     run_program(&process, 0, &bytes, &cost);
     uint64_t part = process.store.entry[0].key.part[0];
-    static const int64_t odd[][4] = {
-        {1, 7}, {2, 7, 8}, {3, -1, 2, 3}, {3, 1, -2, 3}, {3, 1, 2, -3}};
+    static const int64_t odd[][4] = {{1, 7},
+                                     {2, 7, 8},
+                                     {3, -1, 2, 3},
+                                     {3, 1, -2, 3},
+                                     {3, 1, 2, -3},
+                                     {3, INT64_MAX, 0, 3},
+                                     {3, 0, INT64_MAX, 3}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         struct cs_store_record record = {.key = {{part, i}}, .words = (int)odd[i][0]};
         memcpy(record.word, &odd[i][1], 3 * sizeof *record.word);
@@ -512,6 +540,7 @@ int main(void)
     TEST(runs);
     TEST(too_small);
     TEST(a_new_site);
+    TEST(a_site_too_many);
     TEST(what_is_the_same);
     TEST(other_limits);
     TEST(another_device);

@@ -25,7 +25,7 @@ struct simdev_primitive {
 /* What one run holds; everything in it is released together. */
 struct hold {
     dnnl_memory_t memory[2 * SIMDEV_ROLES + 1];
-    void *block[SIMDEV_ROLES + 1];
+    void *block[2 * SIMDEV_ROLES + 1];
     int memories, blocks;
 };
 
