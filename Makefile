@@ -264,4 +264,4 @@ include $(addprefix packaging/,install.mk wheel.mk deb.mk)
 clean:
 	rm -rf build
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/faults/obj -name '*.d' 2>/dev/null)

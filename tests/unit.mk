@@ -34,6 +34,8 @@ $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
 $(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c common/table.c common/command_line.c))
+$(B)/unit/test_report_diff: $(filter-out %/cli/main.o %/report/report_diff.o,$(cliobj))
+$(B)/unit/test_report_diff: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_plan_layers: $(call objects,src/cli/predict/plan_layers.c src/cli/predict/estimate.c)
 $(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,command_line.c data_files.c table.c table_markup.c))
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)

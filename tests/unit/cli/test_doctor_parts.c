@@ -229,6 +229,63 @@ static void which_rule_applies_as_json(void)
     unlink(name);
 }
 
+static const struct cs_doctor *judged;
+
+static int say_verdict(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    cs_doctor_verdict(judged);
+    return 0;
+}
+
+/* The one line that is concluded: all who have a cuDNN that is served, or why nobody is. */
+static void what_is_concluded(void)
+{
+    static char nothing[] = "", *command[] = {nothing, NULL};
+    static struct cs_client client[] = {
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "libcudnn.so.9", .version = 92600},
+        {.linkage = CS_LINKAGE_LOOKED, .cudnn = "libcudnn.so.9", .version = 91900},
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "libcudnn.so.8", .version = 8907},
+        {.linkage = CS_LINKAGE_NONE, .cudnn = "libcudnn.so.9", .version = 92600},
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "", .version = 92600}};
+    static struct cs_examined subject[] = {{"Old", "", "8", "", &client[2], 3},
+                                           {"PyTorch", "", "2.15.0", "", &client[0], 1},
+                                           {"Program", "", "", "", &client[1], 2}};
+    static struct cs_finding finding[] = {{.severity = CS_FINE},
+                                          {.severity = CS_WARNING},
+                                          {.severity = CS_FATAL, .subject = "it", .text = "no"}};
+    static const char both[] =
+        "\nPyTorch 2.15.0 with cuDNN 9.26.0, Program with cuDNN 9.19.0 will be intercepted";
+    static const struct {
+        size_t first, subjects, findings;
+        bool commanded, channels_last, running;
+        const char *start, *rest; /* of what is said */
+    } rows[] = {
+        {0, 3, 1, true, false, false, both, ".\n"},
+        {1, 2, 0, false, false, false, both, ".\n"},
+        {0, 3, 2, true, false, false, both, ", with limits: see the warnings.\n"},
+        {0, 3, 0, true, true, false, both, "; in channels_last there may be little to save.\n"},
+        {0, 3, 3, true, false, false, "\nThis will not work: it: no.\n", ""},
+        {0, 1, 0, true, false, false, "\nNothing that uses cuDNN was found in this command", NULL},
+        {0, 1, 0, false, false, false, "\nconvshim is installed; no framework", NULL},
+        {0, 3, 3, true, false, true, "", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_doctor judge = {.subject = &subject[rows[i].first],
+                                  .subjects = rows[i].subjects,
+                                  .finding = finding,
+                                  .findings = rows[i].findings,
+                                  .command = rows[i].commanded ? command : NULL,
+                                  .channels_last = rows[i].channels_last,
+                                  .pid = rows[i].running};
+        judged = &judge;
+        output_of(say_verdict, WORDS("verdict"));
+        size_t length = strlen(rows[i].start);
+        CHECK(strncmp(captured, rows[i].start, length) == 0);
+        if (rows[i].rest)
+            CHECK_STR(captured + length, rows[i].rest);
+    }
+}
+
 int main(void)
 {
     TEST(what_wrappers_run);
@@ -242,6 +299,7 @@ int main(void)
     TEST(where_a_script_sets_ld_preload);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(run_says_what_it_would_set);
+    TEST(what_is_concluded);
     TEST(which_rule_applies_as_json);
     return REPORT();
 }

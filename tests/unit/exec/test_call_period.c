@@ -115,6 +115,28 @@ static void long_low_stretches_all_have_a_door(void)
     expect_places(&program, "F - - D - L F - D - L");
 }
 
+/* A low stretch is a stage from half the longest on. */
+static void half_the_longest_is_a_stage(void)
+{
+    static const struct {
+        int longest, other;
+        unsigned places; /* of the other's first call */
+    } rows[] = {{10, 5, CS_CALL_AFTER_FALL}, {10, 4, 0}, {9, 5, CS_CALL_AFTER_FALL}, {9, 4, 0},
+                {2, 1, CS_CALL_AFTER_FALL},  {3, 1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program program = stages(1, rows[i].longest, 3),
+                       other = stages(2000, rows[i].other, 2);
+        unsigned places = 0;
+        for (int j = 0; j < other.calls; j++)
+            add(&program, other.call[j], other.bytes[j]);
+        cs_call_period_init(&detector);
+        run(&program, 4);
+        for (int j = 0; j <= rows[i].longest + 3; j++)
+            places = cs_call_period_add(&detector, program.call[j], program.bytes[j]);
+        CHECK_INT(places & CS_CALL_AFTER_FALL, rows[i].places);
+    }
+}
+
 /* A low stage may begin in one period and end in the next. */
 static void the_period_has_no_beginning(void)
 {
@@ -328,6 +350,7 @@ int main(void)
 {
     TEST(finds_the_stages);
     TEST(one_low_call_is_door_and_fall);
+    TEST(half_the_longest_is_a_stage);
     TEST(small_dips_belong_to_the_stage);
     TEST(long_low_stretches_all_have_a_door);
     TEST(the_period_has_no_beginning);

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "config/session.h"
+#include "flow/exit_report.h"
 #include "flow/sign_of_life.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,47 @@ static void its_page_is_there_until_it_ends(void)
     CHECK(!cs_live_read(folder, getpid(), &page));
 }
 
+static void report_text(struct cs *cs)
+{
+    char text[16];
+    CHECK(cs_exit_report_text(cs, text, sizeof text) > sizeof text);
+}
+
+static void report_early(struct cs *cs)
+{
+    cs_exit_report_early(cs, "cuDNN 9.1.0");
+}
+
+static void report_last(struct cs *cs)
+{
+    cs_exit_report_last(cs, "cuDNN 9.1.0");
+}
+
+/* Other threads may be counting calls while a report is written. A thread that says that it holds
+ * what comes last, the trace's lock, breaks the order with every other that it takes: the arena's,
+ * the gate's and the account's. */
+static void reports_take_the_accounts_lock(void)
+{
+    static const struct {
+        void (*report)(struct cs *cs);
+        int locks;
+    } rows[] = {{report_text, 3}, {report_early, 3}, {cs_exit_report_write, 3}, {report_last, 4}};
+    struct cs *cs = cs_instance_made();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int before = cs_lock_faults();
+        cs->config.summary.form = CS_SUMMARY_JSON;
+        cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+        cs_locks_held |= 1U << CS_RANK_TRACE;
+        rows[i].report(cs);
+        cs_locks_held = 0;
+        CHECK_INT(cs_lock_faults() - before, rows[i].locks);
+        /* It is free again. */
+        CHECK_INT(pthread_mutex_trylock(&cs->account.lock.mutex), 0);
+        pthread_mutex_unlock(&cs->account.lock.mutex);
+    }
+    cs->config.summary.form = CS_SUMMARY_OFF;
+}
+
 int main(void)
 {
     static char folder[] = "/tmp/test_instance.XXXXXX";
@@ -131,6 +173,7 @@ int main(void)
     TEST(options_are_taken_when_it_is_made);
     TEST(a_child_counts_anew);
     TEST(its_page_is_there_until_it_ends);
+    TEST(reports_take_the_accounts_lock);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -1,4 +1,5 @@
 /* Tensors that are too large for a legacy descriptor are remembered beside it. */
+#include "base/lock.h"
 #include "intercept/legacy/oversized_tensor.h"
 #include "legacy_fixture.h"
 
@@ -84,9 +85,38 @@ static void the_output_of_a_large_input(void)
               CUDNN_STATUS_BAD_PARAM);
 }
 
+/* How many locks were taken since: the thread says that it holds the trace's, which comes last, so
+ * that every other one breaks the order. */
+static int locks_since(int *faults)
+{
+    int before = *faults;
+    *faults = cs_lock_faults();
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    return *faults - before;
+}
+
+/* Descriptors are set and destroyed by any thread. */
+static void notes_are_kept_under_the_lock(void)
+{
+    struct cs_oversized_tensor_set set = large_set(CUDNN_TENSOR_NCHW);
+    struct cs_oversized_tensor large;
+    int faults = 0;
+    cs_oversized_tensor_drop(set.descriptor);
+    locks_since(&faults);
+    cs_oversized_tensor_settle(&set, CUDNN_STATUS_NOT_SUPPORTED);
+    CHECK_INT(locks_since(&faults), 3); /* two of them are calls to cuDNN */
+    CHECK(cs_oversized_tensor_find(set.descriptor, &large));
+    CHECK_INT(locks_since(&faults), 1);
+    cs_oversized_tensor_drop(set.descriptor);
+    CHECK_INT(locks_since(&faults), 1);
+    CHECK(!cs_oversized_tensor_find(set.descriptor, &large));
+    cs_locks_held = 0;
+}
+
 int main(void)
 {
     TEST(what_was_refused_is_remembered_until_it_is_set_again);
     TEST(the_output_of_a_large_input);
+    TEST(notes_are_kept_under_the_lock);
     return REPORT();
 }

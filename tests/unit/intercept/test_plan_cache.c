@@ -352,6 +352,35 @@ static void what_was_told_too_little_is_lent_the_rest(void)
     instance->exec.device = NULL;
 }
 
+/* What did not succeed has no workspace to be answered with less. */
+static void results_that_succeeded_are_answered_with_less(void)
+{
+    static const struct {
+        cudnnStatus_t status;
+        size_t found, answered;
+    } rows[] = {{CUDNN_STATUS_SUCCESS, WANTED, TOLD + 1},
+                {CUDNN_STATUS_SUCCESS, WANTED - 1, WANTED - 1},
+                {CUDNN_STATUS_NOT_SUPPORTED, WANTED, WANTED},
+                {CUDNN_STATUS_ALLOC_FAILED, WANTED, WANTED}};
+    enum {
+        ROWS = sizeof rows / sizeof *rows
+    };
+    struct cs_legacy_call call = start();
+    cs_legacy_result result[ROWS] = {0};
+    for (int returned = 0; returned <= ROWS; returned++) {
+        for (int i = 0; i < ROWS; i++) {
+            result[i].status = rows[i].status;
+            result[i].memory = rows[i].found;
+            result[i].algo = CUDNN_CONVOLUTION_FWD_ALGO_GEMM;
+            result[i].mathType = CUDNN_DEFAULT_MATH;
+        }
+        const struct cs_legacy_results results = {ROWS, &returned, result};
+        cs_legacy_report_results(instance, &call, &results);
+        for (int i = 0; i < ROWS; i++)
+            CHECK_INT(result[i].memory, i < returned ? rows[i].answered : rows[i].found);
+    }
+}
+
 int main(void)
 {
     TEST(the_same_call_is_prepared_once);
@@ -361,5 +390,6 @@ int main(void)
     TEST(a_handle_with_many_shapes_starts_afresh);
     TEST(what_was_brought_decides);
     TEST(what_was_told_too_little_is_lent_the_rest);
+    TEST(results_that_succeeded_are_answered_with_less);
     return REPORT();
 }

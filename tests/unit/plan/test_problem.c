@@ -162,6 +162,58 @@ static void refusals(void)
     CHECK_INT(cs_problem_check(&problem), CS_INVALID);
 }
 
+/* Wrong in one thing, and changed elsewhere so that all else agrees with it: no other check
+ * refuses these. */
+static void refusals_of_one_check(void)
+{
+    struct change {
+        size_t offset;
+        int64_t value;
+    };
+#define SET(field, value)                                                                          \
+    {                                                                                              \
+        offsetof(struct cs_problem, field), value                                                  \
+    }
+    static const struct {
+        struct change change[4]; /* at offset 0: none */
+        enum cs_status status;
+    } rows[] = {
+        {{SET(pre[1], -1), SET(post[1], 3)}, CS_INVALID},
+        {{SET(pre[2], 3), SET(post[2], -1)}, CS_INVALID},
+        {{SET(pre[1], 0), SET(post[1], 2)}, CS_OK},
+        {{SET(pre[0], 1), SET(stride[0], 2)}, CS_INVALID},
+        {{SET(post[0], 1), SET(stride[0], 2)}, CS_INVALID},
+        {{SET(stride[0], 2)}, CS_OK},
+        {{SET(stride[0], -1)}, CS_INVALID},
+        {{SET(dilation[0], 2)}, CS_OK},
+        {{SET(dilation[0], 0)}, CS_INVALID},
+        {{SET(dilation[0], -1)}, CS_INVALID},
+        {{SET(groups, 2), SET(tensor[CS_FILTER].dims[CS_C], 2)}, CS_OK},
+        {{SET(groups, 2), SET(tensor[CS_FILTER].dims[CS_C], 2),
+          SET(tensor[CS_FILTER].dims[CS_N], 511), SET(tensor[CS_Y].dims[CS_C], 511)},
+         CS_INVALID},
+        {{SET(tensor[CS_X].dims[CS_D], 2), SET(tensor[CS_X].strides[CS_D], 1 << 20),
+          SET(tensor[CS_Y].dims[CS_D], 2), SET(tensor[CS_Y].strides[CS_D], 1 << 22)},
+         CS_INVALID},
+        {{SET(tensor[CS_Y].dims[CS_N], 2)}, CS_INVALID},
+        {{SET(tensor[CS_FILTER].strides[CS_D], -1)}, CS_INVALID},
+        {{SET(tensor[CS_X].alignment, 1)}, CS_OK},
+        {{SET(tensor[CS_X].alignment, -16)}, CS_INVALID},
+    };
+#undef SET
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_problem problem = sample();
+        for (int j = 0; j < 4; j++)
+            if (rows[i].change[j].offset > 0)
+                memcpy((char *)&problem + rows[i].change[j].offset, &rows[i].change[j].value,
+                       sizeof rows[i].change[j].value);
+        enum cs_status status = cs_problem_check(&problem);
+        if (status != rows[i].status)
+            printf("# row %zu gives status %d\n", i, (int)status);
+        CHECK_INT(status, rows[i].status);
+    }
+}
+
 /* What a fused problem, or one of another direction, is refused for. */
 static void check_change(const char *what, struct cs_problem problem, enum cs_status status)
 {
@@ -368,6 +420,7 @@ int main(void)
     TEST(sizes);
     TEST(layouts);
     TEST(refusals);
+    TEST(refusals_of_one_check);
     TEST(fused_refusals);
     TEST(directions);
     TEST(equal_words_mean_equal_problems);
