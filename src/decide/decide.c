@@ -2,27 +2,13 @@
  * picks. */
 #include "decide/decide.h"
 
-#include "base/checked.h"
 #include "decide/choice_record.h"
 #include "decide/contest.h"
 #include "decide/explore.h"
+#include "decide/further.h"
 #include "decide/price.h"
 #include "decide/staged_search.h"
-#include "plan/phases.h"
-
-enum {
-    FALLBACK_ASKS = 2,
-    AUTO_LANES = 2,      /* where the user leaves it to us */
-    LANE_TILES = 5,      /* what each of them may have to run, less than so many ... */
-    LANE_TILES_OF = 4,   /* ... of these parts of the tiles alone: policy fit counts a tile on two
-                            lanes as four fifths of one, so that beyond it nothing is gained */
-    LANE_HALO_PART = 16, /* of the operands, that may be read once more for it. A choice; no GPU has
-                            confirmed it */
-    PRODUCT_ASKS = 28,   /* kept for products of two cuts */
-    COMPILED_ASKS = 8,   /* where every one may take seconds; fallback plans are never compiled */
-    MOST_ASKS = CS_MAX_ASKS - CS_PRICE_ASKS - CS_LEAST_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS -
-                CS_EXPLORE_ASKS - CS_STAGED_ASKS - FALLBACK_ASKS
-};
+#include "decide/tilings.h"
 
 /* The user's own may be above the workspace, too: then calls between the two are left alone. */
 static int64_t threshold_of(const struct cs_limits *limits)
@@ -64,102 +50,6 @@ static void list_untiled(struct cs_search *search, int64_t required)
         .required = required,
         .seconds = untiled_seconds(search, required),
     };
-}
-
-static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                                 int64_t tiles)
-{
-    int64_t extent = cs_axis_extent(search->question->problem, axis), bytes;
-    enum cs_probed probed;
-    if (tiles > CS_MAX_TILES)
-        tiles = CS_MAX_TILES;
-    if (tiles > extent)
-        tiles = extent;
-    struct cs_tiling tiling = {.axis = {axis},
-                               .step = {tiles > 1 ? cs_ceil_div(extent, tiles) : 1, 1}};
-    return tiles > 1 ? cs_search_probe(search, mode, &tiling, &probed, &bytes) : CS_OK;
-}
-
-static enum cs_status list_axis(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,
-                                int64_t tiles)
-{
-    return tiles > 0 ? list_count(search, mode, axis, tiles)
-                     : cs_search_fewest(search, mode, axis, cs_search_most(search));
-}
-
-/* Phases whose elements lie apart are moved with all that lies between: they are left to the last
- * stage. */
-static bool is_of_stage(const struct cs_search *search, enum cs_axis axis, bool last)
-{
-    return cs_phases_of(axis) == CS_AXIS_NONE ||
-           cs_phases_scattered(search->question->problem, axis) == last;
-}
-
-/* Slices along W are the least contiguous, those along K and C read x or y again as a whole, and
- * products make the smallest tiles: each only for problems that nothing before helps. */
-static enum cs_status list_tilings(struct cs_search *search, struct cs_mode mode, int64_t tiles)
-{
-    static const enum cs_axis stages[][CS_AXES] = {
-        {CS_AXIS_N, CS_AXIS_D, CS_AXIS_H, CS_AXIS_D_PHASES, CS_AXIS_H_PHASES},
-        {CS_AXIS_W, CS_AXIS_W_PHASES},
-        {CS_AXIS_K, CS_AXIS_C},
-        {CS_AXIS_D_PHASES, CS_AXIS_H_PHASES, CS_AXIS_W_PHASES}};
-    const size_t count = sizeof stages / sizeof *stages;
-    for (size_t stage = 0; stage < count; stage++) {
-        for (int i = 0; stages[stage][i] != CS_AXIS_NONE; i++) {
-            enum cs_status status = CS_OK;
-            if (is_of_stage(search, stages[stage][i], stage == count - 1))
-                status = list_axis(search, mode, stages[stage][i], tiles);
-            if (status != CS_OK)
-                return status;
-        }
-        if (!cs_shortlist_empty(&search->list))
-            return CS_OK;
-    }
-    return tiles > 0 ? CS_OK : cs_product_search(search, mode);
-}
-
-/* Slices of some engines want as much as the whole, with the application's knobs or with any. Then
- * other knobs are next to what it chose, and after them another engine, for the whole problem. */
-static enum cs_status list_elsewhere(struct cs_search *search, struct cs_mode *mode)
-{
-    static const struct cs_tiling untiled = {.step = {1, 1}};
-    const struct cs_vendor *vendor = search->question->vendor;
-    enum cs_probed probed;
-    int64_t bytes;
-    if (vendor->rigid || vendor->compiles)
-        return CS_OK;
-    *mode = (struct cs_mode){.relaxation = CS_DEFAULT_KNOBS, .lanes = 1, .staged = mode->staged};
-    search->purse.left += CS_RELAXATION_ASKS;
-    search->purse.kept = 1;
-    enum cs_status status = list_tilings(search, *mode, 0);
-    if (status != CS_OK || !cs_shortlist_empty(&search->list))
-        return status;
-    mode->relaxation = CS_SIMILAR_ENGINE;
-    search->purse.left = 1;
-    return cs_search_probe(search, *mode, &untiled, &probed, &bytes);
-}
-
-/* Staged tilings, with what the application chose. */
-static enum cs_status list_staged(struct cs_search *search, struct cs_mode *mode)
-{
-    if (search->question->vendor->compiles)
-        return CS_OK;
-    *mode = (struct cs_mode){.relaxation = CS_SAME_KNOBS, .lanes = 1, .staged = true};
-    search->purse.left += CS_STAGED_ASKS;
-    search->purse.kept = 1;
-    return list_tilings(search, *mode, 0);
-}
-
-/* Huge tensors: whatever engine the tiles choose, packed. */
-static enum cs_status list_huge(struct cs_search *search, struct cs_mode *mode)
-{
-    if (search->question->vendor->rigid)
-        return CS_OK;
-    *mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
-    search->purse.left = MOST_ASKS;
-    search->purse.kept = PRODUCT_ASKS;
-    return list_tilings(search, *mode, 0);
 }
 
 static enum cs_reason reason_untiled(const struct cs_search *search,
@@ -231,109 +121,6 @@ struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
     return leave(reason, required, 0);
 }
 
-static bool lists_lanes(const struct cs_shortlist *list)
-{
-    for (int i = 1; i < list->count; i++)
-        if (list->candidate[i].tiling.lanes > 1)
-            return true;
-    return false;
-}
-
-/* On as many lanes as the user says; if nothing fits that, on fewer. On one lane the search is as
- * long as for a user who says nothing of lanes: what they ask for must not cost them a rewriting.
- */
-static enum cs_status list_lanes(struct cs_search *search, int64_t tiles,
-                                 const struct cs_limits *limits, struct cs_mode *mode)
-{
-    bool compiles = search->question->vendor->compiles;
-    search->purse.left = CS_LANE_ASKS;
-    mode->lanes = compiles ? 1 : limits->lanes;
-    for (; mode->lanes > 1 && search->purse.left > 0; mode->lanes /= 2) {
-        enum cs_status status = list_tilings(search, *mode, tiles);
-        if (status != CS_OK || lists_lanes(&search->list))
-            return status;
-        cs_shortlist_clear(&search->list);
-    }
-    mode->lanes = 1;
-    search->equal_padding = false;
-    search->unequal = 0;
-    search->purse.left = compiles ? COMPILED_ASKS : MOST_ASKS;
-    search->purse.kept = compiles ? 0 : PRODUCT_ASKS;
-    return list_tilings(search, *mode, tiles);
-}
-
-/* The tiling of the fewest tiles, then of the least halo, then of the fewest shapes, of those that
- * are not dear; NULL if there is none. */
-static const struct cs_candidate *fewest(const struct cs_shortlist *list)
-{
-    const struct cs_candidate *least = NULL;
-    for (int i = 1; i < list->count; i++) {
-        const struct cs_candidate *tiling = &list->candidate[i];
-        if (tiling->dear)
-            continue;
-        if (!least || tiling->tiles < least->tiles ||
-            (tiling->tiles == least->tiles &&
-             (tiling->halo < least->halo ||
-              (tiling->halo == least->halo && tiling->shapes < least->shapes))))
-            least = tiling;
-    }
-    return least;
-}
-
-/* The fewest tiles may read much again. */
-static enum cs_status look_at_others(struct cs_search *search, struct cs_mode mode)
-{
-    const struct cs_candidate *known = fewest(&search->list);
-    if (!known || search->question->vendor->compiles)
-        return CS_OK;
-    const struct cs_candidate read = *known;
-    return cs_price_compare(search, mode, &read);
-}
-
-/* Everything that is looked for until one tiling is found. *mode becomes that of the search which
- * found it. */
-static enum cs_status list_all(struct cs_search *search, int64_t tiles,
-                               const struct cs_limits *limits, struct cs_mode *mode)
-{
-    enum cs_status status = list_lanes(search, tiles, limits, mode);
-    if (status == CS_OK && cs_shortlist_empty(&search->list) && tiles == 0)
-        status = list_elsewhere(search, mode);
-    if (status == CS_OK && cs_shortlist_empty(&search->list) && tiles == 0 &&
-        limits->staging == CS_STAGING_AUTO)
-        status = list_staged(search, mode);
-    if (status == CS_OK && tiles == 0)
-        status = look_at_others(search, *mode);
-    return status;
-}
-
-/* Two lanes overlap the layout conversions of one tile with the arithmetic of another and fill the
- * device where a tile alone does not. They are worth a look where each has not more than a quarter
- * more tiles to run than one lane alone, and where the halo does not grow by more than a sixteenth
- * of the operands. */
-static enum cs_status list_beside(struct cs_search *search, struct cs_mode mode,
-                                  const struct cs_candidate *alone)
-{
-    int64_t most = AUTO_LANES * ((LANE_TILES * alone->tiles - 1) / LANE_TILES_OF);
-    int64_t halo = alone->halo, bytes = 0;
-    struct cs_shortlist *list = &search->list;
-    int first = list->count;
-    for (int i = 0; i < CS_OPERANDS; i++) {
-        int64_t operand;
-        if (cs_problem_tensor_bytes(&search->question->problem->tensor[i], &operand) != CS_OK ||
-            !cs_add(bytes, operand, &bytes))
-            return CS_OK;
-    }
-    mode.lanes = AUTO_LANES;
-    search->purse.left = CS_LANE_ASKS;
-    search->purse.kept = 0;
-    enum cs_status status = cs_search_fewest(search, mode, alone->tiling.axis[0], most);
-    for (int i = list->count - 1; i >= first; i--)
-        if (list->candidate[i].halo - halo > bytes / LANE_HALO_PART ||
-            list->candidate[i].tiling.lanes < 2)
-            list->candidate[i] = list->candidate[--list->count];
-    return status;
-}
-
 /* The last link of the limits' chain (limits_for of by_rules.c has those before it): what a tiling
  * may need. Tiles of huge tensors may be given what the user allows although nothing was required.
  * A policy of fixed counts may exceed what the user allows, but nothing else exceeds what was
@@ -345,52 +132,6 @@ static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
     if (huge)
         return limits->workspace;
     return free || required < limits->workspace ? required : limits->workspace;
-}
-
-/* True if the user leaves the lanes to us and a cut along one axis was chosen. */
-static bool may_gain(const struct cs_search *search, struct cs_mode mode,
-                     const struct cs_candidate *best, int64_t tiles, const struct cs_limits *limits)
-{
-    return limits->lanes == 0 && tiles == 0 && !search->question->vendor->compiles &&
-           mode.relaxation != CS_SIMILAR_ENGINE && best->tiling.axis[0] != CS_AXIS_NONE &&
-           best->tiling.axis[1] == CS_AXIS_NONE;
-}
-
-/* Packed copies beside the fewest views, where those look wasteful. */
-static enum cs_status look_at_staged(struct cs_search *search, const struct cs_limits *limits,
-                                     struct cs_mode *mode)
-{
-    const struct cs_candidate *known = fewest(&search->list);
-    if (!known || limits->staging != CS_STAGING_AUTO || !cs_staged_search_may_gain(search, known))
-        return CS_OK;
-    const struct cs_candidate views = *known;
-    enum cs_status status = cs_staged_search_list(search, mode->relaxation, &views);
-    mode->staged = fewest(&search->list)->tiling.staged;
-    return status;
-}
-
-static enum cs_status look_at_lanes(struct cs_search *search, struct cs_mode mode, int64_t tiles,
-                                    const struct cs_limits *limits)
-{
-    const struct cs_candidate *known = fewest(&search->list);
-    if (!known || !may_gain(search, mode, known, tiles, limits))
-        return CS_OK;
-    const struct cs_candidate alone = *known;
-    return list_beside(search, mode, &alone);
-}
-
-/* Beyond the fewest tiles on one lane. Every policy is shown the same, and those that predict more,
- * so that none of them predicts more time than another's choice takes. */
-static enum cs_status look_further(struct cs_search *search, struct cs_mode mode,
-                                   const struct cs_policy *policy, int64_t tiles,
-                                   const struct cs_limits *limits)
-{
-    enum cs_status status = look_at_staged(search, limits, &mode);
-    if (status == CS_OK)
-        status = look_at_lanes(search, mode, tiles, limits);
-    if (status == CS_OK && policy->predicts && !search->question->vendor->compiles)
-        status = cs_explore(search, policy, limits);
-    return status;
 }
 
 /* A policy that vetoes everything, or likes the untiled call best, is not asked again but where it
@@ -408,7 +149,7 @@ static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
     int listed = search->list.count;
     enum cs_status status = CS_OK;
     if (tiles == 0 && (policy->predicts || !content))
-        status = look_further(search, mode, policy, tiles, limits);
+        status = cs_further_list(search, mode, policy, tiles, limits);
     if (search->list.count != listed) {
         if (priced)
             cs_price_mark(search, limits);
@@ -477,7 +218,7 @@ static enum cs_status list_priced(struct cs_search *search, struct deciding *dec
 {
     int64_t workspace, limit = deciding->question.limit, most = most_raised(deciding);
     cs_shortlist_clear(&search->list);
-    search->purse.left = search->question->vendor->compiles ? COMPILED_ASKS : CS_PRICE_ASKS;
+    search->purse.left = search->question->vendor->compiles ? CS_COMPILED_ASKS : CS_PRICE_ASKS;
     search->purse.kept = 0;
     search->equal_padding = false;
     search->unequal = 0;
@@ -515,8 +256,8 @@ static enum cs_status list_and_pick(struct cs_search *search, struct deciding *d
 {
     struct cs_mode mode = {.staged = deciding->limits->staging == CS_STAGING_ALWAYS};
     enum cs_status status = deciding->huge
-                                ? list_huge(search, &mode)
-                                : list_all(search, deciding->tiles, deciding->limits, &mode);
+                                ? cs_tilings_list_huge(search, &mode)
+                                : cs_tilings_list(search, deciding->tiles, deciding->limits, &mode);
     if (status == CS_OK)
         status = list_least(search, deciding);
     if (status == CS_OK)

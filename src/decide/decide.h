@@ -40,7 +40,10 @@ enum {
     CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
     CS_EXPLORE_ASKS = 12,    /* for policies that explore */
     CS_PRICE_ASKS = 24,      /* for what stays within max_slowdown */
-    CS_LEAST_ASKS = 24       /* where nothing comes under the limit */
+    CS_LEAST_ASKS = 24,      /* where nothing comes under the limit */
+    CS_FALLBACK_ASKS = 2,
+    CS_COMPILED_ASKS = 8 /* instead, where every one may take seconds; fallback plans are never
+                            compiled */
 };
 
 /* Decides for a checked problem whose application's plan requires `required` bytes. Never fails:

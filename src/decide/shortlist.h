@@ -36,4 +36,8 @@ static inline void cs_shortlist_clear(struct cs_shortlist *list)
     list->count = 1;
 }
 
+/* The tiling of the fewest tiles, then of the least halo, then of the fewest tile shapes, of those
+ * that are not dear. Valid until the list changes; NULL if there is none. */
+const struct cs_candidate *cs_shortlist_fewest(const struct cs_shortlist *list);
+
 #endif
