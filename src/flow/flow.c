@@ -99,10 +99,10 @@ static bool example_key(const struct cs_request *request, const struct cs_vendor
     if (!profile || !profile->engine.known)
         return false;
     const struct cs_engine engine = {.index = request->engine.index,
-                                     .knobs = 1,
-                                     .knob_type = {-1}, /* no knob's */
-                                     .knob_value = {profile->engine.splits * 64 +
-                                                    profile->engine.winograd * 2 +
+                                     .knobs = 3,
+                                     .knob_type = {-1, -2, -3}, /* no knobs' */
+                                     .knob_value = {profile->engine.splits,
+                                                    profile->engine.winograd,
                                                     profile->engine.tensor_cores}};
     cs_memo_key_make(&request->problem, &engine, request->required, request->limit,
                      scope_of(request, limit), key);
