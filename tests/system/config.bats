@@ -106,7 +106,7 @@ refused()
 
 @test "bad values: one line with place, option and what is allowed, default used" {
     local value
-    for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
+    for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5 1.2345MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
         refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB'
     done
 }

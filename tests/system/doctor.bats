@@ -598,7 +598,7 @@ torch_with()
     done
 }
 
-# captured PROFILE: what doctor says of the simulated card of that profile, in captured.json.
+# captured PROFILE: what doctor says of the simulated GPU of that profile, in captured.json.
 captured()
 {
     on_device plain env SIMDEV_PROFILE="$1" "$COMMAND" doctor --capture-device
@@ -606,7 +606,7 @@ captured()
     cp plain.out captured.json
 }
 
-@test "--capture-device: on the simulated device every profile comes back, and simulates the same card" {
+@test "--capture-device: on the simulated device every profile comes back, and simulates the same GPU" {
     local profile
     for profile in "$ROOT"/conf/devices/{h200,t4,rtx5090}.json; do
         captured "$profile"
@@ -619,7 +619,7 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     done
     cp captured.json first.json
     captured "$PWD/first.json"
-    diff first.json captured.json || fail "the captured profile is another card"
+    diff first.json captured.json || fail "the captured profile is another GPU"
     "$COMMAND" predict --device "$PWD/first.json" --input 1x64x64x64 --filter 64x64x3x3 >predict.out 2>predict.err ||
         grep -q 'cuDNN answers without a GPU' predict.err || fail "predict does not take it"
 }

@@ -234,7 +234,7 @@ END
 }
 
 # bats test_tags=quick
-@test "an engine that the card has not: said, status 1" {
+@test "an engine that the GPU has not: said, status 1" {
     expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
     expect_line predict.out 'cuDNN has no engine for it on this GPU'
 }
@@ -295,7 +295,7 @@ END
     refused "goes with --input" --csv "$LAYERS" --engines
     refused "go with --input" --csv "$LAYERS" --pad 1
     refused "no cuDNN that can be used at --cudnn" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
-    echo '{"deviceName": "half a card"}' >half.json
+    echo '{"deviceName": "half a GPU"}' >half.json
     refused "no device profile" "${one[@]}" --device half.json
 }
 
@@ -379,7 +379,7 @@ profile()
 
 # bats test_tags=quick
 @test "a profile that cuDNN does not take" {
-    echo '{"deviceName": "a card", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
+    echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json
     expect_line predict.err 'cuDNN does not take the profile'
     expect_empty predict.out

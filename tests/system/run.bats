@@ -227,7 +227,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_no_word
 }
 
-@test "installed: the command finds library, cards and presets of its own, man pages and default ini are there" {
+@test "installed: the command finds library, GPUs and presets of its own, man pages and default ini are there" {
     local tree=$PWD/tree file
     env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$tree" PREFIX=/usr \
         >install.out 2>&1 || fail "$(<install.out)"
@@ -237,6 +237,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     "$tree/usr/bin/convshim" run --dry-run --preset small >run.out
     expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
     expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/small.ini"
-    "$tree/usr/bin/convshim" predict --device list --format csv >cards.csv
-    expect_equal "cards" "$(tail -n +2 cards.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
+    "$tree/usr/bin/convshim" predict --device list --format csv >gpus.csv
+    expect_equal "GPUs" "$(tail -n +2 gpus.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }
