@@ -115,10 +115,13 @@ static void the_application_s_engine_comes_first(void)
     CHECK_INT(made_of(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR), 0);
 }
 
+/* What is made by an engine's number, not what the heuristics have filled. */
 static cudnnStatus_t refuse_own(const struct recorded *plan)
 {
-    const struct offer *of = offer_of(plan);
-    return of == &cudnn.own ? CUDNN_STATUS_NOT_SUPPORTED : of->plan;
+    const struct attribute_set *of = attribute_of(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    return attribute_of(&cudnn.descriptor[of->value[0]], CUDNN_ATTR_ENGINECFG_ENGINE)
+               ? CUDNN_STATUS_NOT_SUPPORTED
+               : offer_of(plan)->plan;
 }
 
 static cudnnStatus_t refuse_knobs(const struct recorded *plan)
@@ -135,8 +138,9 @@ static void what_does_not_take_a_tile_gives_way(void)
     cudnn.judge = refuse_knobs;
     CHECK_INT(build(CS_SAME_KNOBS), CS_OK);
     check_made(INDEX, 0, 70);
-    for (int knobs = 0; knobs <= 2; knobs += 2) {
+    for (int knobs = 0; knobs <= 2; knobs++) {
         start();
+        cudnn.own = alike(99, 9); /* what nobody offered is like */
         choice.engine.knobs = knobs;
         cudnn.judge = refuse_own;
         offer(0, alike(1, 10));
@@ -182,7 +186,8 @@ static void of_those_alike_the_least_is_taken(void)
                  {{100, 100, 200}, 3, 1},
                  {{300, 200, 100}, 3, 3},
                  {{0, 5}, 2, 1},
-                 {{9}, 1, 1}};
+                 {{9}, 1, 1},
+                 {{1, 0}, 2, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start();
         for (int j = 0; j < cases[i].count; j++)
@@ -197,6 +202,7 @@ static void of_those_alike_the_least_is_taken(void)
         check_made(cases[i].index, 0, cases[i].bytes[cases[i].index - 1]);
     }
     start();
+    cudnn.own = alike(99, 9);
     check_none(build(CS_SIMILAR_ENGINE), CS_REFUSED);
 }
 
@@ -241,6 +247,7 @@ static void what_may_stand_in_for_the_plain_engine(void)
         choice.engine.index = 0;
         choice.problem.tensor[CS_X].dtype = cases[i].dtype;
         choice.notes = (struct cs_engine_notes){cases[i].own_numerical, cases[i].own_behaviour};
+        cudnn.own = alike(99, 9); /* what nobody offered is like */
         offer(0, cases[i].offer);
         if (cases[i].taken) {
             CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
@@ -319,6 +326,9 @@ static void what_is_fused_may_fall_back_to_others(void)
     check_none(fall_back(99), CS_REFUSED);
     cudnn.offer[2][1].plan = CUDNN_STATUS_ALLOC_FAILED;
     check_none(fall_back(100), CS_NOMEM);
+    cudnn.offer[2][0].numerical = 0;
+    CHECK_INT(fall_back(100), CS_OK);
+    check_made(1, 0, 0);
     cudnn.judge = NULL; /* the plain one is first */
     CHECK_INT(fall_back(100), CS_OK);
     check_made(0, 0, 70);
@@ -367,6 +377,7 @@ static void a_fallback_plan_may_come_later(void)
 static struct {
     int64_t index[8], required[8];
     int looks, until;
+    bool wrong; /* an engine that may not be looked at */
 } looked;
 
 static bool look(void *to, const struct cs_engine *engine, int64_t required,
@@ -374,7 +385,14 @@ static bool look(void *to, const struct cs_engine *engine, int64_t required,
 {
     void *own;
     int64_t bytes;
+    const struct cs_engine_choice *other = of->ctx;
     CHECK(to == &looked);
+    CHECK_INT(other->handle_number, choice.handle_number);
+    CHECK(memcmp(&other->problem, &choice.problem, sizeof choice.problem) == 0);
+    CHECK(memcmp(other->target.uid, choice.target.uid, sizeof choice.target.uid) == 0);
+    looked.wrong = looked.wrong || (engine->index != 5 && engine->index != 6);
+    if (cudnn.fails_at > 0)
+        return false;
     looked.index[looked.looks] = engine->index;
     looked.required[looked.looks++] = required;
     CHECK_INT(of->build(of->ctx, &choice.problem, CS_SAME_KNOBS, &own, &bytes), CS_OK);
@@ -383,28 +401,35 @@ static bool look(void *to, const struct cs_engine *engine, int64_t required,
     return looked.looks == looked.until;
 }
 
+static void offer_others(void)
+{
+    start();
+    memset(&looked, 0, sizeof looked);
+    choice.handle_number = 77;
+    choice.notes.numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(FFT);
+    offer(0, (struct offer){.engine.index = 1, .numerical = NUMERICAL(WINOGRAD)});
+    offer(0, (struct offer){.engine.index = 2, .numerical = NUMERICAL(FFT)});
+    offer(0, (struct offer){.engine.index = 3,
+                            .numerical = NUMERICAL(TENSOR_CORE),
+                            .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)});
+    offer(0, (struct offer){.engine.index = 4,
+                            .numerical = NUMERICAL(TENSOR_CORE),
+                            .plan = CUDNN_STATUS_NOT_SUPPORTED});
+    offer(0,
+          (struct offer){.engine.index = 5, .numerical = NUMERICAL(TENSOR_CORE), .workspace = 500});
+    offer(0, (struct offer){.engine.index = 6,
+                            .numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(FFT),
+                            .workspace = 600});
+}
+
 static void others_that_compute_alike_are_looked_at(void)
 {
     for (int until = 0; until <= 3; until++) {
-        start();
-        memset(&looked, 0, sizeof looked);
+        offer_others();
         looked.until = until;
-        choice.notes.numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(FFT);
-        offer(0, (struct offer){.engine.index = 1, .numerical = NUMERICAL(WINOGRAD)});
-        offer(0, (struct offer){.engine.index = 2, .numerical = NUMERICAL(FFT)});
-        offer(0, (struct offer){.engine.index = 3,
-                                .numerical = NUMERICAL(TENSOR_CORE),
-                                .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)});
-        offer(0, (struct offer){.engine.index = 4,
-                                .numerical = NUMERICAL(TENSOR_CORE),
-                                .plan = CUDNN_STATUS_NOT_SUPPORTED});
-        offer(0, (struct offer){
-                     .engine.index = 5, .numerical = NUMERICAL(TENSOR_CORE), .workspace = 500});
-        offer(0, (struct offer){.engine.index = 6,
-                                .numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(FFT),
-                                .workspace = 600});
         CHECK_INT(plans.others(plans.ctx, look, &looked), until == 1 || until == 2);
         CHECK_INT(looked.looks, until == 1 ? 1 : 2);
+        CHECK(!looked.wrong);
         CHECK(looked.index[0] == 5 && looked.required[0] == 500);
         CHECK(until == 1 || (looked.index[1] == 6 && looked.required[1] == 600));
         CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
@@ -419,6 +444,37 @@ static void others_that_compute_alike_are_looked_at(void)
     CHECK_INT(looked.looks, 1);
 }
 
+/* Neither is looked at what could not be read, nor is anything left. */
+static void others_that_cannot_be_read_are_passed_over(void)
+{
+    offer_others();
+    CHECK(!plans.others(plans.ctx, look, &looked));
+    int calls = cudnn.calls;
+    CHECK(calls > 300);
+    for (int at = 1; at <= calls; at++) {
+        offer_others();
+        cudnn.fails_at = at;
+        cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
+        cudnn.own.numerical = NUMERICAL(TENSOR_CORE);
+        cudnn.offer[0][0].numerical = NUMERICAL(TENSOR_CORE) | NUMERICAL(WINOGRAD);
+        CHECK(!plans.others(plans.ctx, look, &looked));
+        CHECK(!looked.wrong);
+        CHECK_INT(cudnn.alive, 0);
+    }
+}
+
+/* Of a device that is described each has its own description. */
+static void others_on_a_described_device_leave_nothing(void)
+{
+    offer_others();
+    choice.target.handle = NULL;
+    choice.target.device = &cudnn.descriptor[cudnn.made++];
+    CHECK(!plans.others(plans.ctx, look, &looked));
+    CHECK_INT(looked.looks, 2);
+    CHECK_INT(cudnn.alive, 0);
+    choice.target.device = NULL;
+}
+
 static const struct cs_profile *profile_of(unsigned numerical, int knobs, const int64_t *type,
                                            const int64_t *value)
 {
@@ -428,6 +484,8 @@ static const struct cs_profile *profile_of(unsigned numerical, int knobs, const 
     choice.target.device = &cudnn.descriptor[cudnn.made++];
     choice.notes.numerical = numerical;
     choice.engine.knobs = knobs;
+    choice.engine.knob_type[knobs] = 0; /* no knob of it: one that would split */
+    choice.engine.knob_value[knobs] = 99;
     for (int i = 0; i < knobs; i++) {
         choice.engine.knob_type[i] = type[i];
         choice.engine.knob_value[i] = value[i];
@@ -501,6 +559,8 @@ int main(void)
     TEST(one_of_many_is_finalized_later);
     TEST(a_fallback_plan_may_come_later);
     TEST(others_that_compute_alike_are_looked_at);
+    TEST(others_that_cannot_be_read_are_passed_over);
+    TEST(others_on_a_described_device_leave_nothing);
     TEST(the_engine_s_traits_are_read);
     TEST(a_vendor_says_what_its_plans_are);
     return REPORT();
