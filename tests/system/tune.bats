@@ -115,6 +115,7 @@ with_file()
     expect_line convshim.ini '^# With these rules it DOES NOT RUN'
 }
 
+# bats test_tags=quick
 @test "--summary: rules from a run's summary alone" {
     echo 'policy = off' >off.ini
     with_file "$PWD/off.ini" "${decoder[@]}"
@@ -174,6 +175,7 @@ END
     expect_line shimmed.err 'rule more: one too many, ignored with all that follow; allowed: 64'
 }
 
+# bats test_tags=quick
 @test "programs that do not run, that have no convolution, and what cannot be asked" {
     tune --cudnn "$CUDNN" -- false
     expect_status 1
