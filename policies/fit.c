@@ -28,7 +28,7 @@ static int64_t rounds_of(const struct cs_candidate *candidate)
     return (rounds * BESIDE + ALONE - 1) / ALONE;
 }
 
-/* Rounds, halo in KiB and kinds as the digits of one number below 2^53, so that no digit rounds
+/* Rounds, halo in KiB and shapes as the digits of one number below 2^53, so that no digit rounds
  * another away. */
 static double fit_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {

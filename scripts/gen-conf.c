@@ -120,7 +120,7 @@ static void print_ini(void)
     print_comment("To change one, remove the semicolon before it in a copy at "
                   "~/.config/convshim/convshim.ini, ~/.config/convshim/PROGRAM.ini, "
                   "/etc/convshim.ini or wherever CONVSHIM_CONFIGFILE points. Sizes: 4096, 512KiB, "
-                  "64MiB, 1g.");
+                  "64MiB, 1.5g.");
     for (size_t i = 0; i < row_count; i++) {
         if (*rows[i].section && (i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0))
             printf("\n[%s]\n", rows[i].section);

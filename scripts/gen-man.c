@@ -225,7 +225,7 @@ static void print_ini_page(void)
         "Lines \"name = value\"; what follows a semicolon or a # at the beginning of a line is a "
         "comment. Options of a section stand after its line, [section], and sections after all "
         "other options; elsewhere such an option is written section.name. Sizes are 4096, 512KiB, "
-        "64MiB, 1g. A bad value or an unknown name makes one line that says what is allowed, and "
+        "64MiB, 1.5g. A bad value or an unknown name makes one line that says what is allowed, and "
         "the default is used.\n\n"
         "One file is read, the first of these that there is: the one that CONVSHIM_CONFIGFILE "
         "names; PROGRAM.ini, where PROGRAM is the name of the program, and convshim.ini in "

@@ -8,7 +8,7 @@ $(call objects,$(wildcard tests/gpu/*.c)): INCLUDES := $(addprefix -isystem ,$(C
 $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(gpushare) $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
-# What the cost model predicts, without a card.
+# What the cost model predicts, without a GPU.
 gpu += $(B)/gpu/predict
 $(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
 $(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)

@@ -43,7 +43,7 @@ test-full: tests-built $(tsan)
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
-test-all: CARDS :=
+test-all: GPUS :=
 test-all: POLICIES := fit fast
 test-all: WHOLE := $(if $(SAN),,1)
 test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))

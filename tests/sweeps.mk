@@ -7,12 +7,12 @@ RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
 SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
-# Of the backward directions: the oldest card and the newest but one, all in test-all.
-CARDS    ?= CARDS="t4 h200"
+# Of the backward directions: the oldest GPU and the newest but one, all in test-all.
+GPUS    ?= GPUS="t4 h200"
 POLICIES ?= fit
 
 random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
-            caps_data='$(CARDS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(CARDS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
+            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
             predicted_time='tests/sweeps/predicted_time.py $(B)' published_times='tests/sweeps/published_times.py $(B)' \
             prices='tests/sweeps/prices.py $(B)'

@@ -13,7 +13,7 @@ $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
 $(B)/unit/test_peak: $(B)/obj/src/flow/peak.o
 $(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
-$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
+$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
 $(B)/unit/test_simulated_pair: $(call objects,src/cli/simulate/simulated_pair.c)
 $(B)/unit/test_instance: $(call objects,$(wildcard src/flow/*.c))
 $(B)/unit/test_caller: $(B)/obj/src/intercept/loader/object_range.o
@@ -22,7 +22,8 @@ include tests/reliability.mk
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/test_timeline: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,timeline.c timeline_record.c simulated_result.c) \
-	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,read_file.c command_line.c data_files.c table.c table_markup.c)))
+	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,json_value.c read_file.c command_line.c data_files.c table.c table_markup.c)))
+$(B)/unit/test_fork_server: $(call objects,src/cli/simulate/fork_server.c)
 $(B)/unit/test_find_cudnn: $(call objects,src/cli/predict/find_cudnn.c)
 $(B)/unit/test_simulated_program: $(call objects,src/cli/simulate/simulated_program.c)
 $(B)/unit/test_simulate_runs: $(call objects,$(addprefix src/cli/simulate/,simulate_runs.c child_variables.c))
@@ -42,7 +43,7 @@ cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
-clicommands := $(addprefix $(B)/unit/test_,predict_command simulated doctor_parts summary_merge)
+clicommands := $(addprefix $(B)/unit/test_,predict_command predict_outputs report_outputs simulate_outputs simulated doctor_parts summary_merge)
 $(B)/unit/test_predict_engines: UNITLIBS := -lcjson
 $(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c common/table.c common/table_markup.c common/command_line.c))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))

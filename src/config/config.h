@@ -144,9 +144,10 @@ bool cs_config_disabled(void);
 /* Defaults alone. */
 void cs_config_default(struct cs_config *config);
 
-/* "64MiB", "64M", "1g", "512KiB", "4096" to bytes, "auto" to CS_CONFIG_AUTO. False if it is none of
- * these or beyond 64 bits. K, M, G, T mean powers of 1024, with or without iB or B, in any case;
- * blanks may stand before them. */
+/* "64MiB", "64M", "1.5g", "512KiB", "4096" to bytes, "auto" to CS_CONFIG_AUTO. False if it is none
+ * of these or beyond 64 bits. K, M, G, T mean powers of 1024, with or without iB or B, in any case;
+ * blanks may stand before them. Of these a number may have up to three decimals; what is then no
+ * whole number of bytes is rounded down. */
 bool cs_config_size(const char *text, int64_t *bytes_p);
 
 #endif

@@ -36,6 +36,23 @@ static bool parse_digits(const char *text, const char **end_p, int64_t *number_p
     return true;
 }
 
+/* Up to three digits behind a point, whatever the program's locale has there, as thousandths, up to
+ * *end_p; 0 without a point. False if there is no digit behind it, or one too many. */
+static bool parse_decimals(const char *text, const char **end_p, int64_t *thousandths_p)
+{
+    int64_t thousandths = 0, unit = 1000;
+    const char *at = text;
+    if (*at == '.') {
+        for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
+            thousandths += (*at - '0') * (unit /= 10);
+        if (unit == 1000 || (*at >= '0' && *at <= '9'))
+            return false;
+    }
+    *end_p = at;
+    *thousandths_p = thousandths;
+    return true;
+}
+
 static bool parse_unit(const char *text, int64_t *unit_p)
 {
     static const char letters[] = "kmgt";
@@ -50,16 +67,18 @@ static bool parse_unit(const char *text, int64_t *unit_p)
 
 bool cs_config_size(const char *text, int64_t *bytes_p)
 {
-    int64_t number, unit;
+    int64_t number, part, unit, bytes;
     if (same_word(text, "auto")) {
         *bytes_p = CS_CONFIG_AUTO;
         return true;
     }
-    if (!parse_digits(text, &text, &number))
+    if (!parse_digits(text, &text, &number) || !parse_decimals(text, &text, &part))
         return false;
     while (*text == ' ' || *text == '\t')
         text++;
-    return parse_unit(text, &unit) && cs_mul(number, unit, bytes_p);
+    if (!parse_unit(text, &unit) || (part > 0 && unit == 1) || !cs_mul(number, unit, &bytes))
+        return false;
+    return cs_add(bytes, unit * part / 1000, bytes_p);
 }
 
 /* The size that `text` begins with, up to a blank or the end. */
@@ -134,26 +153,14 @@ static bool parse_COUNT(const struct cs_option *option, const char *text,
     return true;
 }
 
-/* Decimals behind a point, whatever the program's locale has there. */
-static bool parse_decimals(const char *text, int64_t *thousandths_p)
-{
-    *thousandths_p = 0;
-    for (int64_t unit = 100; *text >= '0' && *text <= '9' && unit > 0; unit /= 10)
-        *thousandths_p += (*text++ - '0') * unit;
-    return *text == '\0';
-}
-
 static bool parse_RATIO(const struct cs_option *option, const char *text,
                         const char *const *policies, void *out)
 {
     (void)policies;
     int64_t whole, part = 0, ratio;
     if (!parse_word(option, text, &ratio)) {
-        bool number = parse_digits(text, &text, &whole);
-        if (number && text[0] == '.' && text[1])
-            number = parse_decimals(text + 1, &part);
-        else
-            number = number && !*text;
+        bool number =
+            parse_digits(text, &text, &whole) && parse_decimals(text, &text, &part) && !*text;
         /* The largest that is allowed has no decimals. */
         if (!number || !in_range(option, whole) || (part > 0 && !in_range(option, whole + 1)))
             return false;

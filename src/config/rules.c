@@ -79,7 +79,7 @@ static bool parse_size(const char *text, int64_t *bytes_p)
 static bool parse_span(const char *text, struct cs_span *span,
                        bool (*parse)(const char *text, int64_t *value_p))
 {
-    char least[32], most[32];
+    char first[64], least[32], most[32];
     const char *dots = strstr(text, ".."), *rest = text, *behind = dots ? dots + 2 : NULL;
     *span = (struct cs_span){0, INT64_MAX};
     if (!dots) {
@@ -87,8 +87,10 @@ static bool parse_span(const char *text, struct cs_span *span,
         span->most = span->least;
         return one;
     }
-    if (dots != text &&
-        (!next_item(&rest, '.', least, sizeof least) || !parse(least, &span->least)))
+    if (snprintf(first, sizeof first, "%.*s", (int)(dots - text), text) >= (int)sizeof first)
+        return false;
+    rest = first;
+    if (*first && (!next_item(&rest, '\0', least, sizeof least) || !parse(least, &span->least)))
         return false;
     if (*behind && (!next_item(&behind, '\0', most, sizeof most) || !parse(most, &span->most)))
         return false;

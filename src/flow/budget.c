@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "decide/memo.h"
-#include "flow/flow.h"
+#include "flow/request.h"
 #include <string.h>
 
 enum {

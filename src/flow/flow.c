@@ -3,148 +3,18 @@
 #include "flow/flow.h"
 
 #include "base/checked.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/range.h"
-#include "decide/by_rules.h"
-#include "decide/example.h"
-#include "decide/memo.h"
-#include "flow/built_plans.h"
-#include "flow/measure.h"
+#include "flow/build.h"
+#include "flow/decisions.h"
+#include "flow/refusal.h"
 #include "flow/scoped_limit.h"
 #include "flow/traced_gpu.h"
-#include <stdlib.h>
 #include <string.h>
-
-enum {
-    MOST_RIVALS = 4 /* engines that are decided about in the place of one that no tiling suits */
-};
-
-/* `limit`: of the program, in place of the option; 0: none. */
-static struct cs_settings settings_of(const struct cs *cs, int64_t limit)
-{
-    bool bounded = cs->limits.lent && cs->exec.arena.facts.limit > 0;
-    struct cs_limits limits = cs->limits;
-    if (limit > 0)
-        limits.workspace = limit;
-    return (struct cs_settings){.rules = &cs->rules,
-                                .program = cs->program,
-                                .script = cs->script,
-                                .policy = cs->policy,
-                                .limits = limits,
-                                .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
-}
 
 static const struct cs_rule *rule_at(const struct cs *cs, int number)
 {
     return number > 0 ? &cs->rules.rule[number - 1] : NULL;
-}
-
-/* What cs_decide_by_rules asks of a running process. */
-struct help {
-    struct cs *cs;
-    const struct cs_request *request;
-    const struct cs_vendor *vendor;
-    struct cs_measure measure;
-    struct cs_referee referee;
-};
-
-static int64_t share(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
-{
-    struct help *help = ctx;
-    return cs_budget_limit(&help->cs->budget, &help->cs->store, help->request, policy, limits,
-                           help->vendor);
-}
-
-static int64_t room(void *ctx)
-{
-    struct help *help = ctx;
-    return cs_peak_room(&help->cs->peak, &help->cs->store,
-                        cs_peak_name(help->request, help->vendor));
-}
-
-static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
-{
-    struct help *help = ctx;
-    help->measure = (struct cs_measure){&help->cs->store, help->request, help->vendor, limits};
-    help->referee = cs_measure_referee(&help->measure);
-    return &help->referee;
-}
-
-static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *request,
-                                      const struct cs_vendor *vendor, int64_t limit)
-{
-    struct help help = {.cs = cs, .request = request, .vendor = vendor};
-    const struct cs_settings settings = settings_of(cs, limit);
-    const struct cs_decide_call call = {.problem = &request->problem,
-                                        .required = request->required,
-                                        .engine = request->engine.index,
-                                        .provided = request->limit};
-    return cs_decide_by_rules(&settings, &call, vendor,
-                              &(struct cs_decide_help){&help, share, room, referee_for});
-}
-
-/* What is decided under a limit of the program is another matter than the same without. */
-static int64_t scope_of(const struct cs_request *request, int64_t limit)
-{
-    return (int64_t)((uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME);
-}
-
-/* The key of the example for a request: the same with what predictions know of the engine in the
- * place of its knobs. False where nothing is known. */
-static bool example_key(const struct cs_request *request, const struct cs_vendor *vendor,
-                        int64_t limit, struct cs_key *key)
-{
-    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
-    if (!profile || !profile->engine.known)
-        return false;
-    const struct cs_engine engine = {.index = request->engine.index,
-                                     .knobs = 1,
-                                     .knob_type = {-1}, /* no knob's */
-                                     .knob_value = {profile->engine.splits * 64 +
-                                                    profile->engine.winograd * 2 +
-                                                    profile->engine.tensor_cores}};
-    cs_memo_key_make(&request->problem, &engine, request->required, request->limit,
-                     scope_of(request, limit), key);
-    return true;
-}
-
-/* As the same engine with other knobs, if that was decided about; otherwise searched for. Where
- * nothing can follow, the device is not asked what it is: policy off calls nothing. */
-static struct cs_decision decide_new(struct cs *cs, const struct cs_request *request,
-                                     const struct cs_vendor *vendor, int64_t limit)
-{
-    struct cs_decision decision, example;
-    struct cs_key key;
-    bool keyed =
-        vendor->many && !cs->policy->report_only && example_key(request, vendor, limit, &key);
-    if (keyed && cs_memo_get(&cs->memo, &key, &example) &&
-        cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
-        cs_memo_choices(&cs->memo, &key, &decision.choices);
-        return decision;
-    }
-    decision = decide_anew(cs, request, vendor, limit);
-    if (decision.exemplary && (keyed || example_key(request, vendor, limit, &key)) &&
-        (!cs_memo_get(&cs->memo, &key, &example) ||
-         cs_decide_is_better_example(&decision, &example)))
-        cs_memo_put(&cs->memo, &key, &decision);
-    return decision;
-}
-
-static struct cs_decision decide(struct cs *cs, const struct cs_request *request,
-                                 const struct cs_vendor *vendor, struct cs_key *key)
-{
-    struct cs_decision decision;
-    const int64_t limit = cs_scoped_limit();
-    cs_memo_key_make(&request->problem, &request->engine, request->required, request->limit,
-                     scope_of(request, limit), key);
-    if (cs_memo_get(&cs->memo, key, &decision))
-        return decision;
-    decision = decide_new(cs, request, vendor, limit);
-    /* A moment without memory is no property of the problem. */
-    if (decision.reason != CS_REASON_HOST_MEMORY)
-        cs_memo_add(&cs->memo, key, &decision);
-    return decision;
 }
 
 static enum cs_reason reason_of(enum cs_status status)
@@ -165,97 +35,6 @@ static enum cs_reason reason_of(enum cs_status status)
     return CS_REASON_INVARIANT;
 }
 
-static enum cs_status make_ready(const struct cs_vendor *vendor, void *execution_plan)
-{
-    bool later = vendor->compiles || vendor->many;
-    return vendor->ready && !later ? vendor->ready(vendor->ctx, execution_plan) : CS_OK;
-}
-
-static enum cs_status build_execution_plans(struct cs_rewrite *rewrite,
-                                            struct cs_built_plans *built)
-{
-    struct cs_plan *plan = &rewrite->plan;
-    for (int64_t i = 0; i < plan->shapes; i++) {
-        struct cs_problem shape;
-        cs_plan_problem(plan, i, &shape);
-        enum cs_status status =
-            cs_built_plans_build(built, &shape, plan->shape[i].relaxation,
-                                 &rewrite->execution_plan[i], &plan->shape[i].workspace);
-        if (status == CS_OK)
-            status = make_ready(built->real, rewrite->execution_plan[i]);
-        if (status != CS_OK)
-            return status;
-    }
-    cs_plan_settle(plan);
-    return CS_OK;
-}
-
-static enum cs_status build_fallback(struct cs_rewrite *rewrite, int64_t reported,
-                                     struct cs_built_plans *built)
-{
-    int64_t bytes;
-    enum cs_status status = cs_built_plans_fallback(built, reported, &rewrite->fallback, &bytes);
-    return status == CS_OK && bytes > reported ? CS_INVALID : status;
-}
-
-/* The same for a problem that was decided about: such a plan is known to be there, and few are ever
- * run. */
-static enum cs_status build_known_fallback(struct cs_rewrite *rewrite, int64_t reported,
-                                           struct cs_built_plans *built)
-{
-    const struct cs_vendor *vendor = built->real;
-    if (vendor->many && vendor->fallback_later && !cs_built_plans_has_fallback(built, reported) &&
-        vendor->fallback_later(vendor->ctx, reported, &rewrite->fallback) == CS_OK)
-        return CS_OK;
-    return build_fallback(rewrite, reported, built);
-}
-
-static struct cs_rewrite *start(const struct cs_vendor *vendor)
-{
-    struct cs_rewrite *rewrite = calloc(1, sizeof *rewrite);
-    if (rewrite)
-        rewrite->destroy = vendor->destroy;
-    return rewrite;
-}
-
-/* Hands a rewriting out if it was built whole. */
-static enum cs_status finish(enum cs_status status, struct cs_rewrite *rewrite,
-                             struct cs_rewrite **rewrite_p)
-{
-    if (status == CS_OK)
-        *rewrite_p = rewrite;
-    else
-        cs_rewrite_discard(rewrite);
-    return status;
-}
-
-static enum cs_status build_tiles(const struct cs_request *request,
-                                  const struct cs_decision *decision, struct cs_built_plans *built,
-                                  struct cs_rewrite **rewrite_p)
-{
-    struct cs_rewrite *rewrite = start(built->real);
-    if (!rewrite)
-        return CS_NOMEM;
-    enum cs_status status = cs_plan_cut(&request->problem, &decision->tiling, &rewrite->plan);
-    if (status == CS_OK)
-        status = build_execution_plans(rewrite, built);
-    if (status == CS_OK)
-        status = build_known_fallback(rewrite, decision->reported, built);
-    if (status == CS_OK)
-        status = cs_plan_validate(&rewrite->plan, decision->scratch);
-    return finish(status, rewrite, rewrite_p);
-}
-
-/* A rewriting without tiles: every call runs on the fallback plan. */
-static enum cs_status build_whole(int64_t reported, struct cs_built_plans *built,
-                                  struct cs_rewrite **rewrite_p)
-{
-    struct cs_rewrite *rewrite = start(built->real);
-    if (!rewrite)
-        return CS_NOMEM;
-    return finish(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
-}
-
 static int64_t reported_of(const struct cs_request *request, const struct cs_decision *decision,
                            enum cs_reason reason)
 {
@@ -264,7 +43,7 @@ static int64_t reported_of(const struct cs_request *request, const struct cs_dec
 
 bool cs_flow_small(const struct cs *cs, int64_t required)
 {
-    const struct cs_settings settings = settings_of(cs, cs_scoped_limit());
+    const struct cs_settings settings = cs_decisions_settings(cs, cs_scoped_limit());
     return cs_decide_is_small(&settings, required);
 }
 
@@ -272,7 +51,7 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
                          const struct cs_vendor *vendor)
 {
     struct cs_key key;
-    struct cs_decision decision = decide(cs, request, vendor, &key);
+    struct cs_decision decision = cs_decisions_get(cs, request, vendor, &key);
     if (decision.reason == CS_REASON_NONE && !decision.promised)
         cs_memo_promise(&cs->memo, &key, &decision);
     return reported_of(request, &decision, decision.reason);
@@ -374,7 +153,7 @@ static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
     bool held = is_held(request, decision);
     if (!held && (decision->reason != CS_REASON_NONE || leave(cs, request, key, decision, reason)))
         return reason;
-    if (build_whole(reported, built, rewrite_p) == CS_OK) {
+    if (cs_build_fallback(reported, built, rewrite_p) == CS_OK) {
         decision->reported = decision->scratch = reported;
         return CS_REASON_NONE;
     }
@@ -398,69 +177,6 @@ static void name_device(struct cs *cs, const struct cs_vendor *vendor)
     cs_unlock(&cs->account.lock);
 }
 
-/* What another engine has to do with. */
-struct rival {
-    struct cs *cs;
-    const struct cs_request *request;
-    int64_t limit;
-    int looks;
-};
-
-/* True if the engine does with the limit, in one piece or in tiles. Few are looked at. */
-static bool look_at_rival(void *to, const struct cs_engine *engine, int64_t required,
-                          const struct cs_vendor *vendor)
-{
-    struct rival *rival = to;
-    struct cs_request request = *rival->request;
-    struct cs_key key;
-    if (required <= rival->limit)
-        return true;
-    if (engine->index == request.engine.index && required == request.required)
-        return false;
-    request.engine = *engine;
-    request.required = required;
-    return rival->looks++ < MOST_RIVALS &&
-           decide(rival->cs, &request, vendor, &key).reason == CS_REASON_NONE;
-}
-
-/* Whether cuDNN lists another engine that does; the answer is kept with the decision. */
-static bool is_had_elsewhere(struct cs *cs, const struct cs_request *request,
-                             const struct cs_vendor *vendor, const struct cs_key *key,
-                             struct cs_decision *decision)
-{
-    struct rival rival = {cs, request, decision->limit, 0};
-    if (decision->elsewhere == 0) {
-        bool had = vendor->others && vendor->others(vendor->ctx, look_at_rival, &rival);
-        decision->elsewhere = had ? 1 : -1;
-        cs_memo_put(&cs->memo, key, decision);
-    }
-    return decision->elsewhere > 0;
-}
-
-/* True if the plan is one that no tiling makes small enough, and the application is to take
- * another: as the option says. What is dear to tile is run as it is rather than on an engine that
- * nobody has compared. */
-static bool is_refused(struct cs *cs, const struct cs_request *request,
-                       const struct cs_vendor *vendor, const struct cs_key *key,
-                       struct cs_decision *decision, enum cs_reason reason)
-{
-    bool dear = reason == CS_REASON_DEAR || reason == CS_REASON_NO_GAIN;
-    bool untileable = reason == CS_REASON_NO_TILING || reason == CS_REASON_NO_FALLBACK ||
-                      reason == CS_REASON_VENDOR;
-    if (request->source == CS_SOURCE_NONE || request->limit > 0 ||
-        request->required <= decision->limit || !(untileable || dear))
-        return false;
-    switch ((enum cs_untileable)cs->config.untileable) {
-    case CS_UNTILEABLE_REFUSE:
-        return true;
-    case CS_UNTILEABLE_AUTO:
-        return untileable && request->source == CS_SOURCE_LISTED &&
-               is_had_elsewhere(cs, request, vendor, key, decision);
-    default:
-        return false;
-    }
-}
-
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor)
 {
@@ -468,11 +184,11 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     struct cs_built_plans built;
     int64_t begin = cs_trace_now();
     cs_built_plans_init(&built, vendor);
-    struct cs_decision decision = decide(cs, request, &built.vendor, &key);
+    struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
     struct cs_rewrite *rewrite = NULL;
     enum cs_reason reason = decision.reason;
     if (reason == CS_REASON_NONE)
-        reason = reason_of(build_tiles(request, &decision, &built, &rewrite));
+        reason = reason_of(cs_build_tiles(&request->problem, &decision, &built, &rewrite));
     if (reason != CS_REASON_NONE && reason != CS_REASON_RULE &&
         (request->limit > 0 || reason != decision.reason))
         reason = fall_back(cs, request, &built, &key, &decision, reason, &rewrite);
@@ -484,7 +200,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     if (cs->peak.on)
         verdict.watched = cs_peak_name(request, vendor);
     verdict.refused = (reason != CS_REASON_NONE && decision.promised) ||
-                      (!rewrite && is_refused(cs, request, vendor, &key, &decision, reason));
+                      (!rewrite && cs_refusal_is_due(cs, request, vendor, &key, &decision, reason));
     if (verdict.refused)
         cs_account_refused(&cs->account);
     name_device(cs, vendor);
@@ -494,38 +210,16 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     return verdict;
 }
 
-/* The application's own plan in the fallback plan's place; false if it requires more than there is.
- */
-static bool build_own(const struct cs_request *request, const struct cs_vendor *vendor,
-                      struct cs_rewrite *rewrite)
-{
-    int64_t bytes, most = request->limit > 0 ? request->limit : request->required;
-    if (vendor->build(vendor->ctx, &request->problem, CS_SAME_KNOBS, &rewrite->fallback, &bytes) !=
-        CS_OK)
-        return false;
-    if (bytes <= most)
-        return true;
-    rewrite->destroy(rewrite->fallback);
-    rewrite->fallback = NULL;
-    return false;
-}
-
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor)
 {
     struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
     if (verdict.rewrite)
         return verdict;
-    struct cs_built_plans nothing;
-    struct cs_rewrite *rewrite = start(vendor);
-    if (!rewrite)
-        return verdict;
-    cs_built_plans_init(&nothing, vendor);
-    if (build_own(request, vendor, rewrite) ||
-        build_fallback(rewrite, verdict.reported, &nothing) == CS_OK)
-        verdict.rewrite = rewrite;
-    else
-        cs_rewrite_discard(rewrite);
+    int64_t most = request->limit > 0 ? request->limit : request->required;
+    if (cs_build_untiled(&request->problem, vendor, most, verdict.reported, &verdict.rewrite) !=
+        CS_OK)
+        verdict.rewrite = NULL;
     return verdict;
 }
 

@@ -8,23 +8,7 @@
 #include "exec/exec.h"
 #include "exec/rewrite.h"
 #include "flow/instance.h"
-
-/* Whether an application that is refused a plan has others to try. */
-enum cs_plan_source {
-    CS_SOURCE_NONE,  /* it asks for no plan */
-    CS_SOURCE_OWN,   /* it named the engine */
-    CS_SOURCE_LISTED /* heuristics offered the engine beside others */
-};
-
-/* A convolution as its application requires it run. */
-struct cs_request {
-    struct cs_problem problem; /* checked */
-    struct cs_engine engine;
-    int64_t required; /* workspace bytes of the application's own plan */
-    int64_t limit; /* scratch bytes that the caller has provided already; 0: the configured limit */
-    int64_t scope; /* separates devices: the same problem may need other bytes on each */
-    enum cs_plan_source source;
-};
+#include "flow/request.h"
 
 /* The answer to a request. */
 struct cs_verdict {

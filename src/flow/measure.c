@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "decide/memo.h"
-#include "flow/flow.h"
+#include "flow/request.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/pages.h"
 #include "decide/memo.h"
 #include "decide/pass.h"
-#include "flow/flow.h"
+#include "flow/request.h"
 #include <string.h>
 
 enum {

@@ -177,7 +177,7 @@ static enum cs_relaxation relaxation_at(const struct cs_cut *cut, int64_t index)
     return cut->run[run].relaxation;
 }
 
-/* Every tile of a kind runs the same execution plan, so the kind can promise only what all of its
+/* Every tile of a shape runs the same execution plan, so the shape can promise only what all of its
  * tiles keep. */
 static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs_axis axis,
                                        const struct cs_range *range, struct cs_slice *slice)

@@ -30,7 +30,7 @@ static bool is_whole_piece(const struct cs_tensor *view)
            view->alignment >= CS_STAGED_ALIGNMENT;
 }
 
-/* Kinds are views as long as nothing is staged. */
+/* Tile shapes are views as long as nothing is staged. */
 static void choose(struct cs_plan *plan, bool required)
 {
     bool chosen[CS_MAX_TENSORS] = {false};
@@ -50,15 +50,15 @@ static void choose(struct cs_plan *plan, bool required)
         plan->stages |= chosen[i] && !must_be_staged(plan, i);
 }
 
-/* The slice of a kind along a cut. */
+/* The slice of a tile shape along a cut. */
 static const struct cs_slice *slice_of(const struct cs_plan *plan, int64_t shape, int cut)
 {
     int64_t inner = plan->cuts > 1 ? plan->cut[1].slices : 1;
     return &plan->cut[cut].slice[cut == 0 ? shape / inner : shape % inner];
 }
 
-/* The dimension along which the tensor has a kind's spare elements of a cut; CS_DIMS if there are
- * none. */
+/* The dimension along which the tensor has a tile shape's spare elements of a cut; CS_DIMS if there
+ * are none. */
 static enum cs_dim spare_dim(const struct cs_plan *plan, int64_t shape, int cut, int tensor)
 {
     const struct cs_problem *problem = &plan->problem;
@@ -123,7 +123,7 @@ static bool is_read(const struct cs_problem *shape, int tensor)
            (tensor == (int)cs_result(shape->direction) && shape->beta != 0);
 }
 
-/* Adds a staged tensor of one kind to what is copied, and finds the bytes that it needs. */
+/* Adds a staged tensor of one tile shape to what is copied, and finds the bytes that it needs. */
 static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int64_t *bytes_p)
 {
     struct cs_problem shape;

@@ -1,6 +1,6 @@
 /* Shares no arithmetic with the cut: it takes tiles as the executor gets them, from cs_plan_tile,
- * and kinds as the vendor gets them, from cs_plan_problem, and holds each against what the whole
- * problem says about its first and last element. */
+ * and tile shapes as the vendor gets them, from cs_plan_problem, and holds each against what the
+ * whole problem says about its first and last element. */
 #include "base/checked.h"
 #include "convshim/plan.h"
 #include <string.h>
@@ -572,13 +572,13 @@ static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *
     return bytes == all && copy->width >= size;
 }
 
-/* What staged tensors take and move, all kinds together. */
+/* What staged tensors take and move, all tile shapes together. */
 struct staging {
     int64_t room[CS_MAX_TENSORS]; /* 0: never staged */
     wide copied;
 };
 
-/* A tile of the kind; there is one. */
+/* A tile of that shape; there is one. */
 static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *tile)
 {
     int64_t i = 0;
@@ -587,8 +587,8 @@ static void tile_of(const struct cs_plan *plan, int64_t shape, struct cs_tile *t
     while (tile->shape != shape && i < plan->tiles);
 }
 
-/* The kind's own elements are copied, all of them, between the view and their place in the packed
- * tensor; spare ones are not. */
+/* The tile shape's own elements are copied, all of them, between the view and their place in the
+ * packed tensor; spare ones are not. */
 static bool stage_valid(const struct cs_plan *plan, const struct way *ways,
                         const struct cs_problem *shape, const struct cs_tile *tile,
                         const struct cs_stage *stage, struct staging *staging)
@@ -643,7 +643,7 @@ static bool shape_stages_valid(const struct cs_plan *plan, const struct way *way
     return next == stages && plan->shape[k].staged == (stages > 0 ? plan->staged : 0);
 }
 
-/* Staged tensors one after the other, each with room for every kind's, all of them copied. */
+/* Staged tensors one after the other, each with room for every tile shape's, all of them copied. */
 static bool stages_valid(const struct cs_plan *plan)
 {
     struct way ways[CS_MAX_CUTS] = {0};

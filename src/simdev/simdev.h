@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a piece of work costs on the simulated card: the time model of events is made of it. */
+/* What a piece of work costs on the simulated GPU: the time model of events is made of it. */
 struct simdev_cost {
     double bytes, flops; /* moved, and computed; 0: nothing but a launch */
 };
@@ -60,7 +60,7 @@ uint64_t simdev_stream_context(cudaStream_t stream);
  * (of work: its stream's) can use. bytes = 0 asks for the address alone. */
 bool simdev_range_alive(const void *ptr, size_t bytes);
 
-/* Something a card would have punished: counted, kept for the report (the first 32 texts), written
+/* Something a GPU would have punished: counted, kept for the report (the first 32 texts), written
  * to stderr as one line that begins with "simdev: violation:". Never ends the process. */
 void simdev_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,4 +1,4 @@
-"""Training with a data loader whose workers are forked while the program already runs convolutions on the card.
+"""Training with a data loader whose workers are forked while the program already runs convolutions on the GPU.
 
 One JSON line: program, status, batches, losses (a checksum of them), ms_per_iteration, max_memory_allocated, loader_pids.
 """

@@ -1,4 +1,4 @@
-/* What the programs for a real card share: finding the card, results as lines of JSON, sizes on the
+/* What the programs for a real GPU share: finding the GPU, results as lines of JSON, sizes on the
  * command line. */
 #ifndef GPU_H
 #define GPU_H

@@ -1,4 +1,4 @@
-/* Runs a command on a card of which nearly all memory is taken. */
+/* Runs a command on a GPU of which nearly all memory is taken. */
 #include "gpu.h"
 
 #include <errno.h>
@@ -25,11 +25,11 @@ struct options {
 
 static const char USAGE[] =
     "usage: gpu_ballast --leave SIZE -- COMMAND [ARGUMENT...]\n"
-    "Allocates all free memory of the card but SIZE (64MiB, 256M, 1g, bytes) and runs COMMAND\n"
+    "Allocates all free memory of the GPU but SIZE (64MiB, 256M, 1g, bytes) and runs COMMAND\n"
     "meanwhile. Its CUDA context is its own and needs memory too: some hundred MiB of SIZE.\n"
     "Prints a line of JSON after the command has ended: command_status is its exit status, or\n"
     "128 and the number of the signal.\n"
-    "On the simulated device every process has a card of its own: take `with-simdev --capacity`.\n"
+    "On the simulated device every process has a GPU of its own: take `with-simdev --capacity`.\n"
     "Status: 0 if the command ran, whatever its status; 1 on an error, 2 on usage, 77 without a\n"
     "device.\n";
 

@@ -1,4 +1,4 @@
-/* What the card is, and whether cuDNN plans for it from its profile as it does with a handle. */
+/* What the GPU is, and whether cuDNN plans for it from its profile as it does with a handle. */
 #include "../support/apps/csv.h"
 #include "gpu.h"
 #include "plan_query.h"
@@ -28,12 +28,12 @@ struct comparison {
 static const char USAGE[] =
     "usage: gpu_facts [--capture FILE] [--csv FILE] [--model NAME] [--profile FILE]\n"
     "                 [--dir fwd|dgrad|wgrad|all] [--layout nchw|nhwc] [--dtype f32|f16|bf16]\n"
-    "Prints what the card and its libraries are, as one line of JSON.\n"
-    "  --capture FILE  write the card's device profile there\n"
+    "Prints what the GPU and its libraries are, as one line of JSON.\n"
+    "  --capture FILE  write the GPU's device profile there\n"
     "  --csv FILE      plan every layer of the list twice, with the handle and with the profile\n"
     "                  alone, and print a line of JSON for each layer and direction\n"
     "  --model NAME    only that model's layers\n"
-    "  --profile FILE  compare with this profile, not with the card's own\n"
+    "  --profile FILE  compare with this profile, not with the GPU's own\n"
     "  --dir NAME      only that direction (default: all)\n"
     "  --layout NAME   of all tensors (default: nchw)\n"
     "  --dtype NAME    of all tensors (default: the list's)\n"

@@ -69,7 +69,7 @@ def main():
     options = parser.parse_args()
     platform = jax.default_backend()
     if options.device == "cuda" and platform != "gpu":
-        print(f"JAX has no card here (its backend is {platform})", file=sys.stderr)
+        print(f"JAX has no GPU here (its backend is {platform})", file=sys.stderr)
         sys.exit(77)
     for dtype in (jnp.float16, jnp.float32):
         print(json.dumps(run(dtype, options)), flush=True)

@@ -1,4 +1,4 @@
-/* The numbers that a layer is run on, and what its output should be. An operand on the card repeats
+/* The numbers that a layer is run on, and what its output should be. An operand on the GPU repeats
  * a pattern, so that the largest needs no copy on the host and any element is known there. */
 #ifndef LAYER_DATA_H
 #define LAYER_DATA_H

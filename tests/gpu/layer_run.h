@@ -1,4 +1,4 @@
-/* One convolution on the card, as an ordinary client runs it: a plan, its workspace, some calls to
+/* One convolution on the GPU, as an ordinary client runs it: a plan, its workspace, some calls to
  * warm up, then calls that are timed. */
 #ifndef LAYER_RUN_H
 #define LAYER_RUN_H

@@ -286,7 +286,7 @@ def arguments(description, cases):
 
 
 def no_device(options):
-    """Ends the program with status 77 if there is no card for it."""
+    """Ends the program with status 77 if there is no GPU for it."""
     if options.device == "cuda" and not torch.cuda.is_available():
         print("no CUDA device", file=sys.stderr)
         sys.exit(77)

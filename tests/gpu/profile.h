@@ -1,5 +1,5 @@
-/* Device profiles: the JSON in which cuDNN tells the properties of a card, and from which it plans
- * for that card where there is none. */
+/* Device profiles: the JSON in which cuDNN tells the properties of a GPU, and from which it plans
+ * for that GPU where there is none. */
 #ifndef PROFILE_H
 #define PROFILE_H
 

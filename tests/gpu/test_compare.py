@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what scripts/gpu-suite makes of measurements: choice, comparison, targets. TAP; no card, no build."""
+"""Tests of what scripts/gpu-suite makes of measurements: choice, comparison, targets. TAP; no GPU, no build."""
 
 import array
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/fit-cost and of suite/prediction.py without a card, as TAP: test_fit_cost.py BUILD_DIR."""
+"""Tests of scripts/fit-cost and of suite/prediction.py without a GPU, as TAP: test_fit_cost.py BUILD_DIR."""
 
 import json
 import math
@@ -63,7 +63,7 @@ def synthetic_points(lanes=(1, 2)):
 
 
 def measured(profile, points, coefficients, noise=0.0):
-    """The points with the times that a card with these coefficients would take."""
+    """The points with the times that a GPU with these coefficients would take."""
     numbers = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         with prediction.Predictor(BUILD, folder, [(profile, points)]) as predictor:

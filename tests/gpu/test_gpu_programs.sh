@@ -76,12 +76,12 @@ check() { # NAME FUNCTION
     rm -f "$work"/*.{out,err,device,dump}
 }
 
-facts_tell_the_card() {
-    on facts -- "$build/gpu/gpu_facts" --capture "$work/card.json"
+facts_tell_the_gpu() {
+    on facts -- "$build/gpu/gpu_facts" --capture "$work/gpu.json"
     expect status "$status" 0
     expect lines "$(lines facts)" 1
-    expect device "$(values facts device)" "$(sed -nE 's/.*"deviceName":"([^"]*)".*/\1/p' "$work/card.json")"
-    expect memory "$(values facts memory_bytes)" "$(sed -nE 's/.*"totalGlobalMem":([0-9]+).*/\1/p' "$work/card.json")"
+    expect device "$(values facts device)" "$(sed -nE 's/.*"deviceName":"([^"]*)".*/\1/p' "$work/gpu.json")"
+    expect memory "$(values facts memory_bytes)" "$(sed -nE 's/.*"totalGlobalMem":([0-9]+).*/\1/p' "$work/gpu.json")"
     expect_true versions "$(values facts cudnn) >= 90000 && $(values facts runtime) >= 12000"
 }
 
@@ -99,7 +99,7 @@ facts_tell_a_wrong_profile() {
         "$root/conf/devices/h200.json" >"$work/turing.json"
     on facts --report "$work/facts.device" -- "$build/gpu/gpu_facts" --csv "$layers" --profile "$work/turing.json"
     if grep -q '"rule of thumb"' "$work/facts.device"; then
-        cannot_run "planning by rule of thumb is the same for every card"
+        cannot_run "planning by rule of thumb is the same for every GPU"
         return
     fi
     expect status "$status" 0
@@ -115,7 +115,7 @@ facts_tell_a_wrong_profile() {
 facts_miss_a_file() {
     on facts -- "$build/gpu/gpu_facts" --csv "$layers" --profile "$work/absent.json"
     expect "status without the file" "$status" 1
-    on facts -- "$build/gpu/gpu_facts" --capture "$work/absent/card.json"
+    on facts -- "$build/gpu/gpu_facts" --capture "$work/absent/gpu.json"
     expect "status without the folder" "$status" 1
 }
 
@@ -353,7 +353,7 @@ lines_are_json() {
     expect objects "$(cat "$work/objects")" 14
 }
 
-check 'facts: the card is told and captured' facts_tell_the_card
+check 'facts: the GPU is told and captured' facts_tell_the_gpu
 check 'facts: handle and profile plan the same' facts_agree_with_the_card
 check 'facts: a wrong profile is found out' facts_tell_a_wrong_profile
 check 'facts: a file that cannot be read or written' facts_miss_a_file

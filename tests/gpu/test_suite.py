@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/gpu-suite itself without a card, as TAP: test_suite.py BUILD_DIR."""
+"""Tests of scripts/gpu-suite itself without a GPU, as TAP: test_suite.py BUILD_DIR."""
 
 import json
 import os
@@ -203,11 +203,11 @@ def gpu_suite(*arguments, strict="0", **settings):
 @test
 def without_a_card_it_says_so():
     if machine.why_no_card() is None:
-        raise Skip("a card is here")
+        raise Skip("a GPU is here")
     result = gpu_suite("--build", BUILD)
     same((result.returncode, result.stdout), (77, ""))
     same(len(result.stderr.splitlines()), 1)
-    assert "no NVIDIA card" in result.stderr, result.stderr
+    assert "no NVIDIA GPU" in result.stderr, result.stderr
     same(gpu_suite("--build", BUILD, strict="1").returncode, 1)
 
 
@@ -252,7 +252,7 @@ def layers_and_capacity_run_on_the_simulated_device():
 
 
 def check_predictions(data, verdict):
-    """Every layer that was measured is predicted, whole and cut; which order that gives says nothing about a card."""
+    """Every layer that was measured is predicted, whole and cut; which order that gives says nothing about a GPU."""
     points = data["predictions"]["points"]
     axes = {point["axis"] for point in points}
     assert "-" in axes and axes & set("NDHW"), f"tilings: {axes}"

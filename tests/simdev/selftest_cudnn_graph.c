@@ -150,7 +150,7 @@ static void check_capture(void)
     layer_end(&l);
 }
 
-/* cudnn-frontend warms plans up like this; a card looks at no address before the launch. */
+/* cudnn-frontend warms plans up like this; a GPU looks at no address before the launch. */
 static cudnnStatus_t execute_nowhere(void *arg)
 {
     const struct layer *l = arg;

@@ -1,5 +1,5 @@
-/* A program as nvcc builds it, unchanged on a card: kernels, templates, variables, attributes,
- * occupancy. Where a value is a kernel's, only a card can tell it; there it is looked at, too. */
+/* A program as nvcc builds it, unchanged on a GPU: kernels, templates, variables, attributes,
+ * occupancy. Where a value is a kernel's, only a GPU can tell it; there it is looked at, too. */
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -43,7 +43,7 @@ static void test_kernels()
     scale<<<dim3(1, 2), 64, 512, cudaStreamPerThread>>>((int *)x, 2);
     check(cudaGetLastError() == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess, "launches");
     smooth<<<1, 4096>>>(x, 3);
-    check(cudaGetLastError() == cudaErrorInvalidConfiguration, "a launch that no card takes");
+    check(cudaGetLastError() == cudaErrorInvalidConfiguration, "a launch that no GPU takes");
     check(cudaFuncGetAttributes(&of_smooth, smooth) == cudaSuccess &&
               of_smooth.sharedSizeBytes == 512 && of_smooth.numRegs > 0,
           "what the compiler knows of a kernel");

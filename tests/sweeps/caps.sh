@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every layer of the shared list under caps of 8, 16, 64 and 256 MiB on seven cards, planned by the real cuDNN: what stays
+# Every layer of the shared list under caps of 8, 16, 64 and 256 MiB on seven GPUs, planned by the real cuDNN: what stays
 # over the cap has its reason in the log, and cuDNN, asked without the library, wants more than the cap for the smallest
 # tiles that may be made of it (smallest.py). TAP.
 #
@@ -11,7 +11,7 @@ shift 2
 cd "$(dirname "$0")/../.." || exit 1
 export SIMDEV_DIR=$build/simdev CONVSHIM_CONFIGFILE=/dev/null OMP_NUM_THREADS=1
 unset CONVSHIM CONVSHIM_LOG_FILE CONVSHIM_SUMMARY SIMDEV_FAIL SIMDEV_PROFILE
-readonly CARDS="${CARDS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
+readonly GPUS="${GPUS:-t4 a100 rtx3060 rtx4090 rtx5090 h200 b200}" CAPS="8 16 64 256" CSV=tests/data/conv_layers.csv
 work=$(mktemp -d)
 # What the log says of a convolution that stays over the limit. Nothing is run here, so that there is no summary.
 reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_FALLBACK|VENDOR), "(.*)"\)/\2/p' include/convshim/reasons.def)
@@ -19,13 +19,13 @@ reasons=$(sed -nE 's/^CS_REASON\((NO_TILING|NO_FALLBACK|VENDOR), "(.*)"\)/\2/p' 
 trap 'rm -rf "$work"' EXIT
 tests=0 table=()
 
-# plan CARD NAME LIST OPTION... -- COMMAND...: the table of layers as NAME.csv
+# plan GPU NAME LIST OPTION... -- COMMAND...: the table of layers as NAME.csv
 plan()
 {
-    local card=$1 name=$2 list=$3 options=()
+    local gpu=$1 name=$2 list=$3 options=()
     shift 3
     while [ "$1" != -- ]; do options+=("$1") && shift; done
-    scripts/with-simdev --profile "conf/devices/$card.json" --report "$work/$name.json" "$@" \
+    scripts/with-simdev --profile "conf/devices/$gpu.json" --report "$work/$name.json" "$@" \
         "$build/apps/plan_layers" --csv "$list" --direction "$direction" "${options[@]}" >"$work/$name.csv" 2>"$work/$name.err"
 }
 
@@ -42,11 +42,11 @@ explained()
     [ "$(grep -cF -e "$reasons" -e ', raised' "$1")" -ge "$2" ]
 }
 
-# capped CARD POLICY CAP: what stays over the cap goes to $work/left
+# capped GPU POLICY CAP: what stays over the cap goes to $work/left
 capped()
 {
-    local card=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left
-    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy;min_saving=0" plan "$card" with $CSV -- \
+    local gpu=$1 policy=$2 cap=$3 most=$(($3 << 20)) wanted left
+    CONVSHIM_LOG=info CONVSHIM_CONFIG="workspace=${cap}MiB;policy=$policy;min_saving=0" plan "$gpu" with $CSV -- \
         env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" || return 1
     wanted=$(over "$work/plain.csv" $most | wc -l)
     over "$work/with.csv" $most >"$work/over"
@@ -56,7 +56,7 @@ capped()
     explained "$work/with.err" "$left"
 }
 
-# proved CARD: cuDNN itself says that nothing of $work/left could have come under its cap
+# proved GPU: cuDNN itself says that nothing of $work/left could have come under its cap
 proved()
 {
     sort -u "$work/left" -o "$work/left"
@@ -75,25 +75,25 @@ verdict() # STATUS NAME
     if [ "$1" = 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
 }
 
-for card in $CARDS; do
-    plan "$card" plain $CSV -- || exit 1
+for gpu in $GPUS; do
+    plan "$gpu" plain $CSV -- || exit 1
     if ! grep -q '"planning":[[:space:]]*"cudnn' "$work/plain.json"; then
         tests=$((tests + 1))
-        echo "ok $tests - $card # SKIP no real cuDNN: nothing real can be planned"
+        echo "ok $tests - $gpu # SKIP no real cuDNN: nothing real can be planned"
         continue
     fi
     : >"$work/left"
     for policy in "$@"; do
         status=0 row=
         for cap in $CAPS; do
-            capped "$card" "$policy" "$cap" || status=1
+            capped "$gpu" "$policy" "$cap" || status=1
         done
-        table+=("$(printf '%-8s %-5s%s' "$card" "$policy" "$row")")
+        table+=("$(printf '%-8s %-5s%s' "$gpu" "$policy" "$row")")
         [ "$status" = 0 ] || tail -n 5 "$work/with.err" | sed 's/^/# /'
-        verdict $status "$direction, $card, $policy: every layer under 8, 16, 64 and 256 MiB, or its reason"
+        verdict $status "$direction, $gpu, $policy: every layer under 8, 16, 64 and 256 MiB, or its reason"
     done
-    proved "$card"
-    verdict $? "$direction, $card: $(wc -l <"$work/left") layers and caps are left because their smallest tiles want more"
+    proved "$gpu"
+    verdict $? "$direction, $gpu: $(wc -l <"$work/left") layers and caps are left because their smallest tiles want more"
 done
 [ ${#table[@]} = 0 ] || printf '# %s\n' "$direction, layers over a cap without the library > with it" "${table[@]}"
 echo "1..$tests"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Policy fast foretells no layer more time than policy fit takes by the same model, on seven cards under four caps. TAP.
+"""Policy fast foretells no layer more time than policy fit takes by the same model, on seven GPUs under four caps. TAP.
 
 predicted_time.py BUILD: asks BUILD/convshim predict, which decides with the library's own code over the real cuDNN.
 """
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-CARDS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
+GPUS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
 CAPS = ("8MiB", "16MiB", "64MiB", "256MiB")
 CSV = "tests/data/conv_layers.csv"
 
@@ -22,9 +22,9 @@ def cudnn():
     return []
 
 
-def layers(build, card, cap, policy):
+def layers(build, gpu, cap, policy):
     command = [build + "/convshim", "predict", *cudnn()]
-    command += ["--csv", CSV, "--device", card, "--workspace", cap]
+    command += ["--csv", CSV, "--device", gpu, "--workspace", cap]
     # The real cuDNN keeps what it was planned with.
     environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     command += ["--policy", policy, "--min-saving", "0", "--format", "json"]
@@ -35,12 +35,12 @@ def layers(build, card, cap, policy):
     return told["estimate"], {(layer["model"], layer["layer"]): layer.get("time_ratio") for layer in told["layers"]}
 
 
-def slower(build, card):
-    """What is wrong with a card's answers, and whether cuDNN gave them."""
+def slower(build, gpu):
+    """What is wrong with a GPU's answers, and whether cuDNN gave them."""
     wrong, both = [], 0
     for cap in CAPS:
-        estimate, fit = layers(build, card, cap, "fit")
-        _, fast = layers(build, card, cap, "fast")
+        estimate, fit = layers(build, gpu, cap, "fit")
+        _, fast = layers(build, gpu, cap, "fast")
         if estimate:
             return [], 0, False
         for layer, ratio in fit.items():
@@ -48,24 +48,24 @@ def slower(build, card):
                 continue
             both += 1
             if not fast[layer] or fast[layer] > ratio * (1 + 1e-9):
-                wrong.append(f"{card} {cap} {layer}: fit {ratio}, fast {fast[layer]}")
+                wrong.append(f"{gpu} {cap} {layer}: fit {ratio}, fast {fast[layer]}")
     return wrong, both, True
 
 
 def main(build):
     failed = 0
-    for number, card in enumerate(CARDS, 1):
-        wrong, both, planned = slower(build, card)
+    for number, gpu in enumerate(GPUS, 1):
+        wrong, both, planned = slower(build, gpu)
         for line in wrong[:10]:
             print("# " + line)
         if planned:
             ok = not wrong and both > 100
-            print(f"{'ok' if ok else 'not ok'} {number} - {card}: {both} layers, fast predicted no slower than fit")
+            print(f"{'ok' if ok else 'not ok'} {number} - {gpu}: {both} layers, fast predicted no slower than fit")
         else:
             ok = True
-            print(f"ok {number} - {card} # SKIP no real cuDNN: nothing real can be planned")
+            print(f"ok {number} - {gpu} # SKIP no real cuDNN: nothing real can be planned")
         failed += not ok
-    print(f"1..{len(CARDS)}")
+    print(f"1..{len(GPUS)}")
     return failed != 0
 
 

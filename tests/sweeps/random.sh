@@ -24,8 +24,8 @@ declare -A calls=() tiled=() refused=() elements=() different=()
 # row of one channel; 16-bit filter gradients of grouped convolutions.
 readonly -A LEAST_ALL=([forward]=80 [data]=80 [filter]=65) LEAST_FIT=([forward]=3 [data]=3 [filter]=2)
 readonly LEAST_STAGED=8
-# What a card of another generation than the H200 is asked for.
-readonly -A FORM_CARD=([filter]=ampere)
+# What a GPU of another generation than the H200 is asked for.
+readonly -A FORM_GPU=([filter]=ampere)
 
 note() { sed 's/^/# /' "$@"; }
 
@@ -34,20 +34,20 @@ verdict() { # STATUS NAME
     if [ "$1" = 0 ]; then echo "ok $tests - $2"; else echo "not ok $tests - $2"; fi
 }
 
-# CARD COMMAND...: on the simulated device, whose report is left in $work/device
+# GPU COMMAND...: on the simulated device, whose report is left in $work/device
 on_device() {
-    local card=$1
+    local gpu=$1
     shift
-    "$root/scripts/with-simdev" ${card:+--profile "$work/$card.json"} --report "$work/device" -- "$@"
+    "$root/scripts/with-simdev" ${gpu:+--profile "$work/$gpu.json"} --report "$work/device" -- "$@"
 }
 
 no_violation() { grep -q '"violations":[[:space:]]*0,' "$work/device"; }
 
-# NAME CARD [conv_random options]: the untiled results
+# NAME GPU [conv_random options]: the untiled results
 untiled() {
-    local name=$1 card=$2 status=0
+    local name=$1 gpu=$2 status=0
     shift 2
-    on_device "$card" "$build/apps/conv_random" "$@" --dump "$work/$name.plain" >"$work/$name.log" 2>&1 || status=1
+    on_device "$gpu" "$build/apps/conv_random" "$@" --dump "$work/$name.plain" >"$work/$name.log" 2>&1 || status=1
     no_violation || status=1
     [ "$status" = 0 ] || note <(tail -n 25 "$work/$name.log")
     note <<<"$(tail -n 1 "$work/$name.log")"
@@ -71,13 +71,13 @@ account() {
     different[$kind]=$((${different[$kind]:-0} + ${part:-0}))
 }
 
-# KIND NAME CARD CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's RULE;
+# KIND NAME GPU CONFIG LEAST RULE [conv_random options]: tiled results, compared with the untiled ones by compare's RULE;
 # at least LEAST percent of the calls must have been tiled
 tiled() {
-    local kind=$1 name=$2 card=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_tiled='' fallback
+    local kind=$1 name=$2 gpu=$3 config=$4 least=$5 rule=$6 status=0 last_calls='' last_tiled='' fallback
     shift 6
     rm -f "$work/summary"
-    on_device "$card" env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" \
+    on_device "$gpu" env LD_PRELOAD="${CONVSHIM_SAN_RT:+$CONVSHIM_SAN_RT:}$build/libconvshim.so" \
         CONVSHIM_CONFIG="$config" CONVSHIM_SUMMARY="json:$work/summary" "$build/apps/conv_random" "$@" --dump "$work/tiled" >"$work/log" 2>&1 || status=1
     no_violation || status=1
     # shellcheck disable=SC2086 # the rule's own words
@@ -157,13 +157,13 @@ gradients() {
 
 # FORM COUNT TYPES LEAST: a fused form, of which cuDNN must take at least LEAST problems
 fused() {
-    local form=$1 card=${FORM_CARD[$1]:-} problems ran
+    local form=$1 gpu=${FORM_GPU[$1]:-} problems ran
     problems=(--fused "$form" --count "$2" --data integers --dtype "$3" --seed "$SEED")
-    untiled "fused-$form" "$card" "${problems[@]}" --check
+    untiled "fused-$form" "$gpu" "${problems[@]}" --check
     ran=$(sed -nE '$s/.*: ([0-9]+) problems, ([0-9]+) refused.*/\1 - \2/p' "$work/fused-$form.log")
     verdict $((${ran:-0} < $4)) "fused-$form: $((${ran:-0})) problems that cuDNN takes, at least $4"
-    tiled fused "fused-$form" "$card" "$EVERYTHING" 70 --exact "${problems[@]}"
-    [ "$form" = legacy ] || tiled fused "fused-$form" "$card" "$EVERYTHING;staged=always" "$LEAST_STAGED" --exact "${problems[@]}"
+    tiled fused "fused-$form" "$gpu" "$EVERYTHING" 70 --exact "${problems[@]}"
+    [ "$form" = legacy ] || tiled fused "fused-$form" "$gpu" "$EVERYTHING;staged=always" "$LEAST_STAGED" --exact "${problems[@]}"
 }
 
 backward=$((count < 2000 ? (count + 2) / 3 : count))

@@ -80,6 +80,7 @@ expect_complaint()
     expect_complaint ""
 }
 
+# bats test_tags=quick
 @test "XDG_CONFIG_HOME unset: ~/.config" {
     unset XDG_CONFIG_HOME
     mkdir -p "$HOME/.config/convshim"
@@ -105,7 +106,7 @@ refused()
 
 @test "bad values: one line with place, option and what is allowed, default used" {
     local value
-    for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
+    for value in 0 -1 99999999999999999999 64parsecs '' ' ' 1.5 1.2345MiB 0x1000 12EiB 1023 '64 MiB x' $'6\x01\xff'; do
         refused "workspace=$value" 'CONVSHIM_CONFIG:1: workspace: "*" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB'
     done
 }
@@ -121,12 +122,14 @@ refused()
     CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" is not allowed, ignored; allowed: off, text, json:PATH, text,json:PATH'
 }
 
+# bats test_tags=quick
 @test "a bad value among good ones spoils nothing else" {
     CONVSHIM_CONFIG="workspace=72KiB; tiles=many; policy=fit" run_program
     expect_complaint 'CONVSHIM_CONFIG:2: tiles: "many" is not allowed, ignored; allowed: 1 to 1024'
     expect_limit "72 KiB"
 }
 
+# bats test_tags=quick
 @test "CONVSHIM=maybe, CONVSHIM_LOG=loud, CONVSHIM_SUMMARY=maybe: one line each" {
     CONVSHIM=maybe run_program
     expect_complaint 'CONVSHIM: only 0 switches convshim off; allowed: 0, 1'
@@ -144,6 +147,7 @@ named_file()
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
 }
 
+# bats test_tags=quick
 @test "a file's complaint names the file and the line" {
     named_file < <(printf '# comment\n\nworkspace = 72KiB\n\nploicy = fit\n')
     run_program
@@ -151,6 +155,7 @@ named_file()
     expect_limit "72 KiB"
 }
 
+# bats test_tags=quick
 @test "indented lines and lines without = do not vanish" {
     named_file < <(printf 'policy = fit\n\t  workspace = 72KiB\njust words\n')
     run_program
@@ -158,6 +163,7 @@ named_file()
     expect_complaint "$CONVSHIM_CONFIGFILE:3: \"just words\" is not an option, ignored; allowed: NAME = VALUE"
 }
 
+# bats test_tags=quick
 @test "every option bad at once: one line each" {
     local names='workspace max_slowdown threshold policy tiles lanes backing arena interleave log summary'
     # shellcheck disable=SC2086 # words
@@ -183,6 +189,7 @@ named_file()
         'CONVSHIM_CONFIG:1: interleave.budget: "1KiB" is not allowed, ignored; allowed: off, or 1MiB to 1TiB'
 }
 
+# bats test_tags=quick
 @test "sections: an option in the wrong one, one that does not exist" {
     named_file < <(printf 'workspace = 72KiB\n[interleave]\ntimeout = 5\nlanes = 2\n')
     run_program
@@ -219,6 +226,7 @@ unreadable()
     expect_limit auto
 }
 
+# bats test_tags=quick
 @test "a file that is not there, a directory: one line with the reason" {
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/missing.ini
     unreadable "No such file or directory"
@@ -233,6 +241,7 @@ unreadable()
     unreadable "Permission denied"
 }
 
+# bats test_tags=quick
 @test "binary garbage: few lines, all printable, program unharmed" {
     named_file < <(head -c 4096 "$LIBRARY")
     run_program
@@ -248,6 +257,7 @@ unreadable()
     expect_limit auto
 }
 
+# bats test_tags=quick
 @test "one endless line: one line" {
     named_file < <(head -c 500000 /dev/zero | tr '\0' w)
     run_program
@@ -266,18 +276,21 @@ unreadable()
     expect_limit auto
 }
 
+# bats test_tags=quick
 @test "log=off in a file silences the complaints of that file and of the environment" {
     named_file < <(printf 'workspace = 0\nlog = off\n')
     CONVSHIM_CONFIG="tiles=0" run_program
     expect_complaint ""
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_SUMMARY=off: no summary; complaints stay" {
     CONVSHIM_SUMMARY=off CONVSHIM_CONFIG="workspace=0" run_program
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     grep -q 'workspace: "0" is not allowed' shimmed.err || fail "the complaint is missing"
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_LOG_FILE: everything goes there, %p is the process id" {
     CONVSHIM_SUMMARY=text CONVSHIM_LOG_FILE=$BATS_TEST_TMPDIR/log.%p.txt CONVSHIM_CONFIG="workspace=0" run_program
     expect_empty shimmed.err
@@ -291,6 +304,7 @@ unreadable()
     expect_line "${logs[0]}" 'convolutions +1 call'
 }
 
+# bats test_tags=quick
 @test "log_file in a file works like the variable" {
     named_file < <(echo "log_file = $BATS_TEST_TMPDIR/from-ini.txt")
     CONVSHIM_SUMMARY=text run_program

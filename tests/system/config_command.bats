@@ -16,6 +16,7 @@ expect_option()
     expect_equal "$1" "$(grep "^$1," config.out)" "$1,$2,$3,$4"
 }
 
+# bats test_tags=quick
 @test "without options: every one of them, all built-in" {
     config 0 --format csv
     sed -nE 's/^;([a-z_]+) =( (.*))?$/\1,\3/p' <(sed '/^;\[rule/,$d' "$ROOT/conf/convshim.ini") | sed 's/^\(.*\),\(.*\)$/\1,\2,\2,built-in/' >wanted
@@ -39,6 +40,7 @@ expect_option()
     expect_empty config.err
 }
 
+# bats test_tags=quick
 @test "every option has a variable, which comes first; one that is unknown is named, also by the library" {
     export CONVSHIM_CONFIG='workspace=2MiB;trace_limit=1MiB' CONVSHIM_WORKSPACE=1MiB CONVSHIM_INTERLEAVE_TIMEOUT=7
     expect_option workspace 1MiB auto CONVSHIM_WORKSPACE
@@ -53,6 +55,7 @@ expect_option()
     done < <("$BUILD/convshim" config --format csv | tail -n +2)
 }
 
+# bats test_tags=quick
 @test "a variable that is no option's is named with the nearest, by the command and by the library" {
     export CONVSHIM_WORKSPCE=1MiB CONVSHIM_TEST_LOAD=10
     local line='environment: CONVSHIM_WORKSPCE: no such variable, ignored; did you mean CONVSHIM_WORKSPACE\?$'
@@ -64,11 +67,13 @@ expect_option()
     expect_line shimmed.err "$line"
 }
 
+# bats test_tags=quick
 @test "run: an option given wins over its variable" {
     LD_PRELOAD=$SAN_RT CONVSHIM_TILES=9 "$BUILD/convshim" run --tiles 3 -- "$BUILD/convshim" config --format csv >config.out
     expect_line config.out '^tiles,3,4,CONVSHIM_CONFIG:1$'
 }
 
+# bats test_tags=quick
 @test "--program: its own file comes first" {
     echo 'tiles = 2' >"$XDG_CONFIG_HOME/convshim/convshim.ini"
     echo 'tiles = 5' >"$XDG_CONFIG_HOME/convshim/python3.ini"
@@ -78,6 +83,7 @@ expect_option()
     expect_line config.out '^tiles +5 +4 .*python3\.ini:1$'
 }
 
+# bats test_tags=quick
 @test "text, CSV and JSON tell the same" {
     export CONVSHIM_CONFIG='log_file=a, "b";workspace=3MiB'
     config 0
@@ -92,6 +98,7 @@ assert rows == json.load(open("config.out")), rows
 assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CONVSHIM_CONFIG:1"} in rows' || fail "they differ"
 }
 
+# bats test_tags=quick
 @test "what is to be mended: a line for each on standard error, status 1" {
     export CONVSHIM_CONFIG='workspace=much;tiles=2'
     config 1
@@ -100,11 +107,13 @@ assert {"option": "log_file", "value": "a, \"b\"", "default": "", "source": "CON
     expect_line config.out '^tiles +2 +4 +CONVSHIM_CONFIG:2$'
 }
 
+# bats test_tags=quick
 @test "CONVSHIM=0: it says that nothing is read" {
     CONVSHIM=0 config 0
     expect_line config.err '^convshim: CONVSHIM=0 switches the library off: no option is read$'
 }
 
+# bats test_tags=quick
 @test "--check: the lines that the library would write, status 1; none and 0 for a good file" {
     printf 'workspace = x\nploicy = fit\n[interlace]\n' >bad.ini
     config 1 --check bad.ini
@@ -132,6 +141,7 @@ advice()
     done
 }
 
+# bats test_tags=quick
 @test "--check: what has no effect, hides other rules or has quotes" {
     cat >vain.ini <<'END'
 tiles = 7
@@ -193,6 +203,7 @@ END
     done
 }
 
+# bats test_tags=quick
 @test "--explain as JSON: the rules that were tried, and the one that applies" {
     printf '[rule last]\nlayout = nhwc\nskip = yes\n[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n' >rules.ini
     CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x512x512x512,512x512x3x3,f16,pad=1 --format json
@@ -213,6 +224,7 @@ rules_file()
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/rules.ini
 }
 
+# bats test_tags=quick
 @test "rules: as they are tried, as text that makes the same rules" {
     rules_file <<<$'tiles = 2\n[rule b]\nlayout = nhwc\nskip = yes\n[rule a]\nh = 64..\nworkspace = 2048K'
     export CONVSHIM_CONFIG='rule.c.n=1;rule.c.lanes=2'
@@ -226,6 +238,7 @@ rules_file()
     ! grep -q '^\[rule' config.out || fail "rules in a table of options"
 }
 
+# bats test_tags=quick
 @test "--explain: which rule applies, why earlier ones do not, and to what kind of convolution" {
     rules_file <<'END'
 [rule last]
@@ -268,6 +281,7 @@ END
     expect_line config.out '^rule deep: applies, .*; sets policy off$'
 }
 
+# bats test_tags=quick
 @test "--explain: what is no convolution has status 2 and one line" {
     local shape
     for shape in 1x2 1x64x8x8 1x64x8x8,64x64x3 1x64x8x8,64x32x3x3 1x64x8x8,64x32x3x3,groups=3 1x64x8x8,64x64x3x3,f12 \
@@ -279,6 +293,7 @@ END
     done
 }
 
+# bats test_tags=quick
 @test "how it is called: status 2 and one line" {
     config 2 --format xml
     expect_line config.err '^convshim: config: --format: "xml" is not allowed; allowed: text, json, csv$'

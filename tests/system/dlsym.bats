@@ -44,7 +44,7 @@ expect_answers()
     expect_empty shimmed.err
 }
 
-# The device of the programs that follow has the real cuDNN, which computes nothing without a card.
+# The device of the programs that follow has the real cuDNN, which computes nothing without a GPU.
 device_with_real_cudnn()
 {
     local cudnn file

@@ -105,6 +105,7 @@ expect_no_finding()
     expect_finding fatal library '.*/other\.so: made for another processor'
 }
 
+# bats test_tags=quick
 @test "glibc: takes the library; the loader's own words where it does not" {
     doctor 0
     expect_finding ok glibc 'glibc: 2\.[0-9]+ takes the library'
@@ -116,6 +117,7 @@ expect_no_finding()
     expect_finding fatal glibc 'glibc: .* refuses the library: .*libgone\.so'
 }
 
+# bats test_tags=quick
 @test "LD_PRELOAD: empty; harmless; not found; another interposer" {
     doctor 0
     expect_finding ok preload 'LD_PRELOAD: empty'
@@ -131,6 +133,7 @@ expect_no_finding()
     expect_finding warning preload 'LD_PRELOAD: .*/taker\.so intercepts cuDNN too'
 }
 
+# bats test_tags=quick
 @test "CONVSHIM=0, and mistakes in the options" {
     CONVSHIM=1 doctor 0
     expect_finding ok enabled 'CONVSHIM: the library is switched on'
@@ -146,6 +149,7 @@ expect_no_finding()
     expect_finding warning config 'options: .*sh\.ini:2: ploicy: no such option'
 }
 
+# bats test_tags=quick
 @test "the options are those of the script that a command runs, behind env and nice too" {
     printf 'workspace = 2MiB\n' >"$XDG_CONFIG_HOME/convshim/main.py.ini"
     printf 'workspace = 3MiB\n' >"$XDG_CONFIG_HOME/convshim/env.ini"
@@ -156,6 +160,7 @@ expect_no_finding()
     expect_finding ok config "options: from $XDG_CONFIG_HOME/convshim/main\.py\.ini"
 }
 
+# bats test_tags=quick
 @test "the command: dynamic, static, for another machine, not there, none" {
     doctor 0
     expect_finding ok program 'command: none was given'
@@ -184,6 +189,7 @@ expect_no_finding()
     expect_finding fatal program '\./script: not found, or its interpreter is not'
 }
 
+# bats test_tags=quick
 @test "the command: what env, nice and others run is what is looked at" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o inner main.c
@@ -207,6 +213,7 @@ expect_no_finding()
     expect_finding fatal program '\./no-such-program: not found'
 }
 
+# bats test_tags=quick
 @test "the command: what a shell is told, and what a start script starts, is looked at" {
     site
     torch 2.10.0 9.15.1
@@ -294,6 +301,7 @@ END
     expect_finding note layout 'web/launch\.py: asks for channels_last'
 }
 
+# bats test_tags=quick
 @test "the command: channels_last leaves little to save" {
     site
     torch 2.10.0 9.15.1
@@ -312,6 +320,7 @@ END
     expect_equal "verdict" "$(tail -n 1 doctor.out)" "Nothing that uses cuDNN was found in this command: convshim would have nothing to do."
 }
 
+# bats test_tags=quick
 @test "the command: privileges of its own" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o plain_program main.c
@@ -330,6 +339,7 @@ END
     expect_finding ok program '\./plain_program: runs \./plain_program'
 }
 
+# bats test_tags=quick
 @test "driver and cuDNN: those that the loader finds, with version; none; cuDNN 8" {
     object lib/libcuda.so.1 <<<'int cuInit(void) { return 0; }'
     cudnn nvidia 9.14.0
@@ -351,6 +361,7 @@ END
     expect_finding warning cudnn 'libcudnn\.so\.8: cuDNN 8\.9\.7 in .*: convshim serves cuDNN 9'
 }
 
+# bats test_tags=quick
 @test "no Python, a broken one, a command that is none: it says what it could not look for" {
     mkdir -p bin
     PATH=$BATS_TEST_TMPDIR/bin doctor 0
@@ -363,6 +374,7 @@ END
     expect_finding note python 'Python: sh is none: frameworks of one that it starts were not looked for'
 }
 
+# bats test_tags=quick
 @test "a Python without frameworks; the Python of the command, of a script" {
     site
     package something 1.0
@@ -385,6 +397,7 @@ END
     ! grep -qE 'was (run|imported)' doctor.out || fail "it ran what it should only look at"
 }
 
+# bats test_tags=quick
 @test "PyTorch: linked, with its own cuDNN by RPATH, no bypass" {
     site
     torch 2.10.0+cu130 9.15.1
@@ -423,6 +436,7 @@ torch_with()
     torch_with 2.15.0 9.26.0 ok "$all"
 }
 
+# bats test_tags=quick
 @test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of who looks" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.15.1
@@ -442,6 +456,7 @@ torch_with()
     expect_no_finding '[a-z]+' bypass
 }
 
+# bats test_tags=quick
 @test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by who asks for it" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.28.0
@@ -464,6 +479,7 @@ torch_with()
     expect_finding ok framework "JAX 0\\.12\\.0: .*: dlsym reaches it; cuDNN 9\\.28\\.0 in $SITE/nvidia/"
 }
 
+# bats test_tags=quick
 @test "a framework with cuDNN 8, without any, without CUDA" {
     site
     torch 1.13.1 8.5.0
@@ -480,6 +496,7 @@ torch_with()
     expect_finding note framework 'PyTorch 2\.10\.0: no file of it comes to cuDNN by itself'
 }
 
+# bats test_tags=quick
 @test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up is none" {
     site
     package torch 2.10.0
@@ -508,6 +525,7 @@ torch_with()
     expect_finding fatal inside 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so has cuDNN linked in'
 }
 
+# bats test_tags=quick
 @test "a program: what it and its libraries link" {
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
     expect_finding ok framework "vae_decoder: vae_decoder links cuDNN: LD_PRELOAD reaches it; cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
@@ -522,6 +540,7 @@ torch_with()
     expect_finding note framework 'sh: no file of it comes to cuDNN by itself'
 }
 
+# bats test_tags=quick
 @test "RTLD_DEEPBIND: a program that speaks of it; Julia; others" {
     printf 'const char word[] = "RTLD_DEEPBIND"; int main(void) { return word[0] == 0; }' >main.c
     gcc -o loader main.c
@@ -541,6 +560,7 @@ torch_with()
     expect_finding ok deepbind 'RTLD_DEEPBIND: nothing'
 }
 
+# bats test_tags=quick
 @test "XLA's caches: none, empty, filled; by variables and by flags in them" {
     doctor 0
     expect_finding ok cache "XLA's caches: none"
@@ -578,7 +598,7 @@ torch_with()
     done
 }
 
-# captured PROFILE: what doctor says of the simulated card of that profile, in captured.json.
+# captured PROFILE: what doctor says of the simulated GPU of that profile, in captured.json.
 captured()
 {
     on_device plain env SIMDEV_PROFILE="$1" "$COMMAND" doctor --capture-device
@@ -586,7 +606,7 @@ captured()
     cp plain.out captured.json
 }
 
-@test "--capture-device: on the simulated device every profile comes back, and simulates the same card" {
+@test "--capture-device: on the simulated device every profile comes back, and simulates the same GPU" {
     local profile
     for profile in "$ROOT"/conf/devices/{h200,t4,rtx5090}.json; do
         captured "$profile"
@@ -599,11 +619,12 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     done
     cp captured.json first.json
     captured "$PWD/first.json"
-    diff first.json captured.json || fail "the captured profile is another card"
+    diff first.json captured.json || fail "the captured profile is another GPU"
     "$COMMAND" predict --device "$PWD/first.json" --input 1x64x64x64 --filter 64x64x3x3 >predict.out 2>predict.err ||
         grep -q 'cuDNN answers without a GPU' predict.err || fail "predict does not take it"
 }
 
+# bats test_tags=quick
 @test "--capture-device: no memory bus reported, no GPU, no cuDNN" {
     sed 's/"memoryBusWidth":[0-9]*,//' "$ROOT/conf/devices/h200.json" >narrow.json
     captured "$PWD/narrow.json"
@@ -618,6 +639,7 @@ assert captured == profile, (captured, profile)' captured.json "$profile" || fai
     expect_empty doctor.out
 }
 
+# bats test_tags=quick
 @test "JSON and CSV: the records that the text shows; advice unless all is fine" {
     CONVSHIM=0 doctor 1
     CONVSHIM=0 doctor 1 --format csv
@@ -632,6 +654,7 @@ assert all(("advice" in record) == (record["severity"] != "ok") for record in re
 assert [record["severity"] for record in records if record["id"] == "enabled"] == ["warning"]' || fail "they differ"
 }
 
+# bats test_tags=quick
 @test "how it is called: status 2 and one line; options of the command are its own" {
     doctor 2 --format xml
     expect_line doctor.err '^convshim: doctor: --format: "xml" is not allowed'

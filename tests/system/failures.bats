@@ -160,7 +160,7 @@ queried()
     done
 }
 
-@test "a card just too small: out of memory without the library, the right result with it" {
+@test "a GPU just too small: out of memory without the library, the right result with it" {
     plain "$CLIENTS/plans" channels
     expect_status 0
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/plans" channels

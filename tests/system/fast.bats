@@ -33,7 +33,7 @@ decode()
     expect_line shimmed.err ': predictions for NVIDIA H200: capability 900, 132 multiprocessors at 1980000 kHz, memory of 6144 bits at 3201000 kHz, L2 62914560 bytes$'
 }
 
-@test "another card, another profile" {
+@test "another GPU, another profile" {
     SIMDEV_PROFILE=$ROOT/conf/devices/rtx4090.json decode "policy=fast;workspace=12MiB;min_saving=0"
     expect_line shimmed.err ': predictions for NVIDIA GeForce RTX 4090: capability 890, 128 multiprocessors at .* memory of 384 bits'
 }

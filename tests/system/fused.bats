@@ -19,7 +19,7 @@ fused()
     expect_equal "failed calls and fallback plans" "$(counted failed)$(counted fallback)" 00
 }
 
-# The programs that follow run on an Ampere card: cuDNN fuses operations on the filter there only.
+# The programs that follow run on an Ampere GPU: cuDNN fuses operations on the filter there only.
 ampere()
 {
     sed 's/"deviceVer": *900/"deviceVer": 800/' "$ROOT/conf/devices/h200.json" >ampere.json

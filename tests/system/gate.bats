@@ -8,7 +8,7 @@ WORKSPACE=1MiB PX=384
 # The last of those that this process may run on.
 CORE=$(taskset -pc $$ | sed -E 's/.*[ ,-]//')
 
-# A saturated card, which does one thing at a time: on one core, or what the simulation has to do for the copies of one thread
+# A saturated GPU, which does one thing at a time: on one core, or what the simulation has to do for the copies of one thread
 # would be free beside another's arithmetic. The device's peak is that of a process whose threads have warmed up one after the
 # other.
 decode()

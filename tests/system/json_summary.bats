@@ -266,6 +266,7 @@ END
     expect_equal "fallback plans, without and with" "$(uniq fallbacks.out | wc -l)" 1
 }
 
+# bats test_tags=quick
 @test "the trace is bounded, and says so" {
     CONVSHIM_CONFIG="$EVERYTHING;trace=trace.json;trace_limit=64KiB" \
         shimmed "$APPS/conv_random" --api graph --count 200 --seed 36 --dtype f32 --data integers

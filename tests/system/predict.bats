@@ -39,6 +39,7 @@ load predict
 }
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
+# bats test_tags=quick
 @test "the summary's own text of a convolution is taken for one, as an operand and elsewhere" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     cp predict.out by_options
@@ -118,6 +119,7 @@ load predict
     expect_equal "not tiled" "$(column reason)" "no tiling fits the limit"
 }
 
+# bats test_tags=quick
 @test "a sweep: each limit as predicted alone, up to the first that needs no tiles" {
     expect_predicted 0 "${SPIKE[@]}" --sweep --format csv
     mv predict.out sweep.csv
@@ -138,6 +140,7 @@ END
     expect_line predict.out '^ +16 MiB +1 +0 '
 }
 
+# bats test_tags=quick
 @test "a sweep of a list: the largest of its layers, tiles and bytes as under each limit" {
     grep -E '^(model|resnet50-b64),' "$LAYERS" >resnet.csv
     expect_predicted 0 --csv resnet.csv --workspace 32MiB --format csv
@@ -162,6 +165,7 @@ END
     expect_line predict.out 'Predicted time of the tiles: 1\.[0-9]+ times'
 }
 
+# bats test_tags=quick
 @test "channels that are no multiple of eight are padded, and that is what the explanation says" {
     expect_predicted 0 --input 1x100x1024x1024 --filter 100x100x3x3 --pad 1 --layout nhwc
     expect_line predict.out 'channels padded to a multiple of 8\.$'
@@ -175,6 +179,7 @@ END
     expect_line predict.out 'for [0-9]+ partial results in f32 of 2\.[23] MiB each'
 }
 
+# bats test_tags=quick
 @test "every engine with its workspace; the first with a plan is the one predicted" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     engine=$(column engine) workspace=$(column workspace_bytes)
@@ -188,6 +193,7 @@ END
     expect_true "an engine without workspace" "$(column workspace_bytes | grep -cx 0) > 0"
 }
 
+# bats test_tags=quick
 @test "for people settings of an engine that want the same are one line, and none is lost" {
     local mode
     for mode in a fallback; do
@@ -200,6 +206,7 @@ END
     done
 }
 
+# bats test_tags=quick
 @test "one, two and three spatial dimensions, dilation, groups and stride" {
     expect_predicted 0 --input 1x64x4096 --filter 64x64x9 --pad 4 --format csv
     expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
@@ -226,11 +233,13 @@ END
     done
 }
 
-@test "an engine that the card has not: said, status 1" {
+# bats test_tags=quick
+@test "an engine that the GPU has not: said, status 1" {
     expect_predicted 1 --input 1x64x64x64 --filter 64x64x3x3 --pad 1 --dtype bf16 --device t4
     expect_line predict.out 'cuDNN has no engine for it on this GPU'
 }
 
+# bats test_tags=quick
 @test "where the mode offers nothing, the fallbacks count, as in frameworks" {
     expect_predicted 0 --input 1x7x10x10x10 --filter 14x1x9x9x9 --groups 7 --dilation 2 --pad 8 --dir wgrad --device b200 \
         --engines --format csv
@@ -240,6 +249,7 @@ END
     expect_line predict.out "engine $engine \(mode fallback"
 }
 
+# bats test_tags=quick
 @test "wrong shapes: one line that says why, status 2" {
     refused "nothing to predict"
     refused "'1x3xx3': not 3 to 5 numbers" --input 1x3xx3 --filter 4x3x3x3
@@ -265,6 +275,7 @@ END
     refused "beyond 64 bits" --input 4294967296x4294967296x1x1 --filter 1x4294967296x1x1
 }
 
+# bats test_tags=quick
 @test "wrong options: one line that says why, status 2" {
     one=(--input 1x3x8x8 --filter 4x3x3x3)
     refused "did you mean '--device'" "${one[@]}" --devise h200
@@ -284,7 +295,7 @@ END
     refused "goes with --input" --csv "$LAYERS" --engines
     refused "go with --input" --csv "$LAYERS" --pad 1
     refused "no cuDNN that can be used at --cudnn" "${one[@]}" --cudnn /nowhere/libcudnn.so.9
-    echo '{"deviceName": "half a card"}' >half.json
+    echo '{"deviceName": "half a GPU"}' >half.json
     refused "no device profile" "${one[@]}" --device half.json
 }
 
@@ -294,6 +305,7 @@ profile()
     sed "$1" "$ROOT/conf/devices/h200.json" >wrong.json
 }
 
+# bats test_tags=quick
 @test "a profile that cuDNN would not survive, or plan nonsense for, is refused" {
     local one=(--estimate --input 1x64x64x64 --filter 64x64x3x3 --device ./wrong.json)
     profile "s/NVIDIA H200\"/$(printf 'X%.0s' {1..255})\"/"
@@ -311,6 +323,7 @@ profile()
     done
 }
 
+# bats test_tags=quick
 @test "options without effect are said; - and _ are the same; one convolution that does not fit" {
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --tiles 2
@@ -329,6 +342,7 @@ profile()
     expect_line predict.out '^No setting of workspace makes it fit\.$'
 }
 
+# bats test_tags=quick
 @test "the picture: named when written, on standard output, or status 2" {
     local one=(--estimate --input 1x64x256x256 --filter 64x64x3x3)
     predict_as predict "${one[@]}" --svg picture.svg
@@ -341,6 +355,7 @@ profile()
     refused '/nowhere/x.svg: No such file or directory' "${one[@]}" --svg /nowhere/x.svg
 }
 
+# bats test_tags=quick
 @test "the list of devices has every profile with its source" {
     predict_as predict --device list --format csv
     expect_status 0
@@ -353,6 +368,7 @@ profile()
     expect_equal "lines" "$(wc -l <predict.out)" 1
 }
 
+# bats test_tags=quick
 @test "a profile of one's own" {
     cp "$ROOT/conf/devices/rtx4090.json" mine.json
     expect_predicted 0 "${SPIKE[@]}" --device mine.json --format csv
@@ -361,13 +377,15 @@ profile()
     diff mine.csv predict.out
 }
 
+# bats test_tags=quick
 @test "a profile that cuDNN does not take" {
-    echo '{"deviceName": "a card", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
+    echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json
     expect_line predict.err 'cuDNN does not take the profile'
     expect_empty predict.out
 }
 
+# bats test_tags=quick
 @test "a cuDNN that is too old, and a library that is none" {
     local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
         int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
@@ -417,6 +435,7 @@ profile()
     expect_empty preloaded.err
 }
 
+# bats test_tags=quick
 @test "what cannot be written is not answered" {
     [ -w /dev/full ] || cannot_run "no /dev/full"
     status=0
@@ -425,6 +444,7 @@ profile()
     expect_line full.err 'cannot be written'
 }
 
+# bats test_tags=quick
 @test "an ini file: its options, the command's own over them, its rules, nothing from elsewhere" {
     printf 'workspace = 16MiB\npolicy = off\n' >own.ini
     expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
@@ -445,6 +465,7 @@ profile()
     expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
 }
 
+# bats test_tags=quick
 @test "an ini file that is wrong or missing is an error with its place" {
     printf 'workspace = 64parsecs\n' >wrong.ini
     refused '^convshim: predict: wrong\.ini:1: workspace: .*64parsecs' "${SPIKE[@]}" --config wrong.ini

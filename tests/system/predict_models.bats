@@ -4,27 +4,27 @@
 load helper
 load predict
 
-readonly CARDS=(t4 a100 rtx3060 rtx4090 h200 b200 rtx5090)
+readonly GPUS=(t4 a100 rtx3060 rtx4090 h200 b200 rtx5090)
 
-# planned NAME CARD OPTION...: plan_layers on a card, without (plain) or with (shimmed) the library, as NAME.csv:
+# planned NAME GPU OPTION...: plan_layers on a GPU, without (plain) or with (shimmed) the library, as NAME.csv:
 # model/layer, engine (empty: none), workspace.
 planned()
 {
-    local name=$1 card=$2
+    local name=$1 gpu=$2
     shift 2
-    SIMDEV_PROFILE=$ROOT/conf/devices/$card.json "$name" "$APPS/plan_layers" --csv "$LAYERS" "$@"
+    SIMDEV_PROFILE=$ROOT/conf/devices/$gpu.json "$name" "$APPS/plan_layers" --csv "$LAYERS" "$@"
     expect_status 0
     planned_by_cudnn "$name" || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
     awk -F, 'NR > 1 { print $1 "/" $2 "," ($6 == "ok" ? $5 "," $7 : ",") }' "$name.out" >"$name.csv"
 }
 
-# predicted CARD COLUMN OPTION...: the same of predict, of one of its columns.
+# predicted GPU COLUMN OPTION...: the same of predict, of one of its columns.
 predicted()
 {
-    local card=$1 at=$2 wanted=0
+    local gpu=$1 at=$2 wanted=0
     shift 2
-    [ "$card" != t4 ] || wanted=1 # no engine for bf16
-    expect_predicted $wanted --csv "$LAYERS" --device "$card" --format csv "$@"
+    [ "$gpu" != t4 ] || wanted=1 # no engine for bf16
+    expect_predicted $wanted --csv "$LAYERS" --device "$gpu" --format csv "$@"
     awk -F, -v name="$at" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
         { print $1 "/" $2 "," $5 "," $at }' predict.out >predict.csv
 }
@@ -35,10 +35,10 @@ same_bytes()
     diff "$1.csv" predict.csv >difference.out || fail "bytes differ"
 }
 
-@test "every layer on seven cards: engine and workspace are cuDNN's own, to the byte" {
-    for card in "${CARDS[@]}"; do
-        planned plain "$card"
-        predicted "$card" workspace_bytes
+@test "every layer on seven GPUs: engine and workspace are cuDNN's own, to the byte" {
+    for gpu in "${GPUS[@]}"; do
+        planned plain "$gpu"
+        predicted "$gpu" workspace_bytes
         same_bytes plain
     done
 }
@@ -62,7 +62,7 @@ same_bytes()
     expect_true "layers with less" "$(awk -F, 'NR > 1 && $13 < $9' predict.out | wc -l) > 20"
 }
 
-@test "with convshim: the same on other cards, of gradients and with other options" {
+@test "with convshim: the same on other GPUs, of gradients and with other options" {
     CONVSHIM_CONFIG="workspace=8MiB" planned shimmed rtx4090
     predicted rtx4090 tiled_workspace_bytes --workspace 8MiB
     same_bytes shimmed
@@ -81,11 +81,11 @@ same_bytes()
 }
 
 @test "no forward convolution and no data gradient stays over 64 MiB, in either layout" {
-    local card layout direction
-    for card in $(some "${CARDS[@]}"); do
+    local gpu layout direction
+    for gpu in $(some "${GPUS[@]}"); do
         for layout in nchw nhwc; do
             for direction in fwd dgrad; do
-                predicted "$card" tiled_workspace_bytes --layout $layout --dir $direction --workspace 64MiB --policy fit
+                predicted "$gpu" tiled_workspace_bytes --layout $layout --dir $direction --workspace 64MiB --policy fit
                 expect_true "layers" "$(grep -c , predict.csv) > 200"
                 awk -F, '$3 > 64 * 2^20' predict.csv >over.out
                 expect_empty over.out
@@ -95,12 +95,12 @@ same_bytes()
 }
 
 @test "no dilated forward convolution and no data gradient of one stays over 64 MiB, in either layout" {
-    local card layout direction
+    local gpu layout direction
     need_cudnn
-    for card in $(some "${CARDS[@]}"); do
+    for gpu in $(some "${GPUS[@]}"); do
         for layout in nchw nhwc; do
             for direction in fwd dgrad; do
-                expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$card" --layout $layout --dir $direction \
+                expect_predicted 0 --csv "$ROOT/tests/data/dilated_layers.csv" --device "$gpu" --layout $layout --dir $direction \
                     --workspace 64MiB --policy fit --format csv
                 python3 - $layout $direction <<'END'
 import csv, sys

@@ -49,6 +49,7 @@ ranks()
     golden report_training.html page.out
 }
 
+# bats test_tags=quick
 @test "golden: what decisions were made among; summaries without that are read, too" {
     sed 's/"rule":null,"required":127926272/"asked":7,"listed":3,"candidates":[{"axis":"H","step":[1,1],"run_count":0,"tiles":4,"lanes":1,"relaxation":"knobs","staged":false,"workspace":67108864,"score":4.00000000e+00,"picked":true},{"axis":"KH","step":[8,1],"run_count":0,"tiles":6,"lanes":2,"relaxation":"alike","staged":true,"workspace":1024,"score":1.25000000e-03,"picked":false},{"axis":"-","step":[1,1],"run_count":0,"tiles":1,"lanes":1,"relaxation":"knobs","staged":false,"workspace":127926272,"score":null,"picked":false}],&/' \
         "$SUMMARY" >with.json
@@ -67,6 +68,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     expect_line report.err 'wrong\.json: sites\[7\]: score: neither a number nor null$'
 }
 
+# bats test_tags=quick
 @test "golden: two runs compared" {
     sed 's/"required":127926272/"required":1000/; s/"calls":16,"tiled":10/"calls":15,"tiled":9/' "$SUMMARY" >other.json
     local form
@@ -80,6 +82,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     ! grep -q "Convolutions that differ" report.out || fail "a run differs from itself"
 }
 
+# bats test_tags=quick
 @test "eight ranks: calls are summed, sizes are the largest, sites are folded" {
     ranks 8
     sed -i 's/"required_max":[0-9]*/"required_max":999999999/' rank5.json
@@ -96,6 +99,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     expect_equal ranks "$(cut -d, -f1 report.out | tail -n +2 | paste -sd,)" 0,1,2,3,4,5,6,7
 }
 
+# bats test_tags=quick
 @test "what is no summary is refused by name, with status 2" {
     echo '{"schema":"convshim summary","version":2}' >newer.json
     echo '{"schema":"else"}' >other.json
@@ -118,6 +122,7 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     report 2 --optimizer adamw "$SUMMARY"
 }
 
+# bats test_tags=quick
 @test "hostile names: nothing becomes markup, nothing steers a terminal" {
     sed 's/"program":".*","rank"/"program":"<script src=x>alert(1)<\/script>|\\u001b[31m\\"'"'"'","rank"/
         s/1x3x2x2/<img src=x onerror=alert(1)>/' "$SUMMARY" >evil.json
@@ -130,11 +135,13 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     grep -q '&lt;img src=x onerror=alert(1)&gt;' page.html || fail "the name is not there"
 }
 
+# bats test_tags=quick
 @test "the page: well-formed, light and dark, nothing refers to elsewhere" {
     report 0 --html page.html "$SUMMARY"
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
 }
 
+# bats test_tags=quick
 @test "a page that cannot be written: status 1" {
     report 1 --html /nonexistent/page.html "$SUMMARY"
     grep -q /nonexistent/page.html report.err || fail "not named"

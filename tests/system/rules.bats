@@ -71,6 +71,7 @@ skip = yes"
     expect_equal "calls that one of the rules kept from being tiled" "$seen" "$all"
 }
 
+# bats test_tags=quick
 @test "a rule sets workspace: of what it matches no more is told" {
     rules <<<"workspace = 1MiB
 [rule tight]
@@ -157,6 +158,7 @@ skip = yes"
     expect_equal "rules" "$(summary '[r["name"] for r in s["rules"]]')" "['here']"
 }
 
+# bats test_tags=quick
 @test "a rule and an ini file for a script of Python; what config says of them" {
     cp "$ROOT/tests/support/clients/python_client.py" main.py
     cat >"$XDG_CONFIG_HOME/convshim/main.py.ini" <<'END'
@@ -181,6 +183,7 @@ END
     ! grep -q 'rule mine: applies' config.out || fail "of another script"
 }
 
+# bats test_tags=quick
 @test "the first rule that matches is the only one; the environment's come before the file's" {
     rules <<<"[rule first]
 skip = yes
@@ -195,6 +198,7 @@ policy = fixed"
     expect_equal "calls that followed the file's rule" "$(followed first)" 0
 }
 
+# bats test_tags=quick
 @test "bad rules: one line each with file, line and rule, and none of them applies" {
     export CONVSHIM_CONFIG=$EVERYTHING
     rules <<<"[rule typo]

@@ -39,6 +39,7 @@ set_to()
     expect_no_violation shimmed
 }
 
+# bats test_tags=quick
 @test "the program's own options, output, input and status are its own" {
     status=0
     echo input | LD_PRELOAD=$SAN_RT "$COMMAND" run sh -c 'cat; echo "$1"; exit 7' sh --workspace >run.out 2>run.err || status=$?
@@ -47,6 +48,7 @@ set_to()
     expect_no_word
 }
 
+# bats test_tags=quick
 @test "LD_PRELOAD is extended: the library first, a sanitizer's runtime before it, each once" {
     run_command 0 --dry-run
     expect_equal "alone" "$(set_to LD_PRELOAD)" "$LIBRARY"
@@ -59,6 +61,7 @@ set_to()
     expect_equal "already there" "$(set_to LD_PRELOAD)" "/other.so:$PWD/libconvshim.so"
 }
 
+# bats test_tags=quick
 @test "every option of the library is one of run's, and is checked as the library would" {
     local name value
     "$COMMAND" config --format csv | tail -n +2 >options.csv
@@ -76,6 +79,7 @@ set_to()
     [ ! -e ran ] || fail "the program ran all the same"
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_CONFIG is extended: an option given takes the place of the one set there" {
     export CONVSHIM_CONFIG='workspace = 1MiB; tiles=3;;policy=off'
     run_command 0 --dry-run
@@ -84,6 +88,7 @@ set_to()
     expect_equal "two given" "$(set_to CONVSHIM_CONFIG)" "policy=off;tiles=5;workspace=4MiB"
 }
 
+# bats test_tags=quick
 @test "presets: each is a faultless ini file that says what it is for, is listed and taken" {
     local file name
     for file in "$ROOT"/conf/presets/*.ini; do
@@ -111,6 +116,7 @@ in_force()
     summary '"%s %s %s" % (s["config"]["options"]["workspace"], s["config"]["options"]["policy"], s["config"]["source"])' >options.out
 }
 
+# bats test_tags=quick
 @test "a preset is in force, options given beside it win, an ini file of one's own is taken by its path" {
     in_force --preset small
     expect_line options.out '^16MiB fit .*/conf/presets/small\.ini'
@@ -121,6 +127,7 @@ in_force()
     expect_line options.out '^3MiB fit .*/mine\.ini'
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_LOG would win over --log: it is removed, and only then" {
     export CONVSHIM_LOG=error CONVSHIM_SUMMARY=off
     run_command 0 --dry-run --workspace 2MiB
@@ -147,12 +154,14 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_equal "names" "$(grep -c '"name":"step"' other.json)" 0
 }
 
+# bats test_tags=quick
 @test "a dry run runs nothing and is safe for a shell" {
     run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
 }
 
+# bats test_tags=quick
 @test "a dry run tells of mistakes in the options that the program would have" {
     run_command 0 --dry-run -- touch ran
     expect_empty run.err
@@ -167,6 +176,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_line run.err '^convshim: .*/main\.py\.ini:1: ploicy: no such option'
 }
 
+# bats test_tags=quick
 @test "CONVSHIM_CONFIG comes before a preset: a line says so" {
     CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
     expect_line run.err "^convshim: CONVSHIM_CONFIG is set: its options come before the preset's\$"
@@ -174,6 +184,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_empty run.err
 }
 
+# bats test_tags=quick
 @test "not found: 127; not executable: 126; nothing to run: 125" {
     run_command 127 no-such-program
     expect_line run.err '^convshim: no-such-program: No such file or directory$'
@@ -185,6 +196,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_line run.err '^convshim: run: which program\?$'
 }
 
+# bats test_tags=quick
 @test "the library: named, beside the command, in ../lib; a clear word where it is not" {
     mkdir -p bin lib "odd name"
     cp "$COMMAND" bin/
@@ -207,6 +219,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_line run.err 'LD_PRELOAD cannot name a path with a blank or a colon$'
 }
 
+# bats test_tags=quick
 @test "CONVSHIM=0: it says so, and runs" {
     LD_PRELOAD=$SAN_RT CONVSHIM=0 run_command 0 true
     expect_line run.err '^convshim: CONVSHIM=0 is set: the library will do nothing$'
@@ -214,7 +227,7 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_no_word
 }
 
-@test "installed: the command finds library, cards and presets of its own, man pages and default ini are there" {
+@test "installed: the command finds library, GPUs and presets of its own, man pages and default ini are there" {
     local tree=$PWD/tree file
     env -u MAKEFLAGS -u MAKELEVEL make -C "$ROOT" -s -o lib -o cli install B="$BUILD" DESTDIR="$tree" PREFIX=/usr \
         >install.out 2>&1 || fail "$(<install.out)"
@@ -224,6 +237,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     "$tree/usr/bin/convshim" run --dry-run --preset small >run.out
     expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
     expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/small.ini"
-    "$tree/usr/bin/convshim" predict --device list --format csv >cards.csv
-    expect_equal "cards" "$(tail -n +2 cards.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
+    "$tree/usr/bin/convshim" predict --device list --format csv >gpus.csv
+    expect_equal "GPUs" "$(tail -n +2 gpus.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }

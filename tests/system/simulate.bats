@@ -117,12 +117,14 @@ END
     expect_line simulate.out '^without     runs, but with 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
 }
 
+# bats test_tags=quick
 @test "sizes that no real cuDNN planned are told loudly, and are no success" {
     SIMDEV_PLANNING=rule simulate -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     expect_line simulate.out '^NO REAL cuDNN PLANNED THIS: sizes are by rule of thumb'
 }
 
+# bats test_tags=quick
 @test "a program that fails: what it said, its status, and what it called that is not simulated" {
     cat >missing.c <<'END'
 #include <stdio.h>
@@ -137,6 +139,7 @@ END
     expect_line simulate.err '^a bad day$'
 }
 
+# bats test_tags=quick
 @test "a program without CUDA, one that is not there, and devices that are not known" {
     simulate -- true
     expect_status 0
@@ -206,6 +209,7 @@ memory_stats = lambda device: {"allocated_bytes.all.peak": peak, "reserved_bytes
 END
 }
 
+# bats test_tags=quick
 @test "what PyTorch tells of its own peaks, also where the program resets them; the user's sitecustomize runs" {
     fake_torch
     echo 'open("own", "w").write("ran")' >packages/sitecustomize.py
@@ -309,6 +313,7 @@ END
     expect_equal "starters whose program ended well" "$(grep -c ' 0$' ends)" 2
 }
 
+# bats test_tags=quick
 @test "--keep leaves what was gathered" {
     simulate --keep kept --only with --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
@@ -323,6 +328,7 @@ END
     expect_true "tiled" "$(figure tiled with) > 0"
 }
 
+# bats test_tags=quick
 @test "a program that was made for CUDA 12 gets that device" {
     cat >twelve.c <<'END'
 extern int cudaRuntimeGetVersion(int *), cudaMalloc(void **, unsigned long);
@@ -403,6 +409,7 @@ END
     expect_equal "of one process" "$(find kept -name 'base*' | wc -l)" 1
 }
 
+# bats test_tags=quick
 @test "a failed program's traceback is shown, whatever libraries print after it" {
     cat >fails.py <<'END'
 import atexit
@@ -416,6 +423,7 @@ END
     ! grep -q 'leaked 20' simulate.err || fail "all is shown"
 }
 
+# bats test_tags=quick
 @test "a program that cannot be forked is run anew each time, and that is said" {
     cat >threads.c <<'END'
 #include <pthread.h>

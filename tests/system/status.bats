@@ -104,6 +104,7 @@ print(row[sys.argv[1]])' "$1"
     done
 }
 
+# bats test_tags=quick
 @test "the line is there without a summary, and is not beside one; log = off silences it" {
     local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     run_on off --summary off -- "${program[@]}"
@@ -153,6 +154,7 @@ print(row[sys.argv[1]])' "$1"
     expect_line status.err '^convshim: no process of this user has run convolutions with convshim'
 }
 
+# bats test_tags=quick
 @test "status --watch goes on until the process ends; own scratch is told" {
     begin_soak --backing own
     timeout 60 "$COMMAND" status --watch "$pid" --format csv >watch.csv &

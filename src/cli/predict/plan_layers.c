@@ -36,7 +36,7 @@ static void weigh(const struct cs_problem *problem, struct cs_prediction *predic
     }
 }
 
-/* The kinds' workspaces, which the decision did not keep. */
+/* The tile shapes' workspaces, which the decision did not keep. */
 static bool settle(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
     for (int64_t i = 0; i < plan->shapes; i++) {

@@ -10,10 +10,12 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    MESSAGE = 128 << 10
+    MESSAGE = 128 << 10,
+    PATIENCE = 250 /* of 20 ms, until a program that was asked to end is ended */
 };
 
 bool cs_fork_server_open(struct cs_fork_server *server)
@@ -128,6 +130,23 @@ bool cs_fork_server_ask(struct cs_fork_server *server, const char *output,
     return sent;
 }
 
+/* Asked first, as a program may have files to write; then not asked any more. */
+static void end_process(pid_t pid)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    pid_t ended = 0;
+    kill(pid, SIGTERM);
+    for (int i = 0; i < PATIENCE && ended == 0; i++) {
+        ended = waitpid(pid, NULL, WNOHANG);
+        if (ended == 0)
+            nanosleep(&pause, NULL);
+    }
+    if (ended == 0)
+        kill(pid, SIGKILL);
+    while (ended == 0 || (ended < 0 && errno == EINTR))
+        ended = waitpid(pid, NULL, 0);
+}
+
 void cs_fork_server_close(struct cs_fork_server *server)
 {
     if (!*server->name)
@@ -138,9 +157,7 @@ void cs_fork_server_close(struct cs_fork_server *server)
         close(server->connection);
     bool lives = server->state != CS_FORK_NONE && server->state != CS_FORK_ENDED;
     if (lives && server->pid > 0) {
-        kill(server->pid, SIGTERM);
-        while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        end_process(server->pid);
     }
     *server = (struct cs_fork_server){.listening = -1, .connection = -1};
 }

@@ -2,6 +2,7 @@
 #include "cli/simulate/simulated_result.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/json_value.h"
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
 #include <glob.h>
@@ -27,10 +28,7 @@ static const cJSON *member(const cJSON *object, const char *way)
 
 static int64_t number(const cJSON *object, const char *way)
 {
-    const cJSON *item = member(object, way);
-    return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53
-               ? (int64_t)item->valuedouble
-               : -1;
+    return cs_json_whole(member(object, way), -1);
 }
 
 static void text(const cJSON *object, const char *way, char *to, size_t size)
@@ -168,7 +166,7 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
     cJSON_ArrayForEach(plan, member(result->report, "plans.most"))
     {
         if (!cJSON_GetObjectItemCaseSensitive(known, plan->string))
-            others += (int64_t)plan->valuedouble;
+            others += cs_json_whole(plan, 0);
     }
     return others;
 }

@@ -4,8 +4,10 @@
 #include "cli/simulate/timeline.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/json_value.h"
 #include "cli/simulate/timeline_record.h"
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,13 @@ static struct cs_timeline_call *add_call(struct builder *builder, int site,
     return call;
 }
 
+/* An index as another program wrote it; `none` if it is none. */
+static int index_of(const cJSON *item, int none)
+{
+    int64_t index = cs_json_whole(item, none);
+    return index <= INT_MAX ? (int)index : none;
+}
+
 static void add_calls(struct builder *builder, const struct cs_launches *launches)
 {
     const cJSON *order = cJSON_GetObjectItemCaseSensitive(builder->summary, "order"),
@@ -133,7 +142,7 @@ static void add_calls(struct builder *builder, const struct cs_launches *launche
     size_t at = 0;
     builder->timeline->matched = order != NULL;
     while (at < launches->count && !builder->broken) {
-        int site = next    ? (int)next->valuedouble
+        int site = next    ? index_of(next, CS_NO_SITE)
                    : order ? site_like(builder->timeline, &launches->item[at])
                            : CS_NO_SITE;
         const cJSON *of = site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
@@ -180,11 +189,11 @@ static void add_framework(struct builder *builder, const cJSON *history)
                     *bytes = address ? address->next : NULL, *stack = bytes ? bytes->next : NULL;
         if (!stack || !cJSON_IsString(what))
             continue;
-        const uint64_t at = (uint64_t)address->valuedouble;
-        const int64_t size = ((int64_t)bytes->valuedouble + ROUND - 1) / ROUND * ROUND;
+        const uint64_t at = (uint64_t)cs_json_whole(address, 0);
+        const int64_t size = (cs_json_whole(bytes, 0) + ROUND - 1) / ROUND * ROUND;
         if (*what->valuestring == 'a') {
             add_moment(builder, live += size);
-            add_block(builder, at, size, (int)stack->valuedouble);
+            add_block(builder, at, size, index_of(stack, CS_NO_STACK));
         } else if (*what->valuestring == 'f') {
             live -= end_block(builder, at, builder->timeline->moments);
             add_moment(builder, live);

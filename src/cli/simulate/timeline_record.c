@@ -2,6 +2,7 @@
 #include "cli/simulate/timeline_record.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/json_value.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -74,10 +75,7 @@ void cs_held_free(void *held)
 
 int64_t cs_timeline_number(const struct cJSON *object, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble < 0x1p53
-               ? (int64_t)item->valuedouble
-               : 0;
+    return cs_json_whole(cJSON_GetObjectItemCaseSensitive(object, name), 0);
 }
 
 struct reader {

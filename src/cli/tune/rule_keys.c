@@ -1,6 +1,8 @@
 /* Writes keys of rules.def from what docs/summary.md calls a problem. */
 #include "cli/tune/rule_keys.h"
 
+#include "cli/common/json_value.h"
+
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,7 +43,7 @@ static int64_t extent(const cJSON *problem, const char *tensor, int at)
     const cJSON *of = cJSON_GetObjectItemCaseSensitive(problem, tensor),
                 *dims = cJSON_GetObjectItemCaseSensitive(of, "dims"),
                 *item = cJSON_GetArrayItem(dims, at);
-    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+    return cs_json_whole(item, 0);
 }
 
 static void put_number(struct writer *to, const char *key, int64_t value)
@@ -65,7 +67,8 @@ void cs_rule_keys(const struct cJSON *site, char *text, size_t size)
     const cJSON *problem = cJSON_GetObjectItemCaseSensitive(site, "problem"),
                 *dimensions = cJSON_GetObjectItemCaseSensitive(problem, "spatial"),
                 *groups = cJSON_GetObjectItemCaseSensitive(problem, "groups");
-    const int spatial = cJSON_IsNumber(dimensions) ? dimensions->valueint : 0;
+    const int64_t spatial = cs_json_whole(dimensions, 0);
+    const int first = spatial > 0 && spatial <= EXTENTS - DEPTH ? EXTENTS - (int)spatial : EXTENTS;
     const char *direction = word(problem, "direction");
     static const char *const axes[] = {[DEPTH] = "d", [HEIGHT] = "h", [WIDTH] = "w"};
     struct writer to = {.text = text, .size = size};
@@ -74,7 +77,7 @@ void cs_rule_keys(const struct cJSON *site, char *text, size_t size)
     put(&to, "direction", strcmp(direction, "forward") == 0 ? "fwd" : direction);
     put(&to, "dtype", word(problem, "dtype"));
     put(&to, "layout", layout_of(word(problem, "layout")));
-    for (int at = EXTENTS - spatial; at < EXTENTS && at >= DEPTH; at++) {
+    for (int at = first; at < EXTENTS; at++) {
         size_t length = strlen(kernel);
         snprintf(kernel + length, sizeof kernel - length, "%s%lld", length > 0 ? "x" : "",
                  (long long)extent(problem, "w", at));
@@ -83,7 +86,7 @@ void cs_rule_keys(const struct cJSON *site, char *text, size_t size)
     put_number(&to, "n", extent(problem, "x", BATCH));
     put_number(&to, "c", extent(problem, "x", CHANNELS));
     put_number(&to, "k", extent(problem, "y", CHANNELS));
-    for (int at = EXTENTS - spatial; at < EXTENTS && at >= DEPTH; at++)
+    for (int at = first; at < EXTENTS; at++)
         put_number(&to, axes[at], extent(problem, "x", at));
-    put_number(&to, "groups", cJSON_IsNumber(groups) ? (int64_t)groups->valuedouble : 0);
+    put_number(&to, "groups", cs_json_whole(groups, 0));
 }

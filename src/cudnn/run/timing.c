@@ -19,7 +19,7 @@ enum {
 /* A measuring under way. */
 struct builder {
     const struct cs_device *device;
-    void *stream, *client; /* ours and the handle's own */
+    void *stream, *caller_stream; /* ours and the handle's own */
     void *memory;
     void *start, *end, *behind; /* events; only the first two tell times */
     struct cs_launcher launcher;
@@ -78,7 +78,7 @@ static bool may_run(const struct builder *builder)
 {
     struct cs_capture capture;
     return builder->device->context(builder->device->ctx) != 0 && builder->gpu.choose &&
-           builder->device->capture(builder->device->ctx, builder->client, &capture) == 0 &&
+           builder->device->capture(builder->device->ctx, builder->caller_stream, &capture) == 0 &&
            capture.id == 0;
 }
 
@@ -101,8 +101,8 @@ static bool make_events(struct builder *builder)
 static bool make_stream(struct builder *builder)
 {
     const struct cs_device *device = builder->device;
-    return device->stream_create(device->ctx, builder->client, &builder->stream) == 0 &&
-           device->record(device->ctx, builder->behind, builder->client) == 0 &&
+    return device->stream_create(device->ctx, builder->caller_stream, &builder->stream) == 0 &&
+           device->record(device->ctx, builder->behind, builder->caller_stream) == 0 &&
            device->wait(device->ctx, builder->stream, builder->behind) == 0;
 }
 
@@ -214,7 +214,7 @@ static enum cs_status run_bench(struct builder *builder, const struct cs_plan *p
     if (make_events(builder) && make_stream(builder) && make_memory(builder, &layout) &&
         builder->gpu.choose(builder->gpu.ctx, builder->stream) == 0) {
         status = run_shapes(builder, plan, &layout, seconds_p);
-        if (builder->gpu.choose(builder->gpu.ctx, builder->client) != 0)
+        if (builder->gpu.choose(builder->gpu.ctx, builder->caller_stream) != 0)
             status = CS_REFUSED;
     }
     clear(builder);
@@ -252,7 +252,7 @@ static enum cs_status time_plan(void *ctx, const struct cs_plan *plan, int64_t l
                                            .rewrite = rewrite,
                                            .problem = &choice->problem,
                                            .uid = choice->target.uid}};
-    builder.gpu = cs_launcher_gpu(&builder.launcher, &builder.client);
+    builder.gpu = cs_launcher_gpu(&builder.launcher, &builder.caller_stream);
     if (status == CS_OK)
         status = run_relaxed(&builder, &rewrite->plan, limit, seconds_p);
     cs_rewrite_discard(rewrite);

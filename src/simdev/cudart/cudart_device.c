@@ -1,4 +1,4 @@
-/* Which card this is: the profile, and the questions that it answers. */
+/* Which GPU this is: the profile, and the questions that it answers. */
 #include "cudart_device.h"
 #include "cudart_context.h"
 #include <cjson/cJSON.h>
@@ -14,7 +14,7 @@
 
 static const char builtin_profile[] =
     "{\"source\":\"NVIDIA H200 data sheet (2024), SXM; Hopper architecture whitepaper; not read "
-    "back from a card\",\"memoryBusWidth\":6144,\"cudaDeviceId\":0,\"deviceVer\":900,"
+    "back from a GPU\",\"memoryBusWidth\":6144,\"cudaDeviceId\":0,\"deviceVer\":900,"
     "\"driverVer\":13000,"
     "\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
     "\"regsPerBlock\":65536,\"multiProcessorCount\":132,\"smClockRateKHz\":1980000,"
@@ -329,7 +329,7 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     prop->clusterLaunch = integer("deviceVer") >= 900;
 }
 
-/* What the profile does not tell and all CUDA cards share is set; the rest stays 0. */
+/* What the profile does not tell and all CUDA GPUs share is set; the rest stays 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
     cudaError_t error = simdev_begin(__func__);
@@ -443,7 +443,7 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
         *value = integer("deviceVer") >= 900;
         return cudaSuccess;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* computing cards, and the others */
+        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* computing GPUs, and the others */
         return cudaSuccess;
     default:
         break;

@@ -34,7 +34,7 @@ cudaError_t simdev_begin(const char *function);
 cudaError_t simdev_begin_there(const char *function); /* as simdev_there */
 /* Ends a CUDA call: remembers `error` as the calling thread's last error and returns it. */
 cudaError_t simdev_leave(cudaError_t error);
-/* An asynchronous fault: from now on every call answers `error`, as after a fault on a card. */
+/* An asynchronous fault: from now on every call answers `error`, as after a fault on a GPU. */
 void simdev_fault(cudaError_t error);
 /* The fault if there was one, else cudaSuccess. */
 cudaError_t simdev_faulted(void);

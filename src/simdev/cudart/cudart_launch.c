@@ -1,4 +1,4 @@
-/* Launches of kernels, in every form: checked as a card checks them, queued, and counted. */
+/* Launches of kernels, in every form: checked as a GPU checks them, queued, and counted. */
 #include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_device.h"

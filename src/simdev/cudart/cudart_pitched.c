@@ -2,7 +2,7 @@
 #include "cudart_context.h"
 
 enum {
-    PITCH = 512 /* rows begin at multiples of this, as on every card so far */
+    PITCH = 512 /* rows begin at multiples of this, as on every GPU so far */
 };
 
 static bool pitch_of(size_t width, size_t rows, size_t *pitch, size_t *bytes)

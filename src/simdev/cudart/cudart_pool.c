@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t CHUNK = 32 << 20; /* by which the pools of a card grow */
+static const uint64_t CHUNK = 32 << 20; /* by which the pools of a GPU grow */
 
 struct CUmemPoolHandle_st {
     struct CUmemPoolHandle_st *next;

@@ -364,7 +364,7 @@ static struct CUstream_st *resolve(cudaStream_t handle)
     return stream && !stream->closing ? stream : NULL;
 }
 
-/* When it will be done on a card of the profile: as soon as what it waits for is. */
+/* When it will be done on a GPU of the profile: as soon as what it waits for is. */
 static void set_time(struct simdev_op *op, struct CUstream_st *stream)
 {
     uint64_t start = stream->time;

@@ -1,4 +1,4 @@
-/* The time model: what work takes on a card of the profile, by the bytes that it moves and what it
+/* The time model: what work takes on a GPU of the profile, by the bytes that it moves and what it
  * computes. Not exact, and the same every time; it decides what programs choose by measuring. */
 #ifndef CUDART_TIME_H
 #define CUDART_TIME_H

@@ -1,6 +1,6 @@
 /* Variables of the program's modules: __device__, __constant__ and __managed__ ones. Their storage
  * is made when its address is first asked for, one on each device, and does not count as memory of
- * the program: on a card it is part of the module's image. Thread-safe. */
+ * the program: on a GPU it is part of the module's image. Thread-safe. */
 #ifndef CUDART_VARIABLE_H
 #define CUDART_VARIABLE_H
 

@@ -312,7 +312,7 @@ static void remove_map(struct map *wanted)
     free(wanted);
 }
 
-/* Whole mappings only, side by side, as on a card. */
+/* Whole mappings only, side by side, as on a GPU. */
 static cudaError_t check_whole(uintptr_t address, size_t bytes)
 {
     const uintptr_t end = address + bytes;

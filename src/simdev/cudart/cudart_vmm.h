@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum {
-    SIMDEV_GRANULARITY = 2 << 20 /* of everything here, as on a card */
+    SIMDEV_GRANULARITY = 2 << 20 /* of everything here, as on a GPU */
 };
 
 /* `alignment` 0: the granularity's; `wanted` is a hint. */

@@ -167,7 +167,7 @@ struct simdev_binding {
     void *workspace;
 };
 
-/* Checks what a card would fault on and queues the program. On a capturing stream only what the run
+/* Checks what a GPU would fault on and queues the program. On a capturing stream only what the run
  * finds counts: nothing has to be there before. By-value scalars are read now. */
 cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t stream,
                                     const struct simdev_binding *binding);

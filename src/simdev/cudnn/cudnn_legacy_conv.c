@@ -7,7 +7,7 @@
 
 enum {
     MAX_ALGORITHMS = 8,
-    /* A host runs every engine at one speed; on a card those without tensor cores are slower. */
+    /* A host runs every engine at one speed; on a GPU those without tensor cores are slower. */
     SLOWER_WITHOUT_TENSOR_CORES = 8
 };
 

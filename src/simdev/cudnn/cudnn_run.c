@@ -23,7 +23,7 @@ static struct simdev_view bound(const struct simdev_tensor *tensor, char *data)
     return view;
 }
 
-/* ---- checks: what a card would fault on, or worse ---- */
+/* ---- checks: what a GPU would fault on, or worse ---- */
 
 static bool check_tensor(const struct simdev_tensor *tensor, const char *data, const char *when)
 {
@@ -67,7 +67,7 @@ static bool check_workspace(const struct run *run, const char *when)
     return true;
 }
 
-/* An output may be the very elements of a pointwise operand; any other overlap is a race on a card.
+/* An output may be the very elements of a pointwise operand; any other overlap is a race on a GPU.
  */
 static bool may_share(const struct simdev_program *program, int input, int output)
 {
@@ -131,7 +131,7 @@ static void compute_init(void)
     compute_limited = places > 0 && sem_init(&compute, 0, (unsigned)places) == 0;
 }
 
-/* A large convolution fills a card: those of other streams wait, whatever their streams allow. */
+/* A large convolution fills a GPU: those of other streams wait, whatever their streams allow. */
 static void compute_begin(void)
 {
     pthread_once(&compute_once, compute_init);
@@ -284,7 +284,7 @@ static void destroy(void *arg)
     free(run);
 }
 
-/* Who shares the workspace by mistake is to see it: a card writes there at any time of the run. */
+/* Who shares the workspace by mistake is to see it: a GPU writes there at any time of the run. */
 static void scribble(const struct run *run)
 {
     if (run->program->workspace)
@@ -342,7 +342,7 @@ static bool convolves(const struct simdev_program *program)
     return false;
 }
 
-/* In account mode: what a card would have done is counted. */
+/* In account mode: what a GPU would have done is counted. */
 static void count_launches(const struct simdev_program *program)
 {
     const bool unknown = program->refusal[0] != '\0'; /* what it consists of */

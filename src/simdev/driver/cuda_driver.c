@@ -1,4 +1,4 @@
-/* The driver of a machine without a card, for cuDNN's planning.
+/* The driver of a machine without a GPU, for cuDNN's planning.
  *
  * cuDNN plans the engines that it compiles at run time only if it can load a driver library, and
  * leaves the compiled image with that library. This one tells cuDNN the truth: there is no device

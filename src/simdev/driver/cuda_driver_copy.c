@@ -1,9 +1,9 @@
 /* The driver's copies of boxes between device memory, on streams and as nodes of graphs. */
 #include "cuda_driver.h"
 
-static const size_t MAX_PITCH = 0x7fffffff; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of every card so far */
+static const size_t MAX_PITCH = 0x7fffffff; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU so far */
 
-/* What a card's driver refuses; nothing here has arrays or other memory than the device's. */
+/* What a GPU's driver refuses; nothing here has arrays or other memory than the device's. */
 static bool is_box(const CUDA_MEMCPY3D *box)
 {
     return box && box->srcMemoryType == CU_MEMORYTYPE_DEVICE &&

@@ -194,7 +194,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction func
                                 : cudaErrorInvalidValue);
 }
 
-/* Clusters are of eight blocks at most, as on every card that has them. */
+/* Clusters are of eight blocks at most, as on every GPU that has them. */
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
                                             const CUlaunchConfig *config)
 {

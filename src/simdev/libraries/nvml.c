@@ -170,7 +170,7 @@ STANDIN_EXPORT int nvmlDeviceGetCudaComputeCapability(const void *handle, int *m
     return 0;
 }
 
-/* ---- the PCIe link: a profile says nothing of it, so it is the one of most cards of the
+/* ---- the PCIe link: a profile says nothing of it, so it is the one of most GPUs of the
  * architecture: generation 3 up to Turing, 4 up to Ada, then 5, and 16 lanes, idle ---- */
 
 STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(const void *handle, unsigned *generation)

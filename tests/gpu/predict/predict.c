@@ -16,7 +16,7 @@ static const char USAGE[] =
     "src/decide/cost.def,\n"
     "NAME=VALUE NAME=VALUE ..., for itself alone.\n"
     "A point is a line of\n"
-    "  NAME (of the card, without blanks) CAPABILITY MULTIPROCESSORS CLOCK MEMORY_CLOCK BUS_WIDTH "
+    "  NAME (of the GPU, without blanks) CAPABILITY MULTIPROCESSORS CLOCK MEMORY_CLOCK BUS_WIDTH "
     "L2\n"
     "  fwd|dgrad|wgrad f32|f16|bf16 nchw|nhwc\n"
     "  N C D H W K KD KH KW SD SH SW PD PH PW GROUPS\n"

@@ -1,4 +1,4 @@
-"""What the machine has: a card, Python packages, libraries, tools."""
+"""What the machine has: a GPU, Python packages, libraries, tools."""
 
 import glob
 import importlib.util
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-_COUNT_CARDS = """
+_COUNT_GPUS = """
 import ctypes, sys
 try:
     cuda = ctypes.CDLL("libcuda.so.1")
@@ -30,8 +30,8 @@ def _python(*arguments):
 
 
 def why_no_card():
-    """None if there is a card, else why not. Asked in a child: a process that forks later must not start the driver."""
-    result = _python(_COUNT_CARDS)
+    """None if there is a GPU, else why not. Asked in a child: a process that forks later must not start the driver."""
+    result = _python(_COUNT_GPUS)
     return None if result.returncode == 0 else (result.stderr.strip().splitlines() or ["no reason given"])[-1]
 
 

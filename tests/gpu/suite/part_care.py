@@ -30,7 +30,7 @@ def _sanitizer(suite):
     tool = None if suite.simulated else machine.tool("compute-sanitizer")
     if tool is None:
         suite.report.skip(
-            "compute-sanitizer", "it needs a card" if suite.simulated else "it is not installed"
+            "compute-sanitizer", "it needs a GPU" if suite.simulated else "it is not installed"
         )
         return
     path = _one_layer(suite, "sanitized", lambda layer: (layer["model"], layer["layer"]) == SANITIZED)

@@ -1,4 +1,4 @@
-"""Part A: the card's profile, plans with the handle against plans with the profile, cuDNN's own workspace cap."""
+"""Part A: the GPU's profile, plans with the handle against plans with the profile, cuDNN's own workspace cap."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ def _profile(suite):
         return
     for record in outcome.records:
         if "device" in record:
-            suite.report.card.update({key: value for key, value in record.items() if key != "profile"})
+            suite.report.gpu.update({key: value for key, value in record.items() if key != "profile"})
     rows = [record for record in outcome.records if "layer" in record]
     more = suite.measure_c("facts-extra", ("gpu/gpu_facts", "--csv", extra), 5)
     if more is not None:

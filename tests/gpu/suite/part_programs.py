@@ -71,7 +71,7 @@ def _versions(suite):
     """What PyTorch itself says; its files are in the page cache afterwards."""
     outcome = suite.measure("versions", [sys.executable, "-c", VERSIONS], 20)
     if outcome and outcome.records:
-        suite.report.card.update(outcome.records[0])
+        suite.report.gpu.update(outcome.records[0])
 
 
 def _program(suite, program):

@@ -25,7 +25,7 @@ PROFILE = (
 UNTILED = {"axis": "-", "tiles": 1, "lanes": 1}
 
 class Predictor:
-    """Asks the model about points on a card, as often as wanted: a context manager around one child."""
+    """Asks the model about points on a GPU, as often as wanted: a context manager around one child."""
 
     def __init__(self, build, folder, points_by_profile):
         """`points_by_profile`: pairs of a profile (a dict with cuDNN's keys) and a list of points."""
@@ -170,7 +170,7 @@ def rank(points):
 
 
 def card_profile(suite):
-    """The card's own description; the bus width, which cuDNN's does not have, from conf/devices."""
+    """The GPU's own description; the bus width, which cuDNN's does not have, from conf/devices."""
     path = suite.work("profile.json")
     if not os.path.exists(path):
         outcome = suite.measure_c("profile", ("gpu/gpu_facts", "--capture", path), 3)
@@ -195,7 +195,7 @@ def judge(suite):
         return
     profile = card_profile(suite)
     if not os.path.exists(os.path.join(suite.build, "gpu", "predict")) or profile is None:
-        suite.report.skip("predictions", "gpu/predict is not built" if profile else "the card's profile is not known")
+        suite.report.skip("predictions", "gpu/predict is not built" if profile else "the GPU's profile is not known")
         return
     with Predictor(suite.build, os.path.dirname(suite.work("points")), [(profile, points)]) as predictor:
         for point, predicted in zip(points, predictor.microseconds()):

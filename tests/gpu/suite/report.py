@@ -1,8 +1,8 @@
 """Everything that a run measured, left out or failed at: one JSON and one Markdown file.
 
-Keys of the JSON: date, simulated, complete (false if the run was cut short), machine, card, minutes, spent_seconds,
+Keys of the JSON: date, simulated, complete (false if the run was cut short), machine, gpu, minutes, spent_seconds,
 measurements (part, name, command, status, seconds, records, summary of convshim), skipped and failed (part, name,
-reason), tables (part, title, columns, rows), targets (target, wanted, measured, verdict), predictions (the card's profile,
+reason), tables (part, title, columns, rows), targets (target, wanted, measured, verdict), predictions (the GPU's profile,
 the rank correlation, and every measured layer and tiling with its predicted time: suite/prediction.py; null if there are none).
 """
 
@@ -19,7 +19,7 @@ class Report:
         self.simulated = simulated
         self.minutes = minutes
         self.machine = machine
-        self.card = {}
+        self.gpu = {}
         self.complete = False
         self.spent_seconds = 0.0
         self.part = None
@@ -65,7 +65,7 @@ class Report:
             "simulated",
             "complete",
             "machine",
-            "card",
+            "gpu",
             "minutes",
             "spent_seconds",
             "measurements",
@@ -116,7 +116,7 @@ def markdown(report, part_titles):
     lines = [f"# convshim GPU suite{mark}", ""]
     if report["simulated"]:
         lines += [
-            "Everything here ran on the **simulated** device: no number is one of a card, times are the host's.",
+            "Everything here ran on the **simulated** device: no number is one of a GPU, times are the host's.",
             "",
         ]
     if not report["complete"]:
@@ -136,7 +136,7 @@ def markdown(report, part_titles):
 
 def _heading(report):
     rows = [("date", report["date"]), ("seconds", round(report["spent_seconds"]))]
-    rows += sorted(report["card"].items())
+    rows += sorted(report["gpu"].items())
     for key, value in report["machine"].items():
         if isinstance(value, dict):
             rows += [(name, entry) for name, entry in value.items() if entry is not None]

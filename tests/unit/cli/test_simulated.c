@@ -138,6 +138,24 @@ static void rules_have_what_a_site_says(void)
     cJSON_Delete(site);
 }
 
+/* A summary is a file that anybody may have written. */
+static void rules_have_nothing_of_numbers_that_are_none(void)
+{
+    static const char *const spatial[] = {"-1", "0", "4", "1e300", "-1e300", "\"two\""};
+    char text[256], json[512];
+    for (size_t i = 0; i < sizeof spatial / sizeof *spatial; i++) {
+        snprintf(json, sizeof json,
+                 "{\"problem\":{\"spatial\":%s,\"groups\":1e300,\"x\":{\"dims\":[-2,1e300,5,6,7]},"
+                 "\"w\":{\"dims\":[8,2,1,3,3]},\"y\":{\"dims\":[2,9007199254740991,5,6,7]}}}",
+                 spatial[i]);
+        cJSON *site = cJSON_Parse(json);
+        CHECK(site);
+        cs_rule_keys(site, text, sizeof text);
+        CHECK_STR(text, "k = 9007199254740991\n");
+        cJSON_Delete(site);
+    }
+}
+
 static int options_of(const char *only, struct cs_simulate_options *options)
 {
     const char *words[] = {"simulate", "--only", only, "program", NULL};
@@ -337,6 +355,7 @@ int main(void)
     TEST(names_are_counted_and_cut);
     TEST(what_is_held_at_the_peak_of_nothing);
     TEST(rules_have_what_a_site_says);
+    TEST(rules_have_nothing_of_numbers_that_are_none);
     TEST(one_side_alone);
     TEST(the_file_of_tune_says_what_each_way_takes);
     TEST(tune_of_a_summary_alone);

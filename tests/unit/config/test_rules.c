@@ -37,6 +37,26 @@ static void check_span(const struct cs_span *span, int64_t least, int64_t most)
     CHECK_INT(span->most, most);
 }
 
+static void check_required(const char *text, int64_t least, int64_t most)
+{
+    char ini[128];
+    snprintf(ini, sizeof ini, "[rule r]\nrequired = %s\nskip = yes\n", text);
+    load_text(ini);
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.rules.count, 1);
+    check_span(&config.rules.rule[0].required, least, most);
+}
+
+static void bounds_of_sizes_have_decimals(void)
+{
+    check_required("1.5GiB..2GiB", INT64_C(3) << 29, INT64_C(2) << 30);
+    check_required("..0.5 MiB", 0, 512 << 10);
+    check_required("1.25M ..", 1310720, INT64_MAX);
+    check_required("2.5KiB", 2560, 2560);
+    load_text("[rule r]\nrequired = 1.5..2MiB\nskip = yes\n");
+    CHECK_INT(note_count, 1);
+}
+
 static void every_key_is_read(void)
 {
     load_text(every_key);
@@ -378,6 +398,7 @@ int main(void)
     if (!make_folder())
         return 1;
     TEST(every_key_is_read);
+    TEST(bounds_of_sizes_have_decimals);
     TEST(globs);
     TEST(each_key_by_itself);
     TEST(layouts_of_any_dimensions);

@@ -1,0 +1,14 @@
+/* Whole numbers of JSON that another program wrote: a value is looked at before it becomes an
+ * integer. */
+#ifndef CS_CLI_COMMON_JSON_VALUE_H
+#define CS_CLI_COMMON_JSON_VALUE_H
+
+#include <stdint.h>
+
+struct cJSON;
+
+/* The number, without what is behind its point. `otherwise` if `item` is NULL or no number, is
+ * negative, or is 2^53 or more, of which a double does not tell every integer. */
+int64_t cs_json_whole(const struct cJSON *item, int64_t otherwise);
+
+#endif

@@ -1,0 +1,30 @@
+/* From a decision to a rewriting that can be run. Thread-safe but for one `built`, which is one
+ * thread's.
+ *
+ * All return CS_OK and a rewriting for the caller to discard; or CS_NOMEM, CS_REFUSED (the vendor
+ * builds no such plan), CS_OVERFLOW, or CS_INVALID (a plan that would not keep what was reported),
+ * *rewrite_p then unchanged and nothing left behind. */
+#ifndef CS_FLOW_BUILD_H
+#define CS_FLOW_BUILD_H
+
+#include "decide/decide.h"
+#include "exec/rewrite.h"
+#include "flow/built_plans.h"
+
+/* The decision's tiles, validated, and a fallback plan within what it reported. */
+CS_MUST_CHECK enum cs_status cs_build_tiles(const struct cs_problem *problem,
+                                            const struct cs_decision *decision,
+                                            struct cs_built_plans *built,
+                                            struct cs_rewrite **rewrite_p);
+
+/* No tiles: every call runs on the fallback plan, which needs at most `reported` bytes. */
+CS_MUST_CHECK enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
+                                               struct cs_rewrite **rewrite_p);
+
+/* No tiles either, on the application's own engine and knobs if that needs at most `most` bytes,
+ * else on the fallback plan. */
+CS_MUST_CHECK enum cs_status cs_build_untiled(const struct cs_problem *problem,
+                                              const struct cs_vendor *vendor, int64_t most,
+                                              int64_t reported, struct cs_rewrite **rewrite_p);
+
+#endif

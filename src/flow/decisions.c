@@ -1,0 +1,129 @@
+/* What is decided for a request: as it was before, after the example of the same engine with other
+ * knobs, or anew with what this process and earlier ones know. */
+#include "flow/decisions.h"
+
+#include "base/hash.h"
+#include "decide/example.h"
+#include "flow/measure.h"
+#include "flow/scoped_limit.h"
+
+struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit)
+{
+    bool bounded = cs->limits.lent && cs->exec.arena.facts.limit > 0;
+    struct cs_limits limits = cs->limits;
+    if (limit > 0)
+        limits.workspace = limit;
+    return (struct cs_settings){.rules = &cs->rules,
+                                .program = cs->program,
+                                .script = cs->script,
+                                .policy = cs->policy,
+                                .limits = limits,
+                                .most = bounded ? cs->exec.arena.facts.limit : INT64_MAX};
+}
+
+/* What cs_decide_by_rules asks of a running process. */
+struct help {
+    struct cs *cs;
+    const struct cs_request *request;
+    const struct cs_vendor *vendor;
+    struct cs_measure measure;
+    struct cs_referee referee;
+};
+
+static int64_t share(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
+{
+    struct help *help = ctx;
+    return cs_budget_limit(&help->cs->budget, &help->cs->store, help->request, policy, limits,
+                           help->vendor);
+}
+
+static int64_t room(void *ctx)
+{
+    struct help *help = ctx;
+    return cs_peak_room(&help->cs->peak, &help->cs->store,
+                        cs_peak_name(help->request, help->vendor));
+}
+
+static const struct cs_referee *referee_for(void *ctx, const struct cs_limits *limits)
+{
+    struct help *help = ctx;
+    help->measure = (struct cs_measure){&help->cs->store, help->request, help->vendor, limits};
+    help->referee = cs_measure_referee(&help->measure);
+    return &help->referee;
+}
+
+static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *request,
+                                      const struct cs_vendor *vendor, int64_t limit)
+{
+    struct help help = {.cs = cs, .request = request, .vendor = vendor};
+    const struct cs_settings settings = cs_decisions_settings(cs, limit);
+    const struct cs_decide_call call = {.problem = &request->problem,
+                                        .required = request->required,
+                                        .engine = request->engine.index,
+                                        .provided = request->limit};
+    return cs_decide_by_rules(&settings, &call, vendor,
+                              &(struct cs_decide_help){&help, share, room, referee_for});
+}
+
+/* What is decided under a limit of the program is another matter than the same without. */
+static int64_t scope_of(const struct cs_request *request, int64_t limit)
+{
+    return (int64_t)((uint64_t)request->scope ^ (uint64_t)limit * CS_HASH_PRIME);
+}
+
+/* The key of the example for a request: the same with what predictions know of the engine in the
+ * place of its knobs. False where nothing is known. */
+static bool example_key(const struct cs_request *request, const struct cs_vendor *vendor,
+                        int64_t limit, struct cs_key *key)
+{
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    if (!profile || !profile->engine.known)
+        return false;
+    const struct cs_engine engine = {.index = request->engine.index,
+                                     .knobs = 3,
+                                     .knob_type = {-1, -2, -3}, /* no knobs' */
+                                     .knob_value = {profile->engine.splits,
+                                                    profile->engine.winograd,
+                                                    profile->engine.tensor_cores}};
+    cs_memo_key_make(&request->problem, &engine, request->required, request->limit,
+                     scope_of(request, limit), key);
+    return true;
+}
+
+/* As the same engine with other knobs, if that was decided about; otherwise searched for. Where
+ * nothing can follow, the device is not asked what it is: policy off calls nothing. */
+static struct cs_decision decide_new(struct cs *cs, const struct cs_request *request,
+                                     const struct cs_vendor *vendor, int64_t limit)
+{
+    struct cs_decision decision, example;
+    struct cs_key key;
+    bool keyed =
+        vendor->many && !cs->policy->report_only && example_key(request, vendor, limit, &key);
+    if (keyed && cs_memo_get(&cs->memo, &key, &example) &&
+        cs_decide_by_example(&example, &request->problem, vendor, &decision)) {
+        cs_memo_choices(&cs->memo, &key, &decision.choices);
+        return decision;
+    }
+    decision = decide_anew(cs, request, vendor, limit);
+    if (decision.exemplary && (keyed || example_key(request, vendor, limit, &key)) &&
+        (!cs_memo_get(&cs->memo, &key, &example) ||
+         cs_decide_is_better_example(&decision, &example)))
+        cs_memo_put(&cs->memo, &key, &decision);
+    return decision;
+}
+
+struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_vendor *vendor, struct cs_key *key)
+{
+    struct cs_decision decision;
+    const int64_t limit = cs_scoped_limit();
+    cs_memo_key_make(&request->problem, &request->engine, request->required, request->limit,
+                     scope_of(request, limit), key);
+    if (cs_memo_get(&cs->memo, key, &decision))
+        return decision;
+    decision = decide_new(cs, request, vendor, limit);
+    /* A moment without memory is no property of the problem. */
+    if (decision.reason != CS_REASON_HOST_MEMORY)
+        cs_memo_add(&cs->memo, key, &decision);
+    return decision;
+}

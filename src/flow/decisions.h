@@ -1,0 +1,19 @@
+/* The decisions of this process. Thread-safe. */
+#ifndef CS_FLOW_DECISIONS_H
+#define CS_FLOW_DECISIONS_H
+
+#include "convshim/vendor.h"
+#include "decide/by_rules.h"
+#include "flow/instance.h"
+#include "flow/request.h"
+
+/* What the options and rules mean for decisions. `limit`: the program's own (convshim_limit), in
+ * place of the option `workspace`; 0: none. Refers to *cs. */
+struct cs_settings cs_decisions_settings(const struct cs *cs, int64_t limit);
+
+/* The decision about a request, and the key under which it is remembered. The same request gets the
+ * same decision, unless there was no host memory for one. */
+struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
+                                    const struct cs_vendor *vendor, struct cs_key *key);
+
+#endif

@@ -1,0 +1,178 @@
+/* Whole outputs of commands, run in the test's own process, against files of tests/golden; and that
+ * a command gives back all memory that it takes. CONVSHIM_UPDATE_GOLDEN=1 writes the files anew. To
+ * be included by one file of a program. */
+#ifndef CLI_GOLDEN_H
+#define CLI_GOLDEN_H
+
+#include "base/version.h"
+#include "check.h"
+#include "cli/common/cli.h"
+#include "heap.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+typedef int golden_run_fn(void *state);
+
+/* What is compared: outputs one behind the other. */
+static char *golden_text;
+static size_t golden_length, golden_room;
+
+static void golden_put(const char *text, size_t length)
+{
+    if (golden_length + length + 1 > golden_room) {
+        golden_room = 2 * (golden_length + length + 1);
+        golden_text = realloc(golden_text, golden_room);
+    }
+    memcpy(golden_text + golden_length, text, length);
+    golden_length += length;
+    golden_text[golden_length] = '\0';
+}
+
+static void golden_puts(const char *text)
+{
+    golden_put(text, strlen(text));
+}
+
+/* Another version of the project says the same of everything else. */
+static void golden_put_file(int file)
+{
+    off_t length = lseek(file, 0, SEEK_END);
+    char *text = malloc((size_t)length + 1);
+    CHECK(text && pread(file, text, (size_t)length, 0) == length);
+    text[length] = '\0';
+    const char *from = text;
+    for (const char *at; (at = strstr(from, CS_VERSION)); from = at + strlen(CS_VERSION)) {
+        golden_put(from, (size_t)(at - from));
+        golden_puts("VERSION");
+    }
+    golden_puts(from);
+    free(text);
+}
+
+/* Runs it with both streams in a file, which is returned open. */
+static int golden_capture(golden_run_fn *run, void *state, int *status_p)
+{
+    char name[] = "/tmp/convshim-golden-XXXXXX";
+    int file = mkostemp(name, O_APPEND), out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+    CHECK(file >= 0 && out >= 0 && err >= 0);
+    fflush(stdout);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    *status_p = run(state);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    unlink(name);
+    return file;
+}
+
+/* Runs it, and what it prints is in the file that is returned open. What it takes at its first time
+ * may stay, as tables that are made once; a second time leaves nothing. */
+static int golden_run(const char *title, golden_run_fn *run, void *state, int *status_p)
+{
+    int status, again;
+    close(golden_capture(run, state, &status));
+    long long before = atomic_load(&heap_taken);
+    int file = golden_capture(run, state, &again);
+    long long left = atomic_load(&heap_taken) - before;
+    CHECK_INT(again, status);
+    if (left != 0 && check_failures++ < 20)
+        printf("# %s: %lld blocks of memory are left behind\n", title, left);
+    *status_p = status;
+    return file;
+}
+
+/* Adds what it prints and its status under a title. */
+static inline void golden_add(const char *title, golden_run_fn *run, void *state)
+{
+    char ends[64];
+    int status, file = golden_run(title, run, state, &status);
+    golden_puts("$ ");
+    golden_puts(title);
+    golden_puts("\n");
+    golden_put_file(file);
+    snprintf(ends, sizeof ends, "status %d\n\n", status);
+    golden_puts(ends);
+    close(file);
+}
+
+/* The same in a line or two: that it is fine, or what is said. */
+static inline void golden_add_short(const char *title, golden_run_fn *run, void *state)
+{
+    int status, file = golden_run(title, run, state, &status);
+    golden_puts(title);
+    golden_puts(status == 0 ? ": taken\n" : ":\n  ");
+    if (status != 0)
+        golden_put_file(file);
+    close(file);
+}
+
+struct golden_command {
+    int (*command)(int argc, char **argv);
+    const char *const *words;
+};
+
+static int golden_call(void *state)
+{
+    const struct golden_command *call = state;
+    char *words[40];
+    int argc = 0;
+    for (; call->words[argc]; argc++)
+        words[argc] = (char *)call->words[argc];
+    words[argc] = NULL;
+    return call->command(argc, words);
+}
+
+/* The same of a command line, which ends with NULL. */
+static inline void golden_line(int (*command)(int argc, char **argv), const char *const words[])
+{
+    char title[1024] = "";
+    size_t length = 0;
+    for (int i = 0; words[i] && length < sizeof title; i++)
+        length +=
+            (size_t)snprintf(title + length, sizeof title - length, "%s%s", i ? " " : "", words[i]);
+    struct golden_command call = {command, words};
+    golden_add(title, golden_call, &call);
+}
+
+static void golden_differs(const char *path, const char *want)
+{
+    int line = 1;
+    const char *got = golden_text, *begin = got, *wanted = want;
+    for (; *got && *got == *want; got++, want++)
+        if (*got == '\n') {
+            line++;
+            begin = got + 1;
+            wanted = want + 1;
+        }
+    check_failures++;
+    printf("# %s:%d: is \"%.*s\", not \"%.*s\"\n", path, line, (int)strcspn(begin, "\n"), begin,
+           (int)strcspn(wanted, "\n"), wanted);
+}
+
+/* All that was added is what stands in that file of `folder`; begins anew. */
+static void golden_check(const char *folder, const char *name)
+{
+    char path[PATH_MAX + 256];
+    const char *update = getenv("CONVSHIM_UPDATE_GOLDEN");
+    snprintf(path, sizeof path, "%s/tests/golden/%s", folder, name);
+    FILE *file = fopen(path, update && *update == '1' ? "we" : "re");
+    CHECK(file);
+    if (file && update && *update == '1') {
+        CHECK(fwrite(golden_text, 1, golden_length, file) == golden_length);
+    } else if (file) {
+        char *want = calloc(1, golden_length + 2);
+        size_t length = want ? fread(want, 1, golden_length + 1, file) : 0;
+        if (length != golden_length || memcmp(want, golden_text, length) != 0)
+            golden_differs(path, want);
+        free(want);
+    }
+    if (file)
+        CHECK(fclose(file) == 0);
+    golden_length = 0;
+}
+
+#endif

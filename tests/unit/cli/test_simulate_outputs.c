@@ -1,0 +1,593 @@
+/* All that `convshim simulate` and `convshim tune` make of what runs left: results, timelines, what
+ * convolutions require beside what is held, every form of a pair, of several devices, the page, the
+ * ini file. The runs' files are written here. And all memory is given back. */
+#include "cli/common/read_file.h"
+#include "cli/simulate/peak_table.h"
+#include "cli/simulate/simulate.h"
+#include "cli/tune/rule_keys.h"
+#include "cli/tune/tune.h"
+#include "golden.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/convshim-outputs-XXXXXX", root[PATH_MAX];
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+#define PROBLEM(text, direction, c, h)                                                             \
+    "{\"text\":\"" text "\",\"direction\":\"" direction                                            \
+    "\",\"dtype\":\"f16\",\"layout\":\"nchw\","                                                    \
+    "\"spatial\":2,\"groups\":1,\"x\":{\"dims\":[1," #c ",1," #h "," #h "]},"                      \
+    "\"w\":{\"dims\":[8," #c ",1,3,3]},\"y\":{\"dims\":[1,8,1," #h "," #h "]}}"
+
+/* --- files of runs --- */
+
+/* Two processes, the second held more; of the device alone. */
+static void write_plain(void)
+{
+    mkdir("plain", 0777);
+    write_file("plain/report.5.json",
+               "{\"planning\":\"cudnn 9.15.0\",\"peak_bytes\":10,\"conv_launches\":77}");
+    write_file("plain/report.7.json",
+               "{\"planning\":\"cudnn 9.15.0\",\"device_name\":\"h100\",\"capacity_bytes\":"
+               "50000000,\"peak_bytes\":40000000,\"largest_workspace_used\":9000000,"
+               "\"conv_launches\":4,\"convolutions\":{\"tensor_bytes\":5000000,\"nanoseconds\":"
+               "7654321},\"refused_allocations\":{\"refused\":0,\"last_bytes\":0,"
+               "\"last_live_bytes\":0},\"kernel_launches\":31,\"library_calls\":12,"
+               "\"reads_of_nothing_written\":{\"reads\":2,\"bytes\":3000,\"by\":{\"names\":2,"
+               "\"most\":{\"copy\":7,\"item\":1}}},\"estimated\":{\"names\":1,\"most\":{\"cudaX\":"
+               "2}},\"missing\":{\"names\":4,\"most\":{\"cudaA\":3,\"cudaB\":1}},\"times\":{"
+               "\"asked\":6},\"plans\":{\"most\":{\"eng1\":3,\"eng2\":1}}}");
+    write_file(
+        "plain/summary.7.json",
+        "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":0,\"extra_launches\":0},"
+        "\"sites\":[{\"problem\":" PROBLEM(
+            "one", "forward", 4,
+            32) ",\"name\":\"down.0\",\"calls\":1,\"tiled\":0,\"required\":3000000},"
+                "{\"problem\":" PROBLEM(
+                    "two", "dgrad", 16,
+                    32) ",\"calls\":2,\"tiled\":0,\"required\":9000000,\"name\":\"\"},"
+                        "{\"problem\":" PROBLEM("three", "wgrad", 2, 8) ",\"calls\":1,\"tiled\":0,"
+                                                                        "\"required\":0}]}");
+    write_file("plain/record.7",
+               "m 10000000\na 100000000 10000000\nm 13000000\na 200000000 3000000\n"
+               "c 200000000 3000000 1000 100 13000000 first\nm 10000000\n"
+               "f 200000000\nm 19000000\na 200000000 9000000\n"
+               "c 200000000 8900000 2000 200 19000000 second\n"
+               "m 31000000\na 300000000 12000000\n"
+               "c 200000100 9000000 2000 250 31000000 second\n"
+               "m 40000000\nm 31000000\nc 0 0 500 50 31000000 third\n"
+               "m 22000000\nf 200000000\nm 12000000\nf 100000000\n");
+    write_file("plain/output", "Traceback (most recent call last):\n  File \"x\"\nKeyError: 'k'\n"
+                               "after\n");
+}
+
+/* PyTorch, which recorded its allocator; two calls tiled. */
+static void write_tiled(void)
+{
+    mkdir("tiled", 0777);
+    write_file("tiled/report.9.json",
+               "{\"planning\":\"cudnn 9.15.0\",\"device_name\":\"h100\",\"capacity_bytes\":"
+               "50000000,\"peak_bytes\":30000000,\"largest_workspace_used\":1000000,"
+               "\"conv_launches\":8,\"convolutions\":{\"tensor_bytes\":6000000,\"nanoseconds\":"
+               "8765432},\"refused_allocations\":{\"refused\":1,\"last_bytes\":40000000,"
+               "\"last_live_bytes\":20000000},\"kernel_launches\":31,\"library_calls\":12,"
+               "\"plans\":{\"most\":{\"eng1\":3,\"eng3\":5,\"eng4\":6}}}");
+    write_file("tiled/summary.9.json",
+               "{\"order\":[0,1,1,2],\"totals\":{\"calls\":4,\"tiled\":3,\"extra_launches\":4},"
+               "\"sites\":[{\"problem\":" PROBLEM(
+                   "one", "forward", 4,
+                   32) ",\"calls\":1,\"tiled\":1,\"launches\":2,\"reported\":900000,\"required\":"
+                       "3000000},{\"problem\":" PROBLEM(
+                           "two", "dgrad", 16,
+                           32) ",\"calls\":2,\"tiled\":2,\"launches\":6,\"reported\":1000000,"
+                               "\"required\":9000000,\"reason\":null},{\"problem\":" PROBLEM(
+                                   "three", "wgrad", 2, 8) ",\"calls\":1,\"tiled\":0,"
+                                                           "\"reason\":\"NO_GAIN\","
+                                                           "\"required\":0}]}");
+    write_file("tiled/python.9.json",
+               "{\"framework\":\"PyTorch 2.15.0\",\"allocated\":26000000,\"reserved\":28000000,"
+               "\"retries\":1,\"failed\":2,\"history\":{\"stacks\":[["
+               "\"/x/site-packages/torch/nn/conv.py:5 f\",\"/x/models/vae.py:312 forward\","
+               "\"/x/app.py:6 main\"],[\"/x/site-packages/torch/a.py:1 g\"],[7,\"app.py:9 main\"]],"
+               "\"events\":[[\"a\",1048576,10000000,1],[\"a\",16777216,900000,0],"
+               "[\"f\",16777216,900000,0],[\"a\",16777216,1000000,0],[\"f\",16777216,1000000,0],"
+               "[\"a\",33554432,15000000,2],[\"a\",50331648,1000000,0],[\"a\",67108864,77,-1],"
+               "[\"f\",50331648,1000000,0],[\"f\",33554432,1,1],[\"f\",12345,1,1],[\"a\",1],[7]"
+               "]}}");
+    write_file("tiled/record.9",
+               "m 20000000\nc 1000000 400000 600 60 20000000 first\n"
+               "c 1000010 900000 600 61 20000000 first\nc 1000000 500000 700 70 2 second\n"
+               "c 1010000 500000 700 71 2 second\nc 1020000 300000 700 72 2 second\n"
+               "c 3000000 500000 700 73 2 second\nc 3010000 500000 700 74 2 second\n"
+               "c 3020000 300000 700 75 2 second\nc 0 0 500 50 31000000 third\n");
+}
+
+/* --- what is read of them --- */
+
+static void put(const char *name, int64_t value)
+{
+    printf("%s %" PRId64 "\n", name, value);
+}
+
+static struct cs_simulated_run run_of(const char *name, bool with)
+{
+    struct cs_simulated_run run = {.name = name, .with = with, .status = with, .seconds = 1.5};
+    snprintf(run.folder, sizeof run.folder, "%s", name);
+    return run;
+}
+
+static void put_result(const struct cs_simulated_result *r, const struct cs_simulated_result *base)
+{
+    char names[64];
+    printf("%s, %s, %s\n", r->planning, r->device, r->framework);
+    put("status", r->status);
+    put("used", r->used);
+    put("processes", r->processes);
+    put("pid", r->pid);
+    put("planned", r->planned);
+    put("capacity", r->capacity);
+    put("device_peak", r->device_peak);
+    put("largest_workspace", r->largest_workspace);
+    put("launches", r->launches);
+    put("tensor_bytes", r->tensor_bytes);
+    put("nanoseconds", r->nanoseconds);
+    put("refused", r->refused);
+    put("missing_bytes", r->missing_bytes);
+    put("kernels", r->kernels);
+    put("library_calls", r->library_calls);
+    put("reads", r->reads);
+    put("read_bytes", r->read_bytes);
+    put("times_asked", r->times_asked);
+    put("allocated", r->allocated);
+    put("reserved", r->reserved);
+    put("retries", r->retries);
+    put("failed", r->failed);
+    put("calls", r->calls);
+    put("tiled", r->tiled);
+    put("extra_launches", r->extra_launches);
+    put("other_engines", cs_simulated_result_other_engines(r, base));
+    put("out of memory", cs_simulated_result_out_of_memory(r));
+    for (size_t size = 8; size <= 64; size += 8) {
+        put("missing", cs_simulated_result_names(r, "missing", names, size));
+        printf("%s\n", names);
+    }
+}
+
+static void put_timeline(const struct cs_timeline *timeline)
+{
+    char line[64];
+    put("matched", timeline->matched);
+    put("of_framework", timeline->of_framework);
+    put("peak", (int64_t)cs_timeline_peak(timeline));
+    int64_t *rest = cs_timeline_rest(timeline);
+    for (size_t i = 0; i < timeline->moments; i++)
+        printf("moment %zu: %" PRId64 ", %" PRId64 " but for workspaces\n", i, timeline->live[i],
+               rest[i]);
+    free(rest);
+    for (size_t i = 0; i < timeline->blocks; i++) {
+        const struct cs_timeline_block *b = &timeline->block[i];
+        bool known = cs_timeline_line(timeline, b->stack, line, sizeof line);
+        printf("block %zu: at %" PRIx64 " %" PRId64 " from %zu until %zu, workspace %" PRId64
+               " of %d, %s\n",
+               i, b->address, b->bytes, b->from, b->until, b->workspace, b->site,
+               known ? line : "-");
+    }
+    for (size_t i = 0; i < timeline->calls; i++) {
+        const struct cs_timeline_call *c = &timeline->call[i];
+        printf("call %zu: of %d at %zu in %ld, %" PRIx64 " %" PRId64 " %" PRId64 " %" PRId64
+               " %" PRId64 " %s\n",
+               i, c->site, c->moment, c->block, c->address, c->workspace, c->tensor_bytes,
+               c->nanoseconds, c->launches, c->plan);
+    }
+}
+
+static void put_exposures(const struct cs_exposures *exposures)
+{
+    put("level", exposures->level);
+    put("peak", exposures->peak);
+    put("rules", (int64_t)cs_exposures_rules(exposures));
+    for (size_t i = 0; i < exposures->count; i++) {
+        const struct cs_exposure *e = &exposures->item[i];
+        printf("%zu: %s, %s; %" PRId64 " calls, %" PRId64 " beside %" PRId64 ", %" PRId64
+               " ns; limit %" PRId64 ", cannot %d, untiled %" PRId64 " of %" PRId64
+               ", more %" PRId64 " in %" PRId64 "\n",
+               i, e->text, e->line, e->calls, e->required, e->around, e->nanoseconds, e->limit,
+               e->cannot, e->untiled, e->reported, e->extra_launches, e->extra_ns);
+    }
+}
+
+static int show_result(void *name)
+{
+    const bool with = strcmp(name, "tiled") == 0;
+    struct cs_simulated_run run = run_of(name, with), other = run_of("plain", false);
+    struct cs_simulated_result result, base;
+    struct cs_timeline timeline;
+    bool good = cs_simulated_result_read(&run, &result) && cs_simulated_result_read(&other, &base);
+    CHECK(good);
+    put_result(&result, &base);
+    if (cs_timeline_read(&run, &result, &timeline)) {
+        put_timeline(&timeline);
+        cs_timeline_fini(&timeline);
+    }
+    put("output", cs_simulated_result_output(&run, stdout));
+    cs_simulated_result_free(&result);
+    cs_simulated_result_free(&base);
+    return 0;
+}
+
+static int show_exposures(void *unused)
+{
+    static const int64_t targets[] = {0,        11000000, 18000000, 22000000,
+                                      30999999, 31000000, 40000000};
+    struct cs_simulated_run plain = run_of("plain", false), tiled = run_of("tiled", true);
+    struct cs_simulated_result a, b;
+    struct cs_exposures exposures;
+    (void)unused;
+    CHECK(cs_simulated_result_read(&plain, &a) && cs_simulated_result_read(&tiled, &b));
+    CHECK(cs_exposures_of_run(&plain, &a, &exposures));
+    put_exposures(&exposures);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        cs_exposures_limit(&exposures, targets[i]);
+        put("target", targets[i]);
+        put("reach", cs_exposures_reach(&exposures, targets[i]));
+        CHECK(cs_exposures_measure(&exposures, &tiled, &b));
+        put_exposures(&exposures);
+        if (exposures.count > i % 3)
+            exposures.item[i % 3].too_small = exposures.item[i % 3].limit;
+    }
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&a);
+    cs_simulated_result_free(&b);
+    return 0;
+}
+
+static void what_runs_left(void)
+{
+    mkdir("damaged", 0777);
+    write_file("damaged/report.3.json", "{");
+    golden_add("plain", show_result, "plain");
+    golden_add("tiled", show_result, "tiled");
+    golden_add("exposures", show_exposures, NULL);
+    golden_check(root, "outputs_simulate_results.txt");
+    struct cs_simulated_run run = run_of("damaged", false);
+    struct cs_simulated_result result;
+    CHECK(!cs_simulated_result_read(&run, &result));
+    run = run_of("nothing", false);
+    CHECK(cs_simulated_result_read(&run, &result));
+    CHECK(!result.used && result.planned && !result.report);
+    CHECK(!cs_simulated_result_output(&run, stderr));
+}
+
+/* What a failed program printed last. */
+static int show_output(void *text)
+{
+    struct cs_simulated_run run = run_of("failed", true);
+    write_file("failed/output", text);
+    put("shown", cs_simulated_result_output(&run, stdout));
+    return 0;
+}
+
+static void what_programs_printed(void)
+{
+    static const char begin[] =
+        "Traceback (most recent call last):\n  File \"x\", line 1\n    f()\n";
+    char text[4096];
+    mkdir("failed", 0777);
+    for (int lines = 15; lines < 45; lines += 5) {
+        size_t at = (size_t)snprintf(text, sizeof text, "first\n%sValueError: v\n", begin);
+        for (int i = 0; i < lines; i++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "line %d\n", i);
+        golden_add("a traceback, then lines", show_output, text);
+        snprintf(text + at, sizeof text - at, "%sKeyError: k", begin);
+        golden_add("and another one", show_output, text);
+    }
+    golden_add("nothing", show_output, "");
+    golden_add("no newline", show_output, "word");
+    golden_add("a traceback without end", show_output, (void *)begin);
+    golden_check(root, "outputs_simulate_printed.txt");
+}
+
+/* --- pairs --- */
+
+static struct cs_simulation simulation;
+static struct cs_simulated_pair pair[3];
+static struct cs_device_file device[] = {{.name = "h100", .title = "NVIDIA H100"},
+                                         {.name = "t4", .title = "Tesla <T4>"},
+                                         {.name = "x", .title = "X"}};
+
+/* Whatever a figure, a verdict or a note depends on, by turns. */
+static void make_pair(struct cs_simulated_pair *to, int variant)
+{
+    static const char *const names[] = {"plain", "tiled"};
+    *to = (struct cs_simulated_pair){.device = &device[variant % 3], .history = true};
+    device[variant % 3].memory = INT64_C(80) << 30 >> (variant % 3);
+    to->capacity = variant == 3 ? 50000000 : 0;
+    for (int side = 0; side < CS_SIDES; side++) {
+        to->chosen[side] = variant != 1 + side;
+        to->run[side] = run_of(names[side], side == CS_WITH);
+        to->run[side].status = 0;
+        CHECK(cs_simulated_result_read(&to->run[side], &to->result[side]));
+    }
+    struct cs_simulated_result *a = &to->result[CS_WITHOUT], *b = &to->result[CS_WITH];
+    if (variant >= 3)
+        b->status = variant == 4 ? 128 + 9 : variant == 5 ? 7 : 1;
+    if (variant >= 6) {
+        b->status = 0;
+        to->has_base[CS_WITH] = true;
+        CHECK(cs_simulated_result_read(&to->run[CS_WITHOUT], &to->base[CS_WITH]));
+        to->smallest[CS_WITHOUT].runs = 33 << 20;
+        to->smallest[CS_WITHOUT].engines = variant == 6 ? 0 : (40 << 20) + 1;
+        to->smallest[CS_WITH].runs = variant == 7 ? 0 : 30 << 20;
+        to->smallest[CS_WITH].engines = (35 << 20) - 1;
+    }
+    if (variant == 8) {
+        a->planned = false;
+        a->planning[0] = '\0';
+        b->retries = 2;
+        b->failed = 1;
+    }
+    if (variant == 9) {
+        a->used = b->used = false;
+        b->status = 3;
+    }
+    if (variant == 10) {
+        a->device_peak = a->kernels = a->launches = 0;
+        b->failed = -1;
+        b->refused = 3;
+        b->tensor_bytes = a->tensor_bytes - 1;
+        *b->framework = '\0';
+        b->planned = false;
+        snprintf(b->planning, sizeof b->planning, "a table");
+    }
+    if (variant == 11) {
+        a->allocated = 26000000;
+        a->reserved = 0;
+        b->refused = b->failed = b->retries = 0;
+        b->allocated = 20000000;
+    }
+}
+
+struct view {
+    int pairs;
+    enum cs_format format;
+    const char *page;
+};
+
+static int show_pair(void *state)
+{
+    static char *words[] = {"python3", "a b.py", "<&>", NULL};
+    const struct view *view = state;
+    simulation.title = "simulate";
+    simulation.program.command = words;
+    snprintf(simulation.program.folder, sizeof simulation.program.folder, "/lib/cudnn");
+    snprintf(simulation.program.cudnn, sizeof simulation.program.cudnn, "cuDNN 9.15.0");
+    if (view->page) {
+        char error[CS_FILE_ERROR];
+        bool good = cs_simulate_html(&simulation, pair, view->page);
+        char *page = good ? cs_read_file_text(view->page, error) : NULL;
+        fputs(page ? page : "", stdout);
+        free(page);
+        return !good;
+    }
+    return view->pairs == 1
+               ? !cs_simulate_print(&simulation, pair, view->format)
+               : !cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs, view->format);
+}
+
+static void free_pair(struct cs_simulated_pair *of)
+{
+    for (int side = 0; side < CS_SIDES; side++) {
+        cs_simulated_result_free(&of->result[side]);
+        cs_simulated_result_free(&of->base[side]);
+    }
+}
+
+static void every_form_of_a_pair(void)
+{
+    char title[64];
+    for (int variant = 0; variant < 12; variant++) {
+        make_pair(pair, variant);
+        for (int i = 0; i < 3; i++) {
+            struct view view = {.pairs = 1,
+                                .format = (const enum cs_format[]){CS_FORMAT_TEXT, CS_FORMAT_CSV,
+                                                                   CS_FORMAT_JSON}[i]};
+            if (variant > 2 && i == 2 && variant != 7)
+                continue;
+            snprintf(title, sizeof title, "pair %d, form %d", variant, i);
+            golden_add(title, show_pair, &view);
+        }
+        free_pair(pair);
+    }
+    golden_check(root, "outputs_simulate_pairs.txt");
+}
+
+static void several_devices(void)
+{
+    char title[64];
+    for (int variant = 0; variant < 12; variant += 3) {
+        for (int i = 0; i < 3; i++)
+            make_pair(&pair[i], variant + i);
+        for (int i = 0; i < 3; i++) {
+            struct view view = {.pairs = 3,
+                                .format = (const enum cs_format[]){CS_FORMAT_TEXT, CS_FORMAT_CSV,
+                                                                   CS_FORMAT_JSON}[i]};
+            snprintf(title, sizeof title, "devices from %d, form %d", variant, i);
+            golden_add(title, show_pair, &view);
+        }
+        struct view two = {.pairs = 2};
+        golden_add("two devices", show_pair, &two);
+        for (int i = 0; i < 3; i++)
+            free_pair(&pair[i]);
+    }
+    golden_check(root, "outputs_simulate_devices.txt");
+}
+
+static void pages(void)
+{
+    struct view view = {.page = "page.html"}, nowhere = {.page = "no/such/page.html"};
+    make_pair(pair, 0);
+    golden_add("both sides", show_pair, &view);
+    golden_add("nowhere", show_pair, &nowhere);
+    free_pair(pair);
+    make_pair(pair, 2);
+    cJSON_Delete(pair->result[CS_WITHOUT].summary);
+    pair->result[CS_WITHOUT].summary = NULL;
+    golden_add("without alone, its calls not known", show_pair, &view);
+    free_pair(pair);
+    golden_check(root, "outputs_simulate_page.txt");
+}
+
+/* --- the ini file --- */
+
+static struct cs_tune tuned;
+
+static int show_tuned(void *head)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    cs_tune_write(&tuned, head != NULL, out);
+    cs_tune_conclude(&tuned, out);
+    fclose(out);
+    char *on = strstr(text, " on 20");
+    if (on)
+        memcpy(on + 4, "YYYY-MM-DD", 10);
+    fputs(text, stdout);
+    free(text);
+    return 0;
+}
+
+static void the_file_of_tune(void)
+{
+    static struct cs_exposure item[70];
+    static char *words[] = {"python3", "a\tb.py", NULL};
+    static struct cs_tune_options options;
+    simulation.program.command = words;
+    item[0] = (struct cs_exposure){.keys = "direction = fwd\n",
+                                   .text = "one",
+                                   .line = "a.py:3 f",
+                                   .calls = 1,
+                                   .required = 5 << 20,
+                                   .around = 3 << 20,
+                                   .limit = 2 << 20,
+                                   .bought = 4096,
+                                   .extra_launches = 1,
+                                   .extra_ns = 2500};
+    item[1] = item[0];
+    item[1].limit = 0;
+    item[2] = item[0];
+    item[2].calls = 2;
+    *item[2].line = '\0';
+    item[2].bought = -1;
+    item[2].extra_launches = 0;
+    item[2].limit = 3 << 10;
+    item[3] = item[2];
+    item[3].extra_launches = -1;
+    item[3].limit = 1025;
+    item[4] = item[3];
+    item[4].bought = 0;
+    tuned = (struct cs_tune){
+        .options = &options,
+        .simulation = &simulation,
+        .device = device,
+        .runs = 5,
+        .exposures = {.item = item, .count = 5, .level = 3 << 20},
+        .planning = "cudnn 9.15.0",
+        .framework = "PyTorch 2.15.0",
+        .allocated = true,
+        .untiled = {.ran = true, .peak = 8 << 20, .reserved = 9 << 20, .calls = 4},
+        .everything = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
+        .tuned = {.ran = true,
+                  .fits = true,
+                  .peak = 5 << 20,
+                  .reserved = 10 << 20,
+                  .calls = 4,
+                  .tiled = 2,
+                  .extra_launches = 3,
+                  .nanoseconds = 1234567,
+                  .missing_bytes = 4321}};
+    golden_add("tuned", show_tuned, &tuned);
+    golden_add("its rules alone", show_tuned, NULL);
+    options.fits = 1 << 30;
+    golden_add("it fits", show_tuned, &tuned);
+    tuned.tuned.fits = false;
+    golden_add("it falls back", show_tuned, &tuned);
+    tuned.tuned.ran = false;
+    golden_add("it does not run", show_tuned, &tuned);
+    options.fits = 0;
+    options.lowest = true;
+    tuned.tuned.reserved = tuned.untiled.reserved;
+    tuned.allocated = false;
+    *tuned.framework = *simulation.program.cudnn = '\0';
+    golden_add("no framework", show_tuned, &tuned);
+    tuned.tuned.ran = true;
+    for (int i = 1; i < 70; i++) {
+        item[i] = item[0];
+        item[i].limit = i == 66 ? 0 : (100 - i) << 16;
+        item[i].required = (200 - i) << 20;
+    }
+    for (int count = 63; count < 68; count++) {
+        tuned.exposures.count = (size_t)count;
+        golden_add("so many rules", show_tuned, NULL);
+    }
+    tuned.exposures.count = 70;
+    golden_add("too many rules", show_tuned, NULL);
+    golden_check(root, "outputs_simulate_tune.txt");
+}
+
+static int show_keys(void *text)
+{
+    char keys[256];
+    cJSON *site = cJSON_Parse(text);
+    CHECK(site);
+    for (size_t size = 1; size <= sizeof keys; size += size < 16 ? 3 : 40) {
+        cs_rule_keys(site, keys, size);
+        printf("%zu: %s\n", size, keys);
+    }
+    cJSON_Delete(site);
+    return 0;
+}
+
+static void keys_of_rules(void)
+{
+    golden_add("two extents", show_keys, "{\"problem\":" PROBLEM("one", "wgrad", 4, 32) "}");
+    golden_add("three extents, channels last", show_keys,
+               "{\"problem\":{\"direction\":\"forward\",\"dtype\":\"bf16\",\"layout\":\"ndhwc\","
+               "\"spatial\":3,\"groups\":2,\"x\":{\"dims\":[2,4,5,6,7]},\"w\":{\"dims\":[8,2,1,3,"
+               "5]},\"y\":{\"dims\":[2,8,5,6,7]}}}");
+    golden_add("one extent", show_keys,
+               "{\"problem\":{\"direction\":\"dgrad\",\"dtype\":\"f32\",\"layout\":\"nhwc\","
+               "\"spatial\":1,\"groups\":1,\"x\":{\"dims\":[2,4,1,1,7]},\"w\":{\"dims\":[8,2,1,1,"
+               "5]},\"y\":{\"dims\":[2,8,1,1,7]}}}");
+    golden_add("another layout", show_keys,
+               "{\"problem\":{\"direction\":\"up\",\"dtype\":\"i8\",\"layout\":\"strided\","
+               "\"spatial\":2}}");
+    golden_add("nothing", show_keys, "{}");
+    golden_check(root, "outputs_simulate_keys.txt");
+}
+
+int main(void)
+{
+    char remove[64];
+    heap_watch();
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    write_plain();
+    write_tiled();
+    TEST(what_runs_left);
+    TEST(what_programs_printed);
+    TEST(every_form_of_a_pair);
+    TEST(several_devices);
+    TEST(pages);
+    TEST(the_file_of_tune);
+    TEST(keys_of_rules);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    free(golden_text);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
