@@ -8,6 +8,8 @@ $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLU
 $(B)/unit/test_describe_graph: $(describers)
 $(B)/unit/test_describe_legacy: $(describers) $(call objects,$(addprefix src/intercept/legacy/,describe_legacy.c legacy_call.c oversized_tensor.c))
 $(B)/unit/test_oversized: $(call objects,src/intercept/legacy/oversized_tensor.c)
+$(B)/unit/test_query_filter: $(call objects,src/intercept/legacy/query_filter.c)
+$(B)/unit/test_entry_tensor: $(call objects,src/intercept/entry/entry_tensor.c src/intercept/legacy/oversized_tensor.c)
 $(B)/unit/test_nvtx: $(call objects,src/intercept/nvtx.c)
 $(B)/unit/test_graph: $(call objects,src/intercept/graph/graph.c)
 $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercept/legacy/,dispatch.c plan_cache.c describe_legacy.c legacy_call.c \
@@ -16,6 +18,12 @@ $(B)/unit/test_plan_cache: $(describers) $(call objects,$(addprefix src/intercep
 $(B)/unit/test_engine_choice: $(call objects,$(filter-out %/execution_plan.c,$(wildcard src/cudnn/plan/*.c)) \
                               src/intercept/entry/entry_legacy.c)
 $(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/launcher.c)
+$(B)/unit/test_chosen_engine: $(call objects,$(filter-out %/execution_plan.c %/late_plan.c,$(wildcard src/cudnn/plan/*.c)))
+$(B)/unit/test_engine_list: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/standalone/engine_list.c)
+$(B)/unit/test_device_profile: $(call objects,src/cudnn/plan/device_profile.c)
+$(B)/unit/test_fusion: $(call objects,src/cudnn/plan/fusion.c)
+$(B)/unit/test_descriptors: $(call objects,$(addprefix src/cudnn/plan/,descriptors.c descriptor_builder.c fusion.c operation.c))
+$(B)/unit/test_execution_plan: $(call objects,$(wildcard src/cudnn/plan/*.c))
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_populate: $(call objects,src/intercept/graph/populate.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)

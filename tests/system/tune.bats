@@ -29,21 +29,23 @@ totals()
     python3 -c 'import glob, json, sys; print(json.load(open(glob.glob("shimmed.*.summary")[0]))["totals"][sys.argv[1]])' "$1"
 }
 
-# The decoder on the device with a file's rules: leaves the report of shimmed.
+# with_file INI PROGRAM...: on the device with a file's rules; leaves the report of shimmed.
 with_file()
 {
-    SIMDEV_MODE=account CONVSHIM_CONFIGFILE=$1 shimmed "${decoder[@]}"
+    local ini=$1
+    shift
+    SIMDEV_MODE=account CONVSHIM_CONFIGFILE=$ini shimmed "$@"
     expect_status 0
 }
 
 # bats test_tags=quick
 @test "few convolutions are tiled for the peak of tiling all, and a plain run with the file has what it says" {
-    decoder=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 512 --dtype f16)
-    tune --cudnn "$CUDNN" --runs 4 -- "${decoder[@]}"
+    local small=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 512 --dtype f16)
+    tune --cudnn "$CUDNN" --runs 4 -- "${small[@]}"
     expect_status 0
     expect_line convshim.ini '^policy = off$'
     "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${small[@]}"
     local tuned time tiled
     tuned=$(device shimmed peak_bytes)
     time=$(device shimmed nanoseconds)
@@ -51,11 +53,11 @@ with_file()
     expect_equal "calls tiled" "$(of 'these rules' 3)" "$tiled of $(totals calls)"
     expect_equal "the peak" "$(of 'these rules' 1)" "$(awk -v bytes="$tuned" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }' | sed 's/\.0 / /')"
     printf 'policy = fit\nworkspace = 64MiB\n' >all.ini
-    with_file "$PWD/all.ini"
+    with_file "$PWD/all.ini" "${small[@]}"
     expect_true "as low as with all tiled" "100 * $tuned <= 101 * $(device shimmed peak_bytes)"
     expect_true "fewer calls" "0 < $tiled && 2 * $tiled < $(totals tiled)"
     echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini"
+    with_file "$PWD/off.ini" "${small[@]}"
     expect_true "lower" "$tuned < $(device shimmed peak_bytes)"
     expect_true "hardly slower" "100 * $time < 115 * $(device shimmed nanoseconds)"
 }
@@ -64,20 +66,20 @@ with_file()
     tune --cudnn "$CUDNN" -- "${decoder[@]}"
     expect_status 0
     expect_line convshim.ini '^max_slowdown = 1.15$'
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${decoder[@]}"
     local tuned
     tuned=$(device shimmed peak_bytes)
     tune --cudnn "$CUDNN" --lowest --runs 4 -- "${decoder[@]}"
     expect_status 0
     expect_line convshim.ini '^max_slowdown = off$'
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${decoder[@]}"
     expect_true "lower" "$(device shimmed peak_bytes) < $tuned"
 }
 
 @test "no rule can go: without each of them the peak is higher, by what it says" {
     tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     expect_status 0
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${decoder[@]}"
     local tuned rules rule
     tuned=$(device shimmed peak_bytes)
     rules=$(grep -c '^\[rule' convshim.ini)
@@ -85,7 +87,7 @@ with_file()
     expect_equal "what each buys" "$(grep -c '^# buys [0-9.]* [KM]iB of the peak for' convshim.ini)" "$rules"
     for ((rule = 1; rule <= rules; rule++)); do
         awk -v section="[rule tune-$rule]" '/^\[/ { inside = $0 == section } !inside' convshim.ini >without.ini
-        with_file "$PWD/without.ini"
+        with_file "$PWD/without.ini" "${decoder[@]}"
         expect_true "without rule $rule" "$(device shimmed peak_bytes) > $tuned"
     done
 }
@@ -93,16 +95,16 @@ with_file()
 @test "--fits: as much as has to be, on a capacity; and what does not fit" {
     tune --cudnn "$CUDNN" --lowest -- "${decoder[@]}"
     local lowest most between
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${decoder[@]}"
     lowest=$(device shimmed peak_bytes)
     echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini"
+    with_file "$PWD/off.ini" "${decoder[@]}"
     most=$(device shimmed peak_bytes)
     between=$(((lowest + most) / 2))
     tune --cudnn "$CUDNN" --fits "$between" -- "${decoder[@]}"
     expect_status 0
     expect_line convshim.ini '^# With these rules it runs without falling back on'
-    SIMDEV_CAPACITY=$between with_file "$PWD/convshim.ini"
+    SIMDEV_CAPACITY=$between with_file "$PWD/convshim.ini" "${decoder[@]}"
     expect_equal "refused" "$(device shimmed refused)" 0
     expect_true "no more than has to be" "$(device shimmed peak_bytes) > $lowest"
     tune --cudnn "$CUDNN" --fits "$most" -- "${decoder[@]}"
@@ -116,7 +118,7 @@ with_file()
 # bats test_tags=quick
 @test "--summary: rules from a run's summary alone" {
     echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini"
+    with_file "$PWD/off.ini" "${decoder[@]}"
     cp shimmed.*.summary run.json
     tune --lowest --summary run.json
     expect_status 0
@@ -125,7 +127,7 @@ with_file()
     "$COMMAND" config --check convshim.ini >check.out 2>&1 || fail "not a good file: $(cat check.out)"
     local untiled
     untiled=$(device shimmed largest_workspace_used)
-    with_file "$PWD/convshim.ini"
+    with_file "$PWD/convshim.ini" "${decoder[@]}"
     expect_true "less workspace" "$(device shimmed largest_workspace_used) < $untiled"
     echo '{}' >none.json
     tune --summary none.json
@@ -156,7 +158,7 @@ END
 
 @test "more convolutions than the library takes rules: the rest is one rule by size, and the file is good" {
     echo 'policy = off' >off.ini
-    with_file "$PWD/off.ini"
+    with_file "$PWD/off.ini" "${decoder[@]}"
     cp shimmed.*.summary run.json
     many 64
     expect_equal "rules" "$(grep -c '^\[rule' convshim.ini)" 64

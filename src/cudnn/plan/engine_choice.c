@@ -92,7 +92,7 @@ static void read_configuration(struct cs_descriptor_builder *builder,
 
 bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     read_configuration(&builder, choice, configuration);
     cs_descriptor_builder_clear(&builder);
     return builder.status == CUDNN_STATUS_SUCCESS;
@@ -100,7 +100,7 @@ bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescript
 
 bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDescriptor_t plan)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration =
         cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     cs_descriptor_get(&builder, plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
@@ -140,7 +140,7 @@ int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
 static bool try_pick(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration,
                      unsigned forbidden)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     bool allowed = (notes.numerical & forbidden) == 0;
     if (allowed)
@@ -152,7 +152,7 @@ static bool try_pick(struct cs_engine_choice *choice, cudnnBackendDescriptor_t c
 
 bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[PICKS];
     int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
                                             CUDNN_HEUR_MODE_A, configuration, PICKS);

@@ -32,7 +32,7 @@ static enum cs_status build_with(make_plan *make, const struct cs_target *target
                                  const struct cs_problem *problem, const struct cs_engine *engine,
                                  void **execution_plan_p, int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, target, problem);
     cudnnBackendDescriptor_t chosen = cs_descriptors_engine(&builder, target, graph, engine->index);
     cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(&builder, chosen, engine);
@@ -50,7 +50,7 @@ static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
         cs_kept_engine_take(&choice->target, handle_number_of(choice), problem, engine->index);
     if (!kept)
         return CS_NOMEM;
-    struct cs_descriptor_builder builder = {kept->builder.status, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = kept->builder.status};
     cudnnBackendDescriptor_t configuration =
         cs_descriptors_configuration(&builder, kept->engine, engine);
     enum cs_status status =
@@ -72,7 +72,7 @@ static enum cs_status build_engine(const struct cs_engine_choice *choice,
 
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     cs_descriptor_builder_clear(&builder);
     return notes.numerical == choice->notes.numerical && notes.behaviour == choice->notes.behaviour;
@@ -84,13 +84,13 @@ static enum cs_status build_alike(const struct cs_engine_choice *choice,
                                   const struct cs_problem *problem, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (alike(choice, configuration[i]))
             status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
                                       workspace_p);
@@ -104,14 +104,14 @@ static enum cs_status build_least(const struct cs_engine_choice *choice,
                                   const struct cs_problem *problem, void **execution_plan_p,
                                   int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     void *least = NULL;
     int64_t least_workspace = 0;
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && (!least || least_workspace > 0); i++) {
-        struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         void *execution_plan;
         int64_t workspace;
         if (!alike(choice, configuration[i]) ||
@@ -161,7 +161,7 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
 static bool may_stand_in(const struct cs_engine_choice *choice,
                          cudnnBackendDescriptor_t configuration)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     int64_t index = cs_descriptors_index(&builder, configuration);
     unsigned native =
@@ -178,7 +178,7 @@ static enum cs_status build_own(const struct cs_engine_choice *choice,
                                 const struct cs_problem *problem, void **execution_plan_p,
                                 int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     enum cs_status status = CS_REFUSED;
     if (!choice->known || choice->engine.index != PLAIN)
@@ -186,7 +186,7 @@ static enum cs_status build_own(const struct cs_engine_choice *choice,
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (may_stand_in(choice, configuration[i]))
             status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
                                       workspace_p);
@@ -227,7 +227,7 @@ static enum cs_status keep_within(enum cs_status status, int64_t limit, void **e
 static bool may_fall_back(const struct cs_engine_choice *choice,
                           cudnnBackendDescriptor_t configuration)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     cs_descriptor_builder_clear(&builder);
     return builder.status == CUDNN_STATUS_SUCCESS && computes_alike(choice, notes.numerical);
@@ -237,13 +237,13 @@ static bool may_fall_back(const struct cs_engine_choice *choice,
 static enum cs_status build_fallback_engine(const struct cs_engine_choice *choice, int64_t limit,
                                             void **execution_plan_p, int64_t *workspace_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[FALLBACKS];
     enum cs_status status = CS_REFUSED;
     int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
                                             CUDNN_HEUR_MODE_FALLBACK, configuration, FALLBACKS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (!may_fall_back(choice, configuration[i]))
             continue;
         status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
@@ -323,7 +323,7 @@ static bool read_other(const struct cs_engine_choice *choice,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
                        int64_t *required_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     void *execution_plan;
     cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
@@ -345,7 +345,7 @@ static bool others(void *ctx,
                    void *to)
 {
     const struct cs_engine_choice *choice = ctx;
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[RESULTS];
     bool found = false;
     int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,

@@ -171,7 +171,7 @@ static cudnnBackendDescriptor_t configuration_of(const struct cs_late *late,
 static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_t handle)
 {
     static struct cs_log_cap cap;
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_target target = late->recipe.target;
     cudnnBackendDescriptor_t plan, made = NULL;
     int64_t workspace;

@@ -9,7 +9,7 @@
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     void *pointer[CS_MAX_TENSORS];
     int64_t uid[CS_MAX_TENSORS];
     int count = 0;

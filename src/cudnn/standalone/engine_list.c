@@ -100,7 +100,7 @@ static void read_notes(const struct cs_engine_choice *choice, struct cs_ask_offe
 static void read_plan(const struct cs_engine_list *list, cudnnBackendDescriptor_t configuration,
                       struct cs_ask_offer *offer)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t plan = cs_descriptors_plan(&builder, &list->target, configuration);
     int64_t workspace = cs_descriptors_workspace(&builder, plan);
     offer->workspace = builder.status == CUDNN_STATUS_SUCCESS ? workspace : -1;
@@ -125,7 +125,7 @@ static bool read_offer(const struct cs_engine_list *list, const struct cs_proble
 int cs_engine_list_offers(struct cs_engine_list *list, const struct cs_problem *problem,
                           enum cs_ask_mode mode, struct cs_ask_offer offer[CS_ASK_OFFERS])
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[CS_ASK_OFFERS];
     int results = cs_descriptors_heuristics(&builder, &list->target, problem, modes[mode],
                                             configuration, CS_ASK_OFFERS);
@@ -145,7 +145,7 @@ static bool choose_of(struct cs_engine_list *list, const struct cs_problem *prob
                       enum cs_ask_mode mode, struct cs_ask_offer *offer,
                       struct cs_engine_choice *choice)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t configuration[PICKS];
     bool found = false;
     int results = cs_descriptors_heuristics(&builder, &list->target, problem, modes[mode],
@@ -193,7 +193,7 @@ struct cs_vendor cs_engine_chosen_vendor(struct cs_chosen_engine *chosen)
 int64_t cs_engine_list_workspace(struct cs_engine_list *list, const struct cs_problem *problem,
                                  const struct cs_engine *engine)
 {
-    struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, &list->target, problem);
     cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(
         &builder, cs_descriptors_engine(&builder, &list->target, graph, engine->index), engine);

@@ -99,7 +99,8 @@ static bool describe_softmax(const struct simdev_host_call *call, struct simdev_
     const int64_t channel[3] = {p.images, p.channels, p.elements};
     const dnnl_memory_desc_t t = simdev_layer_tensor(3, whole ? image : channel);
     const bool is_log = call->algorithm == CUDNN_SOFTMAX_LOG;
-    dnnl_softmax_desc_t forward, backward; /* the logarithm's is of the same type */
+    /* The logarithm's is of the same type. */
+    dnnl_softmax_desc_t forward = {0}, backward = {0};
     bool ok = (is_log ? dnnl_logsoftmax_forward_desc_init : dnnl_softmax_forward_desc_init)(
                   &forward, dnnl_forward_training, &t, 1) == dnnl_success &&
               simdev_layer_describe(&forward, NULL, &plan->forward);

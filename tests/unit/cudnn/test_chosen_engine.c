@@ -1,0 +1,329 @@
+/* How the application's engine is read, or picked for it; the table of engines that are kept for
+ * the next question; what a device says of itself. */
+#include "cudnn/plan/engine_choice.h"
+
+#include "base/hash.h"
+#include "cudnn/plan/handle_number.h"
+#include "cudnn/plan/kept_engine.h"
+#include "recorded_cudnn.h"
+#include "sample_problem.h"
+
+static char handles[3000];
+static struct cs_engine_choice choice;
+
+static cudnnHandle_t handle_at(int place)
+{
+    return (cudnnHandle_t)(void *)&handles[place];
+}
+
+static void start(void *handle)
+{
+    static const int64_t uid[CS_MAX_TENSORS] = {'x', 'w', 'y'};
+    const struct cs_problem problem = rows(CS_FORWARD, 1);
+    recorded_start();
+    cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
+    CHECK(choice.target.handle == handle && choice.target.uid[2] == 'y');
+    CHECK_INT(choice.problem.tensor[CS_X].dims[CS_H], 64);
+    CHECK(!choice.known && !choice.target.device);
+    cudnn.offers[0] = 1;
+    cudnn.offer[0][0] = (struct offer){
+        .engine = {.index = 34, .knobs = 2}, .numerical = 6, .behaviour = 9, .workspace = 70};
+    for (int i = 0; i < CS_MAX_KNOBS; i++) {
+        cudnn.offer[0][0].engine.knob_type[i] = 40 - i;
+        cudnn.offer[0][0].engine.knob_value[i] = 100 + i;
+    }
+}
+
+/* From a configuration or from a plan of it. */
+static bool read_engine(bool of_plan)
+{
+    struct recorded *given = &cudnn.descriptor[cudnn.made++];
+    *given = (struct recorded){.number = cudnn.made - 1, .offer = &cudnn.offer[0][0]};
+    return of_plan ? cs_engine_choice_read_plan(&choice, given)
+                   : cs_engine_choice_read(&choice, given);
+}
+
+static void an_engine_is_read_whole(void)
+{
+    for (int of_plan = 0; of_plan <= 1; of_plan++) {
+        for (int knobs = 0; knobs <= CS_MAX_KNOBS; knobs += CS_MAX_KNOBS / 2) {
+            start(handles);
+            cudnn.offer[0][0].engine.knobs = knobs;
+            CHECK(read_engine(of_plan));
+            CHECK(choice.known);
+            CHECK_INT(choice.engine.index, 34);
+            CHECK_INT(choice.engine.knobs, knobs);
+            for (int i = 0; i < knobs; i++) {
+                CHECK_INT(choice.engine.knob_type[i], 40 - i);
+                CHECK_INT(choice.engine.knob_value[i], 100 + i);
+            }
+            CHECK_INT(choice.notes.numerical, 6);
+            CHECK_INT(choice.notes.behaviour, 9);
+            CHECK(choice.target.device == NULL);
+            CHECK_INT(cudnn.alive, 0);
+        }
+    }
+}
+
+/* More knobs than there is room for are none that can be set again. */
+static void too_many_knobs_cannot_be_read(void)
+{
+    start(handles);
+    cudnn.offer[0][0].engine.knobs = CS_MAX_KNOBS + 1;
+    CHECK(!read_engine(false));
+    CHECK(!choice.known);
+    CHECK_INT(cudnn.alive, 0);
+}
+
+static void settings_are_read_where_they_are_known(void)
+{
+    for (int known = 0; known <= 1; known++) {
+        start(handles);
+        cudnn.settings_known = known;
+        cudnn.sm_count = 20;
+        cudnn.shared_memory = 4096;
+        cudnn.no_clusters = true;
+        choice.target.sm_count = choice.target.shared_memory = 7;
+        choice.target.no_clusters = true;
+        CHECK(read_engine(false));
+        CHECK_INT(choice.target.sm_count, known ? 20 : 0);
+        CHECK_INT(choice.target.shared_memory, known ? 4096 : 0);
+        CHECK_INT(choice.target.no_clusters, known);
+    }
+}
+
+static void a_device_is_read_where_there_is_no_handle(void)
+{
+    start(NULL);
+    CHECK(read_engine(false));
+    const struct recorded *device = choice.target.device;
+    CHECK(device && device->type == CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR && !device->destroyed);
+    CHECK_INT(cudnn.alive, 1);
+    cs_engine_choice_fini(&choice);
+    CHECK_INT(cudnn.alive, 0);
+}
+
+/* Whichever call fails but those of settings, which older ones do not know. */
+static void what_cannot_be_read_is_not_known(void)
+{
+    for (int of_plan = 0; of_plan <= 1; of_plan++) {
+        int known = 0;
+        start(NULL);
+        CHECK(read_engine(of_plan));
+        int calls = cudnn.calls;
+        cs_engine_choice_fini(&choice);
+        for (int at = 1; at <= calls; at++) {
+            start(NULL);
+            cudnn.fails_at = at;
+            cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
+            CHECK_INT(read_engine(of_plan), choice.known);
+            known += choice.known;
+            cs_engine_choice_fini(&choice);
+            CHECK_INT(cudnn.alive, 0);
+        }
+        CHECK_INT(known, 3);
+    }
+}
+
+static void the_first_engine_that_may_be_is_picked(void)
+{
+    static const struct {
+        unsigned forbidden;
+        int64_t picked; /* -1: none */
+    } cases[] = {{0, 11}, {1, 11}, {2, 13}, {4, 11}, {2 | 8, 14}, {2 | 8 | 16, -1}, {~0u, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(handles);
+        cudnn.offers[0] = 5;
+        cudnn.offer[0][0] = (struct offer){.engine.index = 10, .plan = CUDNN_STATUS_NOT_SUPPORTED};
+        cudnn.offer[0][1] = (struct offer){.engine.index = 11, .numerical = 2};
+        cudnn.offer[0][2] =
+            (struct offer){.engine.index = 12, .numerical = 4, .plan = CUDNN_STATUS_ALLOC_FAILED};
+        cudnn.offer[0][3] = (struct offer){.engine.index = 13, .numerical = 8};
+        cudnn.offer[0][4] = (struct offer){.engine.index = 14, .numerical = 16};
+        cudnn.own.numerical = ~0u;
+        choice.engine.index = -1;
+        CHECK_INT(cs_engine_choice_pick(&choice, cases[i].forbidden), cases[i].picked >= 0);
+        CHECK_INT(choice.engine.index, cases[i].picked);
+        CHECK_INT(choice.known, cases[i].picked >= 0);
+        CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
+        CHECK_INT(cudnn.asked_capacity, 12);
+        CHECK_INT(cudnn.alive, 0);
+    }
+}
+
+/* The number of the handle, with a bit or more of each setting. */
+static void a_scope_is_made_of_handle_and_settings(void)
+{
+    static const struct {
+        int32_t sm_count, shared_memory;
+        bool no_clusters;
+        uint64_t word;
+    } cases[] = {{0, 0, false, 0},
+                 {0, 0, true, 1},
+                 {0, 1, false, 2},
+                 {1, 0, false, UINT64_C(1) << 33},
+                 {3, 5, true, UINT64_C(3) << 33 | 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(handles);
+        choice.handle_number = 500;
+        choice.target.sm_count = cases[i].sm_count;
+        choice.target.shared_memory = cases[i].shared_memory;
+        choice.target.no_clusters = cases[i].no_clusters;
+        CHECK_INT(cs_engine_choice_scope(&choice), 500 ^ (int64_t)cs_hash_spread(cases[i].word));
+    }
+    start(NULL);
+    choice.handle_number = 500; /* without a handle it is the device that counts */
+    choice.target.device = &cudnn.descriptor[cudnn.made++];
+    cudnn.device = "";
+    CHECK_INT(cs_engine_choice_scope(&choice), 0);
+    cudnn.device = "H100";
+    CHECK_INT(cs_engine_choice_scope(&choice), cs_hash_bytes(CS_HASH_START, "H100", 4));
+    choice.target.device = NULL;
+}
+
+/* --- handles --- */
+
+static void a_handle_keeps_its_number_until_it_goes(void)
+{
+    int64_t number[3];
+    /* The first three are in one place of the table. */
+    for (int i = 0; i < 3; i++) {
+        number[i] = cs_handle_number(handle_at(1024 * i));
+        CHECK_INT(number[i], i + 1);
+    }
+    CHECK_INT(cs_handle_number(NULL), 0);
+    CHECK_INT(cs_handle_number(handle_at(16)), 4);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(cs_handle_number(handle_at(1024 * i)), number[i]);
+    cs_handle_retire(handle_at(1024));
+    cs_handle_retire(handle_at(512)); /* never seen */
+    CHECK_INT(cs_handle_number(handle_at(0)), 1);
+    CHECK_INT(cs_handle_number(handle_at(2048)), 3);
+    CHECK_INT(cs_handle_number(handle_at(1024)), 5);
+    cs_handle_retire(handle_at(0));
+    CHECK_INT(cs_handle_number(handle_at(2048)), 3);
+    CHECK_INT(cs_handle_number(handle_at(1024)), 5);
+}
+
+/* A thread that says that it holds the last lock breaks the order with every other it takes. */
+static int locks_since(int *faults)
+{
+    int before = *faults;
+    *faults = cs_lock_faults();
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    return *faults - before;
+}
+
+static void numbers_are_given_under_the_lock(void)
+{
+    int faults = 0;
+    locks_since(&faults);
+    int64_t number = cs_handle_number(handle_at(256));
+    CHECK_INT(locks_since(&faults), 2);
+    CHECK_INT(cs_handle_number(handle_at(256)), number);
+    CHECK_INT(locks_since(&faults), 1);
+    cs_handle_retire(handle_at(256));
+    CHECK_INT(locks_since(&faults), 1);
+    cs_locks_held = 0;
+    cs_handle_fork(true);
+    CHECK_INT(cs_locks_held, 1U << CS_RANK_HANDLES);
+    cs_handle_fork(false);
+    CHECK_INT(cs_locks_held, 0);
+}
+
+/* --- engines that are kept --- */
+
+static struct cs_kept_engine *take(int64_t handle_number)
+{
+    return cs_kept_engine_take(&choice.target, handle_number, &choice.problem, choice.engine.index);
+}
+
+static bool kept_for(int64_t handle_number)
+{
+    int before = cudnn.calls;
+    struct cs_kept_engine *found = take(handle_number);
+    bool kept = cudnn.calls == before;
+    cs_kept_engine_give(found);
+    return kept;
+}
+
+/* Every part of what an engine is made of tells it from others. */
+static void an_engine_is_kept_for_the_very_same(void)
+{
+    for (int changed = 0; changed < 9; changed++) {
+        start(handles);
+        choice.engine.index = 5;
+        CHECK(!kept_for(3));
+        CHECK(kept_for(3));
+        choice.engine.index += changed == 1;
+        choice.target.sm_count = changed == 2;
+        choice.target.shared_memory = changed == 3;
+        choice.target.no_clusters = changed == 4;
+        choice.target.uid[0] += changed == 5;
+        choice.target.uid[2] += changed == 6;
+        choice.problem.tensor[CS_Y].dims[CS_W] += changed == 7;
+        CHECK_INT(kept_for(3 + (changed == 8)), changed == 0);
+        CHECK(cudnn.alive > 0);
+        cs_kept_engine_forget();
+        CHECK_INT(cudnn.alive, 0);
+    }
+}
+
+static void who_takes_one_has_it_alone(void)
+{
+    start(handles);
+    struct cs_kept_engine *first = take(1), *second = take(1);
+    CHECK(first && second && first != second);
+    CHECK_INT(made_of(CUDNN_BACKEND_ENGINE_DESCRIPTOR), 2);
+    int alive = cudnn.alive;
+    cs_kept_engine_give(first);
+    CHECK_INT(cudnn.alive, alive);
+    cs_kept_engine_give(second); /* there is one place for both */
+    CHECK_INT(cudnn.alive, alive / 2);
+    CHECK(kept_for(1));
+    cs_kept_engine_forget();
+    CHECK_INT(cudnn.alive, 0);
+    cs_kept_engine_give(NULL);
+}
+
+static void what_cannot_be_kept_is_destroyed(void)
+{
+    start(NULL);
+    choice.target.device = &cudnn.descriptor[cudnn.made++];
+    CHECK(!kept_for(1));
+    CHECK_INT(cudnn.alive, 0);
+    CHECK(!kept_for(1));
+    CHECK_INT(cudnn.alive, 0);
+    choice.target.device = NULL;
+    start(handles);
+    CHECK(!kept_for(1));
+    int calls = cudnn.calls;
+    cs_kept_engine_forget();
+    for (int at = 1; at <= calls; at++) {
+        start(handles);
+        cudnn.fails_at = at;
+        cudnn.failure = CUDNN_STATUS_ALLOC_FAILED;
+        CHECK(!kept_for(1));
+        CHECK_INT(cudnn.alive, 0);
+        CHECK(!kept_for(1));
+        cs_kept_engine_forget();
+        CHECK_INT(cudnn.alive, 0);
+    }
+}
+
+int main(void)
+{
+    TEST(a_handle_keeps_its_number_until_it_goes);
+    TEST(numbers_are_given_under_the_lock);
+    TEST(an_engine_is_read_whole);
+    TEST(too_many_knobs_cannot_be_read);
+    TEST(settings_are_read_where_they_are_known);
+    TEST(a_device_is_read_where_there_is_no_handle);
+    TEST(what_cannot_be_read_is_not_known);
+    TEST(the_first_engine_that_may_be_is_picked);
+    TEST(a_scope_is_made_of_handle_and_settings);
+    TEST(an_engine_is_kept_for_the_very_same);
+    TEST(who_takes_one_has_it_alone);
+    TEST(what_cannot_be_kept_is_destroyed);
+    return REPORT();
+}
