@@ -269,6 +269,23 @@ static void what_is_refused(void)
     golden_check(root, "outputs_predict_refused.txt");
 }
 
+#define SHORT_OF(...)                                                                              \
+    golden_short_of_memory(#__VA_ARGS__, golden_call,                                              \
+                           &(struct golden_command){                                               \
+                               cs_cli_predict, (const char *const[]){PREDICT, __VA_ARGS__, NULL}})
+
+/* But for JSON, of which libcjson leaves out what it has no memory for. */
+static void memory_that_runs_short(void)
+{
+    write_file("short.csv", NUMBERS ",model\nl,f16,1,8,32,32,8,3,3,m\nl,f16,2,8,8,8,8,3,3,\n");
+    write_file("short.json", OBJECT(F16));
+    SHORT_OF("--csv", "short.csv", "--workspace", "1MiB");
+    SHORT_OF("--csv", "short.csv", "--format", "csv", "--fits", "50KiB");
+    SHORT_OF("--csv", "short.csv", "--svg", "-");
+    SHORT_OF("--summary", "short.json", "--config", "one.ini");
+    SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep");
+}
+
 int main(void)
 {
     char remove[64], conf[PATH_MAX + 32], summary[PATH_MAX + 64];
@@ -287,6 +304,7 @@ int main(void)
     TEST(objects);
     TEST(single_shapes);
     TEST(what_is_refused);
+    TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

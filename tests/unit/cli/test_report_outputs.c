@@ -296,6 +296,28 @@ static void options_of_files(void)
     golden_check(root, "outputs_config.txt");
 }
 
+#define SHORT_OF(command, ...)                                                                     \
+    golden_short_of_memory(                                                                        \
+        #command " " #__VA_ARGS__, golden_call,                                                    \
+        &(struct golden_command){command, (const char *const[]){#command, __VA_ARGS__, NULL}})
+
+/* But for JSON, of which libcjson leaves out what it has no memory for. */
+static void memory_that_runs_short(void)
+{
+    cJSON *run = read_json("run.json");
+    while (cJSON_GetArraySize(at(run, "sites")) > 2)
+        cJSON_DeleteItemFromArray(at(run, "sites"), 2);
+    set(run, "", "order", "[0,1,1]");
+    write_json("small.json", run);
+    cJSON_Delete(run);
+    SHORT_OF(cs_cli_report, "small.json");
+    SHORT_OF(cs_cli_report, "--format", "csv", "--table", "candidates", "small.json", "small.json");
+    SHORT_OF(cs_cli_report, "--format", "markdown", "--diff", "small.json", "small.json");
+    SHORT_OF(cs_cli_report, "--html", "-", "small.json");
+    SHORT_OF(cs_cli_tune, "--summary", "small.json");
+    SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad");
+}
+
 int main(void)
 {
     char remove[64], summary[PATH_MAX + 64];
@@ -315,6 +337,7 @@ int main(void)
     TEST(wrong_values);
     TEST(rules_of_a_summary);
     TEST(options_of_files);
+    TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
