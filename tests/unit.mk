@@ -30,6 +30,8 @@ $(B)/unit/test_simulate_runs: $(call objects,$(addprefix src/cli/simulate/,simul
 $(B)/unit/test_simulation: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,simulation.c child_variables.c) common/environment.c \
                            doctor/subprocess.c))
 $(B)/unit/test_tune_search: $(call objects,src/cli/tune/tune_search.c)
+$(B)/unit/test_tune_outputs: $(filter-out %/cli/main.o %/tune/tune_search.o,$(cliobj))
+$(B)/unit/test_tune_outputs: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
 $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)

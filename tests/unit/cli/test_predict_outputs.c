@@ -61,6 +61,7 @@ static void options_of_the_library(void)
         RUN(LAYER(more[i][0], more[i][1]));
         RUN(LAYER("--workspace", "1MiB", "--format", "csv", more[i][0], more[i][1]));
     }
+    RUN(LAYER("--threads", "8"));
     RUN(LAYER("--config", "one.ini", "--workspace", "3MiB"));
     RUN(LAYER("--config", "one.ini", "--program", "prog"));
     golden_check(root, "outputs_predict_options.txt");
@@ -266,6 +267,13 @@ static void what_is_refused(void)
     PLAIN("--csv", "list.csv", "--estimate", "--devices", "conf", "--device", "none.json");
     RUN("--csv", "list.csv", "--svg", "no/such/folder.svg");
     RUN("--csv", "list.csv", "--format", "xml");
+    RUN("--csv", "list.csv", "--threads", "0");
+    RUN("--csv", "list.csv", "--threads", "9");
+    RUN("--csv", "list.csv", "--fits", "0");
+    RUN("--csv", "list.csv", "--layers");
+    RUN("--csv");
+    RUN("--cs=list.csv", "--format", "csv");
+    RUN("--max_slowdown=1.5", "--csv=list.csv", "--format", "csv");
     golden_check(root, "outputs_predict_refused.txt");
 }
 

@@ -236,7 +236,9 @@ static void rules_of_a_summary(void)
     TUNE_OF("run.json", "--fits", "121MiB");
     TUNE_OF("run.json", "--fits", "1KiB");
     TUNE_OF("run.json", "--fits", "1GiB");
-    TUNE_OF("other.json");
+    TUNE_OF("other.json", "--runs", "4", "--jobs", "1", "--cuda", "12", "--within", "0.1");
+    TUNE_OF("other.json", "--runs", "1000", "--jobs", "8", "--cuda", "13", "--within", "100");
+    TUNE_OF("other.json", "--within", "100", "--lowest");
     TUNE_OF("empty.json");
     TUNE_OF("nowhere.json");
     TUNE_OF("half.json");
