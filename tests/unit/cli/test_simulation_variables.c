@@ -1,0 +1,170 @@
+/* The variables that a simulated run gets, over those of this process: by what the user has set, by
+ * side, by what the run is to record. */
+#include "golden.h"
+
+#include "cli/simulate/simulation.h"
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/convshim-variables-XXXXXX", root[PATH_MAX];
+
+static void write_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fclose(file) == 0);
+}
+
+static struct cs_simulation simulation;
+
+/* The variable of an option, as "removed 7 options": there will be more of them. */
+static bool is_of_an_option(const char *name)
+{
+    for (int i = 0; i < CS_OPTIONS; i++)
+        if (strcmp(name, cs_config_variable(cs_options[i].name)) == 0)
+            return true;
+    return false;
+}
+
+static int show(void *run)
+{
+    struct cs_child_variables variables = {.items = 0};
+    int options = 0;
+    cs_simulation_variables(&simulation, run, &variables);
+    for (size_t i = 0; i < variables.items; i++)
+        if (is_of_an_option(variables.item[i]))
+            options++;
+        else
+            printf("%s\n", variables.item[i]);
+    if (options > 1)
+        CHECK_INT(options, CS_OPTIONS - 1); /* but for the summary's */
+    printf("options removed: %s; broken %d\n",
+           options > 1 ? "all"
+           : options   ? "one"
+                       : "none",
+           variables.broken);
+    cs_child_variables_free(&variables);
+    return 0;
+}
+
+static int show_to_fork(void *server)
+{
+    struct cs_child_variables variables = {.items = 0};
+    cs_simulation_variables_to_fork(server, &variables);
+    for (size_t i = 0; i < variables.items; i++)
+        printf("%s\n", variables.item[i]);
+    cs_child_variables_free(&variables);
+    return 0;
+}
+
+static void set_up(void)
+{
+    static const char *const files[] = {"dev/libcudart.so.13",
+                                        "dev/libcudnn.so.9",
+                                        "dev/libcuda.so.1",
+                                        "dev/libx.so",
+                                        "dev/libx.so.a",
+                                        "dev/other.so.1",
+                                        "dev/notes",
+                                        "dev/libz.so.2.3",
+                                        "work/standins/libcublas.so.13",
+                                        "dev/cuda12/libcudart.so.12"};
+    mkdir("dev", 0700);
+    mkdir("dev/cuda12", 0700);
+    mkdir("work", 0700);
+    mkdir("work/standins", 0700);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        write_file(files[i]);
+    snprintf(simulation.work, sizeof simulation.work, "work");
+    snprintf(simulation.device, sizeof simulation.device, "dev");
+    snprintf(simulation.library, sizeof simulation.library, "lib/libconvshim.so");
+    snprintf(simulation.program.folder, sizeof simulation.program.folder, "cudnn");
+    simulation.program.cuda = 13;
+}
+
+static struct cs_simulated_run without = {.folder = "run1", .profile = "h100.json"},
+                               with = {.folder = "run2",
+                                       .profile = "h100.json",
+                                       .with = true,
+                                       .capacity = 12345678901,
+                                       .history = true},
+                               of_file = {.folder = "run3",
+                                          .profile = "t4.json",
+                                          .with = true,
+                                          .file = "tune1.ini"};
+
+static void variables_of_runs(void)
+{
+    golden_add("without", show, &without);
+    golden_add("with", show, &with);
+    golden_add("options of a file", show, &of_file);
+    simulation.program.cuda = 12;
+    golden_add("CUDA 12", show, &without);
+    simulation.program.cuda = 13;
+    setenv("LD_PRELOAD", "libtcmalloc.so:/x/libconvshim.so libasan.so", 1);
+    setenv("LD_LIBRARY_PATH", "/own/lib", 1);
+    setenv("PYTHONPATH", "/own/python", 1);
+    setenv("NVTX_INJECTION64_PATH", "/own/nvtx.so", 1);
+    setenv("CONVSHIM_LANES", "2", 1);
+    golden_add("the user's own, without", show, &without);
+    golden_add("the user's own, with", show, &with);
+    simulation.options.items = (char *)"lanes=1";
+    for (int i = 0; i < CS_OPTIONS; i++)
+        simulation.options.given[i] = strcmp(cs_options[i].name, "lanes") == 0;
+    snprintf(simulation.preset, sizeof simulation.preset, "train.ini");
+    golden_add("options given", show, &with);
+    golden_add("options given, but of a file", show, &of_file);
+    setenv("LD_PRELOAD", "", 1);
+    setenv("LD_LIBRARY_PATH", "", 1);
+    golden_add("set to nothing", show, &without);
+    golden_check(root, "outputs_simulate_variables.txt");
+}
+
+static void variables_to_fork(void)
+{
+    unsetenv("OMP_NUM_THREADS");
+    unsetenv("OPENBLAS_NUM_THREADS");
+    unsetenv("MKL_NUM_THREADS");
+    golden_add("nothing set", show_to_fork, "socket");
+    setenv("OPENBLAS_NUM_THREADS", "4", 1);
+    golden_add("one set", show_to_fork, "socket");
+    golden_check(root, "outputs_simulate_to_fork.txt");
+}
+
+/* A later one of the same name wins; this process has them then. */
+static void they_become_this_processs_own(void)
+{
+    struct cs_child_variables variables = {.items = 0};
+    setenv("OWN_REMOVED", "here", 1);
+    cs_child_variables_set(&variables, "OWN_A", "%d", 1);
+    cs_child_variables_set(&variables, "OWN_B", "%s=%s", "x", "y");
+    cs_child_variables_remove(&variables, "OWN_REMOVED");
+    cs_child_variables_set(&variables, "OWN_A", "%d", 2);
+    cs_child_variables_set(&variables, "OWN_C", "%s", "");
+    CHECK(cs_child_variables_apply(&variables));
+    CHECK_STR(getenv("OWN_A"), "2");
+    CHECK_STR(getenv("OWN_B"), "x=y");
+    CHECK_STR(getenv("OWN_C"), "");
+    CHECK(!getenv("OWN_REMOVED"));
+    cs_child_variables_free(&variables);
+    struct cs_child_variables broken = {.broken = true};
+    CHECK(!cs_child_variables_apply(&broken));
+}
+
+int main(void)
+{
+    static const char *const names[] = {"LD_PRELOAD",     "LD_LIBRARY_PATH",
+                                        "PYTHONPATH",     "NVTX_INJECTION64_PATH",
+                                        "CONVSHIM_LANES", "SIMDEV_DIR"};
+    char remove[64];
+    heap_watch();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    set_up();
+    TEST(variables_of_runs);
+    TEST(variables_to_fork);
+    TEST(they_become_this_processs_own);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    free(golden_text);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
