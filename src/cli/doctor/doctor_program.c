@@ -197,6 +197,9 @@ static void look_into_script(struct cs_doctor *doctor)
 {
     const char *name = "";
     char *text = shell_text(doctor, &name);
+    /* Behind the shell's options. */
+    if (is_shell(*doctor->command) && name && strcmp(name, "-c") != 0)
+        snprintf(doctor->script, sizeof doctor->script, "%s", name);
     int line = text ? cs_start_script_preload(text) : 0;
     doctor->script_text = text ? cs_start_script_expand(text) : NULL;
     free(text);

@@ -1,0 +1,374 @@
+/* What `convshim doctor` reads: scripts of shells, ELF files byte by byte, commands, and what it
+ * says of the program that a command runs. Files are made here; none is run. */
+#include "golden.h"
+
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/elf.h"
+#include "cli/doctor/start_script.h"
+#include "cli/doctor/wrapper.h"
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/convshim-outputs-XXXXXX", root[PATH_MAX];
+
+static void write_bytes(const char *path, const void *bytes, size_t size, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+    CHECK(chmod(path, mode) == 0);
+}
+
+static void write_text(const char *path, const char *text, mode_t mode)
+{
+    write_bytes(path, text, strlen(text), mode);
+}
+
+/* --- scripts --- */
+
+static int show_script(void *script)
+{
+    char *text = cs_start_script_expand(script), word[PATH_MAX];
+    const char *at = text;
+    struct cs_start start;
+    int line = 1;
+    CHECK(text);
+    printf("%s\n", text);
+    while (cs_start_script_next(&at, &line, &start))
+        printf("%d: %s%s\n", start.line, start.word, start.activated ? ", activated" : "");
+    printf("ends in line %d\n", line);
+    at = text;
+    while (cs_start_script_file(&at, ".py", word))
+        printf("file %s\n", word);
+    cs_start_script_folder(text, word);
+    printf("folder '%s', LD_PRELOAD in line %d\n", word, cs_start_script_preload(script));
+    free(text);
+    return 0;
+}
+
+static void scripts_of_shells(void)
+{
+    static const char *const scripts[] = {
+        "",
+        "#!/bin/sh\npython main.py --x\n",
+        "# python a.py\n  # python b.py\necho '#' # no\npython3.11 c.py # d.py\n",
+        "V=venv\n. $V/bin/activate\npython a.py\n",
+        "V=\"my venv\"\nsource \"${V}/bin/activate\"; python3 x/a.py && exit\n",
+        "A=1 B=$A C=${B} D=\"$C$A\"\necho $A $B $C $D $E ${E} ${E:-e} ${E-f} ${A:-g}\n",
+        "A=`date` B=$(date) C=$((1+1)) D=$E\necho $A $B $C $D\n",
+        "D=$(dirname \"$0\")\ncd $D\n$D/run.py\nP=\"$(pwd)/x\"\n$P\n",
+        "cd /opt/x && ./start a.py\n",
+        "echo cd x\ncd\ncd  x\n",
+        "cd $UNKNOWN\npython a.py\n",
+        "if x; then python a.py; else python2 b.py; fi\n(pythonw c.py)|python d.py&python e.py\n",
+        "activate\nbin/activate\nbin/deactivate\n./activate.sh\n",
+        "echo 'a $A \"b\"' \"c '$A'\"\nA=1\necho 'a $A \"b\"' \"c '$A'\" $A\n",
+        "1A=2 _A=3 A_1=4\necho $1A $_A $A_1 $ $$ ${ ${} ${1} $-x\n",
+        "A=1;B=2|C=3&(D=4)\necho $A$B$C$D\n",
+        "A=\nB=''\nC=\"\"\necho [$A] [$B] [$C]\n",
+        "export A=x; A=y python $A.py\nA=$(x); python $A.py\n",
+        "LD_PRELOAD=x.so python a.py\n",
+        "\nexport LD_PRELOAD=x.so\n",
+        "export LD_PRELOAD=x.so:$LD_PRELOAD\n",
+        "# LD_PRELOAD=x\n\t# LD_PRELOAD=x\nMY_LD_PRELOAD=x\nLD_PRELOADS=x\n",
+        "if [ -z \"$LD_PRELOAD\" ]; then\nLD_PRELOAD=x\nfi\n",
+        "env \"LD_PRELOAD=x\" python a.py",
+        "echo LD_PRELOAD\nA=1;LD_PRELOAD=y z",
+        "a.py;b.py c.pyc .py 'd.py' \"e.py\" x=f.py (g.py) {h.py} `i.py` <j.py>k.py $l.py\n",
+        "${A:-python} a.py\n${A-python3} b.py\n${A:=python} c.py\n${A?python} d.py\n${A:-b",
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        golden_add(scripts[i], show_script, (void *)scripts[i]);
+    /* As many variables and as long values as it keeps, and one more. */
+    static char text[64 * 40], value[600];
+    size_t length = 0;
+    for (int i = 0; i < 66; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "V%d=%d\n", i, i);
+    snprintf(text + length, sizeof text - length, "echo $V0 $V62 $V63 $V64 $V65\n");
+    golden_add("66 variables", show_script, text);
+    for (int i = 254; i < 258; i++) {
+        memset(value, 'x', sizeof value);
+        memcpy(value, "V=", 2);
+        snprintf(value + 2 + i, sizeof value - 2 - (size_t)i, "\necho $V end\n");
+        golden_add("a long value", show_script, value);
+    }
+    golden_check(root, "outputs_doctor_scripts.txt");
+}
+
+/* --- ELF files --- */
+
+struct image {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment[3];
+    Elf64_Dyn dynamic[9];
+    Elf64_Sym symbol[4];
+    char names[64], sections[48], constants[32], interpreter[16];
+    Elf64_Shdr section[5];
+};
+
+static struct image image;
+
+#define AT(member) offsetof(struct image, member)
+
+static void make_image(void)
+{
+    static const char names[] = "\0libone.so\0libtwo.so\0libown.so\0/rpath\0/runpath\0defd\0und";
+    static const char sections[] = "\0.dynsym\0.dynstr\0.rodata.x\0.shstrtab";
+    const Elf64_Addr base = 0x400000;
+    image = (struct image){
+        .header = {.e_ident = ELFMAG,
+                   .e_type = ET_DYN,
+                   .e_machine = (Elf64_Half)cs_elf_this_machine(),
+                   .e_version = EV_CURRENT,
+                   .e_phoff = AT(segment),
+                   .e_phnum = 3,
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_shoff = AT(section),
+                   .e_shnum = 5,
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shstrndx = 4},
+        .segment = {{.p_type = PT_LOAD, .p_vaddr = base, .p_filesz = sizeof image},
+                    {.p_type = PT_INTERP, .p_offset = AT(interpreter), .p_filesz = 16},
+                    {.p_type = PT_DYNAMIC,
+                     .p_offset = AT(dynamic),
+                     .p_filesz = sizeof image.dynamic}},
+        .dynamic = {{.d_tag = DT_NEEDED, .d_un.d_val = 1},
+                    {.d_tag = DT_NEEDED, .d_un.d_val = 11},
+                    {.d_tag = DT_SONAME, .d_un.d_val = 21},
+                    {.d_tag = DT_RPATH, .d_un.d_val = 31},
+                    {.d_tag = DT_RUNPATH, .d_un.d_val = 38},
+                    {.d_tag = DT_STRTAB, .d_un.d_ptr = base + AT(names)},
+                    {.d_tag = DT_STRSZ, .d_un.d_val = sizeof names},
+                    {.d_tag = DT_NULL},
+                    {.d_tag = DT_NEEDED, .d_un.d_val = 1}},
+        .symbol = {{.st_name = 0}, {.st_name = 47, .st_shndx = 3}, {.st_name = 52}},
+        .constants = "some words inside",
+        .interpreter = "/lib/ld.so",
+        .section = {
+            {.sh_type = SHT_NULL},
+            {.sh_name = 1,
+             .sh_type = SHT_DYNSYM,
+             .sh_offset = AT(symbol),
+             .sh_size = sizeof image.symbol,
+             .sh_link = 2},
+            {.sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = AT(names), .sh_size = sizeof names},
+            {.sh_name = 17, .sh_type = SHT_PROGBITS, .sh_offset = AT(constants), .sh_size = 17},
+            {.sh_name = 27,
+             .sh_type = SHT_STRTAB,
+             .sh_offset = AT(sections),
+             .sh_size = sizeof sections}}};
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    memcpy(image.names, names, sizeof names);
+    memcpy(image.sections, sections, sizeof sections);
+}
+
+static void put_symbol(void *ctx, const char *name, bool defined)
+{
+    (*(int *)ctx)++;
+    printf(" %s%s", defined ? "+" : "-", name);
+}
+
+static void show_image(size_t size)
+{
+    struct cs_elf elf;
+    const char *why = "";
+    int symbols = 0;
+    write_bytes("image", &image, size, 0700);
+    if (!cs_elf_open(&elf, "image", &why)) {
+        printf("%s\n", why);
+        return;
+    }
+    printf("dynamic %d, %s, %s, %s, %s;", elf.dynamic, elf.interpreter ? elf.interpreter : "-",
+           elf.soname ? elf.soname : "-", elf.rpath ? elf.rpath : "-",
+           elf.runpath ? elf.runpath : "-");
+    for (int i = 0; i < elf.needs; i++)
+        printf(" %s", elf.needed[i]);
+    cs_elf_symbols(&elf, put_symbol, &symbols);
+    printf("; %d; %d%d%d%d\n", symbols, cs_elf_holds(&elf, "words", 5),
+           cs_elf_holds(&elf, "inside", 6), cs_elf_holds(&elf, "inside", 7),
+           cs_elf_holds(&elf, "libone", 6));
+    cs_elf_close(&elf);
+}
+
+static int show_images(void *unused)
+{
+    static const Elf64_Xword values[] = {0, sizeof image - 1, sizeof image, UINT64_MAX};
+    (void)unused;
+    make_image();
+    printf("whole: ");
+    show_image(sizeof image);
+    for (size_t at = 0; at < sizeof image; at += sizeof(Elf64_Xword))
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            if (at >= AT(names) && at < AT(section))
+                continue;
+            make_image();
+            memcpy((char *)&image + at, &values[i], sizeof values[i]);
+            printf("%zu %zu: ", at, i);
+            show_image(sizeof image);
+        }
+    for (size_t at = 0; at < sizeof image.header; at++) {
+        make_image();
+        ((unsigned char *)&image)[at]++;
+        printf("%zu + 1: ", at);
+        show_image(sizeof image);
+    }
+    make_image();
+    for (size_t size = 0; size < sizeof image; size += size < 70 ? 7 : 31) {
+        printf("%zu bytes: ", size);
+        show_image(size);
+    }
+    return 0;
+}
+
+static void files_byte_by_byte(void)
+{
+    struct cs_elf elf;
+    const char *why = "";
+    golden_add("images", show_images, NULL);
+    golden_check(root, "outputs_doctor_elf.txt");
+    CHECK(!cs_elf_open(&elf, ".", &why));
+    CHECK_STR(why, "Is a directory");
+    CHECK(!cs_elf_open(&elf, "nowhere", &why));
+    CHECK_STR(why, "No such file or directory");
+    CHECK(!cs_elf_open(&elf, "/dev/null", &why));
+    CHECK_STR(why, "Invalid argument");
+}
+
+/* --- commands --- */
+
+struct words {
+    const char *word[12];
+};
+
+static int show_command(void *words)
+{
+    struct words own = *(const struct words *)words;
+    struct cs_doctor doctor = {.command = (char **)own.word};
+    const char *file = cs_doctor_python_file((char **)own.word);
+    char path[PATH_MAX];
+    cs_doctor_program(&doctor);
+    printf("file %s; runs %s: %s, %s, %s, %s\n", file ? file : "-", doctor.command[0],
+           doctor.program, doctor.script, doctor.script_folder, doctor.python);
+    for (int place = 0; cs_doctor_place(&doctor, place, "word", path); place++)
+        printf("place %d: %s\n", place, path);
+    if (cs_doctor_place(&doctor, 1, "/word", path))
+        printf("beside: %s\n", path);
+    for (size_t i = 0; i < doctor.findings; i++)
+        printf("%d %s: %s%s%s\n", doctor.finding[i].severity, doctor.finding[i].subject,
+               doctor.finding[i].text, doctor.finding[i].advice ? " -> " : "",
+               doctor.finding[i].advice ? doctor.finding[i].advice : "");
+    int findings = (int)doctor.findings;
+    cs_doctor_free(&doctor);
+    return findings;
+}
+
+static void make_programs(void)
+{
+    CHECK(mkdir("bin", 0700) == 0 && mkdir("apps", 0700) == 0 && mkdir("apps/venv", 0700) == 0 &&
+          mkdir("apps/venv/bin", 0700) == 0 && mkdir("bin/folder", 0700) == 0);
+    make_image();
+    write_bytes("bin/program", &image, sizeof image, 0700);
+    write_bytes("bin/python3", &image, sizeof image, 0700);
+    write_bytes("bin/sh", &image, sizeof image, 0700);
+    write_bytes("bin/dash", &image, sizeof image, 0700);
+    write_bytes("apps/venv/bin/python", &image, sizeof image, 0700);
+    write_bytes("bin/plain", &image, sizeof image, 0600);
+    image.segment[1].p_type = PT_NOTE;
+    write_bytes("bin/static", &image, sizeof image, 0700);
+    make_image();
+    memcpy(image.interpreter, "/lib/ld-musl", 13);
+    write_bytes("bin/musl", &image, sizeof image, 0700);
+    make_image();
+    image.header.e_machine = EM_MIPS;
+    write_bytes("bin/foreign", &image, sizeof image, 0700);
+    write_text("bin/text", "hello", 0700);
+    write_text("bin/tool", "#!/usr/bin/env -S A=1 python3 -u\n", 0700);
+    write_text("bin/direct", "#! bin/python3\n", 0700);
+    write_text("bin/lost", "#!nowhere/python3\n", 0700);
+    write_text("bin/loop", "#!bin/loop\n", 0700);
+    write_text("bin/empty", "#!\n", 0700);
+    CHECK(symlink("python3", "bin/py") == 0);
+    write_text("apps/start.sh", "#!/usr/bin/env sh\ncd sub\n. venv/bin/activate\npython main.py\n",
+               0700);
+    write_text("apps/gone.sh", ". gone/bin/activate\npython3 main.py\nLD_PRELOAD=x y\n", 0600);
+    write_text("main.py", "", 0600);
+    setenv("PATH", "bin:nowhere", 1);
+}
+
+static void commands(void)
+{
+    static const struct words lines[] = {
+        {{"program"}},
+        {{"bin/program", "x"}},
+        {{"nowhere"}},
+        {{"plain"}},
+        {{"folder"}},
+        {{"static"}},
+        {{"musl"}},
+        {{"foreign"}},
+        {{"text"}},
+        {{"empty"}},
+        {{"tool", "main.py"}},
+        {{"direct"}},
+        {{"lost"}},
+        {{"loop"}},
+        {{"python3", "main.py"}},
+        {{"py", "main.py"}},
+        {{"python3", "gone.py"}},
+        {{"python3", "-u", "-X", "dev", "-W", "error", "main.py"}},
+        {{"python3", "-X", "gone.py"}},
+        {{"python3", "-X"}},
+        {{"python3", "-W"}},
+        {{"python3", "-m", "gone"}},
+        {{"python3", "-c", "gone"}},
+        {{"python3", "-", "gone"}},
+        {{"python3"}},
+        {{"sh", "apps/start.sh"}},
+        {{"apps/start.sh"}},
+        {{"dash", "-e", "apps/gone.sh"}},
+        {{"sh", "-c", "cd apps; python3 main.py"}},
+        {{"sh", "-ec", "LD_PRELOAD=x program"}},
+        {{"sh", "-c"}},
+        {{"sh", "--", "apps/start.sh"}},
+        {{"sh", "--norc", "apps/start.sh"}},
+        {{"sh"}},
+        {{"sh", "nowhere.sh"}},
+        {{"env", "A=1", "-u", "B", "nice", "-n", "5", "python3", "main.py"}},
+        {{"timeout", "--signal", "KILL", "-k", "3", "10", "program"}},
+        {{"timeout", "--signal=KILL", "10", "program"}},
+        {{"timeout", "10"}},
+        {{"taskset", "-c", "3", "program"}},
+        {{"stdbuf", "-oL", "-e", "0", "program"}},
+        {{"srun", "-n", "4", "--mpi=x", "nowhere", "program", "x"}},
+        {{"mpirun", "-n", "4"}},
+        {{"numactl", "--cpunodebind", "0", "--", "program"}},
+        {{"numactl", "--a-name-that-is-much-longer-than-any", "program"}},
+        {{"/usr/bin/env", "--", "A=1", "program"}},
+        {{"env"}},
+    };
+    make_programs();
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char title[256] = "";
+        size_t length = 0;
+        for (int j = 0; lines[i].word[j]; j++)
+            length +=
+                (size_t)snprintf(title + length, sizeof title - length, "%s ", lines[i].word[j]);
+        golden_add(title, show_command, (void *)&lines[i]);
+    }
+    golden_check(root, "outputs_doctor_commands.txt");
+}
+
+int main(void)
+{
+    char remove[64], *path = strdup(getenv("PATH"));
+    heap_watch();
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    TEST(scripts_of_shells);
+    TEST(files_byte_by_byte);
+    TEST(commands);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    setenv("PATH", path, 1);
+    free(path);
+    free(golden_text);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
