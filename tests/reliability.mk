@@ -6,6 +6,7 @@ describers := $(call objects,$(addprefix src/intercept/graph/,describe_graph.c g
 
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(B)/unit/test_describe_graph: $(describers)
+$(B)/unit/test_attributes $(B)/unit/test_shadow: $(describers)
 $(B)/unit/test_describe_legacy: $(describers) $(call objects,$(addprefix src/intercept/legacy/,describe_legacy.c legacy_call.c oversized_tensor.c))
 $(B)/unit/test_oversized: $(call objects,src/intercept/legacy/oversized_tensor.c)
 $(B)/unit/test_query_filter: $(call objects,src/intercept/legacy/query_filter.c)
