@@ -277,7 +277,8 @@ static int pass(void)
     RETURN_IF(page.calls != 3 || page.tiled != 1);
     RETURN_IF(page.run != 77 || page.start_ms != cs->start_ms || page.workspace != 3 << 20);
     RETURN_IF(strcmp(page.vendor, "cuDNN 9.1.0") != 0 || strcmp(page.policy, "fit") != 0);
-    RETURN_IF(strcmp(page.program, "test_process_end") != 0 || page.script[0] || !page.release[0]);
+    RETURN_IF(strcmp(page.program, program_invocation_short_name) != 0 || page.script[0] ||
+              !page.release[0]);
     RETURN_IF(page.own_peak != 4096);
     RETURN_IF(!cs_live_noted(place, 77)); /* for who has started this */
     count(cs, 1, 0);
