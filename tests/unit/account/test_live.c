@@ -3,6 +3,7 @@
 
 #include "account_fixture.h"
 #include "check.h"
+#include "descriptors.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -199,6 +200,7 @@ int main(void)
 {
     if (!mkdtemp(base))
         return 1;
+    descriptors_begin();
     TEST(counts_are_read);
     TEST(it_is_the_users_alone);
     TEST(a_folder_of_others_is_left_alone);
@@ -207,6 +209,7 @@ int main(void)
     TEST(what_is_no_page_is_none);
     TEST(notes_are_taken_once);
     TEST(notes_of_what_is_gone_are_removed);
+    TEST(no_descriptor_is_left_open);
     char remove[96];
     snprintf(remove, sizeof remove, "rm -rf %s", base);
     return REPORT() || system(remove) != 0;

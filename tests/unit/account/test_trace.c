@@ -4,6 +4,7 @@
 #include "account_fixture.h"
 #include "base/log.h"
 #include "check.h"
+#include "descriptors.h"
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -254,6 +255,35 @@ static void it_ends_at_its_limit(void)
     }
 }
 
+/* The same event always: nothing of it tells when it was. What was written of it, or in its place.
+ */
+static int64_t put_tile(void)
+{
+    int64_t before = trace->position + (int64_t)trace->used;
+    cs_trace_tile(trace, 1, 7, 1000000, 2000000);
+    return trace->position + (int64_t)trace->used - before;
+}
+
+/* An event is written as long as the last one fits behind it, and twice what an event takes at
+ * most, since the page's rest may be filled. */
+static void the_last_byte_of_the_limit(void)
+{
+    enum {
+        BEHIND = 256 + 2 * 2048
+    };
+    begin(file_of("exact"), 1 << 30, "program");
+    (void)put_tile(); /* with the name of the track */
+    const int64_t length = put_tile();
+    CHECK(length > 40 && length < 400);
+    for (int less = 0; less < 2; less++) {
+        trace->limit = trace->position + (int64_t)trace->used + length + BEHIND - less;
+        CHECK_INT(put_tile() == length, !less);
+        CHECK_INT(cs_trace_on(trace), !less);
+    }
+    CHECK(trace->position <= trace->limit);
+    end();
+}
+
 static void an_older_file_is_begun_anew(void)
 {
     for (int run = 0; run < 2; run++) {
@@ -373,16 +403,19 @@ int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
+    descriptors_begin();
     TEST(an_event_says_what_was);
     TEST(scratch_comes_and_goes);
     TEST(without_a_path_nothing_is_done);
     TEST(every_page_ends_with_a_whole_line);
     TEST(threads_lose_nothing);
     TEST(it_ends_at_its_limit);
+    TEST(the_last_byte_of_the_limit);
     TEST(an_older_file_is_begun_anew);
     TEST(a_normal_end_leaves_json);
     TEST(a_path_that_is_too_long_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
+    TEST(no_descriptor_is_left_open);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) != 0 || REPORT();

@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "check.h"
+#include "descriptors.h"
 #include "file_contents.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -279,6 +280,7 @@ int main(void)
     char command[64];
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
+    descriptors_begin();
     TEST(a_path_has_the_process_id_for_each_p);
     TEST(what_is_written_in_parts_is_whole);
     TEST(a_place_stays_in_the_folder_where_it_was_named);
@@ -290,6 +292,7 @@ int main(void)
     TEST(a_pipe_is_appended_to);
     TEST(a_file_that_is_appended_to_keeps_what_it_has);
     TEST(a_link_is_followed_only_if_it_is_the_users_own);
+    TEST(no_descriptor_is_left_open);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(command) != 0;
 }

@@ -1,6 +1,7 @@
 /* Parts of `convshim doctor`, `convshim run` and `convshim config`: which word of a command runs,
  * what a file says of itself, what a check concludes. */
 #include "capture.h"
+#include "descriptors.h"
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/start_script.h"
 #include "cli/doctor/wrapper.h"
@@ -288,6 +289,7 @@ static void what_is_concluded(void)
 
 int main(void)
 {
+    descriptors_begin();
     TEST(what_wrappers_run);
     TEST(files_that_a_script_names);
     TEST(what_a_file_says_of_itself);
@@ -301,5 +303,6 @@ int main(void)
     TEST(run_says_what_it_would_set);
     TEST(what_is_concluded);
     TEST(which_rule_applies_as_json);
+    TEST(no_descriptor_is_left_open);
     return REPORT();
 }

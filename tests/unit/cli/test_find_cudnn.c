@@ -3,6 +3,7 @@
 #include "cli/predict/find_cudnn.h"
 
 #include "check.h"
+#include "descriptors.h"
 #include "cudnn/standalone/standalone.h"
 #include <limits.h>
 #include <sys/stat.h>
@@ -74,9 +75,11 @@ int main(void)
         return 1;
     snprintf(path, sizeof path, "%s:/usr/bin:/bin", folder);
     setenv("PATH", path, 1);
+    descriptors_begin();
     TEST(only_where_it_is_said_to_be);
     TEST(what_the_loader_finds_comes_first);
     TEST(then_the_folders_of_the_package);
+    TEST(no_descriptor_is_left_open);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

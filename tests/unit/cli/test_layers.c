@@ -1,4 +1,5 @@
 #include "check.h"
+#include "descriptors.h"
 #include "cli/predict/layers.h"
 #include <unistd.h>
 
@@ -275,6 +276,7 @@ static void damaged_lists(void)
 
 int main(void)
 {
+    descriptors_begin();
     TEST(columns_of_the_list);
     TEST(any_order_and_what_may_be_left_out);
     TEST(rules_of_the_command);
@@ -284,5 +286,6 @@ int main(void)
     TEST(rules_of_the_command_for_a_summary);
     TEST(every_wrong_member_is_refused);
     TEST(damaged_lists);
+    TEST(no_descriptor_is_left_open);
     return REPORT();
 }

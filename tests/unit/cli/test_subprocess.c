@@ -2,6 +2,7 @@
 #include "cli/doctor/subprocess.h"
 
 #include "check.h"
+#include "descriptors.h"
 #include <unistd.h>
 
 enum {
@@ -87,6 +88,7 @@ static void lines_are_cut_off_one_by_one(void)
 
 int main(void)
 {
+    descriptors_begin();
     TEST(output_and_errors_are_read);
     TEST(the_status_is_that_of_its_end);
     TEST(a_program_that_is_not_there_is_127);
@@ -94,5 +96,6 @@ int main(void)
     TEST(there_is_nothing_to_read);
     TEST(of_very_much_output_the_beginning_is_kept);
     TEST(lines_are_cut_off_one_by_one);
+    TEST(no_descriptor_is_left_open);
     return REPORT();
 }

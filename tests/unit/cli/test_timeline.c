@@ -215,6 +215,60 @@ static void without_a_framework_blocks_are_the_devices(void)
     remove_record();
 }
 
+/* No block was recorded: what a call requires stands alone. */
+static void a_run_without_blocks_has_exposures(void)
+{
+    struct cs_exposures exposures;
+    write_record("m 5000\nc 0 4096 100 10 5000 first\n");
+    struct cs_simulated_result result = result_of(
+        "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(4, 32) ",\"calls\":1,\"tiled\":0}]}",
+        NULL);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    CHECK_INT(exposures.count, 1);
+    CHECK_INT(exposures.item[0].required, 4096);
+    CHECK_INT(exposures.item[0].around, 5000 - 4096);
+    CHECK_INT(exposures.level, 5000);
+    CHECK_INT(exposures.peak, 5000);
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* More of everything than there is room for at first. */
+static void a_long_run_keeps_all(void)
+{
+    enum {
+        MANY = 3000
+    };
+    static char text[200 * MANY];
+    struct cs_timeline timeline;
+    size_t length = 0;
+    for (int i = 0; i < MANY; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length,
+                                   "m %d\na %x 16\nc %x 16 %d 10 1 plan%d\n", i, 0x10000 + 16 * i,
+                                   0x10000 + 16 * i, i, i % 7);
+    write_record(text);
+    struct cs_simulated_result result = result_of("{}", NULL);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK_INT(timeline.moments, MANY);
+    CHECK_INT(timeline.blocks, MANY);
+    CHECK_INT(timeline.calls, MANY);
+    CHECK(!timeline.matched);
+    for (int i = 0; i < MANY; i++) {
+        CHECK_INT(timeline.live[i], i);
+        CHECK_INT(timeline.block[i].address, 0x10000 + 16 * i);
+        CHECK_INT(timeline.block[i].from, i);
+        CHECK_INT(timeline.block[i].until, MANY);
+        CHECK_INT(timeline.block[i].workspace, 16);
+        CHECK_INT(timeline.call[i].block, i);
+        CHECK_INT(timeline.call[i].tensor_bytes, i);
+        CHECK_INT(timeline.call[i].site, CS_NO_SITE);
+    }
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
 static void calls_that_the_summary_does_not_have_are_told(void)
 {
     struct cs_timeline timeline;
@@ -235,6 +289,8 @@ int main(void)
     TEST(a_workspace_alone_leaves_nothing);
     TEST(limits_are_what_is_left_below_the_target_and_grow);
     TEST(without_a_framework_blocks_are_the_devices);
+    TEST(a_run_without_blocks_has_exposures);
+    TEST(a_long_run_keeps_all);
     TEST(calls_that_the_summary_does_not_have_are_told);
     return REPORT();
 }

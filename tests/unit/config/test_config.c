@@ -1,5 +1,6 @@
 /* src/config: how options are written, what is allowed, and what is said about the rest. */
 #include "config_fixture.h"
+#include "descriptors.h"
 
 static void defaults_are_those_of_the_list(void)
 {
@@ -671,6 +672,7 @@ int main(void)
 {
     if (!make_folder())
         return 1;
+    descriptors_begin();
     TEST(defaults_are_those_of_the_list);
     TEST(sizes_as_written);
     TEST(sizes_survive_writing_and_reading);
@@ -690,5 +692,6 @@ int main(void)
     TEST(a_huge_file_is_read_to_its_limit);
     TEST(the_shipped_file_holds_the_defaults);
     TEST(any_text_gives_valid_values);
+    TEST(no_descriptor_is_left_open);
     return !remove_folder() || REPORT();
 }

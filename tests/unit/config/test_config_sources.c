@@ -1,5 +1,6 @@
 /* src/config: which files and variables options come from, and which of them counts. */
 #include "config_fixture.h"
+#include "descriptors.h"
 
 #include <errno.h>
 
@@ -234,7 +235,21 @@ static void unknown_variables(void)
         unsetenv(rows[i].name);
     }
     char name[600] = "CONVSHIM_";
-    memset(name + strlen(name), 'X', 500);
+    for (size_t more = 20; more < 110; more++) { /* as a note shows it: 47 bytes, or 44 and dots */
+        char want[256];
+        memset(name + 9, 'X', more);
+        name[9 + more] = '\0';
+        setenv(name, "1", 1);
+        load();
+        snprintf(want, sizeof want,
+                 "environment: %.*s%s: no such variable, ignored; allowed: CONVSHIM_ and the name "
+                 "of an option",
+                 more + 9 > 47 ? 44 : 47, name, more + 9 > 47 ? "..." : "");
+        CHECK_INT(note_count, 1);
+        CHECK_STR(note(0), want);
+        unsetenv(name);
+    }
+    memset(name + 9, 'X', 500);
     setenv(name, "1", 1);
     load();
     CHECK_INT(note_count, 1);
@@ -399,6 +414,7 @@ int main(void)
 {
     if (!make_folder())
         return 1;
+    descriptors_begin();
     TEST(files_that_cannot_be_read);
     TEST(odd_files_do_not_hold_the_program);
     TEST(the_first_file_found_is_read);
@@ -414,5 +430,6 @@ int main(void)
     TEST(zero_switches_off);
     TEST(notes_may_be_left_out);
     TEST(long_file_names_are_shortened_in_notes);
+    TEST(no_descriptor_is_left_open);
     return !remove_folder() || REPORT();
 }

@@ -2,6 +2,7 @@
  * right, no home. */
 #include "base/log.h"
 #include "check.h"
+#include "descriptors.h"
 #include "config/store.h"
 #include "config/store_file.h"
 #include "random_problem.h"
@@ -617,6 +618,7 @@ int main(void)
     const char *temporary = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.200s/convshim-store-%d", temporary ? temporary : "/tmp",
              (int)getpid());
+    descriptors_begin();
     TEST(remembers);
     TEST(the_first_of_a_key_counts);
     TEST(notes_are_not_written);
@@ -636,6 +638,7 @@ int main(void)
     TEST(strange_places);
     TEST(a_lock_that_stays);
     TEST(place);
+    TEST(no_descriptor_is_left_open);
     fresh();
     run("rm -rf \"$F\"", folder);
     return REPORT();

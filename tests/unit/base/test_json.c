@@ -1,0 +1,179 @@
+/* src/base/json.c, text.c and pages.c: every beginning of a character against the ranges of RFC
+ * 3629, what does not fit the buffer, texts that are cut. */
+#include "base/json.h"
+
+#include "base/pages.h"
+#include "base/text.h"
+#include "check.h"
+
+/* By what the bytes stand for: the shortest form, no half of a pair, nothing beyond U+10FFFF. */
+static size_t length_by_value(const unsigned char *text)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80             ? 1
+                    : (text[0] & 0xe0) == 0xc0 ? 2
+                    : (text[0] & 0xf0) == 0xe0 ? 3
+                    : (text[0] & 0xf8) == 0xf0 ? 4
+                                               : 0;
+    unsigned value = length < 2 ? text[0] : text[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (text[i] & 0x3f);
+    }
+    bool good = length > 0 && value >= least[length] && value <= 0x10ffff &&
+                (value < 0xd800 || value > 0xdfff);
+    return good ? length : 0;
+}
+
+static void characters_are_those_of_utf8(void)
+{
+    static const unsigned char next[] = {0,    1,    0x7f, 0x80, 0x8f, 0x90, 0x9e, 0x9f,
+                                         0xa0, 0xbe, 0xbf, 0xc0, 0xc2, 0xf0, 0xff};
+    enum {
+        NEXT = sizeof next
+    };
+    for (int first = 0; first < 256; first++)
+        for (int i = 0; i < NEXT * NEXT * NEXT; i++) {
+            const unsigned char text[] = {(unsigned char)first, next[i % NEXT],
+                                          next[i / NEXT % NEXT], next[i / NEXT / NEXT], 0};
+            CHECK_INT(cs_json_utf8_length((const char *)text), length_by_value(text));
+        }
+}
+
+static char written[20000];
+static size_t written_length, pieces;
+
+static void take(void *ctx, const char *bytes, size_t size)
+{
+    CHECK(ctx == written && size > 0);
+    memcpy(written + written_length, bytes, size);
+    written_length += size;
+    written[written_length] = '\0';
+    pieces++;
+}
+
+static struct cs_json new_json(void)
+{
+    written_length = pieces = 0;
+    *written = '\0';
+    return (struct cs_json){.write = take, .ctx = written};
+}
+
+static void commas_stand_between_and_nowhere_else(void)
+{
+    struct cs_json json = new_json();
+    cs_json_open(&json, NULL, '{');
+    cs_json_integer(&json, "a", INT64_MIN);
+    cs_json_boolean(&json, "b", true);
+    cs_json_boolean(&json, "c", false);
+    cs_json_null(&json, "d");
+    cs_json_open(&json, "e", '[');
+    cs_json_close(&json, ']');
+    cs_json_open(&json, "f", '[');
+    cs_json_integer(&json, NULL, 1);
+    cs_json_string(&json, NULL, "x");
+    cs_json_open(&json, NULL, '{');
+    cs_json_close(&json, '}');
+    cs_json_number(&json, NULL, 0.5);
+    cs_json_close(&json, ']');
+    cs_json_line(&json, 3);
+    cs_json_number(&json, "g", -1.23456789012e-7);
+    cs_json_line(&json, 0);
+    cs_json_number(&json, "h", 123456789.0);
+    cs_json_close(&json, '}');
+    cs_json_end(&json);
+    CHECK_STR(written, "{\"a\":-9223372036854775808,\"b\":true,\"c\":false,\"d\":null,\"e\":[],"
+                       "\"f\":[1,\"x\",{},5.00000000e-01],\n   \"g\":-1.23456789e-07,\n"
+                       "\"h\":1.23456789e+08}");
+    CHECK_INT(pieces, 1);
+}
+
+/* In pieces of a whole buffer, whatever is written. */
+static void what_does_not_fit_goes_out_in_pieces(void)
+{
+    static char text[9000];
+    for (size_t length = 4090; length < 8200; length += length == 4100 ? 4080 : 1) {
+        struct cs_json json = new_json();
+        memset(text, 'x', length);
+        text[length] = '\0';
+        cs_json_string(&json, NULL, text);
+        cs_json_end(&json);
+        CHECK_INT(written_length, length + 2);
+        CHECK_INT(pieces, (length + 2 + sizeof json.buffer - 1) / sizeof json.buffer);
+        CHECK(written[0] == '"' && written[length] == 'x' && written[length + 1] == '"');
+    }
+}
+
+static void a_quoted_text_ends_where_it_has_to(void)
+{
+    static const char text[] = "ab\"\xc3\xbc\x01z";
+    static const char *const quoted[] = {"\"\"",
+                                         "\"a\"",
+                                         "\"ab\"",
+                                         "\"ab\"",
+                                         "\"ab\\\"\"",
+                                         "\"ab\\\"\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\"",
+                                         "\"ab\\\"\xc3\xbc\\u0001\"",
+                                         "\"ab\\\"\xc3\xbc\\u0001z\"",
+                                         "\"ab\\\"\xc3\xbc\\u0001z\""};
+    for (size_t i = 0; i < sizeof quoted / sizeof *quoted; i++) {
+        char out[32];
+        memset(out, '#', sizeof out);
+        CHECK_INT(cs_json_quote(out, i + 3, text), strlen(quoted[i]));
+        CHECK_STR(out, quoted[i]);
+        CHECK_INT(out[i + 3], '#');
+    }
+}
+
+static void texts_are_cut_and_counted(void)
+{
+    for (size_t size = 1; size < 12; size++) {
+        char at[16];
+        memset(at, '#', sizeof at);
+        struct cs_text text = {.at = at, .size = size};
+        cs_text_put(&text, "%s", "abc");
+        cs_text_put(&text, "%d", 4567);
+        cs_text_put(&text, "%s", "");
+        CHECK_INT(text.length, 7);
+        CHECK_INT(strlen(at), size > 7 ? 7 : size - 1);
+        CHECK(strncmp(at, "abc4567", strlen(at)) == 0);
+        CHECK_INT(at[size], '#');
+    }
+}
+
+static void pages_grow_and_keep_what_they_have(void)
+{
+    enum {
+        PAGE = 4096
+    };
+    char *pages = cs_pages_resize(NULL, 0, PAGE);
+    CHECK(pages);
+    memset(pages, 7, PAGE);
+    pages = cs_pages_resize(pages, PAGE, 300 * PAGE);
+    CHECK(pages && pages[0] == 7 && pages[PAGE - 1] == 7 && pages[PAGE] == 0);
+    pages[300 * PAGE - 1] = 8;
+    cs_pages_free(pages, 300 * PAGE);
+    cs_pages_free(NULL, PAGE);
+    CHECK(!cs_pages(SIZE_MAX / 2));
+    char *one = cs_pages(PAGE);
+    CHECK(one && !cs_pages_resize(one, PAGE, SIZE_MAX / 2) && one[0] == 0);
+    cs_pages_free(one, PAGE);
+}
+
+int main(void)
+{
+    TEST(characters_are_those_of_utf8);
+    TEST(commas_stand_between_and_nowhere_else);
+    TEST(what_does_not_fit_goes_out_in_pieces);
+    TEST(a_quoted_text_ends_where_it_has_to);
+    TEST(texts_are_cut_and_counted);
+    TEST(pages_grow_and_keep_what_they_have);
+    return REPORT();
+}
