@@ -15,7 +15,7 @@ $(B)/unit/test_peak: $(B)/obj/src/flow/peak.o
 $(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
 $(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
 $(B)/unit/test_simulated_pair: $(call objects,src/cli/simulate/simulated_pair.c)
-$(B)/unit/test_instance: $(call objects,$(wildcard src/flow/*.c))
+$(B)/unit/test_instance $(B)/unit/test_process_end: $(call objects,$(wildcard src/flow/*.c))
 $(B)/unit/test_caller: $(B)/obj/src/intercept/loader/object_range.o
 $(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
 include tests/reliability.mk
@@ -30,6 +30,8 @@ $(B)/unit/test_simulate_runs: $(call objects,$(addprefix src/cli/simulate/,simul
 $(B)/unit/test_simulation: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,simulation.c child_variables.c) common/environment.c \
                            doctor/subprocess.c))
 $(B)/unit/test_tune_search: $(call objects,src/cli/tune/tune_search.c)
+$(B)/unit/test_tune_outputs: $(filter-out %/cli/main.o %/tune/tune_search.o,$(cliobj))
+$(B)/unit/test_tune_outputs: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
 $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
@@ -43,7 +45,7 @@ cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
-clicommands := $(addprefix $(B)/unit/test_,predict_command predict_outputs report_outputs simulate_outputs simulated doctor_parts summary_merge)
+clicommands := $(addprefix $(B)/unit/test_,predict_command predict_outputs report_outputs simulate_outputs simulate_options simulated doctor_parts summary_merge)
 $(B)/unit/test_predict_engines: UNITLIBS := -lcjson
 $(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c common/table.c common/table_markup.c common/command_line.c))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))

@@ -5,7 +5,9 @@
 #define HEAP_H
 
 #include "base/lock.h"
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static atomic_llong heap_requests, heap_requests_locked, heap_taken;
@@ -16,6 +18,10 @@ static void heap_count(void)
     if (cs_locks_held != 0)
         atomic_fetch_add(&heap_requests_locked, 1);
 }
+
+/* How many more requests are answered before one is refused, by the allocator below alone; below 0:
+ * none is. */
+static atomic_llong heap_left = -1;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /* Of the sanitizers' runtime, whose own header is not everywhere. */
@@ -41,14 +47,25 @@ static void heap_watch(void)
     (void)__sanitizer_install_malloc_and_free_hooks(heap_asked, heap_freed);
 }
 #else
+#define HEAP_REFUSES
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
 void __libc_free(void *memory);
 
+static bool heap_refuses(void)
+{
+    bool refuses = atomic_load(&heap_left) >= 0 && atomic_fetch_sub(&heap_left, 1) == 0;
+    if (refuses)
+        errno = ENOMEM;
+    return refuses;
+}
+
 void *malloc(size_t bytes)
 {
     heap_count();
+    if (heap_refuses())
+        return NULL;
     void *memory = __libc_malloc(bytes);
     atomic_fetch_add(&heap_taken, memory != NULL);
     return memory;
@@ -57,6 +74,8 @@ void *malloc(size_t bytes)
 void *calloc(size_t count, size_t bytes)
 {
     heap_count();
+    if (heap_refuses())
+        return NULL;
     void *memory = __libc_calloc(count, bytes);
     atomic_fetch_add(&heap_taken, memory != NULL);
     return memory;
@@ -65,6 +84,8 @@ void *calloc(size_t count, size_t bytes)
 void *realloc(void *memory, size_t bytes)
 {
     heap_count();
+    if (heap_refuses())
+        return NULL;
     void *moved = __libc_realloc(memory, bytes);
     atomic_fetch_add(&heap_taken, !memory && moved);
     return moved;

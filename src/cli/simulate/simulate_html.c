@@ -220,10 +220,11 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
             cs_table_bytes_text(bytes, peak_of(page, side)));
     fprintf(out, "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-labelledby=\"peak-%s\">",
             cs_side_names[side]);
+    bool whole = !table.broken;
     cs_table_html(&table, "sorts", out);
     fputs("</div>\n", out);
     cs_table_fini(&table);
-    return true;
+    return whole;
 }
 
 static bool put_page(struct page *page, FILE *out)

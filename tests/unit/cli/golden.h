@@ -138,6 +138,44 @@ static inline void golden_line(int (*command)(int argc, char **argv), const char
     golden_add(title, golden_call, &call);
 }
 
+/* All of a file, which is closed. */
+static inline char *golden_read(int file)
+{
+    off_t length = lseek(file, 0, SEEK_END);
+    char *text = calloc(1, (size_t)length + 1);
+    CHECK(text && pread(file, text, (size_t)length, 0) == length);
+    close(file);
+    return text;
+}
+
+/* It is run with each of its requests for memory refused in turn: it gives back what it has taken,
+ * and says all the same as ever, or that memory is short, or fails. */
+static inline void golden_short_of_memory(const char *title, golden_run_fn *run, void *state)
+{
+#ifdef HEAP_REFUSES
+    int status;
+    bool all = false;
+    char *whole = golden_read(golden_capture(run, state, &status));
+    for (long long n = 0; !all; n++) {
+        long long before = atomic_load(&heap_taken);
+        atomic_store(&heap_left, n);
+        int file = golden_capture(run, state, &status);
+        all = atomic_exchange(&heap_left, -1) >= 0;
+        long long left = atomic_load(&heap_taken) - before;
+        char *text = golden_read(file);
+        if (left != 0 && check_failures++ < 20)
+            printf("# %s: without request %lld %lld blocks are left behind\n", title, n, left);
+        if (status == 0 && strcmp(text, whole) != 0 && !strstr(text, "out of memory") &&
+            check_failures++ < 20)
+            printf("# %s: without request %lld it says less, and that all is well\n", title, n);
+        free(text);
+    }
+    free(whole);
+#else
+    (void)title, (void)run, (void)state;
+#endif
+}
+
 static void golden_differs(const char *path, const char *want)
 {
     int line = 1;

@@ -61,6 +61,7 @@ static void options_of_the_library(void)
         RUN(LAYER(more[i][0], more[i][1]));
         RUN(LAYER("--workspace", "1MiB", "--format", "csv", more[i][0], more[i][1]));
     }
+    RUN(LAYER("--threads", "8"));
     RUN(LAYER("--config", "one.ini", "--workspace", "3MiB"));
     RUN(LAYER("--config", "one.ini", "--program", "prog"));
     golden_check(root, "outputs_predict_options.txt");
@@ -266,7 +267,31 @@ static void what_is_refused(void)
     PLAIN("--csv", "list.csv", "--estimate", "--devices", "conf", "--device", "none.json");
     RUN("--csv", "list.csv", "--svg", "no/such/folder.svg");
     RUN("--csv", "list.csv", "--format", "xml");
+    RUN("--csv", "list.csv", "--threads", "0");
+    RUN("--csv", "list.csv", "--threads", "9");
+    RUN("--csv", "list.csv", "--fits", "0");
+    RUN("--csv", "list.csv", "--layers");
+    RUN("--csv");
+    RUN("--cs=list.csv", "--format", "csv");
+    RUN("--max_slowdown=1.5", "--csv=list.csv", "--format", "csv");
     golden_check(root, "outputs_predict_refused.txt");
+}
+
+#define SHORT_OF(...)                                                                              \
+    golden_short_of_memory(#__VA_ARGS__, golden_call,                                              \
+                           &(struct golden_command){                                               \
+                               cs_cli_predict, (const char *const[]){PREDICT, __VA_ARGS__, NULL}})
+
+/* But for JSON, of which libcjson leaves out what it has no memory for. */
+static void memory_that_runs_short(void)
+{
+    write_file("short.csv", NUMBERS ",model\nl,f16,1,8,32,32,8,3,3,m\nl,f16,2,8,8,8,8,3,3,\n");
+    write_file("short.json", OBJECT(F16));
+    SHORT_OF("--csv", "short.csv", "--workspace", "1MiB");
+    SHORT_OF("--csv", "short.csv", "--format", "csv", "--fits", "50KiB");
+    SHORT_OF("--csv", "short.csv", "--svg", "-");
+    SHORT_OF("--summary", "short.json", "--config", "one.ini");
+    SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep");
 }
 
 int main(void)
@@ -287,6 +312,7 @@ int main(void)
     TEST(objects);
     TEST(single_shapes);
     TEST(what_is_refused);
+    TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

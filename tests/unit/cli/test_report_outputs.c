@@ -236,7 +236,9 @@ static void rules_of_a_summary(void)
     TUNE_OF("run.json", "--fits", "121MiB");
     TUNE_OF("run.json", "--fits", "1KiB");
     TUNE_OF("run.json", "--fits", "1GiB");
-    TUNE_OF("other.json");
+    TUNE_OF("other.json", "--runs", "4", "--jobs", "1", "--cuda", "12", "--within", "0.1");
+    TUNE_OF("other.json", "--runs", "1000", "--jobs", "8", "--cuda", "13", "--within", "100");
+    TUNE_OF("other.json", "--within", "100", "--lowest");
     TUNE_OF("empty.json");
     TUNE_OF("nowhere.json");
     TUNE_OF("half.json");
@@ -296,6 +298,28 @@ static void options_of_files(void)
     golden_check(root, "outputs_config.txt");
 }
 
+#define SHORT_OF(command, ...)                                                                     \
+    golden_short_of_memory(                                                                        \
+        #command " " #__VA_ARGS__, golden_call,                                                    \
+        &(struct golden_command){command, (const char *const[]){#command, __VA_ARGS__, NULL}})
+
+/* But for JSON, of which libcjson leaves out what it has no memory for. */
+static void memory_that_runs_short(void)
+{
+    cJSON *run = read_json("run.json");
+    while (cJSON_GetArraySize(at(run, "sites")) > 2)
+        cJSON_DeleteItemFromArray(at(run, "sites"), 2);
+    set(run, "", "order", "[0,1,1]");
+    write_json("small.json", run);
+    cJSON_Delete(run);
+    SHORT_OF(cs_cli_report, "small.json");
+    SHORT_OF(cs_cli_report, "--format", "csv", "--table", "candidates", "small.json", "small.json");
+    SHORT_OF(cs_cli_report, "--format", "markdown", "--diff", "small.json", "small.json");
+    SHORT_OF(cs_cli_report, "--html", "-", "small.json");
+    SHORT_OF(cs_cli_tune, "--summary", "small.json");
+    SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad");
+}
+
 int main(void)
 {
     char remove[64], summary[PATH_MAX + 64];
@@ -315,6 +339,7 @@ int main(void)
     TEST(wrong_values);
     TEST(rules_of_a_summary);
     TEST(options_of_files);
+    TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

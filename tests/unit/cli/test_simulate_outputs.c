@@ -108,6 +108,28 @@ static void write_tiled(void)
                "c 3020000 300000 700 75 2 second\nc 0 0 500 50 31000000 third\n");
 }
 
+/* Calls one behind the other in one block, which the framework never gave back; one that is cut. */
+static void write_shared(void)
+{
+    mkdir("shared", 0777);
+    write_file("shared/report.4.json", "{\"planning\":\"cudnn 9.15.0\",\"peak_bytes\":10}");
+    write_file(
+        "shared/summary.4.json",
+        "{\"order\":[0,1,0,1],\"sites\":[{\"problem\":" PROBLEM(
+            "one", "forward", 4,
+            32) ",\"calls\":2,\"tiled\":0},{\"problem\":" PROBLEM("two", "dgrad", 16,
+                                                                  32) ",\"calls\":2,\"tiled\":1,"
+                                                                      "\"launches\":3}]}");
+    write_file("shared/python.4.json",
+               "{\"framework\":\"PyTorch 2.9\",\"history\":{\"stacks\":[[]],\"events\":["
+               "[\"a\",65536,2048,0],[\"a\",131072,4096,0],[\"a\",262144,512,0],"
+               "[\"a\",65536,100,0]]}}");
+    write_file("shared/record.4", "c 10000 2000 600 60 1 first\nc 107ff 1000 600 60 1 second\n"
+                                  "c 10800 900 600 60 1 first\nc 20000 4096 600 60 1 second\n"
+                                  "c 20fff 100 600 60 1 first\nc 21000 100 600 60 1 first\n"
+                                  "c 40000 512 600 60 1 fourth\n");
+}
+
 /* --- what is read of them --- */
 
 static void put(const char *name, int64_t value)
@@ -253,6 +275,7 @@ static void what_runs_left(void)
     write_file("damaged/report.3.json", "{");
     golden_add("plain", show_result, "plain");
     golden_add("tiled", show_result, "tiled");
+    golden_add("shared", show_result, "shared");
     golden_add("exposures", show_exposures, NULL);
     golden_check(root, "outputs_simulate_results.txt");
     struct cs_simulated_run run = run_of("damaged", false);
@@ -372,6 +395,7 @@ static int show_pair(void *state)
         bool good = cs_simulate_html(&simulation, pair, view->page);
         char *page = good ? cs_read_file_text(view->page, error) : NULL;
         fputs(page ? page : "", stdout);
+        good = page != NULL;
         free(page);
         return !good;
     }
@@ -441,6 +465,25 @@ static void pages(void)
     golden_add("without alone, its calls not known", show_pair, &view);
     free_pair(pair);
     golden_check(root, "outputs_simulate_page.txt");
+}
+
+/* But for JSON, of which libcjson leaves out what it has no memory for. */
+static void memory_that_runs_short(void)
+{
+    static const enum cs_format formats[] = {CS_FORMAT_TEXT, CS_FORMAT_CSV};
+    for (int i = 0; i < 2; i++) {
+        make_pair(&pair[0], 6 + i);
+        make_pair(&pair[1], 0);
+        struct view one = {.pairs = 1, .format = formats[i]},
+                    two = {.pairs = 2, .format = formats[i]};
+        golden_short_of_memory("a pair", show_pair, &one);
+        golden_short_of_memory("two devices", show_pair, &two);
+        free_pair(&pair[0]);
+        free_pair(&pair[1]);
+    }
+    make_pair(pair, 0);
+    golden_short_of_memory("a page", show_pair, &(struct view){.page = "page.html"});
+    free_pair(pair);
 }
 
 /* --- the ini file --- */
@@ -580,11 +623,13 @@ int main(void)
         return 1;
     write_plain();
     write_tiled();
+    write_shared();
     TEST(what_runs_left);
     TEST(what_programs_printed);
     TEST(every_form_of_a_pair);
     TEST(several_devices);
     TEST(pages);
+    TEST(memory_that_runs_short);
     TEST(the_file_of_tune);
     TEST(keys_of_rules);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
