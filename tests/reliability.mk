@@ -6,6 +6,7 @@ describers := $(call objects,$(addprefix src/intercept/graph/,describe_graph.c g
 
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(B)/unit/test_describe_graph: $(describers)
+$(B)/unit/test_attributes $(B)/unit/test_shadow: $(describers)
 $(B)/unit/test_describe_legacy: $(describers) $(call objects,$(addprefix src/intercept/legacy/,describe_legacy.c legacy_call.c oversized_tensor.c))
 $(B)/unit/test_oversized: $(call objects,src/intercept/legacy/oversized_tensor.c)
 $(B)/unit/test_query_filter: $(call objects,src/intercept/legacy/query_filter.c)
@@ -22,6 +23,7 @@ $(B)/unit/test_chosen_engine: $(call objects,$(filter-out %/execution_plan.c %/l
 $(B)/unit/test_engine_list: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/standalone/engine_list.c)
 $(B)/unit/test_device_profile: $(call objects,src/cudnn/plan/device_profile.c)
 $(B)/unit/test_fusion: $(call objects,src/cudnn/plan/fusion.c)
+$(B)/unit/test_timing: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/timing.c src/cudnn/run/launcher.c)
 $(B)/unit/test_descriptors: $(call objects,$(addprefix src/cudnn/plan/,descriptors.c descriptor_builder.c fusion.c operation.c))
 $(B)/unit/test_execution_plan: $(call objects,$(wildcard src/cudnn/plan/*.c))
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)

@@ -301,6 +301,7 @@ static inline cudnnStatus_t recorded_get(const cudnnBackendDescriptor_t descript
         *count_p = (int64_t)strlen(cudnn.device) + 1;
         return status;
     default:
+        CHECK_INT(most, 1);
         return recorded_setting((int)name, elements);
     }
 }

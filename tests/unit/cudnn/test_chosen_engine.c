@@ -140,7 +140,6 @@ static void the_first_engine_that_may_be_is_picked(void)
             (struct offer){.engine.index = 12, .numerical = 4, .plan = CUDNN_STATUS_ALLOC_FAILED};
         cudnn.offer[0][3] = (struct offer){.engine.index = 13, .numerical = 8};
         cudnn.offer[0][4] = (struct offer){.engine.index = 14, .numerical = 16};
-        cudnn.own.numerical = ~0u;
         choice.engine.index = -1;
         CHECK_INT(cs_engine_choice_pick(&choice, cases[i].forbidden), cases[i].picked >= 0);
         CHECK_INT(choice.engine.index, cases[i].picked);
@@ -149,6 +148,15 @@ static void the_first_engine_that_may_be_is_picked(void)
         CHECK_INT(cudnn.asked_capacity, 12);
         CHECK_INT(cudnn.alive, 0);
     }
+}
+
+static void the_very_first_is_picked_where_it_may_be(void)
+{
+    start(handles);
+    CHECK(cs_engine_choice_pick(&choice, 1));
+    CHECK_INT(choice.engine.index, 34);
+    cudnn.offers[0] = 0; /* and nothing where nothing is offered */
+    CHECK(!cs_engine_choice_pick(&choice, 1));
 }
 
 /* The number of the handle, with a bit or more of each setting. */
@@ -321,6 +329,7 @@ int main(void)
     TEST(a_device_is_read_where_there_is_no_handle);
     TEST(what_cannot_be_read_is_not_known);
     TEST(the_first_engine_that_may_be_is_picked);
+    TEST(the_very_first_is_picked_where_it_may_be);
     TEST(a_scope_is_made_of_handle_and_settings);
     TEST(an_engine_is_kept_for_the_very_same);
     TEST(who_takes_one_has_it_alone);

@@ -3,6 +3,7 @@
 #include "cudnn/standalone/engine_list.h"
 
 #include "cudnn/plan/execution_plan.h"
+#include "heap.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
 
@@ -13,9 +14,12 @@ static struct cs_engine_list *list;
 static struct cs_problem problem;
 static struct cs_ask_offer offers[CS_ASK_OFFERS];
 
+static long long taken; /* blocks of the heap before the test */
+
 static void start(void)
 {
     char error[64];
+    taken = heap_taken;
     recorded_start();
     problem = rows(CS_FORWARD, 1);
     CHECK(cs_engine_list_create("{\"deviceVer\":900}", &list, error, sizeof error));
@@ -27,6 +31,7 @@ static void end(void)
     CHECK_INT(cudnn.alive, 1);
     cs_engine_list_destroy(list);
     CHECK_INT(cudnn.alive, 0);
+    CHECK_INT(heap_taken - taken, 0);
 }
 
 static void a_profile_is_given_to_cudnn(void)
@@ -115,6 +120,7 @@ static void sums_in_parts_are_told(void)
         struct cs_engine *engine = &cudnn.offer[0][0].engine;
         cudnn.offers[0] = 1;
         engine->knobs = cases[i].knobs;
+        engine->knob_value[cases[i].knobs] = 5; /* of no knob */
         memcpy(engine->knob_type, cases[i].type, sizeof cases[i].type);
         memcpy(engine->knob_value, cases[i].value, sizeof cases[i].value);
         CHECK_INT(cs_engine_list_offers(list, &problem, CS_ASK_A, offers), 1);
@@ -191,14 +197,15 @@ static struct cs_chosen_engine *choose(enum cs_ask_mode mode, struct cs_ask_offe
 /* Of the mode, or of the fallbacks if it has none with a plan. */
 static void the_first_offer_with_a_plan_is_chosen(void)
 {
-    for (int plans = 0; plans < 4; plans++) {
+    for (int plans = 0; plans < 8; plans++) {
+        const int at = plans / 4; /* the place of the offer that has one */
         for (int mode = 0; mode < CS_ASK_MODES; mode++) {
             struct cs_ask_offer offer;
             start();
             for (int i = 0; i < 3; i++) {
                 cudnn.offers[i] = 2;
                 for (int j = 0; j < 2; j++) {
-                    bool built = j == 1 && (i == 2 ? plans & 2 : plans & 1);
+                    bool built = j == at && (i == 2 ? plans & 2 : plans & 1);
                     cudnn.offer[i][j] = (struct offer){.engine.index = 10 * i + j,
                                                        .workspace = 0,
                                                        .plan = built ? CUDNN_STATUS_SUCCESS
@@ -213,11 +220,15 @@ static void the_first_offer_with_a_plan_is_chosen(void)
                       mode < 2 && !(plans & 1) ? 2 : 1);
             if (chosen) {
                 CHECK_INT(offer.mode, of);
-                CHECK_INT(offer.engine.index, 10 * of + 1);
+                CHECK_INT(offer.engine.index, 10 * of + at);
                 CHECK_INT(offer.workspace, 0);
                 CHECK_INT(
                     ((struct cs_engine_choice *)cs_engine_chosen_vendor(chosen).ctx)->engine.index,
-                    10 * of + 1);
+                    10 * of + at);
+                for (int i = 0; i < CS_MAX_TENSORS; i++)
+                    CHECK_INT(((struct cs_engine_choice *)cs_engine_chosen_vendor(chosen).ctx)
+                                  ->target.uid[i],
+                              i + 1);
                 CHECK_INT(cudnn.alive, 2); /* its device's description */
             }
             cs_engine_chosen_destroy(chosen);
@@ -244,6 +255,8 @@ static void another_problem_is_asked_about(void)
 
 int main(void)
 {
+    heap_watch();
+    printf("# %s\n", "the first line takes its buffer now");
     TEST(a_profile_is_given_to_cudnn);
     TEST(a_profile_that_cudnn_does_not_take_is_named);
     TEST(every_note_has_its_flag);

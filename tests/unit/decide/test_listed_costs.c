@@ -1,0 +1,127 @@
+/* What the cost model predicts for a list of convolutions and some of their tilings, on devices of
+ * every kind, as it stands in tests/golden. See tests/README.md, Decisions. */
+#include "decide/cost.h"
+#include "golden_lines.h"
+#include "listed_problems.h"
+
+static const struct {
+    const char *name;
+    struct cs_profile profile;
+} device[] = {
+    {"none", {.capability = 0}},
+    {"V100", {.name = "Tesla V100", .capability = 700}},
+    {"T4", {.name = "Tesla T4", .capability = 750}},
+    {"A100", {.name = "A100", .capability = 800}},
+    {"A10", {.name = "NVIDIA A10", .capability = 860}},
+    {"3090", {.name = "NVIDIA GeForce RTX 3090", .capability = 860}},
+    {"4090", {.name = "NVIDIA GeForce RTX 4090", .capability = 890}},
+    {"H100", {.name = "NVIDIA H100", .capability = 900}},
+    {"B200", {.name = "NVIDIA B200", .capability = 1000}},
+    {"5090", {.name = "GeForce RTX 5090", .capability = 1210}},
+    {"half of an H100",
+     {.capability = 900,
+      .multiprocessors = 66,
+      .clock = 1500000,
+      .memory_clock = 2000000,
+      .bus_width = 2560,
+      .l2 = 25 << 20}},
+    {"H100 without tensor cores", {.capability = 900, .engine = {.known = true}}},
+    {"H100 tensor cores",
+     {.capability = 900, .engine = {.known = true, .tensor_cores = true, .splits = 1}}},
+    {"H100 in 8 sums",
+     {.capability = 900, .engine = {.known = true, .tensor_cores = true, .splits = 8}}},
+    {"A100 Winograd", {.capability = 800, .engine = {.known = true, .winograd = 1}}},
+    {"A100 Winograd of 4",
+     {.capability = 800, .engine = {.known = true, .tensor_cores = true, .winograd = 4}}},
+};
+
+enum {
+    DEVICES = sizeof device / sizeof *device
+};
+
+/* Whole, along the rows, with copies, on lanes, of another engine: as far as there is such a cut.
+ */
+static const struct cs_tiling tiling[] = {
+    {.step = {1, 1}},
+    {.axis = {CS_AXIS_H}, .step = {40, 1}, .lanes = 2},
+    {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 64}, .staged = true},
+    {.axis = {CS_AXIS_K}, .step = {24, 1}, .relaxation = CS_DEFAULT_KNOBS, .lanes = 8},
+    {.axis = {CS_AXIS_W}, .step = {999, 1}, .relaxation = CS_SIMILAR_ENGINE, .lanes = 3},
+    {.axis = {CS_AXIS_D}, .step = {3, 1}, .relaxation = CS_TILE_HEURISTICS},
+    {.axis = {CS_AXIS_C}, .step = {64, 1}, .relaxation = CS_TILE_HEURISTICS},
+};
+
+enum {
+    TILINGS = sizeof tiling / sizeof *tiling
+};
+
+static void put_cost(const struct cs_cost *cost)
+{
+    golden_put(" %.4g memory %.4g arithmetic %.4g launches %.4g moved %.5g cached %.5g,",
+               cost->seconds, cost->memory, cost->arithmetic, cost->launches, cost->moved,
+               cost->cached);
+}
+
+/* The plan's tiles by themselves and as tiles that are all alike. */
+static void put_costs(const struct cs_plan *plan, const struct cs_problem *problem,
+                      const struct cs_profile *profile)
+{
+    struct cs_cost cost = cs_cost_of(plan, profile);
+    struct cs_problem tile;
+    int64_t tiles = 1;
+    put_cost(&cost);
+    memcpy(&tile, problem, sizeof tile);
+    if (plan->cuts == 0 || cs_typical_tile(problem, &plan->tiling, &tile, &tiles) != CS_OK)
+        return;
+    const struct cs_cost_tiles alike = {.count = (double)tiles - 0.25,
+                                        .launched = (double)tiles,
+                                        .workspace = (double)plan->shape[0].workspace,
+                                        .lanes = plan->tiling.lanes,
+                                        .relaxation = plan->tiling.relaxation};
+    cost = cs_cost_of_tiles(problem, &tile, &alike, profile);
+    golden_put(" alike");
+    put_cost(&cost);
+}
+
+/* Without a workspace, with a small one and with one of the operands' size. */
+static int64_t workspace_of(const struct cs_plan *plan, int64_t shape, int which)
+{
+    static struct cs_problem problem;
+    int64_t bytes, sum = 0;
+    cs_plan_problem(plan, shape, &problem);
+    for (int i = 0; i < CS_OPERANDS; i++)
+        if (cs_problem_tensor_bytes(&problem.tensor[i], &bytes) == CS_OK)
+            sum += bytes;
+    return which == 0 ? 0 : which == 1 ? sum / 5 + 4096 : sum + 100;
+}
+
+static void costs(void)
+{
+    static struct cs_plan plan;
+    int lines = 0;
+    for (int i = 0; i < LISTED * CS_DIRECTIONS; i++) {
+        struct cs_problem problem;
+        if (!listed_make(i / CS_DIRECTIONS, (enum cs_direction)(i % CS_DIRECTIONS), &problem))
+            continue;
+        for (int t = 0; t < TILINGS; t++) {
+            if (cs_plan_cut(&problem, &tiling[t], &plan) != CS_OK)
+                continue;
+            int which = lines++ % DEVICES;
+            for (int64_t k = 0; k < plan.shapes; k++)
+                plan.shape[k].workspace = workspace_of(&plan, k, lines % 3);
+            cs_plan_settle(&plan);
+            golden_put("%s %s %s on %s:", listed_problem[i / CS_DIRECTIONS].name,
+                       cs_problem_direction_name(problem.direction),
+                       cs_axis_tiling_name(&tiling[t]), device[which].name);
+            put_costs(&plan, &problem, &device[which].profile);
+            golden_put("\n");
+        }
+    }
+    golden_end("tests/golden/costs.txt");
+}
+
+int main(void)
+{
+    TEST(costs);
+    return REPORT();
+}

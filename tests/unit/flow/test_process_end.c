@@ -1,0 +1,695 @@
+/* What a process says of the library when it begins and when it ends, whichever way that is; the
+ * summary of one that may be killed; options that the program sets itself. Each case is a child. */
+#include "flow/sign_of_life.h"
+
+#include "account_fixture.h"
+#include "check.h"
+#include "config/session.h"
+#include "flow/configure.h"
+#include "flow/exit_report.h"
+#include "flow/renewal.h"
+#include "flow/scoped_limit.h"
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OUTPUT = 16384,
+    GOOD = 0
+};
+
+static const char *vendor_now = "cuDNN 9.1.0", *file_now = "", *bypass_now = "";
+static int64_t later; /* seconds that the coarse clock is ahead */
+static char output[OUTPUT];
+static char folder[64];
+
+/* In libc's place. */
+int clock_gettime(clockid_t clock, struct timespec *to)
+{
+    int status = (int)syscall(SYS_clock_gettime, clock, to);
+    if (clock == CLOCK_MONOTONIC_COARSE) {
+        to->tv_sec = 1000 + later;
+        to->tv_nsec = 0;
+    }
+    return status;
+}
+
+static void version(char *text, size_t size)
+{
+    snprintf(text, size, "%s", vendor_now);
+}
+
+static void file(char *text, size_t size)
+{
+    snprintf(text, size, "%s", file_now);
+}
+
+static bool supported(void)
+{
+    return true;
+}
+
+static void fork_host(bool before)
+{
+    (void)before;
+}
+
+static size_t bypassed(char *text, size_t size)
+{
+    snprintf(text, size, "%s", bypass_now);
+    return *bypass_now ? 1 : 0;
+}
+
+static const struct cs_device device;
+static const struct cs_host host = {&device, version, file, supported, fork_host, bypassed};
+
+/* The child's status as wait tells it; what it wrote to standard error is in `output`, without what
+ * each line begins with. */
+static int status_of(int (*child_does)(void))
+{
+    int ends[2], status = -1;
+    char raw[OUTPUT];
+    size_t used = 0, kept = 0;
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        _exit(child_does());
+    }
+    close(ends[1]);
+    for (ssize_t got; used < sizeof raw - 1; used += (size_t)got)
+        if ((got = read(ends[0], raw + used, sizeof raw - 1 - used)) <= 0)
+            break;
+    raw[used] = '\0';
+    close(ends[0]);
+    for (char *line = raw, *end; (end = strchr(line, '\n')); line = end + 1) {
+        char *text = strstr(line, "]: ");
+        text = text && text < end ? text + 3 : line;
+        memcpy(output + kept, text, (size_t)(end + 1 - text));
+        kept += (size_t)(end + 1 - text);
+    }
+    output[kept] = '\0';
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+#define RETURN_IF(wrong)                                                                           \
+    do {                                                                                           \
+        if (wrong)                                                                                 \
+            return __LINE__ % 250 + 1;                                                             \
+    } while (0)
+
+static void check_child(int (*child_does)(void))
+{
+    int status = status_of(child_does);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), GOOD); /* else about the line of what is wrong */
+}
+
+static void be_the_run(void)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)getpid());
+    setenv("CONVSHIM_RUN", text, 1);
+}
+
+static void count(struct cs *cs, int passed, int tiled)
+{
+    struct cs_problem problem = problem_of(2, 4, 4, 8, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 100, 10, 2);
+    run(&cs->account, &facts, tiled);
+    for (int i = 0; i < passed; i++)
+        cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+}
+
+/* --- the last line of a run --- */
+
+static struct {
+    const char *options; /* of an instance; NULL: none is made */
+    int passed, tiled;
+    bool noted;
+} end_case;
+
+static int end_of_run(void)
+{
+    be_the_run();
+    if (end_case.options) {
+        setenv("CONVSHIM_CONFIG", end_case.options, 1);
+        struct cs *cs = cs_instance(&host);
+        RETURN_IF(!cs);
+        count(cs, end_case.passed, end_case.tiled);
+    }
+    if (end_case.noted) {
+        char place[CS_SESSION_PATH];
+        cs_session_folder(place);
+        cs_live_note(place, getpid());
+    }
+    RETURN_IF(!cs_sign_due());
+    cs_sign_last(&host);
+    RETURN_IF(cs_sign_due());
+    cs_sign_last(&host); /* once */
+    return GOOD;
+}
+
+static void a_run_ends_with_a_line(void)
+{
+    static const struct {
+        const char *options, *file, *bypass, *preload, *line;
+        int passed, tiled;
+        bool noted;
+    } rows[] = {
+        {NULL, "", "", "/lib/libconvshim.so",
+         "no convolution: this process loaded no cuDNN, and nothing that it started ran one with "
+         "convshim\n",
+         0, 0, false},
+        {NULL, "", "libtorch.so", "",
+         "no convolution: this process loaded no cuDNN, and LD_PRELOAD was changed meanwhile, so "
+         "that what it started then had no convshim\n",
+         0, 0, false},
+        {NULL, "libcudnn.so.9", "", "",
+         "no convolution was run: libcudnn.so.9 is loaded, but was never called through "
+         "convshim\n",
+         0, 0, false},
+        {"summary=off", "libcudnn.so.9", "", "",
+         "no convolution was run: libcudnn.so.9 is loaded, but had none to run\n", 0, 0, false},
+        {"summary=off", "libcudnn.so.9", "libtorch.so", "",
+         "no convolution was seen: libtorch.so bypasses convshim; convshim doctor says more\n", 0,
+         0, false},
+        {NULL, "libcudnn.so.9", "libtorch.so", "",
+         "no convolution in this process; those that it started had some\n", 0, 0, true},
+        {"summary=off", "libcudnn.so.9", "", "", "3 convolutions, 2 of them tiled\n", 1, 2, false},
+        {"summary=off", "libcudnn.so.9", "", "", "1 convolutions, 0 of them tiled\n", 1, 0, false},
+        {"summary=text", "libcudnn.so.9", "", "", "", 1, 0, false},
+        {"summary=text", "libcudnn.so.9", "", "",
+         "no convolution was run: libcudnn.so.9 is loaded, but had none to run\n", 0, 0, false},
+        {"summary=off;log=off", "libcudnn.so.9", "", "", "", 1, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        end_case.options = rows[i].options;
+        end_case.passed = rows[i].passed;
+        end_case.tiled = rows[i].tiled;
+        end_case.noted = rows[i].noted;
+        file_now = rows[i].file;
+        bypass_now = rows[i].bypass;
+        setenv("LD_PRELOAD", rows[i].preload, 1);
+        check_child(end_of_run);
+        CHECK_STR(output, rows[i].line);
+    }
+    unsetenv("LD_PRELOAD");
+    file_now = bypass_now = "";
+}
+
+static int end_that_says_nothing(void)
+{
+    RETURN_IF(cs_sign_due());
+    setenv("CONVSHIM_RUN", "1", 1); /* of another process */
+    RETURN_IF(cs_sign_due());
+    cs_sign_last(&host);
+    be_the_run();
+    RETURN_IF(!cs_sign_due());
+    setenv("CONVSHIM", "0", 1);
+    RETURN_IF(cs_sign_due());
+    cs_sign_last(&host);
+    unsetenv("CONVSHIM");
+    setenv("CONVSHIM_CONFIG", "log=off", 1);
+    cs_sign_last(&host);
+    return GOOD;
+}
+
+static void only_the_run_s_own_process_says_something(void)
+{
+    check_child(end_that_says_nothing);
+    CHECK_STR(output, "");
+}
+
+/* --- the beginning --- */
+
+static const char *begin_options;
+
+static int begin(void)
+{
+    setenv("CONVSHIM_CONFIG", begin_options, 1);
+    return cs_instance(&host) ? GOOD : 1;
+}
+
+static void the_log_says_what_is_loaded(void)
+{
+    begin_options = "log=info;summary=off;workspace=3MiB;policy=fit";
+    file_now = "libcudnn.so.9";
+    check_child(begin);
+    CHECK(strstr(output, "is loaded: policy fit, workspace 3 MiB, ") != NULL);
+    CHECK(strstr(output, "CONVSHIM_CONFIG") != NULL);
+    CHECK(strstr(output, "cuDNN 9.1.0 is bound: libcudnn.so.9\n") != NULL);
+    begin_options = "log=info;summary=off;workspace=auto";
+    file_now = vendor_now = "";
+    check_child(begin);
+    CHECK(strstr(output, "workspace auto, ") != NULL);
+    CHECK(strstr(output, "cuDNN is bound: no file\n") != NULL);
+    begin_options = "log=warn;summary=off";
+    check_child(begin);
+    CHECK_STR(output, "");
+    vendor_now = "cuDNN 9.1.0";
+}
+
+/* --- while it runs --- */
+
+static int pass(void)
+{
+    char place[CS_SESSION_PATH];
+    struct cs_live_page page;
+    setenv("CONVSHIM_CONFIG", "summary=off;workspace=3MiB;policy=fit", 1);
+    setenv("CONVSHIM_RUN", "77", 1);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs);
+    cs_session_folder(place);
+    cs_sign_pass(cs);
+    RETURN_IF(cs_live_read(place, getpid(), &page)); /* nothing came yet */
+    count(cs, 2, 1);
+    cs->exec.arena.facts.peak = 4096;
+    cs_sign_pass(cs);
+    RETURN_IF(!cs_live_read(place, getpid(), &page));
+    RETURN_IF(page.calls != 3 || page.tiled != 1);
+    RETURN_IF(page.run != 77 || page.start_ms != cs->start_ms || page.workspace != 3 << 20);
+    RETURN_IF(strcmp(page.vendor, "cuDNN 9.1.0") != 0 || strcmp(page.policy, "fit") != 0);
+    RETURN_IF(strcmp(page.program, program_invocation_short_name) != 0 || page.script[0] ||
+              !page.release[0]);
+    RETURN_IF(page.own_peak != 4096);
+    RETURN_IF(!cs_live_noted(place, 77)); /* for who has started this */
+    count(cs, 1, 0);
+    cs_sign_pass(cs);
+    RETURN_IF(!cs_live_read(place, getpid(), &page) || page.calls != 4);
+    RETURN_IF(cs_live_noted(place, 77));
+    cs_sign_end(cs);
+    RETURN_IF(cs_live_read(place, getpid(), &page));
+    return GOOD;
+}
+
+static int pass_as_the_run(void)
+{
+    char place[CS_SESSION_PATH];
+    setenv("CONVSHIM_CONFIG", "summary=off", 1);
+    be_the_run();
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    cs_sign_pass(cs);
+    cs_session_folder(place);
+    RETURN_IF(cs_live_noted(place, getpid()));
+    cs_sign_end(cs);
+    return GOOD;
+}
+
+static void a_running_process_can_be_looked_at(void)
+{
+    check_child(pass);
+    check_child(pass_as_the_run);
+}
+
+/* --- summaries of processes that may be killed --- */
+
+static int64_t summary_bytes(void)
+{
+    struct stat about;
+    return stat("summary.json", &about) == 0 ? about.st_size : -1;
+}
+
+static struct cs *with_summary(const char *options)
+{
+    unlink("summary.json");
+    setenv("CONVSHIM_CONFIG", options, 1);
+    return cs_instance(&host);
+}
+
+static int renew(void)
+{
+    struct cs *cs = with_summary("summary=json:summary.json");
+    RETURN_IF(!cs);
+    later = 10;
+    cs_renewal_pass(cs); /* no call yet */
+    RETURN_IF(summary_bytes() >= 0);
+    count(cs, 1, 0);
+    later = 19;
+    cs_renewal_pass(cs);
+    RETURN_IF(summary_bytes() >= 0);
+    later = 20;
+    errno = 5;
+    cs_renewal_pass(cs);
+    RETURN_IF(errno != 5);
+    RETURN_IF(summary_bytes() <= 0);
+    unlink("summary.json");
+    cs_renewal_pass(cs);
+    later = 29;
+    cs_renewal_pass(cs);
+    RETURN_IF(summary_bytes() >= 0);
+    later = 30;
+    cs_renewal_pass(cs);
+    RETURN_IF(summary_bytes() <= 0);
+    cs_renewal_fork(); /* which counts from now */
+    later = 39;
+    unlink("summary.json");
+    cs_renewal_pass(cs);
+    RETURN_IF(summary_bytes() >= 0);
+    later = 40;
+    cs_renewal_pass(cs);
+    RETURN_IF(summary_bytes() <= 0);
+    return GOOD;
+}
+
+static int renew_no_text(void)
+{
+    struct cs *cs = with_summary("summary=text");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    later = 100;
+    cs_renewal_pass(cs);
+    cs_exit_report_early(cs, "cuDNN");
+    return GOOD;
+}
+
+static void a_summary_is_renewed_every_ten_seconds(void)
+{
+    check_child(renew);
+    CHECK_STR(output, "");
+    check_child(renew_no_text);
+    CHECK_STR(output, "");
+}
+
+static void own_handler(int signal)
+{
+    (void)signal;
+}
+
+static void own_action(int signal, siginfo_t *info, void *context)
+{
+    (void)signal, (void)info, (void)context;
+}
+
+static struct {
+    const char *options;
+    bool run, caught;
+    int own; /* 0: the default, 1: ignored, 2: a handler, 3: one with more arguments */
+} catch_case;
+
+static int catches(void)
+{
+    struct sigaction action = {.sa_handler = catch_case.own == 1   ? SIG_IGN
+                                             : catch_case.own == 2 ? own_handler
+                                                                   : SIG_DFL};
+    struct sigaction after;
+    if (catch_case.own == 3)
+        action = (struct sigaction){.sa_sigaction = own_action, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTERM, &action, NULL);
+    if (catch_case.run)
+        setenv("CONVSHIM_RUN", "1", 1);
+    RETURN_IF(!with_summary(catch_case.options));
+    sigaction(SIGTERM, NULL, &after);
+    bool same = after.sa_handler == action.sa_handler;
+    RETURN_IF(same == catch_case.caught);
+    RETURN_IF(!same && (after.sa_flags & (SA_RESTART | SA_ONSTACK)) != (SA_RESTART | SA_ONSTACK));
+    return GOOD;
+}
+
+static void a_signal_is_caught_where_a_summary_is_wanted(void)
+{
+    static const struct {
+        const char *options;
+        bool run, caught;
+        int own;
+    } rows[] = {{"summary=json:summary.json", false, true, 0},
+                {"summary=json:summary.json", true, true, 0},
+                {"summary=text", false, false, 0},
+                {"summary=text", true, true, 0},
+                {"summary=off", true, false, 0},
+                {"summary=json:summary.json", false, false, 1},
+                {"summary=json:summary.json", false, false, 2},
+                {"summary=json:summary.json", false, false, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        catch_case.options = rows[i].options;
+        catch_case.run = rows[i].run;
+        catch_case.caught = rows[i].caught;
+        catch_case.own = rows[i].own;
+        check_child(catches);
+    }
+}
+
+static int terminate(void)
+{
+    struct cs *cs = with_summary("summary=json:summary.json");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    raise(SIGTERM);
+    return 99;
+}
+
+static void (*earlier)(int);
+
+static void chained(int signal)
+{
+    earlier(signal);
+}
+
+static int terminate_chained(void)
+{
+    struct sigaction action;
+    struct cs *cs = with_summary("summary=json:summary.json");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    sigaction(SIGTERM, NULL, &action);
+    earlier = action.sa_handler;
+    action.sa_handler = chained;
+    sigaction(SIGTERM, &action, NULL);
+    errno = 7;
+    raise(SIGTERM); /* goes on: the program decides */
+    RETURN_IF(errno != 7);
+    RETURN_IF(summary_bytes() <= 0);
+    RETURN_IF(cs->reported != 0); /* there will be a last one */
+    return GOOD;
+}
+
+static void what_is_terminated_leaves_its_summary(void)
+{
+    int status = status_of(terminate);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    CHECK(summary_bytes() > 0);
+    CHECK(strncmp(output, "summary in ", strlen("summary in ")) == 0);
+    check_child(terminate_chained);
+    CHECK_STR(output, "");
+}
+
+static int end_without_exit(void)
+{
+    char place[CS_SESSION_PATH];
+    struct cs_live_page page;
+    int status = -1;
+    cs_renewal_exit(); /* there is nothing yet */
+    cs_renewal_killed();
+    struct cs *cs = with_summary("summary=json:summary.json");
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    cs_sign_pass(cs);
+    cs_session_folder(place);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* no handler of ours runs */
+    if (child == 0) {
+        cs_renewal_exit();
+        cs_renewal_killed();
+        syscall(SYS_exit_group, 0);
+    }
+    RETURN_IF(waitpid(child, &status, 0) != child || status != 0);
+    RETURN_IF(summary_bytes() >= 0);
+    cs_locks_held = 1; /* in the middle of something */
+    cs_renewal_exit();
+    cs_locks_held = 0;
+    RETURN_IF(summary_bytes() >= 0);
+    errno = 9;
+    cs_renewal_exit();
+    RETURN_IF(errno != 9 || summary_bytes() <= 0);
+    RETURN_IF(!cs_live_read(place, getpid(), &page)); /* it stays */
+    unlink("summary.json");
+    cs_renewal_exit(); /* nothing has come since */
+    RETURN_IF(summary_bytes() >= 0);
+    count(cs, 1, 0);
+    cs_renewal_killed();
+    RETURN_IF(summary_bytes() <= 0 || cs_live_read(place, getpid(), &page));
+    return GOOD;
+}
+
+static void what_ends_without_exit_leaves_its_summary(void)
+{
+    check_child(end_without_exit);
+}
+
+/* --- what the reports say --- */
+
+static int report(void)
+{
+    static char whole[OUTPUT], part[OUTPUT];
+    struct cs *cs = with_summary("summary=text,json:summary.json;log=warn");
+    RETURN_IF(!cs);
+    cs_exit_report_write(cs); /* nothing came */
+    cs_exit_report_last(cs, "cuDNN");
+    cs_exit_report_early(cs, "cuDNN");
+    RETURN_IF(summary_bytes() >= 0);
+    count(cs, 1, 0);
+    size_t length = cs_exit_report_text(cs, whole, sizeof whole);
+    RETURN_IF(length != strlen(whole) || length < 500 || whole[length - 1] != '\n');
+    RETURN_IF(!strstr(whole, "\"calls\":") || !strstr(whole, "cuDNN 9.1.0"));
+    for (size_t size = 0; size < 40; size++) {
+        memset(part, '#', sizeof part);
+        size_t told = cs_exit_report_text(cs, part, size);
+        RETURN_IF(told < length - 20 || told > length + 20); /* times may have other digits */
+        RETURN_IF(part[size] != '#');
+        RETURN_IF(size > 0 && strlen(part) != size - 1);
+        RETURN_IF(size > 0 && memcmp(part, whole, size - 1) != 0);
+    }
+    cs_exit_report_early(cs, "cuDNN");
+    RETURN_IF(summary_bytes() <= 0 || cs->reported != 0);
+    unlink("summary.json");
+    cs_exit_report_last(cs, "cuDNN");
+    RETURN_IF(summary_bytes() <= 0 || cs->reported != 1);
+    unlink("summary.json");
+    cs_exit_report_write(cs); /* nothing since */
+    cs_exit_report_last(cs, "cuDNN");
+    RETURN_IF(summary_bytes() >= 0);
+    count(cs, 1, 0);
+    cs_exit_report_write(cs);
+    RETURN_IF(summary_bytes() <= 0 || cs->reported != 2);
+    unlink("summary.json");
+    count(cs, 1, 0);
+    cs->config.summary.form = CS_SUMMARY_OFF;
+    cs_exit_report_write(cs);
+    RETURN_IF(summary_bytes() >= 0 || cs->reported != 2);
+    return GOOD;
+}
+
+static int times(const char *text, const char *part)
+{
+    int found = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        found++;
+    return found;
+}
+
+static void a_summary_is_written_where_something_came(void)
+{
+    check_child(report);
+    /* Twice with text; early ones are not named. */
+    CHECK_INT(times(output, "summary in "), 2);
+    CHECK_INT(times(output, "; convshim report shows it"), 2);
+    CHECK_INT(times(output, "cuDNN"), 2);
+}
+
+static const char *quiet_options;
+
+static int quiet_report(void)
+{
+    struct cs *cs = with_summary(quiet_options);
+    RETURN_IF(!cs);
+    count(cs, 1, 0);
+    cs_exit_report_write(cs);
+    return GOOD;
+}
+
+static void where_a_summary_is_is_said_where_there_is_a_log(void)
+{
+    quiet_options = "summary=json:summary.json;log=off";
+    check_child(quiet_report);
+    CHECK_STR(output, "");
+    CHECK(summary_bytes() > 0);
+    quiet_options = "summary=json:/dev/null";
+    check_child(quiet_report);
+    CHECK_STR(output, "");
+    quiet_options = "summary=json:no/such/folder/x.json";
+    check_child(quiet_report);
+    CHECK(strstr(output, "cannot write the summary: ") != NULL);
+    CHECK(strstr(output, "no/such/folder/x.json") != NULL);
+    quiet_options = "summary=text";
+    check_child(quiet_report);
+    CHECK(output[0] != '\0' && !strstr(output, "summary in "));
+}
+
+/* --- options of the program's own --- */
+
+static int configure(void)
+{
+    static char many[1 << 20];
+    char error[128] = "x", two[2];
+    RETURN_IF(cs_configure_check("workspace=1GiB", error, sizeof error) != 0 || error[0]);
+    RETURN_IF(cs_configure_check("workspace=banana;lanes=pear", error, sizeof error) != -1);
+    RETURN_IF(!strstr(error, "workspace") || strstr(error, "lanes"));
+    RETURN_IF(cs_configure_check("workspace=banana", two, sizeof two) != -1 || two[1]);
+    RETURN_IF(cs_configure_check("workspace=banana", NULL, 0) != -1);
+    RETURN_IF(cs_configure_check("", NULL, 0) != 0);
+    RETURN_IF(cs_configure("workspace=banana", error, sizeof error) != -1);
+    memset(many, ';', sizeof many - 1);
+    memcpy(many, "lanes=2", strlen("lanes=2"));
+    RETURN_IF(cs_configure(many, error, sizeof error) != -1);
+    RETURN_IF(strcmp(error, "these are too many options") != 0);
+    RETURN_IF(cs_configure("workspace=5MiB;summary=off", error, sizeof error) != 0 || error[0]);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs->limits.workspace != 5 << 20);
+    RETURN_IF(cs_configure("workspace=6MiB", error, sizeof error) != -2);
+    RETURN_IF(strcmp(error, "too late: cuDNN was called before, and the options are in force") !=
+              0);
+    RETURN_IF(cs->limits.workspace != 5 << 20);
+    return GOOD;
+}
+
+static int configure_when_off(void)
+{
+    char error[128];
+    setenv("CONVSHIM", "0", 1);
+    RETURN_IF(cs_instance(&host));
+    return cs_configure("workspace=6MiB", error, sizeof error) == -2 ? GOOD : 1;
+}
+
+static void a_program_may_set_options_before_the_first_call(void)
+{
+    check_child(configure);
+    check_child(configure_when_off);
+}
+
+static void a_limit_in_a_scope_is_one_that_the_option_allows(void)
+{
+    CHECK_INT(cs_scoped_limit(), 0);
+    CHECK_INT(cs_scoped_limit_set(1 << 20), 0);
+    CHECK_INT(cs_scoped_limit(), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(-5), -1);
+    CHECK_INT(cs_scoped_limit(), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(2 << 20), 1 << 20);
+    CHECK_INT(cs_scoped_limit_set(0), 2 << 20);
+    CHECK_INT(cs_scoped_limit(), 0);
+}
+
+int main(void)
+{
+    char remove[128];
+    snprintf(folder, sizeof folder, "/tmp/test_process_end.XXXXXX");
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 1;
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    setenv("HOME", folder, 1);
+    setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
+    unsetenv("CONVSHIM_RUN");
+    TEST(a_run_ends_with_a_line);
+    TEST(only_the_run_s_own_process_says_something);
+    TEST(the_log_says_what_is_loaded);
+    TEST(a_running_process_can_be_looked_at);
+    TEST(a_summary_is_renewed_every_ten_seconds);
+    TEST(a_signal_is_caught_where_a_summary_is_wanted);
+    TEST(what_is_terminated_leaves_its_summary);
+    TEST(what_ends_without_exit_leaves_its_summary);
+    TEST(a_summary_is_written_where_something_came);
+    TEST(where_a_summary_is_is_said_where_there_is_a_log);
+    TEST(a_program_may_set_options_before_the_first_call);
+    TEST(a_limit_in_a_scope_is_one_that_the_option_allows);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}

@@ -1,0 +1,119 @@
+/* The table of what is noted of backend descriptors: as much memory as each type needs, all of it
+ * given back, each descriptor told from thousands of others, under locks. */
+#include "intercept/graph/shadow.h"
+
+#include "heap.h"
+#include "vendor_fixture.h"
+
+static char places[16][16];
+
+static struct cs_shadow *fresh(int number, int type)
+{
+    cs_shadow_remove(places[number]);
+    cs_shadow_add(places[number], (cudnnBackendDescriptorType_t)type);
+    struct cs_shadow *shadow = cs_shadow_find(places[number]);
+    CHECK(shadow && shadow->descriptor == places[number] && (int)shadow->type == type);
+    return shadow;
+}
+
+static struct cs_rewrite *discarded;
+
+static void destroy_fallback(void *fallback)
+{
+    discarded = fallback;
+}
+
+/* Every type has as much as it needs, and all of it is given back. */
+static void notes_are_given_back(void)
+{
+    static const int types[] = {CUDNN_BACKEND_TENSOR_DESCRIPTOR,
+                                CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+                                CUDNN_BACKEND_POINTWISE_DESCRIPTOR,
+                                CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
+                                CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR,
+                                CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+                                CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
+                                CUDNN_BACKEND_ENGINECFG_DESCRIPTOR};
+    for (int i = 0; i < 16; i++)
+        cs_shadow_remove(places[i]);
+    long long before = heap_taken;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        fresh(0, types[i]);
+        CHECK_INT(heap_taken - before, 1);
+        cs_shadow_add(places[0], CUDNN_BACKEND_TENSOR_DESCRIPTOR); /* handed out again */
+        CHECK_INT(heap_taken - before, 1);
+        cs_shadow_remove(places[0]);
+        CHECK_INT(heap_taken - before, 0);
+        CHECK(cs_shadow_find(places[0]) == NULL);
+    }
+    struct cs_shadow *plan = fresh(0, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan->plan.verdict.rewrite = calloc(1, sizeof *plan->plan.verdict.rewrite);
+    if (!plan->plan.verdict.rewrite)
+        exit(1);
+    *plan->plan.verdict.rewrite =
+        (struct cs_rewrite){.fallback = plan->plan.verdict.rewrite, .destroy = destroy_fallback};
+    struct cs_rewrite *rewrite = plan->plan.verdict.rewrite;
+    cs_shadow_remove(places[0]);
+    CHECK(discarded == rewrite);
+    CHECK_INT(heap_taken - before, 0);
+}
+
+/* Many at once, each under its address. */
+static void thousands_are_told_apart(void)
+{
+    enum {
+        MANY = 9000
+    };
+    static char many[MANY][16];
+    for (int i = 0; i < MANY; i++) {
+        cs_shadow_add(many[i], CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+        cs_shadow_find(many[i])->tensor.uid = i;
+    }
+    for (int i = 0; i < MANY; i += 3)
+        cs_shadow_remove(many[i]);
+    for (int i = 0; i < MANY; i++) {
+        const struct cs_shadow *shadow = cs_shadow_find(many[i]);
+        CHECK_INT(shadow != NULL, i % 3 != 0);
+        CHECK(!shadow || shadow->tensor.uid == i);
+    }
+    for (int i = 0; i < MANY; i++)
+        cs_shadow_remove(many[i]);
+}
+
+/* A thread that says that it holds the last lock breaks the order with every other it takes. */
+static int locks_since(int *faults)
+{
+    int before = *faults;
+    *faults = cs_lock_faults();
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    return *faults - before;
+}
+
+static void the_table_is_used_under_its_locks(void)
+{
+    int faults = 0;
+    locks_since(&faults);
+    cs_shadow_add(places[0], CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    CHECK_INT(locks_since(&faults), 1);
+    CHECK(cs_shadow_find(places[0]) != NULL);
+    CHECK_INT(locks_since(&faults), 1);
+    cs_shadow_remove(places[0]);
+    CHECK_INT(locks_since(&faults), 1);
+    cs_locks_held = 0;
+    faults = cs_lock_faults();
+    cs_shadow_fork(true);
+    CHECK_INT(cs_locks_held, 1U << CS_RANK_SHADOW);
+    cs_shadow_fork(false);
+    CHECK_INT(cs_locks_held, 0);
+    CHECK_INT(cs_lock_faults(), faults);
+}
+
+int main(void)
+{
+    heap_watch();
+    TEST(notes_are_given_back);
+    TEST(thousands_are_told_apart);
+    TEST(the_table_is_used_under_its_locks);
+    return REPORT();
+}
