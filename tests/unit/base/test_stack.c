@@ -7,6 +7,7 @@
 
 enum {
     SMALL = 64 << 10,
+    LARGE = 8 << 20,
     DEEP = 600 << 10,
     ANSWER = 42
 };
@@ -68,6 +69,17 @@ static void a_small_thread(void)
     CHECK(SANITIZED || on_a_thread(SMALL, call_deep));
 }
 
+static void *is_ample(void *unused)
+{
+    (void)unused;
+    return cs_stack_ample() ? (void *)(uintptr_t)ANSWER : NULL;
+}
+
+static void a_large_thread_has_enough(void)
+{
+    CHECK(on_a_thread(LARGE, is_ample));
+}
+
 static void a_thread_that_ends_over_there(void)
 {
     CHECK(SANITIZED || on_a_thread(SMALL, exit_deep));
@@ -101,6 +113,7 @@ int main(void)
 {
     TEST(the_first_thread_has_enough);
     TEST(a_small_thread);
+    TEST(a_large_thread_has_enough);
     TEST(a_thread_that_ends_over_there);
     TEST(the_last_stack_is_for_one);
     return REPORT();
