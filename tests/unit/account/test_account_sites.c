@@ -399,6 +399,36 @@ static void texts_of_outcomes(void)
     CHECK_STR(cs_account_reason_id(CS_REASON_SMALL), "SMALL");
 }
 
+/* A path is shown whole in the first line's 100 columns, else its end. */
+static void the_first_line_of_a_summary(void)
+{
+    static char text[8192];
+    char path[200], want[200];
+    static const char start[] = "convshim 0.1.0, cuDNN 9.1, policy p (7 convolutions known), ";
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 8, 16, 32, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 2048, 50, 2);
+    run(account, &facts, 1);
+    for (size_t length = 1; length < 120; length++) {
+        struct cs_summary_head head = {.version = "0.1.0",
+                                       .vendor = "cuDNN 9.1",
+                                       .policy = "p",
+                                       .known = 7,
+                                       .config = path,
+                                       .bypass = "",
+                                       .workspace = 1 << 20};
+        for (size_t i = 0; i < length; i++)
+            path[i] = (char)('a' + i % 26);
+        path[length] = '\0';
+        size_t room = 100 - strlen(start);
+        snprintf(want, sizeof want, "%s%s%s\n", start, length > room ? "..." : "",
+                 path + (length > room ? length - room + 3 : 0));
+        cs_summary_text(account, &head, text, sizeof text);
+        CHECK(strstr(text, want) != NULL);
+    }
+    free(account);
+}
+
 static void rules_are_counted_by_calls(void)
 {
     struct cs_account *account = new_account();
@@ -427,6 +457,7 @@ int main(void)
     TEST(advice_by_sites);
     TEST(texts_of_problems);
     TEST(texts_of_outcomes);
+    TEST(the_first_line_of_a_summary);
     TEST(rules_are_counted_by_calls);
     return REPORT();
 }
