@@ -403,7 +403,7 @@ static void texts_of_outcomes(void)
 static void the_first_line_of_a_summary(void)
 {
     static char text[8192];
-    char path[200], want[200];
+    char path[200], want[320];
     static const char start[] = "convshim 0.1.0, cuDNN 9.1, policy p (7 convolutions known), ";
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 8, 16, 32, CS_F16);

@@ -1,7 +1,6 @@
 /* src/config: how options are written, what is allowed, and what is said about the rest. */
 #include "config_fixture.h"
 #include "descriptors.h"
-#include <errno.h>
 
 static void defaults_are_those_of_the_list(void)
 {
@@ -129,17 +128,6 @@ static void options_are_read(void)
     CHECK_STR(config.log_file.text, "a b;c#%p.log");
     CHECK_INT(config.summary.form, CS_SUMMARY_OFF);
     CHECK_STR(config.source, path_of("test.ini"));
-}
-
-/* What errno was before has no part in it. */
-static void the_end_of_a_file_ends_it(void)
-{
-    for (int error = EINTR; error != 0; error = error == EINTR ? EIO : 0) {
-        errno = error;
-        load_text("tiles = 3\n");
-        CHECK_INT(config.tiles, 3);
-        CHECK_INT(note_count, 0);
-    }
 }
 
 static void an_indented_option_is_one_of_its_own(void)
@@ -689,7 +677,6 @@ int main(void)
     TEST(sizes_as_written);
     TEST(sizes_survive_writing_and_reading);
     TEST(options_are_read);
-    TEST(the_end_of_a_file_ends_it);
     TEST(an_indented_option_is_one_of_its_own);
     TEST(bounds_are_those_that_are_told);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);

@@ -59,6 +59,17 @@ static void set_paths(const char *xdg, const char *home)
         setenv("HOME", home, 1);
 }
 
+/* What errno was before has no part in it. */
+static void the_end_of_a_file_ends_it(void)
+{
+    for (int error = EINTR; error != 0; error = error == EINTR ? EIO : 0) {
+        errno = error;
+        load_text("tiles = 3\n");
+        CHECK_INT(config.tiles, 3);
+        CHECK_INT(note_count, 0);
+    }
+}
+
 static void make_folders(void)
 {
     static const char *const names[] = {"xdg",          "xdg/convshim",          "home",
@@ -416,6 +427,7 @@ int main(void)
         return 1;
     descriptors_begin();
     TEST(files_that_cannot_be_read);
+    TEST(the_end_of_a_file_ends_it);
     TEST(odd_files_do_not_hold_the_program);
     TEST(the_first_file_found_is_read);
     TEST(an_unreadable_file_ends_the_search);
