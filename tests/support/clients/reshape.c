@@ -105,13 +105,13 @@ static bool client_open(struct client *c)
 
 static bool client_close(struct client *c)
 {
+    problem_release(&c->data);
+    free(c->expected);
+    free(c->result);
     CHECK(destroy_descriptors(c));
     GOOD(cudnnDestroy(c->handle));
     for (int i = 0; i < 3; i++)
         CHECK(cudaFree(c->device[i]) == cudaSuccess);
-    problem_release(&c->data);
-    free(c->expected);
-    free(c->result);
     return true;
 }
 

@@ -166,6 +166,7 @@ static bool read_site(const char *was, const char *is, const struct cs_layer_rul
     char text[sizeof sound + 64];
     const char *at = strstr(sound, was);
     CHECK(at != NULL);
+    *layers = (struct cs_layers){NULL, 0, 0};
     if (!at)
         return false;
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - sound), sound, is, at + strlen(was));

@@ -1,6 +1,6 @@
 /* src/cli/report: when a report on two runs takes a convolution of one for the same as in the
  * other. */
-#include "cli/report/report_diff.c"
+#include "cli/report/report_diff.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "check.h"
 
