@@ -291,6 +291,21 @@ static void too_small(void)
     }
 }
 
+/* However many sites find nothing left. */
+static void nothing_left_is_said_once(void)
+{
+    struct rng rng = {SEED};
+    struct process process;
+    int64_t bytes, cost;
+    make_sites(&rng);
+    unlink(path);
+    unlink(log_path);
+    start(&process, 1, PROGRAM);
+    run_program(&process, 0, &bytes, &cost);
+    CHECK_INT(log_lines("was given to those before"), 1);
+    end(&process);
+}
+
 /* A site that no earlier run has met gets of what is left, and the others keep theirs. */
 static void a_new_site(void)
 {
@@ -539,6 +554,7 @@ int main(void)
     TEST(an_offer_of_what_the_threshold_leaves_alone);
     TEST(runs);
     TEST(too_small);
+    TEST(nothing_left_is_said_once);
     TEST(a_new_site);
     TEST(a_site_too_many);
     TEST(what_is_the_same);

@@ -135,6 +135,25 @@ static void only_the_first_passes_of_a_kind_are_looked_at(void)
     end();
 }
 
+/* Passes of images of ever new sizes: those of the first 64 sizes are looked at. */
+static void passes_of_too_many_kinds_are_left_alone(void)
+{
+    unlink(path);
+    start(PROGRAM);
+    for (int size = 0; size < 66; size++) {
+        problem[1] = same(1, 8, 1, 64 + size, 64, 8);
+        run_pass();
+    }
+    end();
+    start(PROGRAM);
+    for (int size = 0; size < 66; size++) {
+        problem[1] = same(1, 8, 1, 64 + size, 64, 8);
+        CHECK_INT(room_of(1) == CS_PEAK_NEW, size >= 64);
+    }
+    end();
+    make_layers();
+}
+
 static void others_know_nothing(void)
 {
     const struct cs_vendor vendor = {.ctx = NULL};
@@ -273,6 +292,7 @@ int main(void)
     make_layers();
     TEST(the_next_run_knows);
     TEST(only_the_first_passes_of_a_kind_are_looked_at);
+    TEST(passes_of_too_many_kinds_are_left_alone);
     TEST(others_know_nothing);
     TEST(the_least_room_counts);
     TEST(another_pass_lowers_it);
