@@ -351,6 +351,116 @@ static void decisions(void)
     golden_end("tests/golden/decisions.txt");
 }
 
+/* --- the same for far more settings, as a number for each --- */
+
+/* A number for what `decide_in` puts, which is taken back. */
+static unsigned number_of(const struct situation *at, const struct cs_problem *problem)
+{
+    size_t from = golden_used;
+    uint64_t number = 0;
+    decide_in(at, "", problem);
+    for (size_t i = from; i < golden_used; i++) {
+        const int64_t byte = golden_now[i];
+        number = golden_digest(number, &byte, 1);
+    }
+    golden_used = from;
+    golden_now[from] = '\0';
+    return (unsigned)(number >> 32) & 0xffff;
+}
+
+static int64_t one_of(struct rng *rng, const int64_t *value, int values)
+{
+    return value[rng_between(rng, 0, values - 1)];
+}
+
+#define ONE_OF(rng, ...)                                                                           \
+    one_of(rng, (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+static struct cs_limits random_limits(struct rng *rng)
+{
+    int64_t workspace = ONE_OF(rng, -1, -1, 0, M / 2, 3 * M, 16 * M, 64 * M, 200 * M);
+    return (struct cs_limits){
+        .workspace = workspace,
+        .max_slowdown = ONE_OF(rng, -1, -1, 0, 1001, 1050, 1500, 3000),
+        .threshold = ONE_OF(rng, -1, -1, -1, 0, M, 100 * M),
+        .most = ONE_OF(rng, 0, 0, 30 * M, 300 * M),
+        .tiles = ONE_OF(rng, 2, 4, 9),
+        .min_saving = ONE_OF(rng, 0, M, 16 * M),
+        .lanes = (int)ONE_OF(rng, 0, 0, 1, 1, 2, 3, 8),
+        .staging = (enum cs_staging)ONE_OF(rng, CS_STAGING_AUTO, CS_STAGING_AUTO, CS_STAGING_AUTO,
+                                           CS_STAGING_NEVER, CS_STAGING_ALWAYS),
+        .exceeds = ONE_OF(rng, 0, 1, 1) != 0,
+        .lent = ONE_OF(rng, 0, 0, 0, 1) != 0};
+}
+
+static struct fake random_fake(struct rng *rng)
+{
+    static const struct cs_profile *profile[] = {NULL, &h100, &rtx4090};
+    static const struct fake fakes[] = {{PLAIN}, {FILTERS}, {CURVED}, {PLAIN, .erratic = true}};
+    struct fake fake = fakes[rng_between(rng, 0, 3)];
+    fake.profile = profile[rng_between(rng, 0, 2)];
+    fake.compiles = rng_between(rng, 0, 9) == 0;
+    fake.refuses_one_sided = rng_between(rng, 0, 7) == 0;
+    fake.refuses_below = ONE_OF(rng, 0, 0, 0, 0, 5, 33, 128);
+    fake.refuses_from = ONE_OF(rng, 0, 0, 0, 12);
+    fake.refuses_to = fake.refuses_from > 0 ? ONE_OF(rng, 13, 64) : 0;
+    fake.fallback = ONE_OF(rng, 0, 0, 0, 2 * M, 50 * M);
+    fake.fallback_exceeds = rng_between(rng, 0, 15) == 0;
+    fake.nomem_at = ONE_OF(rng, 0, 0, 0, 0, 0, 0, 0, 1, 2, 7, 20);
+    fake.negative_at = ONE_OF(rng, 0, 0, 0, 0, 0, 0, 0, 1, 3);
+    if (rng_between(rng, 0, 4) == 0) {
+        fake.stubborn = ONE_OF(rng, 200 * M, 900 * M);
+        fake.helps = (enum cs_relaxation)rng_between(rng, CS_DEFAULT_KNOBS, CS_RELAXATIONS);
+        fake.alike = ONE_OF(rng, 0, M, 30 * M);
+    }
+    return fake;
+}
+
+static struct situation random_situation(struct rng *rng)
+{
+    static const char *const policy[] = {"fit",   "fit",  "fast",    "fast", "budget",
+                                         "fixed", "peak", "measure", "off"};
+    struct situation at = {.name = "",
+                           .policy = policy[rng_between(rng, 0, 8)],
+                           .limits = random_limits(rng),
+                           .fake = random_fake(rng),
+                           .share = ONE_OF(rng, 0, M, 24 * M),
+                           .room = ONE_OF(rng, 0, 70 * M, 300 * M),
+                           .judged = rng_between(rng, 0, 1) != 0};
+    at.provided = ONE_OF(rng, 0, 0, 0, 0, 5 * M, 40 * M);
+    at.required = at.fake.stubborn > 0 ? at.fake.stubborn : 0;
+    if (at.required == 0 && rng_between(rng, 0, 11) == 0) {
+        at.required = -1; /* nothing */
+        at.limits.huge = 1000000;
+    }
+    return at;
+}
+
+enum {
+    BY_CHANCE = 20 /* situations of a problem */
+};
+
+/* In every situation, and in some that are drawn by chance. */
+static void numbers(void)
+{
+    for (int i = 0; i < LISTED * CS_DIRECTIONS; i++) {
+        struct cs_problem problem;
+        struct rng rng = {(uint64_t)i + 1};
+        if (!listed_make(i / CS_DIRECTIONS, (enum cs_direction)(i % CS_DIRECTIONS), &problem))
+            continue;
+        for (int s = 0; s < SITUATIONS + BY_CHANCE; s++) {
+            const struct situation at = s < SITUATIONS ? situation[s] : random_situation(&rng);
+            if (s == 0 || s == SITUATIONS)
+                golden_put(
+                    "%s%s %s, %s:", s > 0 ? "\n" : "", listed_problem[i / CS_DIRECTIONS].name,
+                    cs_problem_direction_name(problem.direction), s > 0 ? "by chance" : "listed");
+            golden_put(" %04x", number_of(&at, &problem));
+        }
+        golden_put("\n");
+    }
+    golden_end("tests/golden/decision_numbers.txt");
+}
+
 /* What a call site offers for a share of a total. */
 static void offers(void)
 {
@@ -380,5 +490,6 @@ int main(void)
 {
     TEST(decisions);
     TEST(offers);
+    TEST(numbers);
     return REPORT();
 }
