@@ -1,0 +1,414 @@
+/* What the flow does beside deciding: whom it tells of a convolution and of each of its calls, what
+ * it notes and counts, with those whom it tells replaced. */
+#include "base/log.h"
+#include "base/range.h"
+#include "check.h"
+#include "flow/build.h"
+#include "flow/decisions.h"
+#include "flow/flow.h"
+#include "flow/refusal.h"
+#include "flow/scoped_limit.h"
+#include "flow/traced_gpu.h"
+#include <stdarg.h>
+
+/* What was told, and how often. */
+static struct told {
+    int passes, logged, named, noted, reserved;
+    uint64_t context, call;
+    int64_t footprint, reported, bytes;
+    struct cs_peak_name watched;
+    enum cs_level level;
+    char line[512];
+} told;
+
+static void pass_seen(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes)
+{
+    CHECK(gate != NULL);
+    told.passes++;
+    told.context = context;
+    told.call = call;
+    told.footprint = bytes;
+}
+
+__attribute__((format(printf, 2, 3))) static void log_seen(enum cs_level level, const char *format,
+                                                           ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(told.line, sizeof told.line, format, arguments);
+    va_end(arguments);
+    told.level = level;
+    told.logged++;
+}
+
+static void note_seen(struct cs_peak *peak, struct cs_store *store, struct cs_peak_name name,
+                      int64_t bytes, const struct cs_problem *problem,
+                      const struct cs_addresses *addresses)
+{
+    CHECK(peak && store && problem && addresses);
+    told.noted++;
+    told.watched = name;
+    told.reported = bytes;
+}
+
+static void reserve_seen(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)
+{
+    CHECK(arena && device);
+    told.reserved++;
+    told.bytes = bytes;
+}
+
+static const char *range_now = "";
+
+static const char *range_seen(void)
+{
+    return range_now;
+}
+
+#define reported(...) reported_for_summary(__VA_ARGS__) /* the fixture has one of its own */
+#define cs_gate_pass pass_seen
+#define cs_log log_seen
+#define cs_peak_note note_seen
+#define cs_arena_reserve reserve_seen
+#define cs_range_name range_seen
+#include "flow/flow.c" /* NOLINT(bugprone-suspicious-include) */
+#undef reported
+#undef cs_gate_pass
+#undef cs_log
+#undef cs_peak_note
+#undef cs_arena_reserve
+#undef cs_range_name
+
+#include "flow_fixture.h"
+
+static uint64_t context_of(void *ctx)
+{
+    return *(const uint64_t *)ctx;
+}
+
+static uint64_t context = 77;
+static const struct cs_device device = {.ctx = &context, .context = context_of};
+
+static struct cs *fresh(void)
+{
+    memset(&told, 0, sizeof told);
+    return new_instance("fit");
+}
+
+static void every_status_has_its_reason(void)
+{
+    CHECK_INT(reason_of(CS_OK), CS_REASON_NONE);
+    CHECK_INT(reason_of(CS_OVERFLOW), CS_REASON_OVERFLOW);
+    CHECK_INT(reason_of(CS_NOMEM), CS_REASON_HOST_MEMORY);
+    CHECK_INT(reason_of(CS_REFUSED), CS_REASON_VENDOR);
+    CHECK_INT(reason_of(CS_ILLEGAL), CS_REASON_INVARIANT);
+    CHECK_INT(reason_of(CS_INVALID), CS_REASON_INVARIANT);
+}
+
+/* Only where somebody reads it: the line of the convolution, and the rule that it follows. */
+static void a_new_convolution_has_a_line_in_the_log(void)
+{
+    for (int level = CS_LOG_OFF; level < CS_LEVELS; level++)
+        for (int by_rule = 0; by_rule < 2; by_rule++) {
+            struct cs *cs = fresh();
+            struct cs_request request = ordinary();
+            char wanted[512];
+            cs->config.log = level;
+            cs->rules = (struct cs_rules){
+                2,
+                {{.name = "none", .given = 1u << CS_RULE_required, .required = {1, 2}},
+                 {.name = "all", .given = 1u << CS_RULE_lanes, .lanes = 1}}};
+            cs->rules.count = by_rule ? 2 : 1;
+            struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+            struct cs_site_facts facts;
+            CHECK_INT(verdict.reason, CS_REASON_NONE);
+            CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+            CHECK_INT(facts.rule, by_rule ? 2 : 0);
+            CHECK_INT(told.logged, level >= CS_LOG_INFO);
+            if (told.logged > 0) {
+                cs_site_text(&facts, wanted, sizeof wanted - 16);
+                strcat(wanted, by_rule ? ", rule all" : "");
+                CHECK_STR(told.line, wanted);
+                CHECK_INT(told.level, CS_LOG_INFO);
+            }
+            cs_rewrite_discard(verdict.rewrite);
+            free(cs);
+        }
+}
+
+/* Its operands as far as they have addresses, and its workspace. */
+static void a_footprint_is_what_a_call_takes(void)
+{
+    const struct cs_request request = ordinary();
+    struct cs_site_facts facts = {.problem = request.problem, .reported = 1000};
+    int64_t span[CS_OPERANDS], sum = 1000;
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        CHECK_INT(cs_problem_tensor_span(&request.problem.tensor[i], &span[i]), CS_OK);
+        sum += span[i];
+    }
+    CHECK_INT(footprint(&facts), sum);
+    facts.problem.tensor[CS_X].is_virtual = true;
+    CHECK_INT(footprint(&facts), sum - span[CS_X]);
+    facts.problem.tensor[CS_FILTER].by_value = true;
+    CHECK_INT(footprint(&facts), sum - span[CS_X] - span[CS_FILTER]);
+    facts.problem.tensor[CS_Y].dims[CS_N] = INT64_MAX; /* a span that is none */
+    CHECK_INT(footprint(&facts), 1000);
+    facts.problem = request.problem;
+    facts.reported = INT64_MAX - sum;
+    CHECK_INT(footprint(&facts), INT64_MAX - 1000);
+    facts.reported = INT64_MAX - sum + 2000;
+    CHECK_INT(footprint(&facts), INT64_MAX);
+}
+
+/* A call waits for its turn where threads take turns and it is known what it takes. */
+static void calls_take_turns_where_that_is_wanted(void)
+{
+    for (int i = 0; i < 16; i++) {
+        struct cs *cs = fresh();
+        struct cs_verdict verdict = {.site = {.hash = 4711, .place = i & 1 ? 1 : 0},
+                                     .footprint = 123456};
+        bool stage = i & 2, known = i & 4;
+        cs->config.interleave = stage ? CS_INTERLEAVE_STAGE : CS_INTERLEAVE_OFF;
+        cs->exec.device = i & 8 ? &device : NULL;
+        cs_flow_pass(cs, known ? &verdict : NULL, CS_REASON_SMALL);
+        CHECK_INT(told.passes, i == 15);
+        if (i == 15) {
+            CHECK_INT((int64_t)told.context, 77);
+            CHECK_INT((int64_t)told.call, 4711);
+            CHECK_INT(told.footprint, 123456);
+        }
+        CHECK_INT(cs->account.calls, 1);
+        CHECK_INT(cs->account.passed[CS_REASON_SMALL], 1);
+        free(cs);
+    }
+}
+
+static int give_status(void *ctx)
+{
+    return *(const int *)ctx;
+}
+
+/* What the trace says of a call, and that it is tiled in turn, too. */
+static void what_became_of_a_call_is_noted_for_the_trace(void)
+{
+    for (int traced = 0; traced < 2; traced++)
+        for (int failed = 0; failed < 2; failed++) {
+            struct cs *cs = fresh();
+            int status = failed ? RUN_FAILED : 0;
+            const struct cs_gpu gpu = {.ctx = &status, .fallback = give_status};
+            struct cs_request request = ordinary();
+            cs->config.interleave = CS_INTERLEAVE_STAGE;
+            cs->exec.device = &device;
+            atomic_store(&cs->trace.on, traced);
+            struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+            struct cs_trace_annotate *annotated = cs_trace_annotated();
+            *annotated = (struct cs_trace_annotate){.number = -5, .outcome = "none"};
+            CHECK_INT(cs_flow_run(cs, &verdict, &gpu, NULL), status);
+            CHECK_INT(told.passes, 1);
+            CHECK_INT((int64_t)told.call, (int64_t)verdict.site.hash);
+            CHECK_INT(annotated->number, traced ? 1 : -5);
+            CHECK_STR(annotated->outcome, !traced ? "none" : failed ? "failed" : "fallback");
+            CHECK_INT(annotated->site.place, traced ? verdict.site.place : 0);
+            cs_flow_pass(cs, &verdict, CS_REASON_NO_GAIN);
+            CHECK_INT(annotated->number, traced ? 2 : -5);
+            CHECK_STR(annotated->outcome,
+                      traced ? cs_account_reason_id(CS_REASON_NO_GAIN) : "none");
+            cs_flow_pass(cs, NULL, CS_REASON_SMALL);
+            CHECK_INT(annotated->number, traced ? 3 : -5);
+            CHECK_INT(annotated->site.place, 0);
+            *annotated = (struct cs_trace_annotate){0};
+            cs_rewrite_discard(verdict.rewrite);
+            free(cs);
+        }
+}
+
+/* A call is watched if its problem has a name, which it has under policy `peak` alone. */
+static void calls_are_watched_by_name(void)
+{
+    for (int on = 0; on < 2; on++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        const struct cs_addresses nowhere = {.workspace = NULL};
+        cs->peak.on = on;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK_INT(verdict.watched.site != 0, on);
+        cs_flow_watch(cs, &verdict, &request.problem, &nowhere);
+        CHECK_INT(told.noted, on);
+        CHECK_INT(told.reported, on ? verdict.reported : 0);
+        CHECK(told.watched.site == verdict.watched.site &&
+              told.watched.problem == verdict.watched.problem);
+        cs_rewrite_discard(verdict.rewrite);
+        free(cs);
+    }
+}
+
+/* Only scratch of our own, only for tiles, and as much as these take. */
+static void scratch_is_reserved_when_it_is_ours(void)
+{
+    static const enum cs_backing backing[] = {CS_BACKING_AUTO, CS_BACKING_CLIENT, CS_BACKING_OWN};
+    for (int i = 0; i < 6; i++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        cs->exec.backing = backing[i % 3];
+        cs->exec.device = &device;
+        if (i >= 3)
+            request.required = LIMIT; /* left alone */
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK_INT(told.reserved, i == 2);
+        if (i == 2)
+            CHECK_INT(told.bytes, verdict.rewrite->plan.workspace);
+        CHECK_INT(cs_flow_lends_scratch(cs, 0), i % 3 != 1);
+        CHECK_INT(cs_flow_lends_scratch(cs, 1), false);
+        cs->exec.device = NULL;
+        CHECK_INT(cs_flow_lends_scratch(cs, 0), false);
+        cs_rewrite_discard(verdict.rewrite);
+        free(cs);
+    }
+}
+
+static int asked_for;
+static const struct cs_profile *profile_now;
+
+static const struct cs_profile *profile_of(void *ctx)
+{
+    (void)ctx;
+    asked_for++;
+    return profile_now;
+}
+
+/* Once, and only where a summary wants it. A device that nobody knows leaves the name empty. */
+static void the_device_has_its_name(void)
+{
+    static const struct cs_profile known = {.name = "a device"}, other = {.name = "another"};
+    struct cs_vendor named = vendor;
+    for (int i = 0; i < 4; i++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        bool wanted = i & 1;
+        cs->config.summary.form = wanted ? CS_SUMMARY_JSON : CS_SUMMARY_TEXT;
+        request.required = LIMIT; /* nothing else asks for the device */
+        named.profile = i & 2 ? profile_of : NULL;
+        profile_now = &known;
+        asked_for = 0;
+        (void)cs_flow_prepare(cs, &request, &named);
+        profile_now = &other;
+        (void)cs_flow_prepare(cs, &request, &named);
+        CHECK_INT(asked_for, i == 3);
+        CHECK_STR(cs->device, i == 3 ? "a device" : "");
+        free(cs);
+    }
+    struct cs *cs = fresh();
+    struct cs_request request = ordinary();
+    cs->config.summary.form = CS_SUMMARY_JSON;
+    request.required = LIMIT;
+    named.profile = profile_of;
+    profile_now = NULL;
+    (void)cs_flow_prepare(cs, &request, &named);
+    CHECK_STR(cs->device, "");
+    free(cs);
+}
+
+/* The site has the name of the program's range, what tiles take where scratch is ours, and the time
+ * that it took. */
+static void what_is_known_of_a_site(void)
+{
+    for (int lent = 0; lent < 2; lent++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        struct cs_site_facts facts;
+        cs->limits.lent = lent;
+        range_now = "decoder";
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        const struct cs_site *site = &cs->account.site[0];
+        CHECK_INT(verdict.reason, CS_REASON_NONE);
+        CHECK_STR(site->name, "decoder");
+        CHECK_INT(site->prepared, 1);
+        CHECK(site->host > 0 && site->host < INT64_C(60000000000));
+        CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+        CHECK_INT(facts.reported, verdict.rewrite->plan.workspace);
+        CHECK_INT(verdict.reported, lent ? 0 : verdict.rewrite->plan.workspace);
+        CHECK_INT(verdict.footprint, footprint(&facts));
+        CHECK_INT(facts.engine, 7);
+        CHECK_INT(facts.limit, LIMIT);
+        CHECK_INT(facts.asked > 1, 1);
+        CHECK_INT(facts.choices.count > 0, 1);
+        CHECK(!facts.raised);
+        cs_rewrite_discard(verdict.rewrite);
+        range_now = "";
+        free(cs);
+    }
+}
+
+/* The program's own limit stands in the place of the option. */
+static void what_is_small_follows_the_limit_of_the_scope(void)
+{
+    struct cs *cs = fresh();
+    cs->limits.threshold = -1;
+    CHECK(cs_flow_small(cs, LIMIT));
+    CHECK(!cs_flow_small(cs, LIMIT + 1));
+    CHECK_INT(cs_scoped_limit_set(LIMIT / 4), 0);
+    CHECK(cs_flow_small(cs, LIMIT / 4));
+    CHECK(!cs_flow_small(cs, LIMIT / 4 + 1));
+    CHECK_INT(cs_scoped_limit_set(0), LIMIT / 4);
+    CHECK(cs_flow_small(cs, LIMIT));
+    free(cs);
+}
+
+/* A call that cannot be passed on runs on a plan of ours: its own engine's where the caller has
+ * room for that, else the fallback plan; none if that fails, too. */
+static void what_is_left_alone_may_run_whole(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        cs->policy = cs_policy_find("off");
+        request.limit = i == 1 ? request.required - 1 : i == 2 ? request.required : 0;
+        if (i == 3) {
+            fake.fault = REFUSES;
+            fake.no_fallback = true;
+        }
+        struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
+        CHECK_INT(verdict.rewrite != NULL, i != 3);
+        if (i != 3) {
+            CHECK_INT(verdict.rewrite->plan.tiles, 0);
+            CHECK_INT(kernels, 1);
+            CHECK_INT(fake.fallbacks, i == 1);
+        }
+        cs_rewrite_discard(verdict.rewrite);
+        CHECK_INT(kernels, 0);
+        free(cs);
+    }
+}
+
+/* By whom a small size is held: a caller that brought it, or one that had it reported. */
+static void who_holds_a_small_size(void)
+{
+    struct cs_decision decision = {.promised = false};
+    struct cs_request request = {.required = 100};
+    CHECK(!is_held(&request, &decision));
+    decision.promised = true;
+    CHECK(is_held(&request, &decision));
+    request.limit = 100;
+    CHECK(!is_held(&request, &decision));
+    request.limit = 99;
+    CHECK(is_held(&request, &decision));
+    decision.promised = false;
+    CHECK(is_held(&request, &decision));
+}
+
+int main(void)
+{
+    TEST(every_status_has_its_reason);
+    TEST(a_new_convolution_has_a_line_in_the_log);
+    TEST(a_footprint_is_what_a_call_takes);
+    TEST(calls_take_turns_where_that_is_wanted);
+    TEST(what_became_of_a_call_is_noted_for_the_trace);
+    TEST(calls_are_watched_by_name);
+    TEST(scratch_is_reserved_when_it_is_ours);
+    TEST(the_device_has_its_name);
+    TEST(what_is_known_of_a_site);
+    TEST(what_is_small_follows_the_limit_of_the_scope);
+    TEST(what_is_left_alone_may_run_whole);
+    TEST(who_holds_a_small_size);
+    return REPORT();
+}
