@@ -175,6 +175,148 @@ static void scratch_comes_and_goes(void)
     end();
 }
 
+/* Numbers that differ from run to run by what they are: the process, its threads and their lanes,
+ * the time of now. */
+static void put_known(char *known, size_t size, const char *line, int64_t begun)
+{
+    size_t used = 0;
+    const int64_t tracks = (INT64_C(1) << 30) + gettid() * (int64_t)CS_MAX_LANES;
+    while (*line && used + 32 < size) {
+        char *end;
+        if (line[strspn(line, " ")] == ',')
+            line += strspn(line, " "); /* the rest of a page */
+        const char *number = strncmp(line, "\"pid\":", 6) == 0 || strncmp(line, "\"tid\":", 6) == 0
+                                 ? line + 6
+                             : strncmp(line, "\"ts\":", 5) == 0     ? line + 5
+                             : strncmp(line, "of thread ", 10) == 0 ? line + 10
+                                                                    : NULL;
+        long long value = number ? strtoll(number, &end, 10) : 0;
+        if (!number || value == 0) {
+            known[used++] = *line++;
+            continue;
+        }
+        bool time = line[2] == 's', now = time && value >= begun / 1000;
+        const char *what = now                                   ? "now"
+                           : time                                ? NULL
+                           : line[1] == 'p' && value == getpid() ? "process"
+                           : value == gettid()                   ? "thread"
+                           : value == tracks                     ? "lane 0"
+                           : value == tracks + CS_MAX_LANES - 1  ? "last lane"
+                                                                 : NULL;
+        if (now)
+            CHECK(value <= cs_trace_now() / 1000 && *end == '.' &&
+                  strspn(end + 1, "0123456789") == 3);
+        used += (size_t)snprintf(known + used, size - used, "%.*s%s", (int)(number - line), line,
+                                 what ? what : "");
+        line = !what ? number : now ? end + 4 : end;
+        if (!what)
+            known[used++] = *line++;
+    }
+    known[used] = '\0';
+}
+
+static const char *const every_event[] = {
+    "[",
+    "{\"ph\":\"M\",\"name\":\"convshim\",\"pid\":process,\"tid\":0,\"args\":{\"version\":1,"
+    "\"clock\":\"host, monotonic; nothing is known of the device\"}},",
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":process,\"tid\":0,\"args\":{\"name\":"
+    "\"program\"}},",
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":process,\"tid\":lane "
+    "0,\"args\":{\"name\":\"tiles of thread thread, lane 0\"}},",
+    "{\"ph\":\"X\",\"cat\":\"tile\",\"name\":\"tile 12\",\"pid\":process,\"tid\":lane "
+    "0,\"ts\":1234.567,\"dur\":1000.432},",
+    "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":process,\"tid\":last "
+    "lane,\"args\":{\"name\":\"tiles of thread thread, lane 7\"}},",
+    "{\"ph\":\"X\",\"cat\":\"tile\",\"name\":\"tile 13\",\"pid\":process,\"tid\":last "
+    "lane,\"ts\":5.006,\"dur\":0.001},",
+    "{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":process,\"ts\":3001.002,\"args\":{\"required\":100,"
+    "\"reported\":50,\"own\":77}},",
+    "{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"1x512x64x64 -> 512 k3x3 s1 p1 f16 "
+    "nchw\",\"pid\":process,\"tid\":thread,\"ts\":3001.002,\"dur\":1002.003,\"args\":{\"call\":41,"
+    "\"site\":\"ec5e69d2d598f1cc\",\"outcome\":\"tiles\",\"required\":100,\"reported\":50}},",
+    "{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":process,\"ts\":4003.005,\"args\":{\"required\":0,"
+    "\"reported\":0,\"own\":77}},",
+    "{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":process,\"ts\":3001.002,\"args\":{\"required\":0,"
+    "\"reported\":0,\"own\":77}},",
+    "{\"ph\":\"X\",\"cat\":\"call\",\"name\":\"convolution\",\"pid\":process,\"tid\":thread,\"ts\":"
+    "3001.002,\"dur\":1002.003,\"args\":{\"call\":43,\"site\":\"\",\"outcome\":\"tiles\","
+    "\"required\":0,\"reported\":0}},",
+    "{\"ph\":\"C\",\"name\":\"scratch\",\"pid\":process,\"ts\":4003.005,\"args\":{\"required\":0,"
+    "\"reported\":0,\"own\":77}},",
+    "{\"ph\":\"b\",\"cat\":\"slab\",\"name\":\"slab\",\"id2\":{\"local\":\"0x3\"},\"pid\":process,"
+    "\"tid\":thread,\"ts\":now,\"args\":{\"slab\":3,\"bytes\":1024}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"e\",\"cat\":\"slab\",\"name\":\"slab\",\"id2\":{\"local\":\"0x3\"},\"pid\":process,"
+    "\"tid\":thread,\"ts\":now,\"args\":{\"slab\":3,\"bytes\":1024}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"b\",\"cat\":\"block\",\"name\":\"block\",\"id2\":{\"local\":\"0x30000000002\"},"
+    "\"pid\":process,\"tid\":thread,\"ts\":now,\"args\":{\"slab\":3,\"offset\":512,\"bytes\":1024,"
+    "\"graph\":9,\"stream\":5,\"waits\":2}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"e\",\"cat\":\"block\",\"name\":\"block\",\"id2\":{\"local\":\"0x30000000002\"},"
+    "\"pid\":process,\"tid\":thread,\"ts\":now,\"args\":{\"slab\":3,\"offset\":512,\"bytes\":1024,"
+    "\"graph\":9,\"lost\":false}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"e\",\"cat\":\"block\",\"name\":\"block\",\"id2\":{\"local\":\"0x30000000002\"},"
+    "\"pid\":process,\"tid\":thread,\"ts\":now,\"args\":{\"slab\":3,\"offset\":512,\"bytes\":1024,"
+    "\"graph\":9,\"lost\":true}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"b\",\"cat\":\"graph\",\"name\":\"graph\",\"id2\":{\"local\":\"0x9\"},\"pid\":"
+    "process,\"tid\":thread,\"ts\":now,\"args\":{\"graph\":9}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}},",
+    "{\"ph\":\"e\",\"cat\":\"graph\",\"name\":\"graph\",\"id2\":{\"local\":\"0x9\"},\"pid\":"
+    "process,\"tid\":thread,\"ts\":now,\"args\":{\"graph\":9,\"bytes\":1024}},",
+    "{\"ph\":\"C\",\"name\":\"arena\",\"pid\":process,\"ts\":now,\"args\":{\"held\":4096,\"used\":"
+    "1024}}",
+};
+
+/* Every kind of event as it stands in the file, from a thread whose number is not the process's. */
+static void *put_every_event(void *unused)
+{
+    static const enum cs_scratch_happening happening[] = {
+        CS_SCRATCH_ALLOCATED, CS_SCRATCH_FREED, CS_SCRATCH_TAKEN,   CS_SCRATCH_GIVEN,
+        CS_SCRATCH_LOST,      CS_SCRATCH_KEPT,  CS_SCRATCH_RELEASED};
+    static const struct cs_site_ref none;
+    int64_t begun = cs_trace_now();
+    (void)unused;
+    cs_trace_tile(trace, 0, 12, 1234567, 2234999);
+    cs_trace_tile(trace, CS_MAX_LANES - 1, 13, 5006, 5007);
+    for (int i = 0; i < 3; i++) {
+        *cs_trace_annotated() = (struct cs_trace_annotate){
+            .number = i == 1 ? 0 : i + 41, .site = i == 0 ? site : none, .outcome = "tiles"};
+        cs_trace_call(trace, account, 3001002, 4003005, 77);
+        CHECK_INT(cs_trace_annotated()->number, 0);
+    }
+    for (size_t i = 0; i < sizeof happening / sizeof *happening; i++)
+        scratch(happening[i], 512, 1024, 9);
+    cs_trace_flush(trace);
+    read_text(path);
+    size_t lines = 0;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL; lines++) {
+        char known[1024];
+        put_known(known, sizeof known, line, begun);
+        CHECK_STR(known,
+                  lines < sizeof every_event / sizeof *every_event ? every_event[lines] : "");
+    }
+    CHECK_INT((int64_t)lines, (int64_t)(sizeof every_event / sizeof *every_event));
+    return NULL;
+}
+
+static void every_event_as_it_is_written(void)
+{
+    pthread_t thread;
+    begin(file_of("every"), 1 << 20, "program");
+    CHECK_INT(pthread_create(&thread, NULL, put_every_event, NULL), 0);
+    pthread_join(thread, NULL);
+    end();
+}
+
 static void without_a_path_nothing_is_done(void)
 {
     begin("", 1 << 20, "program");
@@ -406,6 +548,7 @@ int main(void)
     descriptors_begin();
     TEST(an_event_says_what_was);
     TEST(scratch_comes_and_goes);
+    TEST(every_event_as_it_is_written);
     TEST(without_a_path_nothing_is_done);
     TEST(every_page_ends_with_a_whole_line);
     TEST(threads_lose_nothing);
