@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {

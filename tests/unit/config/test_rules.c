@@ -117,6 +117,43 @@ static void globs(void)
         CHECK_INT(cs_rule_glob_match(rows[i].pattern, rows[i].name), rows[i].matches);
 }
 
+/* By its meaning: a * is nothing, or one character and a * again. */
+static bool matches_by_meaning(const char *pattern, const char *name)
+{
+    if (*pattern == '*')
+        return matches_by_meaning(pattern + 1, name) ||
+               (*name && matches_by_meaning(pattern, name + 1));
+    if (!*pattern || !*name)
+        return *pattern == *name;
+    return (*pattern == '?' || *pattern == *name) && matches_by_meaning(pattern + 1, name + 1);
+}
+
+/* Text number `number` of those of up to `most` letters. */
+static void text_of(int number, const char *letters, char *text)
+{
+    int base = (int)strlen(letters);
+    for (; number > 0; number = (number - 1) / base)
+        *text++ = letters[(number - 1) % base];
+    *text = '\0';
+}
+
+static void globs_of_up_to_six_letters(void)
+{
+    enum {
+        PATTERNS = 4 + 16 + 64 + 256 + 1024 + 4096,
+        NAMES = 2 + 4 + 8 + 16 + 32 + 64
+    };
+    char pattern[8], name[8];
+    int wrong = 0;
+    for (int i = 0; i <= PATTERNS; i++)
+        for (int j = 0; j <= NAMES; j++) {
+            text_of(i, "ab*?", pattern);
+            text_of(j, "ab", name);
+            wrong += cs_rule_glob_match(pattern, name) != matches_by_meaning(pattern, name);
+        }
+    CHECK_INT(wrong, 0);
+}
+
 /* 2x4x64x12 f16 nchw to 8 channels, 3x3, forward. */
 static struct cs_subject subject(void)
 {
@@ -239,10 +276,15 @@ static const char *explain(void)
     struct cs_subject asked = subject();
     int length = cs_explain_rules(&config.rules, &asked, text, sizeof text);
     CHECK_INT(length, strlen(text));
-    char shorter[32];
-    CHECK_INT(cs_explain_rules(&config.rules, &asked, shorter, sizeof shorter), length);
-    CHECK(strncmp(shorter, text, strlen(shorter)) == 0);
-    CHECK_INT(strlen(shorter), length < 31 ? length : 31);
+    for (size_t size = 0; size <= (size_t)length + 2; size++) {
+        char shorter[sizeof text];
+        size_t kept = size == 0 ? 0 : size <= (size_t)length ? size - 1 : (size_t)length;
+        memset(shorter, 'x', sizeof shorter);
+        CHECK_INT(cs_explain_rules(&config.rules, &asked, shorter, size), length);
+        CHECK(strncmp(shorter, text, kept) == 0);
+        CHECK_INT(shorter[kept], size == 0 ? 'x' : '\0');
+        CHECK_INT(shorter[size], 'x');
+    }
     CHECK_INT(cs_explain_rules(&config.rules, &asked, NULL, 0), length);
     return text;
 }
@@ -357,6 +399,12 @@ static void rules_survive_writing_and_reading(void)
                     "script = main*.py\n"
                     "policy = fixed\nworkspace = 16MiB\nthreshold = auto\ntiles = 8\nlanes = 2\n"
                     "skip = no\n");
+    for (size_t size = 0; size < 9; size++) {
+        memset(again, 'x', sizeof again);
+        CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, size), length);
+        CHECK_INT(again[size], 'x');
+        CHECK_INT(strnlen(again, size), size > 0 ? size - 1 : 0);
+    }
     CHECK_INT(cs_explain_rule(&config.rules.rule[0], again, 5), length);
     load_text("[rule r]\nskip = yes\nn = 0..\nrequired = 0..0\n");
     cs_explain_rule(&config.rules.rule[0], text, sizeof text);
@@ -400,6 +448,7 @@ int main(void)
     TEST(every_key_is_read);
     TEST(bounds_of_sizes_have_decimals);
     TEST(globs);
+    TEST(globs_of_up_to_six_letters);
     TEST(each_key_by_itself);
     TEST(layouts_of_any_dimensions);
     TEST(limits_as_a_rule_changes_them);

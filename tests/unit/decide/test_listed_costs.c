@@ -1,6 +1,7 @@
 /* What the cost model predicts for a list of convolutions and some of their tilings, on devices of
  * every kind, as it stands in tests/golden. See tests/README.md, Decisions. */
 #include "decide/cost.h"
+#include "decide/guess.h"
 #include "golden_lines.h"
 #include "listed_problems.h"
 
@@ -120,8 +121,76 @@ static void costs(void)
     golden_end("tests/golden/costs.txt");
 }
 
+static void put_guess(struct cs_guesser *guesser, const struct cs_tiling *made)
+{
+    struct cs_guess guess;
+    if (!cs_guess_tiles(guesser, made, &guess)) {
+        golden_put(" none,");
+        return;
+    }
+    golden_put(" %lld%s images %.5g filter %.5g staged %.4g each %.5g all %.5g again %.4g %.4gs "
+               "x%.5g,",
+               (long long)guess.tiles, guess.uneven ? " uneven" : "", guess.images, guess.filter,
+               guess.staged, guess.each, guess.workspace, guess.read_again, guess.seconds,
+               guess.price);
+}
+
+/* What is guessed of a tiling, and again after a vendor has told of it or of another one. */
+static void guesses(void)
+{
+    static const struct cs_tiling more[] = {
+        {.axis = {CS_AXIS_H_PHASES}, .step = {2, 1}},
+        {.axis = {CS_AXIS_W_PHASES}, .step = {3, 1}, .lanes = 2},
+        {.axis = {CS_AXIS_N, CS_AXIS_W}, .step = {1, 50}},
+        {.axis = {CS_AXIS_K, CS_AXIS_C}, .step = {32, 48}, .lanes = 4},
+        {.axis = {CS_AXIS_C, CS_AXIS_H}, .step = {16, 30}},
+    };
+    enum {
+        ALL = TILINGS - 1 + sizeof more / sizeof *more
+    };
+    int lines = 0;
+    for (int i = 0; i < LISTED * CS_DIRECTIONS; i++) {
+        struct cs_problem problem;
+        if (!listed_make(i / CS_DIRECTIONS, (enum cs_direction)(i % CS_DIRECTIONS), &problem))
+            continue;
+        for (int t = i % 3; t < ALL; t += 3) {
+            const struct cs_tiling *made =
+                t < TILINGS - 1 ? &tiling[1 + t] : &more[t - TILINGS + 1];
+            int which = lines++ % DEVICES;
+            struct cs_guesser guesser;
+            struct cs_question question = {.problem = &problem,
+                                           .profile = which > 0 ? &device[which].profile : NULL};
+            struct cs_guess guess;
+            int64_t bytes;
+            CHECK_INT(cs_problem_tensor_bytes(&problem.tensor[CS_X], &bytes), CS_OK);
+            question.required = lines % 7 == 0 ? bytes / 9 : bytes * (1 + lines % 4);
+            cs_guess_start(&guesser, &question);
+            golden_put("%s %s %s on %s:", listed_problem[i / CS_DIRECTIONS].name,
+                       cs_problem_direction_name(problem.direction), cs_axis_tiling_name(made),
+                       device[which].name);
+            put_guess(&guesser, made);
+            if (cs_guess_tiles(&guesser, made, &guess)) {
+                struct cs_candidate told = {
+                    .tiling = *made,
+                    .workspace = (int64_t)(guess.workspace * (0.2 + 0.3 * (lines % 5))),
+                    .seconds = guesser.seconds * (0.9 + 0.2 * (lines % 6))};
+                cs_guess_learn(&guesser, &told);
+                put_guess(&guesser, made);
+                put_guess(&guesser, &tiling[1]);
+                told.tiling = tiling[1]; /* and one with the whole filter */
+                told.seconds = lines % 2 ? guesser.seconds * 1.3 : 0;
+                cs_guess_learn(&guesser, &told);
+                put_guess(&guesser, made);
+            }
+            golden_put("\n");
+        }
+    }
+    golden_end("tests/golden/guesses.txt");
+}
+
 int main(void)
 {
     TEST(costs);
+    TEST(guesses);
     return REPORT();
 }

@@ -2,6 +2,7 @@
  * and the clock where they cannot. */
 #include "check.h"
 #include "decide/split.h"
+#include "golden_lines.h"
 #include "random_problem.h"
 #include <time.h>
 
@@ -309,6 +310,68 @@ static void two_hundred_sites(void)
     time_family("bulging", bulging, false);
 }
 
+/* --- what is chosen, and how much was looked at for it, as it stands in tests/golden --- */
+
+enum {
+    LOOKED_AT = 1 << 16 /* of the history, that these need less of */
+};
+
+static int64_t entries_used(void)
+{
+    static const struct cs_split_entry unused = {UINT32_MAX, UINT8_MAX};
+    int64_t used = 0;
+    for (int64_t i = 0; i < LOOKED_AT; i++)
+        if (work.history[i].before != unused.before || work.history[i].point != unused.point)
+            used = i + 1;
+    return used;
+}
+
+static void put_split(const char *name, int64_t percent)
+{
+    int chosen[CS_SPLIT_SITES];
+    struct cs_split split = {0};
+    uint64_t digest = 0;
+    memset(work.history, 0xff, LOOKED_AT * sizeof *work.history);
+    set_budget(instance.sites, percent);
+    enum cs_status status =
+        cs_split(instance.site, instance.sites, instance.budget, &work, chosen, &split);
+    for (int i = 0; i < instance.sites && status == CS_OK; i++)
+        digest = golden_digest(digest, &(int64_t){chosen[i]}, 1);
+    golden_put("%s, %d sites, %lld %%: status %d bytes %lld cost %lld bound -%lld looked at %lld "
+               "chosen %04x\n",
+               name, instance.sites, (long long)percent, (int)status, (long long)split.bytes,
+               (long long)split.cost, (long long)(split.cost - split.bound),
+               (long long)entries_used(), (unsigned)(digest >> 48));
+}
+
+static void splits_stay_as_they_are(void)
+{
+    static const struct {
+        const char *name;
+        make_site *make;
+    } family[] = {{"scattered", scattered},        {"curved", curved},     {"repeated", repeated},
+                  {"on one line", on_one_line},    {"own line", own_line}, {"bulging", bulging},
+                  {"near one line", near_one_line}}; /* which takes long where there are many */
+    static const int sites[] = {2, 5, 12, 30};
+    struct rng rng = {SEED};
+    for (size_t i = 0; i < sizeof family / sizeof *family; i++)
+        for (size_t s = 0; s < (family[i].make == near_one_line ? 2 : sizeof sites / sizeof *sites);
+             s++) {
+            for (int site = 0; site < sites[s]; site++) {
+                family[i].make(&rng, site);
+                /* Some have few points, and the first is not always the smallest by far. */
+                int points = (int)rng_between(&rng, 0, 2) ? CS_SPLIT_POINTS : 3;
+                for (int p = 0; site % 4 == 1 && p < points; p++)
+                    instance.point[site][p].bytes += GRAIN << 20;
+                close_site(site, points);
+            }
+            instance.sites = sites[s];
+            for (int64_t percent = 0; percent <= 100; percent += 20)
+                put_split(family[i].name, percent);
+        }
+    golden_end("tests/golden/splits.txt");
+}
+
 int main(void)
 {
     TEST(pareto_of_a_few);
@@ -317,5 +380,6 @@ int main(void)
     TEST(better_than_the_steepest_first);
     TEST(limits);
     TEST(two_hundred_sites);
+    TEST(splits_stay_as_they_are);
     return REPORT();
 }
