@@ -222,6 +222,53 @@ static void what_a_configuration_does_not_tell_its_plan_does(void)
     end(plan);
 }
 
+/* By what cuDNN says of a configuration and of its plan: who is asked, and what comes of it. */
+static void every_answer_has_its_outcome(void)
+{
+    static const struct {
+        cudnnStatus_t ask;
+        int64_t configured;
+        cudnnStatus_t finalize;
+        int64_t planned;
+        enum cs_status outcome;
+        bool late;
+    } row[] = {
+        {CUDNN_STATUS_SUCCESS, 0, CUDNN_STATUS_SUCCESS, 5, CS_OK, true},
+        {CUDNN_STATUS_SUCCESS, 1, CUDNN_STATUS_NOT_SUPPORTED, 5, CS_OK, true},
+        {CUDNN_STATUS_SUCCESS, -1, CUDNN_STATUS_SUCCESS, 5, CS_OK, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_SUCCESS, 0, CS_OK, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_SUCCESS, -1, CS_REFUSED, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_NOT_SUPPORTED, 5, CS_REFUSED, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_ALLOC_FAILED, 5, CS_NOMEM, false},
+        {CUDNN_STATUS_NOT_SUPPORTED, 1, CUDNN_STATUS_ALLOC_FAILED, -5, CS_NOMEM, false},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+        const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
+        void *made = NULL;
+        int64_t workspace = -77;
+        start();
+        fake.ask = row[i].ask;
+        fake.configured = row[i].configured;
+        fake.finalize = row[i].finalize;
+        fake.planned = row[i].planned;
+        cudnnBackendDescriptor_t configuration =
+            cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+        CHECK_INT(cs_late_plan(&builder, &target, configuration, &made, &workspace),
+                  row[i].outcome);
+        CHECK_INT(fake.finalized, !row[i].late);
+        if (row[i].outcome == CS_OK) {
+            CHECK_INT(workspace, row[i].late ? row[i].configured : row[i].planned);
+            CHECK_INT(cs_execution_plan_is_ready(made), !row[i].late);
+            cs_execution_plan_destroy(made);
+        } else {
+            CHECK(made == NULL);
+            CHECK_INT(workspace, -77);
+        }
+        CHECK_INT(fake.alive, 0);
+    }
+}
+
 /* Whatever runs plans makes them ready first. */
 static void launches_make_plans_ready(void)
 {
@@ -453,6 +500,7 @@ int main(void)
     TEST(a_plan_that_wants_more_than_was_told_is_not_run);
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(what_a_configuration_does_not_tell_its_plan_does);
+    TEST(every_answer_has_its_outcome);
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
     TEST(engines_of_many_plans_are_asked_on_one_graph);

@@ -466,6 +466,44 @@ static void strange_records(void)
     end(&process);
 }
 
+/* One more record under a key of the program's: whether it is taken for the offers of one more
+ * site. */
+static void what_is_taken_for_offers(void)
+{
+    static const int64_t most = INT64_MAX / CS_SPLIT_SITES / 2;
+    const struct {
+        int words;
+        int64_t word[3];
+        bool taken;
+    } row[] = {
+        {3, {0, 0, 0}, true},         {3, {1, 1, 1}, true},
+        {3, {0, most, 0}, true},      {3, {0, 0, INT64_MAX}, true},
+        {3, {-1, 0, 0}, false},       {3, {0, -1, 0}, false},
+        {3, {0, 0, -1}, false},       {3, {most + 1, 0, 0}, false},
+        {3, {0, most + 1, 0}, false}, {1, {0}, false},
+        {2, {0, 0}, false},
+    };
+    struct rng rng = {SEED};
+    struct process process;
+    int64_t bytes, cost;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        make_sites(&rng);
+        unlink(path);
+        int64_t total = sum_of(true);
+        start(&process, total, PROGRAM);
+        run_program(&process, 0, &bytes, &cost);
+        struct cs_store_record record = {.key = {{process.store.entry[0].key.part[0], 4711}},
+                                         .words = row[i].words};
+        memcpy(record.word, row[i].word, sizeof row[i].word);
+        cs_store_put(&process.store, &record);
+        end(&process);
+        start(&process, total, PROGRAM);
+        run_program(&process, 0, &bytes, &cost);
+        CHECK_INT(process.budget.shares, SITES + row[i].taken);
+        end(&process);
+    }
+}
+
 struct asker {
     struct process *process;
     struct fake fake;
@@ -561,6 +599,7 @@ int main(void)
     TEST(other_limits);
     TEST(another_device);
     TEST(strange_records);
+    TEST(what_is_taken_for_offers);
     TEST(threads_get_one_answer);
     TEST(programs);
     TEST(scripts);

@@ -23,6 +23,7 @@ static double seconds_of[CS_AXES];
 static int timed, refuses_from; /* the call, from 1; 0: none */
 static int64_t model_number;
 static int64_t most_limit;
+static bool later_is_faster; /* whatever it is */
 
 static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t limit,
                                 double *seconds_p)
@@ -32,7 +33,7 @@ static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t l
     most_limit = limit;
     if (refuses_from > 0 && timed >= refuses_from)
         return CS_REFUSED;
-    *seconds_p = seconds_of[plan->cut[0].axis];
+    *seconds_p = later_is_faster ? 1.0 / timed : seconds_of[plan->cut[0].axis];
     return CS_OK;
 }
 
@@ -261,6 +262,54 @@ static void a_record_of_nobody(void)
     cs_store_fini(&other);
 }
 
+/* Tilings that differ in one thing are others: each pair is measured for itself, and what is
+ * remembered of it names the one that it was. */
+static void what_differs_in_one_thing_is_another(void)
+{
+    static const struct cs_tiling tiling[] = {
+        {.axis = {CS_AXIS_H}, .step = {16, 1}},
+        {.axis = {CS_AXIS_D}, .step = {4, 1}},
+        {.axis = {CS_AXIS_H}, .step = {15, 1}},
+        {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 16}},
+        {.axis = {CS_AXIS_N, CS_AXIS_D}, .step = {1, 4}},
+        {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}},
+        {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {2, 16}},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 3},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .relaxation = CS_DEFAULT_KNOBS},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .relaxation = CS_SIMILAR_ENGINE},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .equal_padding = true},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{20, 1, CS_SAME_KNOBS}}},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{20, 2, CS_SAME_KNOBS}}},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_SAME_KNOBS}}},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{20, 1, CS_DEFAULT_KNOBS}}},
+    };
+    enum {
+        TILINGS = sizeof tiling / sizeof *tiling
+    };
+    struct cs_store store;
+    fresh(&store);
+    struct cs_request request = volume();
+    const struct cs_limits limits = limits_of(&request);
+    const struct cs_vendor vendor = vendor_of();
+    struct cs_measure measure = {&store, &request, &vendor, &limits};
+    const struct cs_referee referee = cs_measure_referee(&measure);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < TILINGS; i++)
+            for (int j = 0; j < TILINGS; j++) {
+                const struct cs_candidate a = {.tiling = tiling[i]}, b = {.tiling = tiling[j]};
+                const struct cs_candidate *const both[] = {&a, &b};
+                if (i == j)
+                    continue;
+                timed = 0;
+                later_is_faster = true;
+                CHECK_INT(referee.choose(referee.ctx, both, 2), 1);
+                CHECK_INT(timed, again ? 0 : 2);
+            }
+    later_is_faster = false;
+    cs_store_fini(&store);
+}
+
 /* Who was called before a referee. */
 struct seen {
     const struct cs_candidate *contender[CS_MAX_CONTENDERS];
@@ -415,6 +464,7 @@ int main(void)
     TEST(not_asked);
     TEST(times_that_are_none);
     TEST(a_record_of_nobody);
+    TEST(what_differs_in_one_thing_is_another);
     TEST(contenders);
     TEST(one_answer);
     unlink(path);

@@ -3,7 +3,7 @@
 #include "flow/sign_of_life.h"
 
 #include "account_fixture.h"
-#include "check.h"
+#include "child_fixture.h"
 #include "config/session.h"
 #include "flow/configure.h"
 #include "flow/exit_report.h"
@@ -17,15 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    OUTPUT = 16384,
-    GOOD = 0
-};
-
-static const char *vendor_now = "cuDNN 9.1.0", *file_now = "", *bypass_now = "";
 static int64_t later; /* seconds that the coarse clock is ahead */
-static char output[OUTPUT];
-static char folder[64];
 
 /* In libc's place. */
 int clock_gettime(clockid_t clock, struct timespec *to)
@@ -36,81 +28,6 @@ int clock_gettime(clockid_t clock, struct timespec *to)
         to->tv_nsec = 0;
     }
     return status;
-}
-
-static void version(char *text, size_t size)
-{
-    snprintf(text, size, "%s", vendor_now);
-}
-
-static void file(char *text, size_t size)
-{
-    snprintf(text, size, "%s", file_now);
-}
-
-static bool supported(void)
-{
-    return true;
-}
-
-static void fork_host(bool before)
-{
-    (void)before;
-}
-
-static size_t bypassed(char *text, size_t size)
-{
-    snprintf(text, size, "%s", bypass_now);
-    return *bypass_now ? 1 : 0;
-}
-
-static const struct cs_device device;
-static const struct cs_host host = {&device, version, file, supported, fork_host, bypassed};
-
-/* The child's status as wait tells it; what it wrote to standard error is in `output`, without what
- * each line begins with. */
-static int status_of(int (*child_does)(void))
-{
-    int ends[2], status = -1;
-    char raw[OUTPUT];
-    size_t used = 0, kept = 0;
-    fflush(NULL);
-    if (pipe(ends) != 0)
-        return -1;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], 2);
-        close(ends[0]);
-        close(ends[1]);
-        _exit(child_does());
-    }
-    close(ends[1]);
-    for (ssize_t got; used < sizeof raw - 1; used += (size_t)got)
-        if ((got = read(ends[0], raw + used, sizeof raw - 1 - used)) <= 0)
-            break;
-    raw[used] = '\0';
-    close(ends[0]);
-    for (char *line = raw, *end; (end = strchr(line, '\n')); line = end + 1) {
-        char *text = strstr(line, "]: ");
-        text = text && text < end ? text + 3 : line;
-        memcpy(output + kept, text, (size_t)(end + 1 - text));
-        kept += (size_t)(end + 1 - text);
-    }
-    output[kept] = '\0';
-    return waitpid(child, &status, 0) == child ? status : -1;
-}
-
-#define RETURN_IF(wrong)                                                                           \
-    do {                                                                                           \
-        if (wrong)                                                                                 \
-            return __LINE__ % 250 + 1;                                                             \
-    } while (0)
-
-static void check_child(int (*child_does)(void))
-{
-    int status = status_of(child_does);
-    CHECK(WIFEXITED(status));
-    CHECK_INT(WEXITSTATUS(status), GOOD); /* else about the line of what is wrong */
 }
 
 static void be_the_run(void)
@@ -226,35 +143,6 @@ static void only_the_run_s_own_process_says_something(void)
 {
     check_child(end_that_says_nothing);
     CHECK_STR(output, "");
-}
-
-/* --- the beginning --- */
-
-static const char *begin_options;
-
-static int begin(void)
-{
-    setenv("CONVSHIM_CONFIG", begin_options, 1);
-    return cs_instance(&host) ? GOOD : 1;
-}
-
-static void the_log_says_what_is_loaded(void)
-{
-    begin_options = "log=info;summary=off;workspace=3MiB;policy=fit";
-    file_now = "libcudnn.so.9";
-    check_child(begin);
-    CHECK(strstr(output, "is loaded: policy fit, workspace 3 MiB, ") != NULL);
-    CHECK(strstr(output, "CONVSHIM_CONFIG") != NULL);
-    CHECK(strstr(output, "cuDNN 9.1.0 is bound: libcudnn.so.9\n") != NULL);
-    begin_options = "log=info;summary=off;workspace=auto";
-    file_now = vendor_now = "";
-    check_child(begin);
-    CHECK(strstr(output, "workspace auto, ") != NULL);
-    CHECK(strstr(output, "cuDNN is bound: no file\n") != NULL);
-    begin_options = "log=warn;summary=off";
-    check_child(begin);
-    CHECK_STR(output, "");
-    vendor_now = "cuDNN 9.1.0";
 }
 
 /* --- while it runs --- */
@@ -623,6 +511,8 @@ static int configure(void)
     RETURN_IF(cs_configure_check("workspace=banana;lanes=pear", error, sizeof error) != -1);
     RETURN_IF(!strstr(error, "workspace") || strstr(error, "lanes"));
     RETURN_IF(cs_configure_check("workspace=banana", two, sizeof two) != -1 || two[1]);
+    two[0] = two[1] = 'x';
+    RETURN_IF(cs_configure_check("workspace=banana", two, 1) != -1 || two[0] || two[1] != 'x');
     RETURN_IF(cs_configure_check("workspace=banana", NULL, 0) != -1);
     RETURN_IF(cs_configure_check("", NULL, 0) != 0);
     RETURN_IF(cs_configure("workspace=banana", error, sizeof error) != -1);
@@ -668,19 +558,10 @@ static void a_limit_in_a_scope_is_one_that_the_option_allows(void)
 
 int main(void)
 {
-    char remove[128];
-    snprintf(folder, sizeof folder, "/tmp/test_process_end.XXXXXX");
-    if (!mkdtemp(folder) || chdir(folder) != 0)
+    if (!enter_folder())
         return 1;
-    setenv("XDG_RUNTIME_DIR", folder, 1);
-    setenv("XDG_CONFIG_HOME", folder, 1);
-    setenv("XDG_CACHE_HOME", folder, 1);
-    setenv("HOME", folder, 1);
-    setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
-    unsetenv("CONVSHIM_RUN");
     TEST(a_run_ends_with_a_line);
     TEST(only_the_run_s_own_process_says_something);
-    TEST(the_log_says_what_is_loaded);
     TEST(a_running_process_can_be_looked_at);
     TEST(a_summary_is_renewed_every_ten_seconds);
     TEST(a_signal_is_caught_where_a_summary_is_wanted);
@@ -690,6 +571,5 @@ int main(void)
     TEST(where_a_summary_is_is_said_where_there_is_a_log);
     TEST(a_program_may_set_options_before_the_first_call);
     TEST(a_limit_in_a_scope_is_one_that_the_option_allows);
-    snprintf(remove, sizeof remove, "rm -r %s", folder);
-    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+    return REPORT() || !leave_folder();
 }

@@ -1,0 +1,133 @@
+/* What an instance takes from its options, what it says of them, and under which number it keeps
+ * what it learns. Each case is a child. */
+#include "child_fixture.h"
+
+#include <errno.h>
+
+static const char *begin_options;
+
+static int begin(void)
+{
+    setenv("CONVSHIM_CONFIG", begin_options, 1);
+    return cs_instance(&host) ? GOOD : 1;
+}
+
+static void the_log_says_what_is_loaded(void)
+{
+    begin_options = "log=info;summary=off;workspace=3MiB;policy=fit";
+    file_now = "libcudnn.so.9";
+    check_child(begin);
+    CHECK(strstr(output, "is loaded: policy fit, workspace 3 MiB, ") != NULL);
+    CHECK(strstr(output, "CONVSHIM_CONFIG") != NULL);
+    CHECK(strstr(output, "cuDNN 9.1.0 is bound: libcudnn.so.9\n") != NULL);
+    begin_options = "log=info;summary=off;workspace=auto";
+    file_now = vendor_now = "";
+    check_child(begin);
+    CHECK(strstr(output, "workspace auto, ") != NULL);
+    CHECK(strstr(output, "cuDNN is bound: no file\n") != NULL);
+    begin_options = "log=warn;summary=off";
+    check_child(begin);
+    CHECK_STR(output, "");
+    vendor_now = "cuDNN 9.1.0";
+}
+
+/* Every part is set up by its options. */
+static int begin_with_all(void)
+{
+    setenv("CONVSHIM_CONFIG",
+           "log=error;summary=off;trace=t.%p;trace_limit=1MiB;backing=own;arena=5MiB;"
+           "interleave=stage;interleave.timeout=77;budget.total=9MiB;policy=peak",
+           1);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs->host != &host);
+    RETURN_IF(!cs_trace_on(&cs->trace) || cs->trace.limit != 1 << 20);
+    RETURN_IF(strcmp(cs->trace.program, program_invocation_short_name) != 0);
+    RETURN_IF(cs->exec.backing != CS_BACKING_OWN || cs->exec.arena.facts.limit != 5 << 20);
+    RETURN_IF(cs->exec.device != &device || cs->exec.arena.watch.see == NULL);
+    RETURN_IF(!cs->gate.usable || cs->gate.timeout != INT64_C(77000000));
+    RETURN_IF(cs->budget.total != 9 << 20 || !cs->peak.on);
+    RETURN_IF(cs->start_ms < INT64_C(1500000000000));
+    return GOOD;
+}
+
+static int begin_with_little(void)
+{
+    setenv("CONVSHIM_CONFIG", "summary=off;workspace=1TiB", 1);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs_trace_on(&cs->trace) || cs->exec.arena.watch.see || cs->peak.on);
+    RETURN_IF(cs->exec.backing != CS_BACKING_AUTO || cs->budget.total != INT64_C(8) << 40);
+    RETURN_IF(cs->gate.timeout != INT64_C(1000000000));
+    return GOOD;
+}
+
+static void each_part_has_its_options(void)
+{
+    check_child(begin_with_all);
+    CHECK_STR(output, "");
+    check_child(begin_with_little);
+}
+
+/* The number under which a program's own records are kept: it writes it to standard error. */
+static int tell_number(void)
+{
+    char text[64];
+    setenv("CONVSHIM_CONFIG", begin_options, 1);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs->peak.program != cs->budget.program);
+    int length = snprintf(text, sizeof text, "]: %llx\n", (unsigned long long)cs->peak.program);
+    return write(2, text, (size_t)length) == length ? GOOD : 1;
+}
+
+static void what_is_kept_is_kept_by_what_decides(void)
+{
+    static const char *const other[] = {
+        "summary=off",
+        "summary=off;workspace=5MiB",
+        "summary=off;workspace=6MiB",
+        "summary=off;workspace=5MiB;threshold=9MiB",
+        "summary=off;workspace=5MiB;lanes=3",
+        "summary=off;workspace=5MiB;backing=own",
+        "summary=off;workspace=5MiB;max_slowdown=2",
+    };
+    enum {
+        OTHERS = sizeof other / sizeof *other
+    };
+    static char number[OTHERS][64];
+    for (int i = 0; i < OTHERS; i++) {
+        begin_options = other[i];
+        check_child(tell_number);
+        snprintf(number[i], sizeof number[i], "%.60s", output);
+        CHECK(strlen(number[i]) > 8);
+        for (int j = 0; j < i; j++)
+            CHECK(strcmp(number[j], number[i]) != 0);
+    }
+    begin_options = "summary=off;log=error;trace_limit=1MiB"; /* these decide nothing */
+    check_child(tell_number);
+    CHECK_STR(output, number[0]);
+}
+
+/* A line for each, in their order; more than what is first made room for. */
+static void what_is_wrong_with_options_is_said(void)
+{
+    begin_options = "summary=off;workspace=banana;lanes=pear;tiles=0;min_saving=plum";
+    check_child(begin);
+    const char *at = output;
+    static const char *const wrong[] = {"banana", "pear", "tiles", "plum"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        at = at ? strstr(at, wrong[i]) : NULL;
+        CHECK(at != NULL);
+        at = at ? strchr(at, '\n') : NULL;
+    }
+    CHECK_STR(at ? at : "less", "\n");
+}
+
+int main(void)
+{
+    if (!enter_folder())
+        return 1;
+    TEST(the_log_says_what_is_loaded);
+    TEST(each_part_has_its_options);
+    TEST(what_is_kept_is_kept_by_what_decides);
+    TEST(what_is_wrong_with_options_is_said);
+    return REPORT() || !leave_folder();
+}
