@@ -22,6 +22,7 @@ $(B)/unit/test_late_plan: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudn
 $(B)/unit/test_chosen_engine: $(call objects,$(filter-out %/execution_plan.c %/late_plan.c,$(wildcard src/cudnn/plan/*.c)))
 $(B)/unit/test_engine_list: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/standalone/engine_list.c)
 $(B)/unit/test_device_profile: $(call objects,src/cudnn/plan/device_profile.c)
+$(B)/unit/test_kept_engine: $(call objects,$(filter-out %/execution_plan.c %/late_plan.c,$(wildcard src/cudnn/plan/*.c)))
 $(B)/unit/test_fusion: $(call objects,src/cudnn/plan/fusion.c)
 $(B)/unit/test_timing: $(call objects,$(wildcard src/cudnn/plan/*.c) src/cudnn/run/timing.c src/cudnn/run/launcher.c)
 $(B)/unit/test_descriptors: $(call objects,$(addprefix src/cudnn/plan/,descriptors.c descriptor_builder.c fusion.c operation.c))

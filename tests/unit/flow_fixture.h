@@ -48,7 +48,10 @@ static inline enum cs_status make_execution_plan(struct fake *f, int64_t bytes,
         return CS_REFUSED;
     if (fault == NO_MEMORY)
         return CS_NOMEM;
-    *execution_plan_p = malloc(1);
+    void *made = malloc(1);
+    if (!made)
+        return CS_NOMEM;
+    *execution_plan_p = made;
     kernels++;
     *workspace_p = fault == NEGATIVE ? -1 : fault == GROWS ? bytes + LIMIT : bytes;
     return CS_OK;

@@ -253,6 +253,41 @@ static void another_problem_is_asked_about(void)
     end();
 }
 
+/* Whichever request for memory is refused, it is said and nothing stays behind. */
+static void without_memory(void)
+{
+#ifdef HEAP_REFUSES
+    char error[64] = "";
+    int refused = 0;
+    recorded_start();
+    list = NULL;
+    heap_left = 0;
+    CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
+    heap_left = -1;
+    CHECK_STR(error, "out of memory");
+    CHECK(list == NULL);
+    CHECK_INT(cudnn.alive, 0);
+    for (int n = 0;; n++) {
+        struct cs_ask_offer offer;
+        struct cs_chosen_engine *chosen = NULL;
+        start();
+        cudnn.offers[0] = 1;
+        heap_left = n;
+        enum cs_status status = cs_engine_list_choose(list, &problem, CS_ASK_A, &offer, &chosen);
+        bool all = heap_left >= 0;
+        heap_left = -1;
+        CHECK_INT(status, all ? CS_OK : CS_NOMEM);
+        CHECK_INT(chosen != NULL, all);
+        cs_engine_chosen_destroy(chosen);
+        end();
+        refused += !all;
+        if (all)
+            break;
+    }
+    CHECK(refused >= 1);
+#endif
+}
+
 int main(void)
 {
     heap_watch();
@@ -265,5 +300,6 @@ int main(void)
     TEST(an_error_costs_one_offer);
     TEST(the_first_offer_with_a_plan_is_chosen);
     TEST(another_problem_is_asked_about);
+    TEST(without_memory);
     return REPORT();
 }

@@ -7,6 +7,7 @@
 #include "cudnn/plan/kept_engine.h"
 #include "cudnn/run/copy_cuda.h"
 #include "cudnn/run/launcher.h"
+#include "heap.h"
 #include "sample_problem.h"
 #include "vendor_fixture.h"
 #include <pthread.h>
@@ -44,6 +45,8 @@ int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in,
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
 {
     int *descriptor = malloc(sizeof *descriptor);
+    if (!descriptor)
+        return CUDNN_STATUS_ALLOC_FAILED;
     *descriptor = type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR ? PLAN : CONFIGURATION;
     *made = descriptor;
     fake.alive++;
@@ -267,6 +270,39 @@ static void every_answer_has_its_outcome(void)
         }
         CHECK_INT(fake.alive, 0);
     }
+}
+
+/* Whichever request for memory is refused, ours or cuDNN's, nothing stays behind. */
+static void without_memory(void)
+{
+#ifdef HEAP_REFUSES
+    for (int late = 0; late < 2; late++) {
+        bool all = false;
+        for (int n = 0; !all; n++) {
+            struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
+            const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
+            void *made = NULL;
+            int64_t workspace = -77;
+            start();
+            long long taken = heap_taken;
+            fake.ask = late ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+            cudnnBackendDescriptor_t configuration =
+                cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+            heap_left = n;
+            enum cs_status status =
+                cs_late_plan(&builder, &target, configuration, &made, &workspace);
+            all = heap_left >= 0;
+            heap_left = -1;
+            CHECK_INT(status, all ? CS_OK : CS_NOMEM);
+            CHECK_INT(made != NULL, all);
+            CHECK_INT(workspace, all ? TOLD : -77);
+            CHECK(!all || n == 2);
+            cs_execution_plan_destroy(made);
+            CHECK_INT(fake.alive, 0);
+            CHECK_INT(heap_taken - taken, 0);
+        }
+    }
+#endif
 }
 
 /* Whatever runs plans makes them ready first. */
@@ -494,6 +530,7 @@ static void of_two_threads_one_keeps_what_it_made(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(what_is_not_run_is_not_compiled);
     TEST(what_is_run_is_compiled_once);
     TEST(what_is_refused_after_all_is_not_tried_again);
@@ -501,6 +538,7 @@ int main(void)
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(what_a_configuration_does_not_tell_its_plan_does);
     TEST(every_answer_has_its_outcome);
+    TEST(without_memory);
     TEST(launches_make_plans_ready);
     TEST(fallback_plans_are_finalized_at_once);
     TEST(engines_of_many_plans_are_asked_on_one_graph);

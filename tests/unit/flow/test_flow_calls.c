@@ -80,6 +80,7 @@ static const char *range_seen(void)
 #undef cs_range_name
 
 #include "flow_fixture.h"
+#include "heap.h"
 
 static uint64_t context_of(void *ctx)
 {
@@ -396,8 +397,37 @@ static void who_holds_a_small_size(void)
     CHECK(is_held(&request, &decision));
 }
 
+/* Whichever request for memory is refused: the call is tiled as it would be, runs on its fallback
+ * plan or is left alone; the next one has memory again. */
+static void without_memory(void)
+{
+#ifdef HEAP_REFUSES
+    bool all = false;
+    int left_alone = 0;
+    for (int n = 0; !all; n++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        long long taken = heap_taken;
+        heap_left = n;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        all = heap_left >= 0;
+        heap_left = -1;
+        CHECK(verdict.reason == CS_REASON_NONE || verdict.reason == CS_REASON_HOST_MEMORY);
+        check_verdict(cs, &request, &verdict);
+        CHECK(!all || (verdict.reason == CS_REASON_NONE && verdict.rewrite->plan.tiles > 1));
+        left_alone += verdict.reason == CS_REASON_HOST_MEMORY;
+        cs_rewrite_discard(verdict.rewrite);
+        CHECK_INT(kernels, 0);
+        CHECK_INT(heap_taken - taken, 0);
+        free(cs);
+    }
+    CHECK(left_alone > 1);
+#endif
+}
+
 int main(void)
 {
+    heap_watch();
     TEST(every_status_has_its_reason);
     TEST(a_new_convolution_has_a_line_in_the_log);
     TEST(a_footprint_is_what_a_call_takes);
@@ -410,5 +440,6 @@ int main(void)
     TEST(what_is_small_follows_the_limit_of_the_scope);
     TEST(what_is_left_alone_may_run_whole);
     TEST(who_holds_a_small_size);
+    TEST(without_memory);
     return REPORT();
 }

@@ -1,0 +1,195 @@
+/* Numbers of handles, and engines that are kept by all that they depend on; neither needs memory to
+ * be right. */
+#include "cudnn/plan/kept_engine.h"
+
+#include "cudnn/plan/handle_number.h"
+#include "heap.h"
+#include "recorded_cudnn.h"
+#include "sample_problem.h"
+
+enum {
+    HANDLES = 300,
+    SEED = 20551
+};
+
+static cudnnHandle_t handle_at(int64_t i)
+{
+    return (cudnnHandle_t)(uintptr_t)(0x10000 + 16 * i);
+}
+
+/* A number is a handle's as long as it lives, and never another's; many share a bucket. */
+static void a_number_is_given_once(void)
+{
+    static int64_t number[HANDLES];
+    struct rng rng = {SEED};
+    int64_t most = 0;
+    CHECK_INT(cs_handle_number(NULL), 0);
+    for (int turn = 0; turn < 20 * HANDLES; turn++) {
+        int64_t i = rng_between(&rng, 0, HANDLES - 1);
+        if (rng_between(&rng, 0, 3) == 0) {
+            cs_handle_retire(handle_at(i));
+            number[i] = 0;
+            continue;
+        }
+        int64_t now = cs_handle_number(handle_at(i));
+        if (number[i] != 0)
+            CHECK_INT(now, number[i]);
+        else
+            CHECK(now > most);
+        number[i] = now;
+        most = now > most ? now : most;
+    }
+    cs_handle_fork(true);
+    cs_handle_fork(false);
+    for (int i = 0; i < HANDLES; i++)
+        cs_handle_retire(handle_at(i));
+    CHECK_INT(cs_handle_number(handle_at(0)), most + 1);
+    cs_handle_retire(handle_at(0));
+}
+
+static struct cs_target target;
+static struct cs_problem problem;
+
+static void start(void)
+{
+    recorded_start();
+    problem = rows(CS_FORWARD, 1);
+    target = (struct cs_target){.handle = handle_at(1), .uid = {7, 8, 9}};
+}
+
+/* How many graphs are made for a question, which gives back what it was given. */
+static int made_for(const struct cs_target *of, int64_t number, const struct cs_problem *about,
+                    int64_t index)
+{
+    int before = made_of(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    struct cs_kept_engine *engine = cs_kept_engine_take(of, number, about, index);
+    CHECK(engine != NULL && engine->engine != NULL);
+    if (engine) {
+        const struct recorded *own = recorded_at(engine->engine);
+        CHECK_INT(own->type, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+        CHECK(!own->destroyed);
+        CHECK_SET(own, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index);
+    }
+    cs_kept_engine_give(engine);
+    return made_of(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) - before;
+}
+
+static void an_engine_is_kept_by_all_that_it_depends_on(void)
+{
+    start();
+    long long taken = heap_taken;
+    CHECK_INT(made_for(&target, 5, &problem, 62), 1);
+    CHECK_INT(made_for(&target, 5, &problem, 62), 0);
+    for (int what = 0; what < 8; what++) {
+        struct cs_target other = target;
+        struct cs_problem about = problem;
+        int64_t number = 5, index = 62;
+        if (what == 0)
+            number++;
+        else if (what == 1)
+            index++;
+        else if (what == 2)
+            other.sm_count = 20;
+        else if (what == 3)
+            other.shared_memory = 4096;
+        else if (what == 4)
+            other.no_clusters = true;
+        else if (what == 5)
+            other.uid[0]++;
+        else if (what == 6)
+            other.uid[CS_Y]++;
+        else
+            about.pre[1]++, about.tensor[CS_Y].dims[CS_H]++;
+        CHECK_INT(made_for(&other, number, &about, index), 1);
+        CHECK_INT(made_for(&other, number, &about, index), 0);
+    }
+    target.uid[CS_OPERANDS] = 77; /* of no tensor; another one may have come into its place */
+    (void)made_for(&target, 5, &problem, 62);
+    target.uid[CS_OPERANDS] = 78;
+    CHECK_INT(made_for(&target, 5, &problem, 62), 0);
+    cs_kept_engine_forget();
+    CHECK_INT(cudnn.alive, 0);
+    CHECK_INT(heap_taken - taken, 0);
+    CHECK_INT(made_for(&target, 5, &problem, 62), 1);
+    cs_kept_engine_forget();
+    CHECK_INT(cudnn.alive, 0);
+}
+
+/* One that is in use is nobody else's; of two that come back the last is kept. */
+static void who_takes_one_has_it_alone(void)
+{
+    start();
+    struct cs_kept_engine *one = cs_kept_engine_take(&target, 5, &problem, 62);
+    struct cs_kept_engine *two = cs_kept_engine_take(&target, 5, &problem, 62);
+    CHECK(one != two);
+    int each = cudnn.alive / 2;
+    cs_kept_engine_give(one);
+    CHECK_INT(cudnn.alive, 2 * each);
+    cs_kept_engine_give(two);
+    CHECK_INT(cudnn.alive, each);
+    CHECK(cs_kept_engine_take(&target, 5, &problem, 62) == two);
+    cs_kept_engine_give(two);
+    cs_kept_engine_give(NULL);
+    cs_kept_engine_forget();
+    CHECK_INT(cudnn.alive, 0);
+}
+
+/* Neither what could not be made nor what has no handle. */
+static void what_is_not_kept(void)
+{
+    start();
+    int calls = 0;
+    for (int at = 0; at == 0 || at <= calls; at++) {
+        start();
+        cudnn.fails_at = at;
+        cudnn.failure = CUDNN_STATUS_ALLOC_FAILED;
+        struct cs_kept_engine *engine = cs_kept_engine_take(&target, 5, &problem, 62);
+        calls = at == 0 ? cudnn.calls : calls;
+        CHECK_INT(engine->builder.status,
+                  at == 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_ALLOC_FAILED);
+        cs_kept_engine_give(engine);
+        CHECK_INT(cudnn.alive > 0, at == 0);
+        cs_kept_engine_forget();
+        CHECK_INT(cudnn.alive, 0);
+    }
+    CHECK(calls > 20);
+    start();
+    target.handle = NULL; /* only described */
+    CHECK_INT(recorded_create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &target.device),
+              CUDNN_STATUS_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(made_for(&target, 0, &problem, 62), 1);
+        CHECK_INT(cudnn.alive, 1);
+    }
+}
+
+/* A handle without a number of its own is known by its address; an engine is not had. */
+static void without_memory(void)
+{
+#ifdef HEAP_REFUSES
+    start();
+    heap_left = 0;
+    CHECK_INT(cs_handle_number(handle_at(3)), (int64_t)(uintptr_t)handle_at(3));
+    heap_left = 0;
+    CHECK(cs_kept_engine_take(&target, 5, &problem, 62) == NULL);
+    heap_left = -1;
+    CHECK_INT(cudnn.alive, 0);
+    int64_t number = cs_handle_number(handle_at(3));
+    CHECK(number != (int64_t)(uintptr_t)handle_at(3));
+    heap_left = 0;
+    CHECK_INT(cs_handle_number(handle_at(3)), number);
+    heap_left = -1;
+    cs_handle_retire(handle_at(3));
+#endif
+}
+
+int main(void)
+{
+    heap_watch();
+    TEST(a_number_is_given_once);
+    TEST(an_engine_is_kept_by_all_that_it_depends_on);
+    TEST(who_takes_one_has_it_alone);
+    TEST(what_is_not_kept);
+    TEST(without_memory);
+    return REPORT();
+}
