@@ -177,6 +177,30 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
+@test "a command alone in its folder, or started by the loader, says what it does not find" {
+    mkdir -p alone/bin
+    cp "$COMMAND" alone/bin/convshim
+    while IFS='|' read -r wanted arguments said; do
+        status=0
+        # shellcheck disable=SC2086 # several
+        alone/bin/convshim $arguments >alone.out 2>alone.err || status=$?
+        expect_status "$wanted"
+        expect_line alone.err "^convshim: $said\$"
+        expect_empty alone.out
+    done <<'END'
+125|run --preset list|the folder of presets is not where the program expects it
+125|run --preset small --library ./lib.so -- true|.*
+125|run -- true|libconvshim\.so is neither beside this program nor where it is installed: name it with --library
+2|predict --device list|predict: the folder of devices is not where the program expects it; --device takes the path of one
+2|predict --estimate --input 1x1x8x8 --filter 1x1x3x3|predict: the folder of devices is not where the program expects it; --device takes the path of one
+END
+    status=0
+    "$(readelf -p .interp "$COMMAND" | sed -n 's|.* \(/.*\)|\1|p')" "$COMMAND" doctor >loader.out 2>loader.err || status=$?
+    [ "$status" -le 2 ]
+    expect_line loader.out 'LD_PRELOAD: empty'
+}
+
+# bats test_tags=quick
 @test "CONVSHIM_CONFIG comes before a preset: a line says so" {
     CONVSHIM_CONFIG=workspace=1MiB run_command 0 --dry-run --preset small
     expect_line run.err "^convshim: CONVSHIM_CONFIG is set: its options come before the preset's\$"

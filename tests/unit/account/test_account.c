@@ -250,8 +250,17 @@ static void reasons_have_their_texts(void)
 
 static char text[1 << 14];
 
+/* What a summary is written with holds whatever was there before. */
+__attribute__((noinline)) static void fill_stack(char with)
+{
+    volatile char below[64 << 10];
+    for (size_t i = 0; i < sizeof below; i++)
+        below[i] = with;
+}
+
 static int summarise(const struct cs_account *account, const struct cs_summary_head *h)
 {
+    fill_stack('x');
     return cs_summary_text(account, h, text, sizeof text);
 }
 

@@ -530,6 +530,31 @@ static int configure(void)
     return GOOD;
 }
 
+/* Beside what the environment says, and before it; more than once. */
+static int configure_beside(void)
+{
+    char error[128];
+    setenv("CONVSHIM_CONFIG", "summary=off;lanes=3;tiles=7", 1);
+    RETURN_IF(cs_configure("workspace=5MiB;lanes=2", error, sizeof error) != 0);
+    RETURN_IF(cs_configure("min_saving=1MiB", error, sizeof error) != 0);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || strcmp(cs->config.source,
+                            "/dev/null and CONVSHIM_CONFIG and convshim_configure") != 0);
+    RETURN_IF(cs->limits.workspace != 5 << 20 || cs->limits.lanes != 2);
+    RETURN_IF(cs->limits.tiles != 7 || cs->limits.min_saving != 1 << 20);
+    return GOOD;
+}
+
+static int configure_alone(void)
+{
+    char error[128];
+    unsetenv("CONVSHIM_CONFIG");
+    RETURN_IF(cs_configure("summary=off", error, sizeof error) != 0);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || strcmp(cs->config.source, "/dev/null and convshim_configure") != 0);
+    return GOOD;
+}
+
 static int configure_when_off(void)
 {
     char error[128];
@@ -541,6 +566,8 @@ static int configure_when_off(void)
 static void a_program_may_set_options_before_the_first_call(void)
 {
     check_child(configure);
+    check_child(configure_beside);
+    check_child(configure_alone);
     check_child(configure_when_off);
 }
 

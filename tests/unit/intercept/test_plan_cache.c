@@ -12,6 +12,8 @@
 static struct {
     int prepared, discarded, destroyed, run, passed;
     unsigned forbidden; /* to the engine that was picked last */
+    int64_t engine;     /* that was prepared with last */
+    bool none;          /* is picked */
     int64_t tells;
 } fake;
 static struct cs *instance;
@@ -44,9 +46,9 @@ void cs_engine_choice_fini(struct cs_engine_choice *choice)
 
 bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden)
 {
-    (void)choice;
     fake.forbidden = forbidden;
-    return true;
+    choice->engine.index = 42;
+    return !fake.none;
 }
 
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice)
@@ -86,6 +88,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     CHECK(rewrite != NULL);
     *rewrite = (struct cs_rewrite){.fallback = &fake, .destroy = destroy_fallback};
     fake.prepared++;
+    fake.engine = request->engine.index;
     return (struct cs_verdict){
         .reported = request->limit > 0 ? request->limit : TOLD + fake.prepared,
         .rewrite = rewrite,
@@ -205,6 +208,17 @@ static void the_same_call_is_prepared_once(void)
     CHECK_INT(prepared_for(call), 1);
     x.extent[0] = y.extent[0] = 1;
     CHECK_INT(prepared_for(call), 1);
+}
+
+/* -1 is what summaries and rules know for none. */
+static void a_call_without_an_engine_has_none(void)
+{
+    for (int none = 0; none < 2; none++) {
+        struct cs_legacy_call call = start();
+        fake.none = none;
+        CHECK_INT(prepared_for(call), 1);
+        CHECK_INT(fake.engine, none ? -1 : 42);
+    }
 }
 
 /* An engine that serves one of them may be forbidden to the other. */
@@ -384,6 +398,7 @@ static void results_that_succeeded_are_answered_with_less(void)
 int main(void)
 {
     TEST(the_same_call_is_prepared_once);
+    TEST(a_call_without_an_engine_has_none);
     TEST(each_math_type_has_an_engine_of_its_own);
     TEST(each_algorithm_has_an_engine_of_its_own);
     TEST(a_destroyed_handle_takes_its_plans_with_it);

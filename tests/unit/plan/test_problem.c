@@ -104,6 +104,36 @@ static void layouts(void)
     CHECK_STR(cs_problem_layout(&problem), "ncdhw");
 }
 
+/* Every stride of an extent above one counts, of both images; that of an extent of one does not. */
+static void one_wrong_stride_is_no_layout(void)
+{
+    static const enum cs_dim order[2][CS_DIMS] = {{CS_N, CS_C, CS_D, CS_H, CS_W},
+                                                  {CS_N, CS_D, CS_H, CS_W, CS_C}};
+    static const char *const name[2] = {"ncdhw", "ndhwc"};
+    for (int layout = 0; layout < 2; layout++)
+        for (int wrong = 0; wrong < 2 * CS_DIMS; wrong++)
+            for (int one = -1; one < CS_DIMS; one++) {
+                struct cs_problem problem = {.spatial = 3};
+                if (layout == 1 && one == CS_C)
+                    continue; /* both */
+                enum cs_operand side = wrong < CS_DIMS ? CS_X : CS_Y;
+                for (int t = 0; t < CS_OPERANDS; t++) {
+                    struct cs_tensor *tensor = &problem.tensor[t];
+                    int64_t stride = 1;
+                    for (int i = CS_DIMS - 1; i >= 0; i--) {
+                        enum cs_dim dim = order[layout][i];
+                        tensor->dims[dim] = (int)dim == one ? 1 : 2 + (int)dim + t;
+                        tensor->strides[dim] = stride;
+                        stride *= tensor->dims[dim];
+                    }
+                }
+                CHECK_STR(cs_problem_layout(&problem), name[layout]);
+                problem.tensor[side].strides[wrong % CS_DIMS] += 1000;
+                CHECK_STR(cs_problem_layout(&problem),
+                          wrong % CS_DIMS == one ? name[layout] : "strided");
+            }
+}
+
 /* Each change makes the sample wrong in one way. */
 static void refusals(void)
 {
@@ -419,6 +449,7 @@ int main(void)
 {
     TEST(sizes);
     TEST(layouts);
+    TEST(one_wrong_stride_is_no_layout);
     TEST(refusals);
     TEST(refusals_of_one_check);
     TEST(fused_refusals);

@@ -1,0 +1,156 @@
+/* The command line of `convshim predict`: what each option sets, and nothing else. */
+#include "check.h"
+#include "cli/common/cli.h"
+#include "cli/predict/predict.h"
+#include <stddef.h>
+
+enum kind {
+    TEXT, /* the value itself is kept */
+    NUMBER,
+    FLAG,
+    BYTES, /* an int64_t */
+};
+
+static const struct {
+    const char *option, *value;
+    enum kind kind;
+    size_t at;
+    int64_t number;
+} row[] = {
+#define AT(member) offsetof(struct cs_predict_options, member)
+    {"--input", "1x2x3x4", TEXT, AT(input), 0},
+    {"--filter", "5x2x3x3", TEXT, AT(filter), 0},
+    {"--pad", "1", TEXT, AT(pad), 0},
+    {"--stride", "2", TEXT, AT(stride), 0},
+    {"--dilation", "3", TEXT, AT(dilation), 0},
+    {"--groups", "4", TEXT, AT(groups), 0},
+    {"--csv", "list", TEXT, AT(csv), 0},
+    {"--summary", "file", TEXT, AT(trace), 0},
+    {"--trace", "older", TEXT, AT(trace), 0},
+    {"--device", "t4", TEXT, AT(device), 0},
+    {"--devices", "folder", TEXT, AT(devices), 0},
+    {"--cudnn", "lib", TEXT, AT(cudnn), 0},
+    {"--svg", "out.svg", TEXT, AT(svg), 0},
+    {"--dtype", "bf16", NUMBER, AT(dtype), CS_BF16},
+    {"--dtype", "f32", NUMBER, AT(dtype), CS_F32},
+    {"--dir", "dgrad", NUMBER, AT(direction), CS_BACKWARD_DATA},
+    {"--dir", "wgrad", NUMBER, AT(direction), CS_BACKWARD_FILTER},
+    {"--layout", "nhwc", NUMBER, AT(layout), 1},
+    {"--mode", "b", NUMBER, AT(mode), CS_ASK_B},
+    {"--mode", "fallback", NUMBER, AT(mode), CS_ASK_FALLBACK},
+    {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
+    {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
+    {"--threads", "1", NUMBER, AT(threads), 1},
+    {"--threads", "8", NUMBER, AT(threads), 8},
+    {"--estimate", NULL, FLAG, AT(estimate), 0},
+    {"--engines", NULL, FLAG, AT(engines), 0},
+    {"--sweep", NULL, FLAG, AT(sweep), 0},
+    {"--fits", "3MiB", BYTES, AT(fits), 3 << 20},
+    {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
+    {"--threshold", "6MiB", BYTES, AT(config.threshold), 6 << 20},
+    {"--min-saving", "7MiB", BYTES, AT(config.min_saving), 7 << 20},
+    {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
+    {"--tiles", "9", BYTES, AT(config.tiles), 9},
+    {"--lanes", "3", BYTES, AT(config.lanes), 3},
+    {"--huge", "77", BYTES, AT(config.huge), 77},
+    {"--arena", "8MiB", BYTES, AT(config.arena), 8 << 20},
+    {"--staged", "always", NUMBER, AT(config.staged), 2},
+    {"--backing", "own", NUMBER, AT(config.backing), CS_CONFIG_BACKING_OWN},
+};
+
+/* What is taken of a command line; what it is compared with has the same source. */
+static int taken(const char *option, const char *value, struct cs_predict_options *options)
+{
+    char *argv[8] = {"predict"};
+    int argc = 1;
+    static const char *const sources[] = {"--input", "--csv", "--summary", "--trace"};
+    bool is_source = false, needs_filter = true;
+    for (size_t i = 0; option && i < sizeof sources / sizeof *sources; i++)
+        is_source |= strcmp(option, sources[i]) == 0;
+    if (option && is_source)
+        needs_filter = strcmp(option, "--input") == 0;
+    if (!is_source) {
+        argv[argc++] = "--input";
+        argv[argc++] = "1x2x3x4";
+    }
+    if (needs_filter && !(option && strcmp(option, "--filter") == 0)) {
+        argv[argc++] = "--filter";
+        argv[argc++] = "5x2x3x3";
+    }
+    if (option)
+        argv[argc++] = (char *)(uintptr_t)option;
+    if (value)
+        argv[argc++] = (char *)(uintptr_t)value;
+    return cs_predict_options(argc, argv, options);
+}
+
+static void every_option_sets_what_it_names(void)
+{
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct cs_predict_options options;
+        const char *at = (const char *)&options + row[i].at, *text;
+        int number;
+        int64_t bytes;
+        bool flag;
+        memset(&options, 0x55, sizeof options);
+        CHECK_INT(taken(row[i].option, row[i].value, &options), -1);
+        memcpy(&text, at, sizeof text);
+        memcpy(&number, at, sizeof number);
+        memcpy(&flag, at, sizeof flag);
+        switch (row[i].kind) {
+        case TEXT:
+            CHECK_STR(text, row[i].value);
+            break;
+        case NUMBER:
+            CHECK_INT(number, row[i].number);
+            break;
+        case FLAG:
+            CHECK_INT(flag, true);
+            break;
+        case BYTES:
+            memcpy(&bytes, at, sizeof bytes);
+            CHECK_INT(bytes, row[i].number);
+        }
+        CHECK_INT(options.dtype_given, strcmp(row[i].option, "--dtype") == 0);
+        CHECK_INT(options.direction_given, strcmp(row[i].option, "--dir") == 0);
+    }
+}
+
+static void what_is_not_said(void)
+{
+    struct cs_predict_options options;
+    memset(&options, 0x55, sizeof options);
+    CHECK_INT(taken(NULL, NULL, &options), -1);
+    CHECK(options.dtype == CS_F16 && options.direction == CS_FORWARD && options.mode == CS_ASK_A);
+    CHECK(!options.dtype_given && !options.direction_given && !options.layout);
+    CHECK_STR(options.device, "h200");
+    CHECK(!options.pad && !options.stride && !options.dilation && !options.groups);
+    CHECK(!options.csv && !options.trace && !options.devices && !options.cudnn && !options.svg);
+    CHECK(!options.file && !options.program && !options.script);
+    CHECK(!options.estimate && !options.engines && !options.sweep);
+    CHECK_INT(options.fits, 0);
+    CHECK_INT(options.threads, 0);
+    CHECK_INT(options.format, CS_FORMAT_TEXT);
+    CHECK_INT(options.rules.count, 0);
+}
+
+static void what_is_refused(void)
+{
+    static const char *const wrong[][2] = {
+        {"--threads", "0"},   {"--threads", "9"}, {"--threads", "x"},  {"--threads", "1x2"},
+        {"--mode", "c"},      {"--dtype", "f8"},  {"--dir", "up"},     {"--layout", "hwcn"},
+        {"--fits", "0"},      {"--fits", "much"}, {"--format", "xml"}, {"--lanes", "0"},
+        {"--policy", "fitt"}, {"--staged", "no"}, {"--tiles", "0"},    {"--nothing", NULL}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct cs_predict_options options;
+        CHECK_INT(taken(wrong[i][0], wrong[i][1], &options), CS_CLI_USAGE);
+    }
+}
+
+int main(void)
+{
+    TEST(every_option_sets_what_it_names);
+    TEST(what_is_not_said);
+    TEST(what_is_refused);
+    return REPORT();
+}
