@@ -96,6 +96,15 @@ static int64_t workspace_of(const struct cs_plan *plan, int64_t shape, int which
     return which == 0 ? 0 : which == 1 ? sum / 5 + 4096 : sum + 100;
 }
 
+/* Shapes that a plan does not have are not looked at. */
+static void put_garbage_behind(struct cs_plan *plan)
+{
+    const size_t size = sizeof *plan->shape;
+    char *begin = (char *)&plan->shape[plan->shapes];
+    for (char *at = begin; at < (char *)&plan->shape[CS_MAX_TILE_SHAPES]; at += size)
+        memcpy(at, &plan->shape[0], size);
+}
+
 static void costs(void)
 {
     static struct cs_plan plan;
@@ -110,6 +119,7 @@ static void costs(void)
             int which = lines++ % DEVICES;
             for (int64_t k = 0; k < plan.shapes; k++)
                 plan.shape[k].workspace = workspace_of(&plan, k, lines % 3);
+            put_garbage_behind(&plan);
             cs_plan_settle(&plan);
             golden_put("%s %s %s on %s:", listed_problem[i / CS_DIRECTIONS].name,
                        cs_problem_direction_name(problem.direction),
