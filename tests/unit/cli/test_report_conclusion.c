@@ -114,6 +114,31 @@ static void what_matters_more_is_said(void)
         check_said(&said[i]);
 }
 
+/* Whatever the counts are to each other: failed calls come first, then such as ran in one piece. */
+static void every_mixture_of_calls(void)
+{
+    for (int mixture = 0; mixture < 64; mixture++) {
+        char advice[100] = "";
+        struct said said = {.tiled = mixture % 4,
+                            .fallback = mixture / 4 % 4,
+                            .failed = mixture / 16,
+                            .advice = advice};
+        if (said.failed > 0)
+            snprintf(advice, sizeof advice,
+                     "%d calls failed after their first launch: please report it.",
+                     (int)said.failed);
+        else if (said.fallback > 0)
+            snprintf(advice, sizeof advice,
+                     "%d calls ran in one piece on the fallback plan, which is slow.",
+                     (int)said.fallback);
+        else if (said.tiled == 0)
+            snprintf(advice, sizeof advice, "%s",
+                     "No convolution requires workspace (channels last, for one): nothing to "
+                     "save.");
+        check_said(&said);
+    }
+}
+
 static void what_tiles_cost(void)
 {
     static const struct said said[] = {
@@ -144,6 +169,7 @@ int main(void)
 {
     TEST(where_nothing_is_tiled);
     TEST(what_matters_more_is_said);
+    TEST(every_mixture_of_calls);
     TEST(what_tiles_cost);
     return REPORT();
 }

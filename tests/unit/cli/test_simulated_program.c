@@ -141,6 +141,41 @@ static void what_it_brings_along(void)
     cs_simulated_program_free(&program);
 }
 
+/* Of the runtimes that are there, in the order of their names, the first that there is a stand-in
+ * for; 12 where there is none. */
+static void the_runtime_that_is_stood_in_for(void)
+{
+    static const struct {
+        const char *file[2];
+        int cuda;
+    } row[] = {{{"libcudart.so.11", "libcudart.so.13"}, 13},
+               {{"libcudart.so.12", "libcudart.so.13"}, 12},
+               {{"libcudart.so.11.0", NULL}, 0},
+               {{"libcudart.so.13.1.2", NULL}, 13},
+               {{"libcudart.so.14", NULL}, 0},
+               {{"libcublas.so.13", NULL}, 0}};
+    CHECK_INT(rename("nvidia/a/lib/libcudart.so.12", "kept"), 0);
+    struct cs_simulated_program program;
+    CHECK(find(&program, NULL, 0));
+    const int none = program.cuda; /* what is taken where nothing says it */
+    cs_simulated_program_free(&program);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char path[64];
+        for (int j = 0; j < 2 && row[i].file[j]; j++) {
+            snprintf(path, sizeof path, "nvidia/b/lib/%s", row[i].file[j]);
+            touch(path);
+        }
+        CHECK(find(&program, NULL, 0));
+        CHECK_INT(program.cuda, row[i].cuda > 0 ? row[i].cuda : none);
+        cs_simulated_program_free(&program);
+        for (int j = 0; j < 2 && row[i].file[j]; j++) {
+            snprintf(path, sizeof path, "nvidia/b/lib/%s", row[i].file[j]);
+            CHECK_INT(unlink(path), 0);
+        }
+    }
+    CHECK_INT(rename("kept", "nvidia/a/lib/libcudart.so.12"), 0);
+}
+
 static void the_cudnn_that_is_named(void)
 {
     struct cs_simulated_program program;
@@ -188,6 +223,7 @@ int main(void)
         return 1;
     set_up();
     TEST(what_it_brings_along);
+    TEST(the_runtime_that_is_stood_in_for);
     TEST(the_cudnn_that_is_named);
     TEST(nothing_is_found_without_program_or_memory);
     TEST(nothing_stays_taken);
