@@ -1,6 +1,7 @@
 /* All that `convshim predict` prints by the rule of thumb, and that it gives back what it takes:
  * every form of a single convolution, of lists, of a sweep, what is refused. Where a decision or a
  * price changes, so do the files. */
+#include "convshim/policy.h"
 #include "golden.h"
 #include <limits.h>
 
@@ -64,6 +65,10 @@ static void options_of_the_library(void)
     RUN(LAYER("--threads", "8"));
     RUN(LAYER("--config", "one.ini", "--workspace", "3MiB"));
     RUN(LAYER("--config", "one.ini", "--program", "prog"));
+    for (const char *const *policy = cs_policy_names; *policy; policy++)
+        FORMS(LAYER("--workspace", "2MiB", "--policy", *policy));
+    write_file("first.ini", "[rule first]\nkernel = 3x5\nworkspace = 2MiB\n");
+    FORMS(LAYER("--config", "first.ini"));
     golden_check(root, "outputs_predict_options.txt");
 }
 
