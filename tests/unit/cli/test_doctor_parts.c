@@ -1,10 +1,11 @@
 /* Parts of `convshim doctor`, `convshim run` and `convshim config`: which word of a command runs,
  * what a file says of itself, what a check concludes. */
 #include "capture.h"
-#include "descriptors.h"
 #include "cli/doctor/doctor.h"
+#include "cli/doctor/libcudnn.h"
 #include "cli/doctor/start_script.h"
 #include "cli/doctor/wrapper.h"
+#include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 
@@ -30,6 +31,33 @@ static void what_wrappers_run(void)
     expect_inner(WORDS("numactl", "-C", "0-3", "--membind", "1", "--", "prog"), "prog");
     expect_inner(WORDS("chrt", "-f", "5", "prog"), "prog");
     expect_inner(WORDS("env", "A=1"), "env");
+}
+
+/* By its version where that is known, else by its name. */
+static void what_a_cudnn_is_called_and_whether_it_is_served(void)
+{
+    static const struct {
+        const char *path;
+        int version;
+        const char *title;
+        bool served;
+    } row[] = {
+        {"/a/libcudnn.so.9", 90000, "cuDNN 9.0.0", true},
+        {"/a/libcudnn.so.9", 91903, "cuDNN 9.19.3", true},
+        {"/a/libcudnn.so.9", 99999, "cuDNN 9.99.99", true},
+        {"/a/libcudnn.so.9", 89999, "cuDNN 8.99.99", false},
+        {"/a/libcudnn.so.9", 8907, "cuDNN 8.9.7", false},
+        {"/a/libcudnn.so.9", 100000, "cuDNN 10.0.0", false},
+        {"/a/libcudnn.so.9", 0, "cuDNN 9", true},
+        {"/a/libcudnn.so.8", 0, "cuDNN 8", false},
+        {"/a/libcudnn.so.10", 0, "cuDNN 10", false},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char title[64];
+        CHECK_STR(cs_libcudnn_title(row[i].path, row[i].version, title, sizeof title),
+                  row[i].title);
+        CHECK_INT(cs_libcudnn_served(row[i].path, row[i].version), row[i].served);
+    }
 }
 
 static void files_that_a_script_names(void)
@@ -291,6 +319,7 @@ int main(void)
 {
     descriptors_begin();
     TEST(what_wrappers_run);
+    TEST(what_a_cudnn_is_called_and_whether_it_is_served);
     TEST(files_that_a_script_names);
     TEST(what_a_file_says_of_itself);
     TEST(where_a_word_of_a_script_may_be);
