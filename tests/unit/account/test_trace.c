@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -92,6 +93,22 @@ static void call(int64_t number, int tiles)
     *cs_trace_annotated() =
         (struct cs_trace_annotate){.number = number, .site = site, .outcome = "tiles"};
     cs_trace_call(trace, account, now, now + 1234567, 7);
+}
+
+static int64_t monotonic(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* The clock that other traces of the machine have. */
+static void the_clock_is_the_monotonic_one(void)
+{
+    for (int i = 0; i < 100; i++) {
+        int64_t before = monotonic(), now = cs_trace_now(), after = monotonic();
+        CHECK(before <= now && now <= after);
+    }
 }
 
 static void an_event_says_what_was(void)
@@ -546,6 +563,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     descriptors_begin();
+    TEST(the_clock_is_the_monotonic_one);
     TEST(an_event_says_what_was);
     TEST(scratch_comes_and_goes);
     TEST(every_event_as_it_is_written);
