@@ -116,6 +116,28 @@ static void forms_and_tables(void)
     golden_check(root, "outputs_report.txt");
 }
 
+/* Each has its text; one that is not known is told by its id. */
+static void reasons(void)
+{
+    static const char *const id[] = {
+#define CS_REASON(id, text) "\"" #id "\"",
+#include "convshim/reasons.def"
+#undef CS_REASON
+        "\"OF_THE_FUTURE\"", "null"};
+    cJSON *run = read_json("summary_training.json");
+    for (size_t i = 0; i < sizeof id / sizeof *id;) {
+        for (int site = 0; site < 3 && i < sizeof id / sizeof *id; site++) {
+            char way[16];
+            snprintf(way, sizeof way, "sites.%d", site);
+            set(run, way, "reason", id[i++]);
+        }
+        write_json("reasons.json", run);
+        REPORT_OF("--format", "text", "reasons.json");
+    }
+    cJSON_Delete(run);
+    golden_check(root, "outputs_report_reasons.txt");
+}
+
 static void pages(void)
 {
     REPORT_OF("--html", "-", "run.json", "other.json");
@@ -334,6 +356,7 @@ int main(void)
     unsetenv("CONVSHIM_CONFIG");
     make_summaries();
     TEST(forms_and_tables);
+    TEST(reasons);
     TEST(pages);
     TEST(what_is_refused);
     TEST(wrong_values);

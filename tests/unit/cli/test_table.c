@@ -96,6 +96,33 @@ static void for_programs(void)
     free(text);
 }
 
+/* What a terminal would take for a command is not put there: control characters of one byte, and
+ * those of two in UTF-8 (U+0080 to U+009F). All other bytes stay as they are. */
+static void nothing_commands_a_terminal(void)
+{
+    static const struct cs_column name[] = {{"name", "name", CS_CELL_TEXT}};
+    for (int first = 1; first < 256; first++)
+        for (int next = 1; next < 256; next++) {
+            const char cell[] = {'a', (char)first, (char)next, 'b', 0};
+            bool both = first == 0xc2 && next >= 0x80 && next <= 0x9f;
+            bool one = first < 0x20 || first == 0x7f || both;
+            bool other = next < 0x20 || next == 0x7f || both;
+            const char wanted[] = {'a', one ? '?' : (char)first, other ? '?' : (char)next, 'b', 0};
+            char *text = NULL;
+            size_t size;
+            FILE *out = open_memstream(&text, &size);
+            struct cs_table table;
+            cs_table_init(&table, name, 1);
+            cs_table_add(&table, (struct cs_value[]){{.text = cell}});
+            CHECK(cs_table_print(&table, CS_FORMAT_TEXT, out));
+            cs_table_fini(&table);
+            fclose(out);
+            CHECK(strncmp(text, "name\n", 5) == 0 && strncmp(text + 5, wanted, 4) == 0 &&
+                  strcmp(text + 9, "\n") == 0);
+            free(text);
+        }
+}
+
 static void bytes_for_people(void)
 {
     const struct {
@@ -136,6 +163,7 @@ int main(void)
     TEST(without_memory_nothing_is_printed);
     TEST(for_people);
     TEST(for_programs);
+    TEST(nothing_commands_a_terminal);
     TEST(bytes_for_people);
     TEST(nearest_words);
     TEST(sizes);

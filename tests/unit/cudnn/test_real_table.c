@@ -167,7 +167,8 @@ static void *bytes(size_t size)
 static void load(int count, const struct library *these)
 {
     libraries = count;
-    memcpy(loaded, these, (size_t)count * sizeof *these);
+    if (count > 0)
+        memcpy(loaded, these, (size_t)count * sizeof *these);
 }
 
 static void start(int count, const struct library *these)
