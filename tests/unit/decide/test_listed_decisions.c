@@ -310,12 +310,11 @@ static void put_decision(const struct fake *fake, const struct cs_problem *probl
     golden_put(" asked %lld %04x\n", (long long)decision->asked, (unsigned)(digest & 0xffff));
 }
 
-static void decide_in(const struct situation *at, const char *name,
-                      const struct cs_problem *problem)
+/* What is decided; the fake counts what it was asked. */
+static struct cs_decision decision_in(const struct situation *at, const struct cs_problem *problem,
+                                      struct witness *witness)
 {
-    struct fake fake = at->fake;
-    struct witness witness = {&fake, 0};
-    const struct cs_vendor vendor = vendor_of(&witness);
+    const struct cs_vendor vendor = vendor_of(witness);
     const struct cs_settings settings = {.program = "",
                                          .policy = cs_policy_find(at->policy),
                                          .limits = at->limits,
@@ -329,8 +328,17 @@ static void decide_in(const struct situation *at, const char *name,
                                         .room = at->room ? room_of : NULL,
                                         .referee = referee_of};
     struct cs_decision decision = cs_decide_by_rules(&settings, &call, &vendor, &help);
-    CHECK_INT(fake.live, 0);
-    CHECK_INT(decision.asked, fake.calls);
+    CHECK_INT(witness->fake->live, 0);
+    CHECK_INT(decision.asked, witness->fake->calls);
+    return decision;
+}
+
+static void decide_in(const struct situation *at, const char *name,
+                      const struct cs_problem *problem)
+{
+    struct fake fake = at->fake;
+    struct witness witness = {&fake, 0};
+    struct cs_decision decision = decision_in(at, problem, &witness);
     if (decision.reason == CS_REASON_SMALL && decision.asked == 0)
         return; /* what is within the limit has no line */
     golden_put("%s %s, %s: ", name, cs_problem_direction_name(problem->direction), at->name);
@@ -486,10 +494,39 @@ static void offers(void)
     golden_end("tests/golden/offers.txt");
 }
 
+/* Memory that runs out at any ask is told as such, wherever the search is by then. */
+static void without_memory(void)
+{
+    int looked_at = 0;
+    for (int i = 0; i < LISTED * CS_DIRECTIONS; i += 4) {
+        struct cs_problem problem;
+        if (!listed_make(i / CS_DIRECTIONS, (enum cs_direction)(i % CS_DIRECTIONS), &problem))
+            continue;
+        for (int s = i % 3; s < SITUATIONS; s += 3) {
+            struct fake fake = situation[s].fake;
+            struct witness witness = {&fake, 0};
+            fake.nomem_at = 0;
+            int64_t asked = decision_in(&situation[s], &problem, &witness).asked;
+            const int64_t at[] = {1, 2, 3, asked / 2, asked - 2, asked - 1, asked};
+            for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+                if (at[k] < 1 || at[k] > asked)
+                    continue;
+                fake = situation[s].fake;
+                fake.nomem_at = at[k];
+                CHECK_INT(decision_in(&situation[s], &problem, &witness).reason,
+                          CS_REASON_HOST_MEMORY);
+                looked_at++;
+            }
+        }
+    }
+    CHECK(looked_at > 1000);
+}
+
 int main(void)
 {
     TEST(decisions);
     TEST(offers);
     TEST(numbers);
+    TEST(without_memory);
     return REPORT();
 }
