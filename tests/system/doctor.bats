@@ -106,6 +106,16 @@ expect_no_finding()
 }
 
 # bats test_tags=quick
+@test "a command that the loader was told to start looks at what it can" {
+    local loader
+    loader=$(readelf -p .interp "$COMMAND" | sed -n 's|.* \(/.*\)|\1|p')
+    status=0
+    LD_PRELOAD=$SAN_RT "$loader" "$COMMAND" doctor >loader.out 2>loader.err || status=$?
+    [ "$status" -le 2 ]
+    expect_line loader.out ' LD_PRELOAD: '
+}
+
+# bats test_tags=quick
 @test "glibc: takes the library; the loader's own words where it does not" {
     doctor 0
     expect_finding ok glibc 'glibc: 2\.[0-9]+ takes the library'

@@ -168,6 +168,8 @@ static void notes_are_taken_once(void)
     CHECK(!cs_live_noted(folder, getpid()));
     cs_live_note(folder, getpid());
     cs_live_note(folder, getpid());
+    struct stat noted;
+    CHECK(lstat(file_of(".ran"), &noted) == 0 && (noted.st_mode & 0777) == 0600);
     int64_t pids[ROOM];
     CHECK_INT(cs_live_list(folder, pids, ROOM), 0);
     CHECK(cs_live_noted(folder, getpid()));

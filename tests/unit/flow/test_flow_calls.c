@@ -355,6 +355,25 @@ static void what_is_small_follows_the_limit_of_the_scope(void)
     free(cs);
 }
 
+/* Scratch that is lent is bounded by the arena; a scope's limit stands for the option's. */
+static void settings_of_a_decision(void)
+{
+    for (int i = 0; i < 12; i++) {
+        struct cs *cs = fresh();
+        const int64_t arena = i / 2 % 3 == 0 ? 0 : i / 2 % 3 == 1 ? 1 : 77 << 20;
+        const int64_t scope = i >= 6 ? 5 << 20 : 0;
+        cs->limits.lent = i % 2;
+        cs->exec.arena.facts.limit = arena;
+        const struct cs_settings settings = cs_decisions_settings(cs, scope);
+        CHECK_INT(settings.most, i % 2 && arena > 0 ? arena : INT64_MAX);
+        CHECK_INT(settings.limits.workspace, scope > 0 ? scope : LIMIT);
+        CHECK_INT(settings.limits.threshold, LIMIT);
+        CHECK(settings.rules == &cs->rules && settings.policy == cs->policy);
+        CHECK(settings.program == cs->program && settings.script == cs->script);
+        free(cs);
+    }
+}
+
 /* A call that cannot be passed on runs on a plan of ours: its own engine's where the caller has
  * room for that, else the fallback plan; none if that fails, too. */
 static void what_is_left_alone_may_run_whole(void)
@@ -438,6 +457,7 @@ int main(void)
     TEST(the_device_has_its_name);
     TEST(what_is_known_of_a_site);
     TEST(what_is_small_follows_the_limit_of_the_scope);
+    TEST(settings_of_a_decision);
     TEST(what_is_left_alone_may_run_whole);
     TEST(who_holds_a_small_size);
     TEST(without_memory);
