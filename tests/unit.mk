@@ -23,7 +23,7 @@ include tests/reliability.mk
 $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call withtest,$(pureobj))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/test_timeline: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,timeline.c timeline_record.c simulated_result.c) \
-	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,json_value.c read_file.c command_line.c data_files.c table.c table_markup.c)))
+	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,json_output.c json_value.c read_file.c command_line.c data_files.c table.c table_markup.c)))
 $(B)/unit/test_fork_server: $(call objects,src/cli/simulate/fork_server.c)
 $(B)/unit/test_find_cudnn: $(call objects,src/cli/predict/find_cudnn.c)
 $(B)/unit/test_simulated_program: $(call objects,src/cli/simulate/simulated_program.c)
@@ -37,18 +37,18 @@ $(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
 $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
-$(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c common/table.c common/command_line.c))
+$(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c $(addprefix common/,json_output.c table.c command_line.c)))
 $(B)/unit/test_report_diff: $(filter-out %/cli/main.o %/report/report_diff.o,$(cliobj))
 $(B)/unit/test_report_diff: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_plan_layers: $(call objects,src/cli/predict/plan_layers.c src/cli/predict/estimate.c)
-$(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,command_line.c data_files.c table.c table_markup.c))
+$(B)/unit/test_command_line: $(call objects,$(addprefix src/cli/common/,json_output.c command_line.c data_files.c table.c table_markup.c))
 cliunit := $(addprefix $(B)/unit/test_,shape layers table)
-$(cliunit): $(call objects,$(addprefix src/cli/,common/read_file.c common/command_line.c common/table.c) \
+$(cliunit): $(call objects,$(addprefix src/cli/,$(addprefix common/,json_output.c read_file.c command_line.c table.c)) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
 clicommands := $(addprefix $(B)/unit/test_,predict_command predict_options predict_outputs report_outputs simulate_outputs simulate_options simulation_variables doctor_outputs simulated doctor_parts summary_merge)
 $(B)/unit/test_predict_engines: UNITLIBS := -lcjson
-$(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c common/table.c common/table_markup.c common/command_line.c))
+$(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c $(addprefix common/,json_output.c table.c table_markup.c command_line.c)))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))
 $(clicommands): UNITLIBS := -lcjson -ldl
 $(cliunit) $(addprefix $(B)/unit/test_,command_line timeline) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_output.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -172,21 +173,15 @@ struct cJSON *cs_table_json(const struct cs_table *table)
         for (int i = 0; i < table->columns; i++)
             add_value(object, &table->column[i],
                       &table->value[row * (size_t)table->columns + (size_t)i]);
-        cJSON_AddItemToArray(rows, object);
+        cs_json_add(rows, NULL, object);
     }
     return rows;
 }
 
 static bool print_json(const struct cs_table *table, FILE *out)
 {
-    cJSON *rows = cs_table_json(table);
-    char *text = cJSON_Print(rows);
-    cJSON_Delete(rows);
-    if (!text)
-        return false;
-    fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return true;
+    cs_json_begin();
+    return cs_json_print(cs_table_json(table), out);
 }
 
 static int width_of(const struct cs_table *table, int column)

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/log.h"
 #include "cli/common/cli.h"
+#include "cli/common/json_output.h"
 #include "cli/predict/estimate.h"
 #include "cli/predict/shape.h"
 #include <cjson/cJSON.h>
@@ -183,7 +184,7 @@ static void add_rules(cJSON *root, char *explanation)
         cJSON_AddStringToObject(object, "name", line + strlen(rule));
         cJSON_AddBoolToObject(object, "applies", matches);
         cJSON_AddStringToObject(object, "text", colon + 2);
-        cJSON_AddItemToArray(rules, object);
+        cs_json_add(rules, NULL, object);
     }
     if (follows)
         cJSON_AddStringToObject(root, "rule", follows);
@@ -193,16 +194,12 @@ static void add_rules(cJSON *root, char *explanation)
 
 static bool print_json(int64_t required, bool said, char *explanation)
 {
+    cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "required_bytes", (double)required);
     cJSON_AddBoolToObject(root, "estimate", !said);
     add_rules(root, explanation);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text)
-        puts(text);
-    cJSON_free(text);
-    return text != NULL;
+    return cs_json_print(root, stdout);
 }
 
 int cs_config_explain(const struct cs_config *config, const char *program, const char *script,

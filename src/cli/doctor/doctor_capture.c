@@ -1,5 +1,6 @@
 /* `convshim doctor --capture-device`: the profile of the GPU present, for conf/devices. */
 #include "cli/common/cli.h"
+#include "cli/common/json_output.h"
 #include "cli/doctor/doctor.h"
 #include "cli/predict/find_cudnn.h"
 #include "cudnn/standalone/capture_profile.h"
@@ -27,6 +28,7 @@ static bool date_source(char *text, size_t size)
 static char *complete(const char *json, int bus_width)
 {
     char source[96];
+    cs_json_begin();
     cJSON *reported = cJSON_Parse(json), *profile = cJSON_CreateObject(), *item;
     char *text = NULL;
     if (cJSON_IsObject(reported) && date_source(source, sizeof source) &&
@@ -38,9 +40,9 @@ static char *complete(const char *json, int bus_width)
         cJSON_DeleteItemFromObject(reported, "memoryBusWidth");
         while ((item = reported->child)) {
             cJSON_DetachItemViaPointer(reported, item);
-            cJSON_AddItemToObject(profile, item->string, item);
+            cs_json_add(profile, item->string, item);
         }
-        text = cJSON_PrintUnformatted(profile);
+        text = cs_json_complete() ? cJSON_PrintUnformatted(profile) : NULL;
     }
     cJSON_Delete(reported);
     cJSON_Delete(profile);

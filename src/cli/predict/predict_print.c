@@ -2,6 +2,7 @@
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
+#include "cli/common/json_output.h"
 #include "config/limits.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -312,18 +313,32 @@ static void write_text(void *ctx, const char *bytes, size_t size)
     fwrite(bytes, 1, size, ctx);
 }
 
+/* Closes what was opened in memory. False: memory ran out, and there is no text. */
+static bool close_text(FILE *out, char **text)
+{
+    bool whole = out && fflush(out) == 0 && !ferror(out);
+    if (out)
+        whole = fclose(out) == 0 && whole;
+    if (whole && *text)
+        return true;
+    free(*text);
+    *text = NULL;
+    return false;
+}
+
 /* The line for people, where there is one. */
 static void add_advice(cJSON *root, const struct cs_predict_results *results)
 {
     char *text = NULL;
     size_t size;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        return;
-    cs_predict_print_advice(results, "", file);
-    if (fclose(file) == 0 && size > 0) {
-        text[size - 1] = '\0'; /* the line's end */
-        cJSON_AddStringToObject(root, "advice", text);
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        cs_predict_print_advice(results, "", out);
+    if (!close_text(out, &text)) {
+        cs_json_add(root, "advice", NULL);
+    } else if (*text) {
+        text[strcspn(text, "\n")] = '\0';
+        cs_json_add(root, "advice", cJSON_CreateString(text));
     }
     free(text);
 }
@@ -333,13 +348,13 @@ static cJSON *choices_of(const struct cs_prediction *prediction)
 {
     char *text = NULL;
     size_t size;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        return NULL;
-    struct cs_json json = {.write = write_text, .ctx = file};
-    cs_summary_json_choices(&json, NULL, &prediction->decision.choices);
-    cs_json_end(&json);
-    cJSON *choices = fclose(file) == 0 ? cJSON_CreateRaw(text) : NULL;
+    FILE *out = open_memstream(&text, &size);
+    struct cs_json json = {.write = write_text, .ctx = out};
+    if (out) {
+        cs_summary_json_choices(&json, NULL, &prediction->decision.choices);
+        cs_json_end(&json);
+    }
+    cJSON *choices = close_text(out, &text) ? cJSON_CreateRaw(text) : NULL;
     free(text);
     return choices;
 }
@@ -358,7 +373,7 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
             cJSON_AddNumberToObject(layer, "predicted_seconds", prediction->seconds);
         cJSON_AddNumberToObject(layer, "asked", (double)prediction->decision.asked);
         cJSON_AddNumberToObject(layer, "listed", (double)prediction->decision.choices.listed);
-        cJSON_AddItemToObject(layer, "candidates", choices_of(prediction));
+        cs_json_add(layer, "candidates", choices_of(prediction));
     }
     return layers;
 }
@@ -367,6 +382,7 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
                        const struct cs_table *models, const struct cs_predict_fit *fit)
 {
     const struct cs_predict_options *options = results->options;
+    cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", results->device->name);
     cJSON_AddStringToObject(root, "device_name", results->device->title);
@@ -375,17 +391,12 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddNumberToObject(root, "workspace_bytes", (double)cs_limits_workspace(&options->config));
     cJSON_AddBoolToObject(root, "workspace_auto", options->config.workspace == CS_CONFIG_AUTO);
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
-    cJSON_AddItemToObject(root, "layers", layers_of(results, layers));
-    cJSON_AddItemToObject(root, "models", cs_table_json(models));
+    cs_json_add(root, "layers", layers_of(results, layers));
+    cs_json_add(root, "models", cs_table_json(models));
     if (fit)
         add_fit(root, options, fit);
     add_advice(root, results);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text)
-        puts(text);
-    cJSON_free(text);
-    return text;
+    return cs_json_print(root, stdout);
 }
 
 bool cs_predict_print(const struct cs_predict_results *results, const struct cs_predict_fit *fit)

@@ -1,6 +1,8 @@
 /* `convshim predict --sweep`: what every workspace limit costs, so that its user can choose one. */
 #include "cli/predict/predict.h"
 
+#include "cli/common/json_output.h"
+
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
@@ -95,6 +97,7 @@ static bool fill(const struct cs_predict_results *results, const struct cs_predi
 
 static bool print_json(const struct cs_predict_results *results, const struct cs_table *table)
 {
+    cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", results->device->name);
     cJSON_AddStringToObject(root, "device_name", results->device->title);
@@ -102,13 +105,8 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddBoolToObject(root, "estimate", results->options->estimate);
     cJSON_AddStringToObject(root, "policy", results->options->config.policy.text);
     cJSON_AddNumberToObject(root, "layers", (double)results->layers->count);
-    cJSON_AddItemToObject(root, "sweep", cs_table_json(table));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text)
-        puts(text);
-    cJSON_free(text);
-    return text;
+    cs_json_add(root, "sweep", cs_table_json(table));
+    return cs_json_print(root, stdout);
 }
 
 static bool print(const struct cs_predict_results *results, const struct cs_table *table)

@@ -1,6 +1,8 @@
 /* Renders the sections of a report as text, Markdown, CSV and JSON. */
 #include "cli/report/report.h"
 
+#include "cli/common/json_output.h"
+
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -37,19 +39,13 @@ static bool print_people(const struct cs_report *report, bool markdown, FILE *ou
 
 static bool print_json(const struct cs_report *report, FILE *out)
 {
+    cs_json_begin();
     cJSON *root = cJSON_CreateObject();
-    bool good = root && cJSON_AddStringToObject(root, "schema", "convshim report") &&
-                cJSON_AddNumberToObject(root, "version", 1);
-    for (size_t i = 0; i < report->sections && good; i++) {
-        cJSON *rows = cs_table_json(&report->section[i].table);
-        good = rows && cJSON_AddItemToObject(root, report->section[i].name, rows);
-    }
-    char *text = good ? cJSON_Print(root) : NULL;
-    if (text)
-        fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-    return text != NULL;
+    cJSON_AddStringToObject(root, "schema", "convshim report");
+    cJSON_AddNumberToObject(root, "version", 1);
+    for (size_t i = 0; i < report->sections; i++)
+        cs_json_add(root, report->section[i].name, cs_table_json(&report->section[i].table));
+    return cs_json_print(root, out);
 }
 
 bool cs_report_print(const struct cs_report *report, enum cs_report_format format,

@@ -3,6 +3,7 @@
 #include "cli/simulate/simulate.h"
 
 #include "cli/common/cli.h"
+#include "cli/common/json_output.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -366,26 +367,22 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
                                 (double)pair->smallest[side].engines);
     }
     if (result->report)
-        cJSON_AddItemToObject(object, "report", cJSON_Duplicate(result->report, true));
+        cs_json_add(object, "report", cJSON_Duplicate(result->report, true));
     return object;
 }
 
 static bool print_json(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair)
 {
+    cs_json_begin();
     cJSON *root = cJSON_CreateObject(), *command = cJSON_AddArrayToObject(root, "command");
     for (char **word = simulation->program.command; *word; word++)
-        cJSON_AddItemToArray(command, cJSON_CreateString(*word));
+        cs_json_add(command, NULL, cJSON_CreateString(*word));
     cJSON_AddStringToObject(root, "device", pair->device->title);
     cJSON_AddStringToObject(root, "cudnn", simulation->program.folder);
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
-            cJSON_AddItemToObject(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text)
-        puts(text);
-    cJSON_free(text);
-    return text != NULL;
+            cs_json_add(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
+    return cs_json_print(root, stdout);
 }
 
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,

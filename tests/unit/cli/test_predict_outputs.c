@@ -287,7 +287,6 @@ static void what_is_refused(void)
                            &(struct golden_command){                                               \
                                cs_cli_predict, (const char *const[]){PREDICT, __VA_ARGS__, NULL}})
 
-/* But for JSON, of which libcjson leaves out what it has no memory for. */
 static void memory_that_runs_short(void)
 {
     write_file("short.csv", NUMBERS ",model\nl,f16,1,8,32,32,8,3,3,m\nl,f16,2,8,8,8,8,3,3,\n");
@@ -297,6 +296,8 @@ static void memory_that_runs_short(void)
     SHORT_OF("--csv", "short.csv", "--svg", "-");
     SHORT_OF("--summary", "short.json", "--config", "one.ini");
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep");
+    SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep", "--format", "json");
+    SHORT_OF("--csv", "short.csv", "--format", "json", "--fits", "50KiB");
 }
 
 int main(void)

@@ -325,7 +325,6 @@ static void options_of_files(void)
         #command " " #__VA_ARGS__, golden_call,                                                    \
         &(struct golden_command){command, (const char *const[]){#command, __VA_ARGS__, NULL}})
 
-/* But for JSON, of which libcjson leaves out what it has no memory for. */
 static void memory_that_runs_short(void)
 {
     cJSON *run = read_json("run.json");
@@ -337,9 +336,11 @@ static void memory_that_runs_short(void)
     SHORT_OF(cs_cli_report, "small.json");
     SHORT_OF(cs_cli_report, "--format", "csv", "--table", "candidates", "small.json", "small.json");
     SHORT_OF(cs_cli_report, "--format", "markdown", "--diff", "small.json", "small.json");
+    SHORT_OF(cs_cli_report, "--format", "json", "small.json");
     SHORT_OF(cs_cli_report, "--html", "-", "small.json");
     SHORT_OF(cs_cli_tune, "--summary", "small.json");
     SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad");
+    SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad", "--format", "json");
 }
 
 int main(void)

@@ -467,11 +467,10 @@ static void pages(void)
     golden_check(root, "outputs_simulate_page.txt");
 }
 
-/* But for JSON, of which libcjson leaves out what it has no memory for. */
 static void memory_that_runs_short(void)
 {
-    static const enum cs_format formats[] = {CS_FORMAT_TEXT, CS_FORMAT_CSV};
-    for (int i = 0; i < 2; i++) {
+    static const enum cs_format formats[] = {CS_FORMAT_TEXT, CS_FORMAT_CSV, CS_FORMAT_JSON};
+    for (int i = 0; i < 3; i++) {
         make_pair(&pair[0], 6 + i);
         make_pair(&pair[1], 0);
         struct view one = {.pairs = 1, .format = formats[i]},

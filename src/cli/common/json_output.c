@@ -1,0 +1,44 @@
+/* JSON that is whole or not written, by watching what libcjson asks of the heap. */
+#include "cli/common/json_output.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+static bool complete;
+
+static void *watched(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    complete = complete && memory;
+    return memory;
+}
+
+void cs_json_begin(void)
+{
+    complete = true;
+    cJSON_InitHooks(&(cJSON_Hooks){watched, free});
+}
+
+void cs_json_add(cJSON *parent, const char *name, cJSON *item)
+{
+    complete = complete && item;
+    bool added =
+        name ? cJSON_AddItemToObject(parent, name, item) : cJSON_AddItemToArray(parent, item);
+    if (!added)
+        cJSON_Delete(item);
+}
+
+bool cs_json_complete(void)
+{
+    return complete;
+}
+
+bool cs_json_print(cJSON *root, FILE *out)
+{
+    char *text = root && complete ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (text)
+        fprintf(out, "%s\n", text);
+    cJSON_free(text);
+    return text != NULL;
+}
