@@ -146,11 +146,38 @@ static void a_copy_of_the_operands(void)
             "36 KiB for the conversion to channels-last (without: 0 B)");
 }
 
+/* As many as it is about a multiple of; nothing is said of half a one. */
+static void results_of_a_split_sum(void)
+{
+    const struct cs_problem problem = rows(CS_FORWARD, 1);
+    const int64_t each = 48 << 10; /* 2 x 8 x 64 x 12 of four bytes */
+    for (int half = 1; half <= 14; half++)
+        for (int off = -1; off <= 1; off++) {
+            char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE], wanted[128];
+            struct cs_prediction prediction = {
+                .floor = 1 << 20,
+                .offer = {.workspace = half * (each / 2) + 300 * off, .splits = true}};
+            bool whole = half % 2 == 0;
+            otherwise = prediction.offer.workspace;
+            asks = 0;
+            cs_why_workspace(&problem, &prediction, NULL, first, second);
+            snprintf(wanted, sizeof wanted, "for %d partial results in f32 of 48 KiB each",
+                     half / 2);
+            CHECK_INT(strstr(second, wanted) != NULL, whole);
+            CHECK_INT(strstr(second, "partial results") != NULL, whole);
+            prediction.offer.splits = false;
+            asks = 0;
+            cs_why_workspace(&problem, &prediction, NULL, first, second);
+            CHECK(strstr(second, "partial results") == NULL);
+        }
+}
+
 int main(void)
 {
     TEST(all_that_is_offered);
     TEST(why_a_workspace_is_required);
     TEST(channels_first_is_asked_where_last_takes_more);
     TEST(a_copy_of_the_operands);
+    TEST(results_of_a_split_sum);
     return REPORT();
 }
