@@ -56,3 +56,8 @@ const char *cs_diagnostics_comma(const struct cs_load *load, const char *value)
         return "";
     return load->file ? "; one option a line" : "; options are separated by ;";
 }
+
+const char *cs_diagnostics_line_word(const struct cs_load *load)
+{
+    return load->file ? "line" : "item";
+}

@@ -40,4 +40,7 @@ const char *cs_diagnostics_show(char shown[CS_SHOWN_BYTES], const char *text);
  * for all others. */
 const char *cs_diagnostics_comma(const struct cs_load *load, const char *value);
 
+/* What `line` counts: "line" of a file, "item" of a variable. */
+const char *cs_diagnostics_line_word(const struct cs_load *load);
+
 #endif

@@ -45,7 +45,9 @@ static void note_unknown(struct cs_load *load, const char *name)
     char shown[CS_SHOWN_BYTES];
     const char *nearest = cs_option_nearest(name);
     cs_diagnostics_show(shown, name);
-    if (nearest)
+    if (*name == '\0')
+        cs_diagnostics_note(load, "a value without a name, ignored; allowed: NAME = VALUE");
+    else if (nearest)
         cs_diagnostics_note(load, "%s: no such option, ignored; did you mean %s?", shown, nearest);
     else
         cs_diagnostics_note(load, "%s: no such option, ignored; allowed: %s", shown,
@@ -71,8 +73,8 @@ void cs_ini_set(struct cs_load *load, const char *name, const char *value)
         return;
     }
     if (load->set_at[index])
-        cs_diagnostics_note(load, "%s: set again; this value counts, not the one at %d", name,
-                            load->set_at[index]);
+        cs_diagnostics_note(load, "%s: set again; this value counts, not the one in %s %d", name,
+                            cs_diagnostics_line_word(load), load->set_at[index]);
     load->set_at[index] = load->line;
     load->config->origin[index] = (struct cs_origin){load->file ? NULL : load->source, load->line};
 }

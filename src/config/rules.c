@@ -291,9 +291,9 @@ int cs_rules_open(struct cs_load *load, const char *name)
     int earlier = find(load, trimmed);
     if (earlier < 0)
         return add(load, trimmed);
-    cs_diagnostics_note(load,
-                        "rule %s: there is one at %d, this one is ignored; allowed: another name",
-                        trimmed, load->rule[earlier].line);
+    cs_diagnostics_note(
+        load, "rule %s: there is one in %s %d, this one is ignored; allowed: another name", trimmed,
+        cs_diagnostics_line_word(load), load->rule[earlier].line);
     return -1;
 }
 

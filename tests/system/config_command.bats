@@ -213,6 +213,8 @@ assert [(r["name"], r["applies"]) for r in a["rules"]] == [("last", False), ("la
 assert a["rules"][0]["text"] == "layout is nchw, asked for nhwc", a' || fail "not the explanation"
     CONVSHIM_CONFIGFILE=rules.ini config 0 --explain 1x8x8x8,8x8x3x3,required=0 --format json
     python3 -c 'import json; a = json.load(open("config.out")); assert a["rule"] is None and not a["estimate"], a' || fail "a rule"
+    config 2 --explain 1x8x8x8,8x8x3x3 --check wrong.ini
+    expect_line config.err '^convshim: config: --check or --explain, not both$'
     config 2 --explain 1x8x8x8,8x8x3x3 --format csv
     expect_line config.err '^convshim: config: --explain has no csv; allowed: text, json$'
 }

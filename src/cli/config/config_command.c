@@ -129,8 +129,12 @@ int cs_cli_config(int argc, char **argv)
     if (status >= 0)
         return status;
     if (operand < argc)
-        return cs_cli_refuse(command.name, "\"%s\": no operand is expected", argv[operand]);
+        return cs_cli_refuse(command.name,
+                             "\"%s\": no operand is expected; --check FILE looks at an ini file",
+                             argv[operand]);
     if (request.explain && request.format == CS_FORMAT_CSV)
         return cs_cli_refuse(command.name, "--explain has no csv; allowed: text, json");
+    if (request.explain && request.check)
+        return cs_cli_refuse(command.name, "--check or --explain, not both");
     return request.check ? check(request.check) : show(&request);
 }

@@ -3,6 +3,7 @@
 
 #include "cli/common/cli.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,24 @@ static int write_html(const struct cs_report *report, const char *path)
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
 
+/* Says so where csv is asked for a table that this report does not have. */
+static bool has_table(const struct cs_report *report, const struct request *request)
+{
+    char names[160] = "";
+    size_t used = 0;
+    if (request->html || request->format != CS_REPORT_CSV)
+        return true;
+    for (size_t i = 0; i < report->sections; i++) {
+        const char *name = report->section[i].name;
+        if (strcmp(name, request->table) == 0)
+            return true;
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
+    }
+    cs_cli_complain("report: no table '%s' here; there are: %s", request->table, names);
+    return false;
+}
+
 static int run(const struct request *request, char **paths, size_t count)
 {
     struct cs_report report = {.optimizer = request->optimizer_name};
@@ -181,12 +200,14 @@ static int run(const struct request *request, char **paths, size_t count)
     }
     if (!build(&report, request))
         cs_cli_complain("report: amounts beyond 63 bits, or out of memory");
+    else if (!has_table(&report, request))
+        status = CS_CLI_USAGE;
     else if (request->html)
         status = write_html(&report, request->html);
     else if (cs_report_print(&report, request->format, request->table, stdout))
         status = CS_CLI_OK;
     else
-        cs_cli_complain("report: out of memory, or there is no table '%s' here", request->table);
+        cs_cli_complain("report: out of memory");
     free_report(&report);
     return status;
 }

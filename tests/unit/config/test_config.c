@@ -274,7 +274,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
         {"Log-File=x", "Log-File: no such option, ignored; did you mean log_file?"},
         {"colour=red", "colour: no such option, ignored; allowed: " NAMES},
-        {"=3", ": no such option, ignored; allowed: " NAMES},
+        {"=3", "a value without a name, ignored; allowed: NAME = VALUE"},
         {"lanes=0", "lanes: \"0\" is not allowed, ignored; allowed: auto, or 1 to 8"},
         {"lanes=off", "lanes: \"off\" is not allowed, ignored; allowed: auto, or 1 to 8"},
         {"backing=ow", "backing: \"ow\" is not allowed, ignored; allowed: auto, client, own"},
@@ -349,7 +349,7 @@ static void sections(void)
     CHECK_STR(note(0), "FILE/test.ini:2: interleave.interleave.timeout: no such option, ignored; "
                        "did you mean interleave.timeout?");
     CHECK_STR(note(1), "FILE/test.ini:4: interleave.timeout: set again; this value counts, not the "
-                       "one at 3");
+                       "one in line 3");
     CHECK_INT(config.interleave_timeout, 7);
     load_text("[no]\ntimeout = 8\nlanes = x\n[interleave]\ntimeout = 9\n");
     CHECK_INT(note_count, 1);
@@ -408,8 +408,10 @@ static void the_last_of_two_values_counts(void)
 {
     load_text("tiles = 2\n\ntiles = 3\ntiles = 5\n");
     CHECK_INT(note_count, 2);
-    CHECK_STR(note(0), "FILE/test.ini:3: tiles: set again; this value counts, not the one at 1");
-    CHECK_STR(note(1), "FILE/test.ini:4: tiles: set again; this value counts, not the one at 3");
+    CHECK_STR(note(0),
+              "FILE/test.ini:3: tiles: set again; this value counts, not the one in line 1");
+    CHECK_STR(note(1),
+              "FILE/test.ini:4: tiles: set again; this value counts, not the one in line 3");
     CHECK_INT(config.tiles, 5);
 }
 

@@ -126,8 +126,9 @@ static void rules_that_cannot_begin(void)
 {
     load_text("[rule a]\nlanes = 1\n[rule a]\nskip = yes\n[rule b]\nskip = yes\n");
     CHECK_INT(note_count, 1);
-    CHECK_STR(note(0), "FILE/test.ini:3: rule a: there is one at 1, this one is ignored; allowed: "
-                       "another name");
+    CHECK_STR(note(0),
+              "FILE/test.ini:3: rule a: there is one in line 1, this one is ignored; allowed: "
+              "another name");
     CHECK_INT(config.rules.count, 2);
     CHECK(!cs_rule_has(&config.rules.rule[0], CS_RULE_skip));
 
