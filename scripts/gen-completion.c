@@ -318,7 +318,12 @@ static void print_fish(void)
     puts("# Completion of convshim for fish, made by gen-completion from the tables of the "
          "commands.\ncomplete -c convshim -f -n __fish_use_subcommand -l help -d 'What commands "
          "there are'\ncomplete -c convshim -f -n __fish_use_subcommand -l version -d 'Which "
-         "version this is'");
+         "version this is'\n"
+         "complete -c convshim -f -n __fish_use_subcommand -a help -d 'what a command does'");
+    fputs("complete -c convshim -f -n '__fish_seen_subcommand_from help' -a '", stdout);
+    for (int i = 0; i < COMMANDS; i++)
+        printf("%s%s", i > 0 ? " " : "", commands[i].name);
+    puts("'");
     for (int i = 0; i < COMMANDS; i++) {
         const struct cs_cli_command *command = *commands[i].command;
         printf("complete -c convshim -f -n __fish_use_subcommand -a %s -d ", commands[i].name);

@@ -1,6 +1,7 @@
 /* `convshim`: finds the command and hands over to it. */
 #include "base/version.h"
 #include "cli/common/cli.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,8 +52,16 @@ static int refuse(const char *name)
     return CS_CLI_USAGE;
 }
 
+/* Also behind `help`. */
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int help_of(const char *name)
 {
+    if (asks_for_help(name))
+        return help();
     const struct command *command = find(name);
     char *words[] = {(char *)name, "--help", NULL};
     return command ? command->run(2, words) : refuse(name);
@@ -70,7 +79,7 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(name, "help") == 0 && argc > 2)
         return help_of(argv[2]);
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+    if (asks_for_help(name))
         return help();
     if (argc > 1)
         return refuse(name);

@@ -76,6 +76,7 @@ complete_bash()
     command -v fish >/dev/null || cannot_run "no fish"
     expect_equal "fish" "$(fish --no-config -c "source '$BUILD/completions/convshim.fish'; complete -C 'convshim report --format '" | cut -f 1 | sort | tr '\n' ' ')" \
         "csv json markdown text "
+    expect_equal "fish, help" "$(fish --no-config -c "source '$BUILD/completions/convshim.fish'; complete -C 'convshim help st'" | cut -f 1)" status
 }
 
 @test "dist: sources that build, under the version's name" {

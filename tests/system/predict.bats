@@ -8,6 +8,7 @@ load predict
     "$COMMAND" --help | grep -q '^  predict '
     "$COMMAND" --version | grep -qE '^convshim [0-9]+\.[0-9]+\.[0-9]+$'
     "$COMMAND" help predict | diff - <("$COMMAND" predict --help)
+    "$COMMAND" help --help | diff - <("$COMMAND" help)
     status=0
     "$COMMAND" predct 2>command.err || status=$?
     expect_status 2

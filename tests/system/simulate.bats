@@ -65,7 +65,7 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     expect_line simulate.out '^without     runs as it would with memory to spare$'
     expect_line simulate.out '^with        runs as it would with memory to spare$'
     expect_line simulate.out 'its context and the program.s code on it: 0.5 to 1.7 GB'
-    expect_line simulate.out 'read 1 results that were never computed .*: vae_decoder 1\.'
+    expect_line simulate.out 'read 1 result that was never computed .*decided by it: vae_decoder 1\.'
     expect_no_word
 }
 

@@ -197,10 +197,12 @@ static void note_left_out(const struct cs_simulated_result *result)
          " calls of other libraries were counted.",
          result->kernels, result->library_calls);
     if (result->reads > 0) {
+        bool one = result->reads == 1;
         (void)cs_simulated_result_names(result, "reads_of_nothing_written.by", names, sizeof names);
         note("The program read %" PRId64
-             " results that were never computed (%s, as zeros), and may have decided by them: %s.",
-             result->reads, cs_table_bytes_text(bytes, result->read_bytes), names);
+             " %s never computed (%s, as zeros), and may have decided by %s: %s.",
+             result->reads, one ? "result that was" : "results that were",
+             cs_table_bytes_text(bytes, result->read_bytes), one ? "it" : "them", names);
     }
     if (cs_simulated_result_names(result, "estimated", names, sizeof names) > 0)
         note("Sizes that only a GPU tells are estimates: %s.", names);
