@@ -66,17 +66,19 @@ device    += cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1 cud
 $(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
 $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
 
-# --- the list: MODE:FILE:PLACE, with an s behind the mode of what is stripped --------------------------------------------
+# --- the list: MODE:FILE:FOLDER/PLACE, with an s behind the mode of what is stripped -------------------------------------
+# FOLDER is one of those below by its name, as the list is of words and a path may have blanks.
+folders    = PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' SHAREDIR='$(SHAREDIR)'
 # Wherever the binaries are built: $(1) is the command, $(2) the library, $(3) the folder of the device.
-installed_from = 755s:$(1):$(BINDIR)/convshim 644s:$(2):$(LIBDIR)/libconvshim.so \
-            $(foreach f,$(device),644s:$(3)/$f:$(LIBDIR)/convshim/simdev/$f) 755s:$(3)/standins:$(LIBDIR)/convshim/simdev/standins \
-            644:$(B)/man/convshim.1:$(SHAREDIR)/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:$(SHAREDIR)/man/man5/convshim.ini.5 \
-            $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:$(SHAREDIR)/convshim/$(f:conf/%=%)) \
-            644:conf/convshim.ini:$(SHAREDIR)/doc/convshim/convshim.ini \
-            644:include/convshim.h:$(PREFIX)/include/convshim.h \
-            644:$(B)/completions/convshim.bash:$(SHAREDIR)/bash-completion/completions/convshim \
-            644:$(B)/completions/_convshim:$(SHAREDIR)/zsh/site-functions/_convshim \
-            644:$(B)/completions/convshim.fish:$(SHAREDIR)/fish/vendor_completions.d/convshim.fish
+installed_from = 755s:$(1):BINDIR/convshim 644s:$(2):LIBDIR/libconvshim.so \
+            $(foreach f,$(device),644s:$(3)/$f:LIBDIR/convshim/simdev/$f) 755s:$(3)/standins:LIBDIR/convshim/simdev/standins \
+            644:$(B)/man/convshim.1:SHAREDIR/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:SHAREDIR/man/man5/convshim.ini.5 \
+            $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:SHAREDIR/convshim/$(f:conf/%=%)) \
+            644:conf/convshim.ini:SHAREDIR/doc/convshim/convshim.ini \
+            644:include/convshim.h:PREFIX/include/convshim.h \
+            644:$(B)/completions/convshim.bash:SHAREDIR/bash-completion/completions/convshim \
+            644:$(B)/completions/_convshim:SHAREDIR/zsh/site-functions/_convshim \
+            644:$(B)/completions/convshim.fish:SHAREDIR/fish/vendor_completions.d/convshim.fish
 installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B)/shipped/simdev)
 
 .PHONY: install uninstall dist installable
@@ -84,10 +86,10 @@ installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B
 installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device) standins)
 #: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR name other folders than PREFIX/lib and PREFIX/bin
 install: installable
-	$(Q)scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)
+	$(Q)$(folders) scripts/install-files --strip '$(STRIP)' '$(DESTDIR)' $(installed)
 #: uninstall    removes what install has installed, with the same settings
 uninstall:
-	$(Q)scripts/install-files --remove '$(PREFIX)' '$(DESTDIR)' $(installed)
+	$(Q)$(folders) scripts/install-files --remove '$(DESTDIR)' $(installed)
 
 distname  := convshim-$(VERSION)
 #: dist         build/dist/convshim-VERSION.tar.gz: the sources of the last commit

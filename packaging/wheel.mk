@@ -49,7 +49,7 @@ wheel: $(man) $(completions) build/source/include/ini.h
 endif
 .PHONY: portable-tree
 portable-tree:
-	$(Q)scripts/install-files --strip '$(STRIP)' '$(CURDIR)/$(PORTABLE)/tree' \
+	$(Q)$(folders) scripts/install-files --strip '$(STRIP)' '$(CURDIR)/$(PORTABLE)/tree' \
 	$(subst $(B)/man/,$(HOST)/man/,$(subst $(B)/completions/,$(HOST)/completions/,$(call \
 	installed_from,$(PORTABLE)/convshim,$(PORTABLE)/libconvshim.so,$(PORTABLE)/simdev)))
 

@@ -34,6 +34,18 @@ complete_bash()
     expect_empty left
 }
 
+@test "folders with blanks: every file comes there, and goes" {
+    local to=(DESTDIR="$PWD/a root" PREFIX="/opt/a tool" LIBDIR="/opt/a tool/li b")
+    make_in_root install "${to[@]}"
+    "a root/opt/a tool/bin/convshim" predict --device list >devices.out
+    expect_line devices.out '^rtx4090 '
+    [ -f "a root/opt/a tool/li b/libconvshim.so" ] || fail "no library"
+    expect_equal "folders" "$(ls "a root/opt")" "a tool"
+    make_in_root uninstall "${to[@]}"
+    find "a root/opt/a tool" -mindepth 1 >left
+    expect_empty left
+}
+
 @test "LIBDIR, BINDIR and a move: the command finds its library" {
     local to=(DESTDIR="$PWD/root" PREFIX=/usr LIBDIR=/usr/lib/of/machine BINDIR=/usr/local/games)
     make_in_root install "${to[@]}"
