@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import operator
 import os
 import subprocess
 from contextlib import contextmanager
@@ -135,7 +136,7 @@ def limit(bytes: int | None) -> Iterator[None]:
     plans (PyTorch does) runs those made before as before, and those made inside as they are, also afterwards. None: no limit.
     """
     library = _needed()
-    before = library.convshim_limit(1 << 40 if bytes is None else bytes)
+    before = library.convshim_limit(1 << 40 if bytes is None else operator.index(bytes))
     if before < 0:
         raise ValueError(f"{bytes}: a limit is from 1 KiB to 1 TiB")
     try:

@@ -14,16 +14,13 @@ struct cs_load {
 
     /* Of the source being read; cs_ini_begin sets them. */
     const char *source;
-    bool file;              /* else the source is a variable, its name static */
-    int line;               /* 0: the source has none */
-    int notes;              /* made so far */
-    int set_at[CS_OPTIONS]; /* line of the last valid value, 0: none */
-    int first_rule;         /* of the source, in config->rules */
-    struct cs_load_rule {
-        int line; /* where it begins */
-        bool faulty;
-    } rule[CS_MAX_RULES]; /* by their places in config->rules */
-    bool rules_full;      /* said already */
+    bool file;                      /* else the source is a variable, its name static */
+    int line;                       /* 0: the source has none */
+    int notes;                      /* made so far */
+    int set_at[CS_OPTIONS];         /* line of the last valid value, 0: none */
+    int first_rule;                 /* of the source, in config->rules */
+    bool rule_faulty[CS_MAX_RULES]; /* by their places in config->rules */
+    bool rules_full;                /* said already */
 };
 
 /* Makes a note with the place before it. */

@@ -177,7 +177,8 @@ static void refuse_section(struct lines *lines)
                             lines->shown, nearest);
     else
         cs_diagnostics_note(lines->load,
-                            "%s: no such section, its options are ignored; allowed: %s",
+                            "%s: no such section, its options are ignored; allowed: %s; other "
+                            "options stand before the first section",
                             lines->shown, cs_option_sections(all));
 }
 

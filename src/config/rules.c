@@ -264,7 +264,8 @@ static int add(struct cs_load *load, const char *name)
     struct cs_rule *rule = &rules->rule[rules->count];
     memset(rule, 0, sizeof *rule);
     snprintf(rule->name, sizeof rule->name, "%s", name);
-    load->rule[rules->count] = (struct cs_load_rule){.line = load->line};
+    rule->line = load->line;
+    load->rule_faulty[rules->count] = false;
     return rules->count++;
 }
 
@@ -293,7 +294,7 @@ int cs_rules_open(struct cs_load *load, const char *name)
         return add(load, trimmed);
     cs_diagnostics_note(
         load, "rule %s: there is one in %s %d, this one is ignored; allowed: another name", trimmed,
-        cs_diagnostics_line_word(load), load->rule[earlier].line);
+        cs_diagnostics_line_word(load), load->config->rules.rule[earlier].line);
     return -1;
 }
 
@@ -302,8 +303,8 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
     char shown[CS_SHOWN_BYTES], allowed[CS_OPTION_TEXT];
     struct cs_rule *rule = &load->config->rules.rule[index];
     enum cs_rule_key key = key_of(name);
-    bool faulty = load->rule[index].faulty;
-    load->rule[index].faulty = true;
+    bool faulty = load->rule_faulty[index];
+    load->rule_faulty[index] = true;
     if (key == CS_RULE_KEYS)
         cs_diagnostics_note(load, "rule %s: %s: no such key, the rule is dropped; allowed: %s",
                             rule->name, cs_diagnostics_show(shown, name), names + 2);
@@ -317,7 +318,7 @@ void cs_rules_set(struct cs_load *load, int index, const char *name, const char 
                             rule->name, name);
     else {
         rule->given |= UINT32_C(1) << key;
-        load->rule[index].faulty = faulty;
+        load->rule_faulty[index] = faulty;
     }
 }
 
@@ -334,7 +335,7 @@ bool cs_rules_spoil(struct cs_load *load, int rule, const char *text)
             rule = add(load, name);
     }
     if (rule >= 0)
-        load->rule[rule].faulty = true;
+        load->rule_faulty[rule] = true;
     return rule >= 0;
 }
 
@@ -370,10 +371,10 @@ static void drop_faulty(struct cs_load *load)
     struct cs_rules *rules = &load->config->rules;
     int kept = load->first_rule;
     for (int i = load->first_rule; i < rules->count; i++) {
-        if (load->rule[i].faulty)
+        if (load->rule_faulty[i])
             continue;
         if (!cs_rule_sets(&rules->rule[i])) {
-            load->line = load->rule[i].line;
+            load->line = rules->rule[i].line;
             cs_diagnostics_note(load,
                                 "rule %s: it sets nothing, the rule is dropped; allowed: one of %s",
                                 rules->rule[i].name, settings + 2);

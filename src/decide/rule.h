@@ -44,6 +44,7 @@ enum cs_rule_key {
 
 struct cs_rule {
     char name[CS_RULE_NAME];
+    int line;       /* where it begins, for notes; 0: in no file and no list of items */
     uint32_t given; /* bit i: key i is; the others hold nothing */
 #define CS_RULE(name, type, allowed, help) cs_rule_##type name;
 #include "convshim/rules.def"

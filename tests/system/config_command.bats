@@ -172,9 +172,9 @@ END
         '5: arena has no effect: it counts only with interleave.budget = off$' \
         '3: log_file: the quotes are taken for a part of the path$' \
         '4: trace: ~ is taken for a part of the path$' \
-        ' rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
-        ' rule some: tiles has no effect: it counts only with policy = fixed$' \
-        ' rule none: skip = yes leaves its other settings without effect$'
+        '11: rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
+        '15: rule some: tiles has no effect: it counts only with policy = fixed$' \
+        '18: rule none: skip = yes leaves its other settings without effect$'
     printf 'trace_limit = 1MiB\npolicy = budget\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
         '3: min_saving has no effect: it counts only with a policy other than fixed and budget$'

@@ -43,6 +43,7 @@ line()
     expect_equal "the plan of inside" "$(line 2 | cut -d , -f 1,2)" "{'calls': 4, 'tiled': 1"
     expect_equal "legacy" "$(line 3 | cut -d , -f 1,2)" "{'calls': 5, 'tiled': 2"
     expect_equal "refused" "$(grep -c '^refused: .*a limit is from 1 KiB to 1 TiB$' shimmed.out)" 3
+    expect_equal "no numbers" "$(grep -c '^no number: .*integer$' shimmed.out)" 2
     expect_equal "behind it" "$(tail -n 1 shimmed.out | cut -d , -f 1,2)" "{'calls': 6, 'tiled': 2"
 }
 

@@ -173,17 +173,19 @@ static void advise_rule(const struct advice *advice, int index)
     const struct cs_rule *rule = &config->rules.rule[index];
     bool skips = cs_rule_has(rule, CS_RULE_skip) && rule->skip;
     int behind = config->rules.count - index - 1;
+    char place[CS_CONFIG_TEXT + 16];
+    snprintf(place, sizeof place, "%s:%d", config->source, rule->line);
     if (behind > 0 && is_for_all(rule))
-        say(advice, config->source,
+        say(advice, place,
             "rule %s: every convolution matches it: the rules after it, from %s on, are never "
             "tried",
             rule->name, rule[1].name);
     if (skips && sets_more_than_skip(rule))
-        say(advice, config->source, "rule %s: skip = yes leaves its other settings without effect",
+        say(advice, place, "rule %s: skip = yes leaves its other settings without effect",
             rule->name);
     else if (cs_rule_has(rule, CS_RULE_tiles) && strcmp(policy_of(config, rule), "fixed") != 0)
-        say(advice, config->source,
-            "rule %s: tiles has no effect: it counts only with policy = fixed", rule->name);
+        say(advice, place, "rule %s: tiles has no effect: it counts only with policy = fixed",
+            rule->name);
 }
 
 void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx)

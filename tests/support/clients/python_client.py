@@ -72,6 +72,12 @@ def limits():
                 print("entered")
         except ValueError as error:
             print("refused:", error)
+    for wrong in ("1MiB", 1.5):
+        try:
+            with convshim.limit(wrong):
+                print("entered")
+        except TypeError as error:
+            print("no number:", error)
     try:
         with convshim.limit(96 << 10):
             raise KeyError

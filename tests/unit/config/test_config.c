@@ -242,7 +242,7 @@ static void bounds_are_those_that_are_told(void)
     "log_file, "                                                                                   \
     "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
 
-#define SECTIONS "[interleave], [budget], [rule NAME]"
+#define SECTIONS "[interleave], [budget], [rule NAME]; other options stand before the first section"
 
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
