@@ -47,6 +47,15 @@ static int64_t known(cudnnHandle_t handle, struct number **new_p)
     return number;
 }
 
+/* The address would not do: the next handle may have it. */
+static int64_t unkept(void)
+{
+    cs_lock(&lock);
+    int64_t number = ++given;
+    cs_unlock(&lock);
+    return number;
+}
+
 int64_t cs_handle_number(cudnnHandle_t handle)
 {
     struct number *none = NULL;
@@ -55,7 +64,7 @@ int64_t cs_handle_number(cudnnHandle_t handle)
         return number;
     struct number *new = malloc(sizeof *new); /* not under the lock */
     if (!new)
-        return (int64_t)(intptr_t)handle;
+        return unkept();
     number = known(handle, &new);
     free(new); /* another thread was first */
     return number;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* The number of a handle that is alive, the same until it is destroyed; 0 for NULL. Out of host
- * memory the address stands for it. */
+ * memory each answer is a number that no handle has. */
 int64_t cs_handle_number(cudnnHandle_t handle);
 
 /* A handle is about to be destroyed. Numbers of others stay as they are. */
