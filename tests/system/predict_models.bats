@@ -308,7 +308,7 @@ wrong()
     predict_as predict --estimate --csv bom.csv --dtype f16 --format csv
     expect_status 0
     cp predict.out wanted
-    refused "bom.csv:1: no column 'dtype'" --csv bom.csv --estimate
+    refused "bom.csv:1: no column 'dtype'; --dtype gives all lines one" --csv bom.csv --estimate
     predict_as predict --estimate --csv - --dtype f16 --format csv <bom.csv
     expect_status 0
     diff wanted predict.out

@@ -70,8 +70,9 @@ static void read_header(struct cs_layer_reader *reading, char *line, int64_t num
                                  "not a header: too many columns or a quote left open");
     for (int i = 0; i < CS_FIELDS && reading->notes == 0; i++)
         if (!seen[i] && cs_layer_field_required((enum cs_field)i, reading->rules))
-            cs_layer_reader_diagnose(reading, number, "no column '%s'",
-                                     cs_layer_field_name((enum cs_field)i));
+            cs_layer_reader_diagnose(reading, number, "no column '%s'%s",
+                                     cs_layer_field_name((enum cs_field)i),
+                                     i == CS_FIELD_dtype ? "; --dtype gives all lines one" : "");
 }
 
 static void read_line(struct cs_layer_reader *reading, char *line, int64_t number,
