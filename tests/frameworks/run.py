@@ -10,6 +10,7 @@ import torch
 
 import jobs
 import modes
+import other_programs  # noqa: F401 (fills PROGRAMS)
 import programs
 
 WARM, MEASURED = 2, 1

@@ -1,0 +1,300 @@
+"""Programs that no default, rule or price was chosen by: tried once when all of these stood (--programs other).
+
+Each entry as in programs.py. What they show is in docs/results/frameworks-other.md; a program that a choice was looked at with
+moves to programs.py.
+"""
+import torch
+
+from program_registry import program
+from programs import data, on_device, sd_vae, training
+
+
+@program("image VAE", "diffusers VQModel, decode 1024 px, float32")
+def vq_decode_f32():
+    from diffusers import VQModel
+    vae = on_device(lambda: VQModel(block_out_channels=(128, 256, 512), down_block_types=("DownEncoderBlock2D",) * 3,
+                                    up_block_types=("UpDecoderBlock2D",) * 3, layers_per_block=2, latent_channels=3))
+    z = data(1, 3, 256, 256)
+    return vae, lambda: vae.decode(z, force_not_quantize=True).sample
+
+
+@program("image VAE", "diffusers AutoencoderDC (Sana), decode 1024 px, bfloat16")
+def dc_decode_bf16():
+    from diffusers import AutoencoderDC
+    vae = on_device(AutoencoderDC, torch.bfloat16)
+    z = data(1, 32, 32, 32, dtype=torch.bfloat16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("image VAE", "diffusers AsymmetricAutoencoderKL, decode 768 px, float16")
+def asymmetric_decode_f16():
+    from diffusers import AsymmetricAutoencoderKL
+    vae = on_device(lambda: AsymmetricAutoencoderKL(
+        down_block_types=("DownEncoderBlock2D",) * 4, down_block_out_channels=(128, 256, 512, 512), layers_per_down_block=2,
+        up_block_types=("UpDecoderBlock2D",) * 4, up_block_out_channels=(192, 384, 768, 768), layers_per_up_block=3),
+        torch.float16)
+    z = data(1, 4, 96, 96, dtype=torch.float16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLLTXVideo, decode 25 frames 512x704, bfloat16")
+def ltx_decode_bf16():
+    from diffusers import AutoencoderKLLTXVideo
+    vae = on_device(AutoencoderKLLTXVideo, torch.bfloat16)
+    z = data(1, 128, 4, 16, 22, dtype=torch.bfloat16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLMochi, decode 13 frames 480x848, float16")
+def mochi_decode_f16():
+    from diffusers import AutoencoderKLMochi
+    vae = on_device(AutoencoderKLMochi, torch.float16)
+    z = data(1, 12, 3, 60, 106, dtype=torch.float16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLTemporalDecoder (SVD), decode 8 frames 576x1024, float16")
+def svd_decode_f16():
+    from diffusers import AutoencoderKLTemporalDecoder
+    vae = on_device(lambda: AutoencoderKLTemporalDecoder(
+        block_out_channels=(128, 256, 512, 512), down_block_types=("DownEncoderBlock2D",) * 4, layers_per_block=2), torch.float16)
+    z = data(8, 4, 72, 128, dtype=torch.float16)
+    return vae, lambda: vae.decode(z, num_frames=8).sample
+
+
+@program("U-Net", "diffusers UNet2DConditionModel (SDXL), 1024 px, batch 2, float16")
+def sdxl_unet_f16():
+    from diffusers import UNet2DConditionModel
+    unet = on_device(lambda: UNet2DConditionModel(
+        block_out_channels=(320, 640, 1280), down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"), transformer_layers_per_block=(1, 2, 10),
+        attention_head_dim=(5, 10, 20), cross_attention_dim=2048, use_linear_projection=True), torch.float16)
+    x, t = data(2, 4, 128, 128, dtype=torch.float16), data(2, 77, 2048, dtype=torch.float16)
+    return unet, lambda: unet(x, 10, encoder_hidden_states=t).sample
+
+
+@program("U-Net", "diffusers ControlNetModel, 1024 px, batch 2, float16")
+def controlnet_f16():
+    from diffusers import ControlNetModel
+    net = on_device(lambda: ControlNetModel(cross_attention_dim=768), torch.float16)
+    sample, text = data(2, 4, 128, 128, dtype=torch.float16), data(2, 77, 768, dtype=torch.float16)
+    image = data(2, 3, 1024, 1024, dtype=torch.float16)
+    return net, lambda: net(sample, 10, encoder_hidden_states=text, controlnet_cond=image)
+
+
+@program("segmentation", "torchvision fcn_resnet101, 4 x 768 px, float16")
+def fcn_f16():
+    from torchvision.models.segmentation import fcn_resnet101
+    model = on_device(lambda: fcn_resnet101(weights=None, weights_backbone=None), torch.float16)
+    x = data(4, 3, 768, 768, dtype=torch.float16)
+    return model, lambda: model(x)["out"]
+
+
+@program("segmentation", "segmentation-models-pytorch DeepLabV3Plus (resnet101), 4 x 1024 px, float16")
+def deeplab_plus_f16():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.DeepLabV3Plus("resnet101", encoder_weights=None), torch.float16)
+    x = data(4, 3, 1024, 1024, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("segmentation", "segmentation-models-pytorch UnetPlusPlus (resnet34), 4 x 1024 px, float32")
+def unet_plus_plus_f32():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.UnetPlusPlus("resnet34", encoder_weights=None))
+    x = data(4, 3, 1024, 1024)
+    return model, lambda: model(x)
+
+
+@program("segmentation", "segmentation-models-pytorch FPN (resnet50), 8 x 1024 px, float16, channels_last")
+def fpn_f16_channels_last():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.FPN("resnet50", encoder_weights=None), torch.float16).to(memory_format=torch.channels_last)
+    x = data(8, 3, 1024, 1024, dtype=torch.float16).to(memory_format=torch.channels_last)
+    return model, lambda: model(x)
+
+
+@program("segmentation", "transformers SegformerForSemanticSegmentation (sizes of b2), 4 x 1024 px, float16")
+def segformer_f16():
+    from transformers import SegformerConfig, SegformerForSemanticSegmentation
+    config = SegformerConfig(depths=[3, 4, 6, 3], hidden_sizes=[64, 128, 320, 512], decoder_hidden_size=768)
+    model = on_device(lambda: SegformerForSemanticSegmentation(config), torch.float16)
+    x = data(4, 3, 1024, 1024, dtype=torch.float16)
+    return model, lambda: model(x).logits
+
+
+@program("depth", "transformers DPTForDepthEstimation, 8 x 384 px, float16")
+def dpt_f16():
+    from transformers import DPTConfig, DPTForDepthEstimation
+    model = on_device(lambda: DPTForDepthEstimation(DPTConfig()), torch.float16)
+    image = data(8, 3, 384, 384, dtype=torch.float16)
+    return model, lambda: model(image).predicted_depth
+
+
+@program("segmentation 3-D", "monai SwinUNETR, 96x96x96, float32")
+def swin_unetr_f32():
+    from monai.networks.nets import SwinUNETR
+    model = SwinUNETR(in_channels=1, out_channels=14, feature_size=48).to("cuda").eval()
+    x = data(1, 1, 96, 96, 96)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai UNETR, 96x96x96, float16")
+def unetr_f16():
+    from monai.networks.nets import UNETR
+    model = UNETR(in_channels=1, out_channels=14, img_size=(96, 96, 96)).half().to("cuda").eval()
+    x = data(1, 1, 96, 96, 96, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai AttentionUnet, 128x128x128, float16")
+def attention_unet_f16():
+    from monai.networks.nets import AttentionUnet
+    model = on_device(lambda: AttentionUnet(3, in_channels=1, out_channels=2, channels=(32, 64, 128, 256), strides=(2, 2, 2)), torch.float16)
+    x = data(1, 1, 128, 128, 128, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai DynUNet (nnU-Net), 128x128x128, float32")
+def dynunet_f32():
+    from monai.networks.nets import DynUNet
+    model = on_device(lambda: DynUNet(3, 4, 3, [3] * 6, [1, 2, 2, 2, 2, 2], [2] * 5))
+    x = data(1, 4, 128, 128, 128)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai HighResNet, 96x96x96, float32")
+def highresnet_f32():
+    from monai.networks.nets import HighResNet
+    model = on_device(lambda: HighResNet(spatial_dims=3, in_channels=1, out_channels=2))
+    x = data(1, 1, 96, 96, 96)
+    return model, lambda: model(x)
+
+
+@program("segmentation 3-D", "monai SegResNetVAE, 128x128x128, float16")
+def segresnet_vae_f16():
+    from monai.networks.nets import SegResNetVAE
+    model = SegResNetVAE(input_image_size=(128, 128, 128), spatial_dims=3, init_filters=16, in_channels=4, out_channels=3)
+    model = model.half().to("cuda").eval()
+    x = data(1, 4, 128, 128, 128, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("optical flow", "torchvision raft_large, 2 x 520x960 px, 4 updates, float32")
+def raft_f32():
+    from torchvision.models.optical_flow import raft_large
+    model = raft_large(weights=None).to("cuda").eval()
+    a, b = data(2, 3, 520, 960), data(2, 3, 520, 960)
+    return model, lambda: model(a, b, num_flow_updates=4)[-1]
+
+
+@program("audio decoder", "transformers DacModel decoder, 20 s, float32")
+def dac_decode_f32():
+    from transformers import DacConfig, DacModel
+    model = DacModel(DacConfig()).to("cuda").eval()
+    z = data(1, 1024, 1000)
+    return model, lambda: model.decoder(z)
+
+
+@program("audio encoder", "transformers Wav2Vec2Model, batch 4 of 60 s, float16")
+def wav2vec2_f16():
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+    model = Wav2Vec2Model(Wav2Vec2Config()).half().to("cuda").eval()
+    x = data(4, 960000, dtype=torch.float16)
+    return model, lambda: model(x).last_hidden_state
+
+
+@program("backbone", "torchvision r3d_18, batch 8 of 16 x 112x112, float32")
+def r3d_18_f32():
+    from torchvision.models.video import r3d_18
+    model = on_device(lambda: r3d_18(weights=None))
+    x = data(8, 3, 16, 112, 112)
+    return model, lambda: model(x)
+
+
+@program("backbone", "torchvision efficientnet_b4, batch 64 of 380 px, float16")
+def efficientnet_f16():
+    from torchvision.models import efficientnet_b4
+    model = on_device(efficientnet_b4, torch.float16)
+    x = data(64, 3, 380, 380, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("backbone", "torchvision densenet121, batch 64 of 224 px, float32")
+def densenet_f32():
+    from torchvision.models import densenet121
+    model = on_device(densenet121)
+    x = data(64, 3, 224, 224)
+    return model, lambda: model(x)
+
+
+@program("backbone", "torchvision inception_v3, batch 64 of 299 px, float16")
+def inception_f16():
+    from torchvision.models import inception_v3
+    model = on_device(lambda: inception_v3(init_weights=False, aux_logits=False), torch.float16)
+    x = data(64, 3, 299, 299, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("backbone", "timm regnety_160, batch 32 of 288 px, float16")
+def regnet_f16():
+    import timm
+    model = on_device(lambda: timm.create_model("regnety_160"), torch.float16)
+    x = data(32, 3, 288, 288, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("backbone", "timm dm_nfnet_f0, batch 32 of 256 px, bfloat16")
+def nfnet_bf16():
+    import timm
+    model = on_device(lambda: timm.create_model("dm_nfnet_f0"), torch.bfloat16)
+    x = data(32, 3, 256, 256, dtype=torch.bfloat16)
+    return model, lambda: model(x)
+
+
+@program("backbone", "timm mobilevitv2_200, batch 64 of 256 px, float32")
+def mobilevit_f32():
+    import timm
+    model = on_device(lambda: timm.create_model("mobilevitv2_200"))
+    x = data(64, 3, 256, 256)
+    return model, lambda: model(x)
+
+
+@program("training", "monai DynUNet, 96x96x96, batch 2, automatic mixed precision")
+def dynunet_train_amp():
+    from monai.networks.nets import DynUNet
+    return training(on_device(lambda: DynUNet(3, 1, 3, [3] * 5, [1, 2, 2, 2, 2], [2] * 4)), data(2, 1, 96, 96, 96), True)
+
+
+@program("training", "torchvision efficientnet_b0, batch 64 of 224 px, channels_last, automatic mixed precision")
+def efficientnet_train_amp():
+    from torchvision.models import efficientnet_b0
+    model, image = on_device(efficientnet_b0), data(64, 3, 224, 224)
+    return training(model.to(memory_format=torch.channels_last), image.to(memory_format=torch.channels_last), True)
+
+
+@program("training", "diffusers AutoencoderKL (SD 1.5), 4 x 256 px, automatic mixed precision")
+def sd_vae_train_amp():
+    from torch import nn
+
+    class Samples(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.vae = sd_vae()
+
+        def forward(self, x):
+            return self.vae(x).sample
+
+    return training(on_device(Samples), data(4, 3, 256, 256), True)
+
+
+@program("training", "segmentation-models-pytorch UnetPlusPlus (resnet34), 4 x 512 px, float32")
+def unet_plus_plus_train_f32():
+    import segmentation_models_pytorch as smp
+    return training(on_device(lambda: smp.UnetPlusPlus("resnet34", encoder_weights=None)), data(4, 3, 512, 512), False)
+
+
+@program("training", "monai VNet, 64x64x64, batch 2, float32")
+def vnet_train_f32():
+    from monai.networks.nets import VNet
+    return training(on_device(lambda: VNet(spatial_dims=3, in_channels=1, out_channels=2)), data(2, 1, 64, 64, 64), False)
