@@ -4,6 +4,7 @@
 
 #include "cli/common/read_file.h"
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,9 +19,10 @@ static int64_t number_of(const cJSON *root, const char *name)
     return number >= 1 && number <= 0x1p53 ? (int64_t)number : 0;
 }
 
-/* What we read ourselves; the rest is cuDNN's to judge. */
-static bool read_profile(struct cs_device_file *profile)
+/* What we read ourselves; the rest is cuDNN's to judge. What is wrong with it; NULL: nothing. */
+static const char *read_profile(struct cs_device_file *profile)
 {
+    const char *why = NULL;
     cJSON *root = cJSON_Parse(profile->text);
     const char *title = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "deviceName"));
     const char *source = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "source"));
@@ -28,8 +30,12 @@ static bool read_profile(struct cs_device_file *profile)
     profile->version = number_of(root, "deviceVer");
     snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
     profile->source = source ? strdup(source) : NULL;
+    if (!title || profile->memory == 0 || profile->version == 0)
+        why = "no device profile: deviceName, deviceVer and totalGlobalMem are needed";
+    else if (source && !profile->source)
+        why = "out of memory";
     cJSON_Delete(root);
-    return title && profile->memory > 0 && profile->version > 0;
+    return why;
 }
 
 /* What cuDNN would take and plan nonsense for, or would not survive: it copies the name into 256
@@ -66,14 +72,9 @@ static bool load_file(const char *path, struct cs_device_file *profile,
     }
     loaded.path = realpath(path, NULL);
     cs_data_file_name(&devices, path, loaded.name, sizeof loaded.name);
-    if (!read_profile(&loaded)) {
-        snprintf(error, CS_DEVICE_FILE_ERROR,
-                 "%.150s: no device profile: deviceName, deviceVer and totalGlobalMem are needed",
-                 path);
-        cs_device_file_fini(&loaded);
-        return false;
-    }
-    const char *why = unsound(&loaded);
+    const char *why = loaded.path ? read_profile(&loaded) : strerror(errno);
+    if (!why)
+        why = unsound(&loaded);
     if (why) {
         snprintf(error, CS_DEVICE_FILE_ERROR, "%.150s: %s", path, why);
         cs_device_file_fini(&loaded);

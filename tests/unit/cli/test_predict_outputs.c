@@ -297,6 +297,8 @@ static void memory_that_runs_short(void)
     SHORT_OF("--summary", "short.json", "--config", "one.ini");
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep");
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep", "--format", "json");
+    SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--format", "json");
+    SHORT_OF("--device", "list");
     SHORT_OF("--csv", "short.csv", "--format", "json", "--fits", "50KiB");
 }
 

@@ -339,6 +339,8 @@ static void memory_that_runs_short(void)
     SHORT_OF(cs_cli_report, "--format", "json", "small.json");
     SHORT_OF(cs_cli_report, "--html", "-", "small.json");
     SHORT_OF(cs_cli_tune, "--summary", "small.json");
+    SHORT_OF(cs_cli_config, "--format", "json");
+    SHORT_OF(cs_cli_config, "--check", "small.json");
     SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad");
     SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad", "--format", "json");
 }
