@@ -1,6 +1,7 @@
 /* `convshim report`: reads the summaries, puts the sections together, renders them. */
 #include "cli/report/report.h"
 
+#include "base/text.h"
 #include "cli/common/cli.h"
 #include <errno.h>
 #include <stdio.h>
@@ -175,18 +176,17 @@ static int write_html(const struct cs_report *report, const char *path)
 /* Says so where csv is asked for a table that this report does not have. */
 static bool has_table(const struct cs_report *report, const struct request *request)
 {
-    char names[160] = "";
-    size_t used = 0;
+    char list[160] = "";
+    struct cs_text names = {list, sizeof list, 0};
     if (request->html || request->format != CS_REPORT_CSV)
         return true;
     for (size_t i = 0; i < report->sections; i++) {
         const char *name = report->section[i].name;
         if (strcmp(name, request->table) == 0)
             return true;
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", name);
+        cs_text_put(&names, "%s%s", i > 0 ? ", " : "", name);
     }
-    cs_cli_complain("report: no table '%s' here; there are: %s", request->table, names);
+    cs_cli_complain("report: no table '%s' here; there are: %s", request->table, list);
     return false;
 }
 
