@@ -86,7 +86,7 @@ def _checked(options: Mapping[str, Option]) -> str:
     """The same, after the library has looked at every option. ValueError says what is allowed."""
     items = _items(options)
     error = ctypes.create_string_buffer(_ERROR_BYTES)
-    if items and _library.opened().convshim_check(items.encode(), error, _ERROR_BYTES) != 0:
+    if items and _library.opened().convshim_check(os.fsencode(items), error, _ERROR_BYTES) != 0:
         line = error.value.decode(errors="replace")
         place, colon, rest = line.partition(": ")
         raise ValueError(rest if colon and place.startswith("convshim_configure:") else line)
@@ -105,7 +105,7 @@ def configure(**options: Option) -> None:
     if not items:
         return
     error = ctypes.create_string_buffer(_ERROR_BYTES)
-    status = library.convshim_configure(items.encode(), error, _ERROR_BYTES)
+    status = library.convshim_configure(os.fsencode(items), error, _ERROR_BYTES)
     if status != 0:
         raise ConvshimError(error.value.decode(errors="replace"))
 
@@ -136,7 +136,8 @@ def limit(bytes: int | None) -> Iterator[None]:
     plans (PyTorch does) runs those made before as before, and those made inside as they are, also afterwards. None: no limit.
     """
     library = _needed()
-    before = library.convshim_limit(1 << 40 if bytes is None else operator.index(bytes))
+    wanted = 1 << 40 if bytes is None else operator.index(bytes)
+    before = library.convshim_limit(wanted) if wanted > 0 else -1
     if before < 0:
         raise ValueError(f"{bytes}: a limit is from 1 KiB to 1 TiB")
     try:

@@ -38,12 +38,12 @@ def main() -> None:
         print(USAGE)
         return
     options, words = parse(words)
-    if not words:
-        refuse("which program?")
     try:
-        env = dict(configure_subprocess(None, **options))
+        env = dict(configure_subprocess(None, **options))  # first, as an option that there is not has taken the program for its value
     except (ValueError, OSError, ConvshimError) as error:
         refuse(str(error))
+    if not words:
+        refuse("which program?")
     env["CONVSHIM_RUN"] = str(os.getpid())
     sys.stdout.flush()
     sys.stderr.flush()

@@ -42,7 +42,7 @@ line()
     expect_equal "plans of outside" "$(line 1 | cut -d , -f 1,2)" "{'calls': 3, 'tiled': 0"
     expect_equal "the plan of inside" "$(line 2 | cut -d , -f 1,2)" "{'calls': 4, 'tiled': 1"
     expect_equal "legacy" "$(line 3 | cut -d , -f 1,2)" "{'calls': 5, 'tiled': 2"
-    expect_equal "refused" "$(grep -c '^refused: .*a limit is from 1 KiB to 1 TiB$' shimmed.out)" 3
+    expect_equal "refused" "$(grep -c '^refused: .*a limit is from 1 KiB to 1 TiB$' shimmed.out)" 4
     expect_equal "no numbers" "$(grep -c '^no number: .*integer$' shimmed.out)" 2
     expect_equal "behind it" "$(tail -n 1 shimmed.out | cut -d , -f 1,2)" "{'calls': 6, 'tiled': 2"
 }
@@ -72,6 +72,11 @@ line()
     plain python3 -m convshim --policy fastest -c pass
     expect_status 2
     expect_line plain.err '^convshim: .*policy: .*"fastest".*allowed: '
+    plain python3 -m convshim --nope app.py
+    expect_status 2
+    expect_line plain.err '^convshim: nope: no such option'
+    plain python3 -m convshim --log-file=$'l\xf6g' -c pass
+    expect_status 0
     plain python3 -m convshim
     expect_status 2
     plain python3 -m convshim --help

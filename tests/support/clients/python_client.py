@@ -66,7 +66,7 @@ def limits():
         small = Work(legacy=1)
     small.run()
     print(totals())
-    for wrong in (1, -5, 1 << 50):
+    for wrong in (0, 1, -5, 1 << 50):
         try:
             with convshim.limit(wrong):
                 print("entered")
