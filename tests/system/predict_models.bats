@@ -361,6 +361,8 @@ wrong()
     refused 'wrong.json: neither an array' --trace wrong.json
     echo '{"sites": [{"name": "", "problem": {"text": "x", "spatial": 9}}, 3]}' >wrong.json
     refused 'wrong.json: element 1: not a convolution of a summary' --trace wrong.json
+    echo '{"schema": "convshim summary", "version": 2, "sites": []}' >wrong.json
+    refused 'wrong.json: a summary of another version; this convshim reads version 1' --summary wrong.json
     echo '[{"layer":"a","n":1.5,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16"}]' >wrong.json
     refused 'wrong.json: element 1: n is neither a text nor a whole number' --trace wrong.json
     echo '[{"layer":"a","n":1,"c":8,"w":9,"k":8,"kw":3,"dtype":"f16","grops":2}]' >wrong.json

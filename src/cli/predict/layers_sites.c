@@ -1,6 +1,7 @@
 /* Reads layers from the convolutions of a JSON summary. */
 #include "cli/predict/layers_sites.h"
 
+#include "account/summary_json.h"
 #include <math.h>
 #include <string.h>
 
@@ -108,10 +109,24 @@ static void read_site(struct cs_layer_reader *reading, const char *model, const 
         cs_layer_reader_diagnose(reading, number, "out of memory");
 }
 
+/* A list of sites that was written by hand may have none. */
+static bool has_our_version(struct cs_layer_reader *reading, const cJSON *summary)
+{
+    const cJSON *version = member(summary, "version");
+    if (!version || cJSON_GetNumberValue(version) == CS_SUMMARY_VERSION)
+        return true;
+    cs_layer_reader_diagnose(reading, 0,
+                             "a summary of another version; this convshim reads version %d",
+                             CS_SUMMARY_VERSION);
+    return false;
+}
+
 void cs_layers_sites_read(struct cs_layer_reader *reading, const cJSON *summary)
 {
     const cJSON *program = member(member(summary, "process"), "program"), *site;
     int64_t number = 0;
+    if (!has_our_version(reading, summary))
+        return;
     cJSON_ArrayForEach(site, member(summary, "sites"))
     {
         read_site(reading, cJSON_IsString(program) ? program->valuestring : "", site, ++number);
