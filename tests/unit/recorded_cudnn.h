@@ -114,7 +114,7 @@ static inline void recorded_values(struct attribute_set *to, const void *element
             break;
         case CUDNN_TYPE_BOOLEAN:
         case CUDNN_TYPE_CHAR:
-            to->value[i] = at[i];
+            to->value[i] = (unsigned char)at[i];
             break;
         case CUDNN_TYPE_BACKEND_DESCRIPTOR:
             memcpy(&address, at + (size_t)i * sizeof address, sizeof address);

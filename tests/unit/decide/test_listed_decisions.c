@@ -368,7 +368,7 @@ static unsigned number_of(const struct situation *at, const struct cs_problem *p
     uint64_t number = 0;
     decide_in(at, "", problem);
     for (size_t i = from; i < golden_used; i++) {
-        const int64_t byte = golden_now[i];
+        const int64_t byte = (unsigned char)golden_now[i];
         number = golden_digest(number, &byte, 1);
     }
     golden_used = from;
