@@ -1,5 +1,5 @@
 /* The least predicted time of what stays under the limit. Predictions are rough, and tiles cost a
- * little even where they are right: a rewriting must save something that counts. Where the device
+ * little even where they are right: tiles must save something that counts. Where the device
  * is not known, as fit. */
 #include "convshim/policy.h"
 #include <math.h>

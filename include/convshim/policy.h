@@ -33,7 +33,7 @@ struct cs_limits {
     int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
     int64_t threshold; /* calls that want no more than this are left alone; < 0: than workspace */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
-    /* bytes that a rewriting must save, for policies that weigh time against it */
+    /* bytes that tiles must save, for policies that weigh time against it */
     int64_t min_saving;
     int lanes; /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;

@@ -22,35 +22,8 @@ static struct library {
     int opened;
 } loaded[MOST], elsewhere;
 static int libraries;
+#include "cudnn/loaded_libraries.h"
 static struct library *asked; /* the library whose version is wanted */
-
-static int each(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
-{
-    for (int i = 0; i < libraries; i++) {
-        struct dl_phdr_info object = {.dlpi_name = loaded[i].path};
-        int result = callback(&object, sizeof object, data);
-        if (result != 0)
-            return result;
-    }
-    return 0;
-}
-
-static void *open_loaded(const char *path, int flags)
-{
-    CHECK(flags & RTLD_NOLOAD);
-    for (int i = 0; i < libraries; i++)
-        if (strcmp(loaded[i].path, path) == 0) {
-            loaded[i].opened++;
-            return &loaded[i];
-        }
-    return NULL;
-}
-
-static int close_loaded(void *library)
-{
-    ((struct library *)library)->opened--;
-    return 0;
-}
 
 static size_t version_of_asked(void)
 {

@@ -26,6 +26,7 @@ static struct library {
     int opened;
 } loaded[LIBRARIES], behind; /* what RTLD_NEXT finds */
 static int libraries;
+#include "cudnn/loaded_libraries.h"
 
 /* Every function that was found, by its library and its name: its address is this. */
 static struct function {
@@ -91,34 +92,6 @@ static int holder_of(const void *address, Dl_info *there, void **own, int flags)
     CHECK_INT(flags, RTLD_DL_LINKMAP);
     *own = (void *)(uintptr_t)library_of(address);
     return address_of(address, there);
-}
-
-static void *open_loaded(const char *path, int flags)
-{
-    CHECK(flags & RTLD_NOLOAD);
-    for (int i = 0; i < libraries; i++)
-        if (strcmp(loaded[i].path, path) == 0) {
-            loaded[i].opened++;
-            return &loaded[i];
-        }
-    return NULL;
-}
-
-static int close_loaded(void *library)
-{
-    ((struct library *)library)->opened--;
-    return 0;
-}
-
-static int each(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
-{
-    for (int i = 0; i < libraries; i++) {
-        struct dl_phdr_info object = {.dlpi_name = loaded[i].path};
-        int result = callback(&object, sizeof object, data);
-        if (result != 0)
-            return result;
-    }
-    return 0;
 }
 
 struct cs_find_dlsym_libc cs_find_dlsym_libc(void)
