@@ -155,6 +155,24 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
 }
 
 # bats test_tags=quick
+@test "PyTorch's allocator gets expandable segments where they are asked for and nothing is said of them" {
+    local old=PYTORCH_CUDA_ALLOC_CONF new=PYTORCH_ALLOC_CONF
+    unset "$old" "$new"
+    run_command 0 --dry-run
+    expect_equal "not asked for" "$(set_to $old)" unset
+    run_command 0 --dry-run --expandable-segments
+    expect_equal "alone" "$(set_to $old) $(set_to $new)" "expandable_segments:True unset"
+    PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
+    expect_equal "with others" "$(set_to $old)" "max_split_size_mb:32,expandable_segments:True"
+    PYTORCH_ALLOC_CONF=max_split_size_mb:32 run_command 0 --dry-run --expandable-segments
+    expect_equal "the newer one" "$(set_to $new)" "max_split_size_mb:32,expandable_segments:True"
+    PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False run_command 0 --dry-run --expandable-segments
+    ! grep -q ALLOC_CONF run.out || fail "what was said of them is changed"
+    run_command 0 --expandable-segments -- sh -c 'echo "$PYTORCH_CUDA_ALLOC_CONF"'
+    expect_equal "for real" "$(<run.out)" expandable_segments:True
+}
+
+# bats test_tags=quick
 @test "a dry run runs nothing and is safe for a shell" {
     run_command 0 --dry-run --log_file "it's \$(touch gotcha) \`touch gotcha\`" -- touch ran
     expect_equal "value" "$(set_to CONVSHIM_CONFIG)" "log_file=it's \$(touch gotcha) \`touch gotcha\`"

@@ -54,7 +54,7 @@ const struct cs_cli_command *const cs_cli_command_run = &command;
 
 struct request {
     const char *library, *preset;
-    bool dry;
+    bool dry, expandable;
     struct cs_library_options given;
 };
 
@@ -67,6 +67,8 @@ static bool take(void *to, int option, const char *value)
         request->preset = value;
     else if (option == OPTION_DRY_RUN)
         request->dry = true;
+    else if (option == OPTION_EXPANDABLE)
+        request->expandable = true;
     else
         return cs_library_options_take(&request->given, command.name, option - OWN_OPTIONS, value);
     return true;
@@ -113,6 +115,33 @@ static bool listen_to_ranges(const struct request *request, const char *library)
     return cs_cli_variable(name) || change(request, name, library);
 }
 
+/* PyTorch's allocator, whose settings stand in a variable with commas. What it says of segments
+ * already stays. */
+static bool extend_segments(const struct request *request, const char *name)
+{
+    static const char setting[] = "expandable_segments:True";
+    const char *before = cs_cli_variable(name);
+    if (before && strstr(before, "expandable_segments"))
+        return true;
+    if (!before)
+        return change(request, name, setting);
+    size_t size = strlen(before) + sizeof "," + sizeof setting;
+    char *both = malloc(size);
+    if (both)
+        snprintf(both, size, "%s,%s", before, setting);
+    bool done = both && change(request, name, both);
+    free(both);
+    return done;
+}
+
+/* Where the variable of newer versions is set they do not look at the older one. */
+static bool have_expandable_segments(const struct request *request)
+{
+    static const char newer[] = "PYTORCH_ALLOC_CONF";
+    return extend_segments(request, "PYTORCH_CUDA_ALLOC_CONF") &&
+           (!cs_cli_variable(newer) || extend_segments(request, newer));
+}
+
 /* The program has this process, and says at its end what came of it. A shell that is told what to
  * set has a process of its own. */
 static bool hand_on_pid(const struct request *request)
@@ -133,6 +162,8 @@ static bool prepare(const struct request *request, const char *library, const ch
     if (preset)
         done = done && change(request, "CONVSHIM_CONFIGFILE", preset);
     done = done && listen_to_ranges(request, library);
+    if (request->expandable)
+        done = done && have_expandable_segments(request);
     if (request->given.items)
         done = done && change(request, "CONVSHIM_CONFIG", request->given.items);
     for (int i = 0; i < CS_OPTIONS && done; i++) {
