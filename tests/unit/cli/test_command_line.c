@@ -4,6 +4,7 @@
 #include "cli/common/data_files.h"
 #include "heap.h"
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -251,6 +252,25 @@ static void files_are_found_by_name(void)
         "the folder of things is not where the program expects it; --things takes the path of one");
 }
 
+/* A path of PATH_MAX has no room for the byte behind it; one that is shorter is the kernel's to
+ * refuse. */
+static void a_folder_of_a_very_long_name_is_refused(void)
+{
+    static char given[PATH_MAX + 1];
+    char error[CS_DATA_FILE_ERROR], path[64], said[CS_DATA_FILE_ERROR];
+    memset(given, 'a', PATH_MAX);
+    for (int cut = 0; cut < 2; cut++) {
+        given[PATH_MAX - cut] = '\0';
+        strcpy(error, "nothing said");
+        snprintf(said, sizeof said, "%.150s%s: File name too long", given, cut ? "" : "...");
+        CHECK(!cs_data_files_find(&files, given, "h200", path, sizeof path, error));
+        CHECK_STR(error, said);
+        strcpy(error, "nothing said");
+        CHECK(!cs_data_files_list(&files, given, columns, 1, add, CS_FORMAT_CSV, error));
+        CHECK_STR(error, said);
+    }
+}
+
 static int added;
 
 /* Takes the first file and refuses the second. */
@@ -298,6 +318,7 @@ int main(void)
     TEST(names_and_paths);
     TEST(files_are_listed_by_name);
     TEST(files_are_found_by_name);
+    TEST(a_folder_of_a_very_long_name_is_refused);
     TEST(a_folder_that_was_read_leaves_nothing_behind);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

@@ -138,6 +138,17 @@ static void reasons(void)
     golden_check(root, "outputs_report_reasons.txt");
 }
 
+/* What needs no workspace has no bar. */
+static void page_without_a_workspace(void)
+{
+    cJSON *run = read_json("run.json");
+    set(run, "sites.0", "reported", "0");
+    set(run, "sites.1", "required", "0");
+    write_json("without.json", run);
+    cJSON_Delete(run);
+    REPORT_OF("--html", "-", "without.json");
+}
+
 static void pages(void)
 {
     REPORT_OF("--html", "-", "run.json", "other.json");
@@ -145,6 +156,7 @@ static void pages(void)
     REPORT_OF("--html", "-", "empty.json");
     REPORT_OF("--html", "page.html", "empty.json");
     REPORT_OF("--html", "no/such/page.html", "empty.json");
+    page_without_a_workspace();
     golden_check(root, "outputs_report_pages.txt");
 }
 

@@ -1,0 +1,141 @@
+/* What a running process has loaded: this one, which maps files that are only called so. */
+#include "check.h"
+#include "cli/common/process_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/convshim-maps-XXXXXX";
+
+static struct cs_process_files seen;
+
+/* Pages far apart, so that the lines of /proc/PID/maps are in this order. */
+static void map(const char *name, int place)
+{
+    static char *base;
+    if (!base)
+        base = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int file = open(name, O_RDWR | O_CREAT, 0600);
+    CHECK(base != MAP_FAILED && file >= 0 && ftruncate(file, 4096) == 0);
+    CHECK(mmap(base + place * 65536, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) !=
+          MAP_FAILED);
+    close(file);
+}
+
+static const char *under(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void look(void)
+{
+    CHECK(cs_process_files(getpid(), &seen));
+}
+
+static void what_is_not_loaded_has_no_path(void)
+{
+    map("libcudart.so.13", 9);
+    look();
+    CHECK_STR(seen.library, "");
+    CHECK_STR(seen.cudnn, "");
+}
+
+static void the_name_is_the_kernels(void)
+{
+    CHECK_INT(prctl(PR_SET_NAME, "of a name"), 0);
+    look();
+    CHECK_STR(seen.program, "of a name");
+}
+
+/* Parts of cuDNN stand for it only until its dispatcher is found, before them or behind. */
+static void the_dispatcher_goes_before_the_parts(void)
+{
+    map("libcudnn_ops.so.9", 3);
+    look();
+    CHECK_STR(seen.cudnn, under("libcudnn_ops.so.9"));
+    map("libcudnn_cnn.so.9", 5);
+    look();
+    CHECK_STR(seen.cudnn, under("libcudnn_ops.so.9"));
+    map("libcudnn.so.9", 4);
+    look();
+    CHECK_STR(seen.cudnn, under("libcudnn.so.9"));
+}
+
+static void the_first_library_counts(void)
+{
+    CHECK_INT(mkdir("other", 0700), 0);
+    map("libconvshim.so.old", 6);
+    look();
+    CHECK_STR(seen.library, "");
+    map("other/libconvshim.so", 8);
+    look();
+    CHECK_STR(seen.library, under("other/libconvshim.so"));
+    map("libconvshim.so", 7);
+    look();
+    CHECK_STR(seen.library, under("libconvshim.so"));
+    CHECK_STR(seen.cudnn, under("libcudnn.so.9"));
+}
+
+static void a_process_that_is_not_there(void)
+{
+    memset(&seen, 'x', sizeof seen);
+    CHECK(!cs_process_files(999999999, &seen));
+    CHECK_INT(errno, ESRCH);
+    CHECK_STR(seen.library, "");
+    CHECK_STR(seen.cudnn, "");
+    CHECK_STR(seen.program, "");
+}
+
+static void ids(void)
+{
+    CHECK_INT(cs_process_id("4711"), 4711);
+    CHECK_INT(cs_process_id("99999999999"), 99999999999);
+    CHECK_INT(cs_process_id("999999999999"), 0);
+    CHECK_INT(cs_process_id(""), 0);
+    CHECK_INT(cs_process_id("12a"), 0);
+    CHECK_INT(cs_process_id("-1"), 0);
+}
+
+/* /proc has the variables that a process began with: main starts itself again with these. */
+static void variables(void)
+{
+    char value[16] = "unset";
+    CHECK(cs_process_variable(getpid(), "MAPS_ONE", value, sizeof value));
+    CHECK_STR(value, "first=1");
+    CHECK(cs_process_variable(getpid(), "MAPS_ON", value, sizeof value));
+    CHECK_STR(value, "");
+    CHECK(cs_process_variable(getpid(), "MAPS_ONE", value, 3));
+    CHECK_STR(value, "fi");
+    CHECK(!cs_process_variable(getpid(), "MAPS_O", value, sizeof value));
+    CHECK(!cs_process_variable(getpid(), "MAPS_ONES", value, sizeof value));
+    CHECK(!cs_process_variable(999999999, "MAPS_ONE", value, sizeof value));
+}
+
+int main(int argc, char **argv)
+{
+    char remove[64];
+    (void)argc;
+    if (!getenv("MAPS_ONE")) {
+        setenv("MAPS_ONE", "first=1", 1);
+        setenv("MAPS_ON", "", 1);
+        execv("/proc/self/exe", argv);
+        return 1;
+    }
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return 1;
+    TEST(what_is_not_loaded_has_no_path);
+    TEST(the_name_is_the_kernels);
+    TEST(the_dispatcher_goes_before_the_parts);
+    TEST(the_first_library_counts);
+    TEST(a_process_that_is_not_there);
+    TEST(ids);
+    TEST(variables);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
