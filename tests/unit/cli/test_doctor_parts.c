@@ -166,6 +166,44 @@ static void nothing_loads_so_that_it_binds_past(void)
     doctor.subjects = 0;
 }
 
+/* Of each PyTorch and cuDNN: the first patch of 2.9 bypasses all from 9.8 on, the later ones those
+ * of its own bounds. */
+static void which_pytorch_bypasses_which_cudnn(void)
+{
+    static const struct {
+        const char *torch;
+        int cudnn;
+        enum cs_severity severity;
+    } rows[] = {
+        {"2.9.0", 90799, CS_FINE},    {"2.9.0", 90800, CS_WARNING}, {"2.9.0", 91499, CS_WARNING},
+        {"2.9.0", 91500, CS_WARNING}, {"2.9.1", 90799, CS_FINE},    {"2.9.1", 90800, CS_WARNING},
+        {"2.9.1", 91499, CS_WARNING}, {"2.9.1", 91500, CS_FINE},    {"2.8.0", 90800, CS_NOTE},
+        {"2.10.0", 91499, CS_NOTE},   {"2.10.0", 90799, CS_FINE},   {"2.10.0", 91500, CS_FINE},
+        {"3.9.0", 90800, CS_NOTE},    {"1.9.0", 91500, CS_FINE}};
+    static struct cs_client client[] = {
+        {.linkage = CS_LINKAGE_LOOKED, .cudnn = "libcudnn.so.9", .version = 90800},
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "", .version = 90800},
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "libcudnn.so.9"},
+        {.linkage = CS_LINKAGE_LINKED, .cudnn = "libcudnn.so.9", .version = 90800}};
+    struct cs_examined subject[] = {
+        {.title = "JAX", .package = "jax", .client = &client[3], .clients = 1},
+        {.title = "PyTorch", .package = "torch", .client = client, .clients = 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        new_doctor(NULL);
+        snprintf(subject[1].version, sizeof subject[1].version, "%s", rows[i].torch);
+        client[2].version = rows[i].cudnn;
+        doctor.subject = subject;
+        doctor.subjects = 2;
+        cs_doctor_bypass(&doctor);
+        CHECK_INT(doctor.findings, 1);
+        CHECK_INT(doctor.finding[0].severity, rows[i].severity);
+        CHECK_INT(doctor.finding[0].check, CS_CHECK_bypass);
+        CHECK(strstr(doctor.finding[0].subject, rows[i].torch));
+        doctor.subject = NULL;
+        doctor.subjects = 0;
+    }
+}
+
 static void without_a_python_nothing_is_looked_for(void)
 {
     char kept[4096];
@@ -325,6 +363,7 @@ int main(void)
     TEST(where_a_word_of_a_script_may_be);
     TEST(who_asks_for_channels_last);
     TEST(nothing_loads_so_that_it_binds_past);
+    TEST(which_pytorch_bypasses_which_cudnn);
     TEST(without_a_python_nothing_is_looked_for);
     TEST(what_a_command_runs_is_found_first);
     TEST(where_a_script_sets_ld_preload);

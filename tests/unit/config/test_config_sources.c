@@ -421,6 +421,19 @@ static void long_file_names_are_shortened_in_notes(void)
     CHECK_STR(config.source, path);
 }
 
+static void every_blank_is_one(void)
+{
+    static const char blanks[] = " \t\r\v\f";
+    char text[64];
+    for (const char *c = blanks; *c; c++) {
+        snprintf(text, sizeof text, "%c# no option\n%c[interleave]%c\n%cbudget%c=%c3MiB%c\n", *c,
+                 *c, *c, *c, *c, *c, *c);
+        load_text(text);
+        CHECK_INT(note_count, 0);
+        CHECK_INT(config.interleave_budget, 3 << 20);
+    }
+}
+
 int main(void)
 {
     if (!make_folder())
@@ -443,5 +456,6 @@ int main(void)
     TEST(notes_may_be_left_out);
     TEST(long_file_names_are_shortened_in_notes);
     TEST(no_descriptor_is_left_open);
+    TEST(every_blank_is_one);
     return !remove_folder() || REPORT();
 }
