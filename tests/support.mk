@@ -7,7 +7,7 @@ $(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in hostile ways.
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libflip.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans walk refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -41,6 +41,8 @@ $(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl
 $(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
+$(B)/clients/walk: $(wildcard tests/support/clients/walk*.c) $(clientbase) $(clientdep) $(simdev)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter-out %/layer.c,$(filter %.c,$^)) tests/support/apps/problems.c $(CLIENTLIBS)
 $(B)/clients/told: BIND := -Wl,--wrap=cudnnBackendGetAttribute
 $(addprefix $(B)/clients/,reset small_stack bad_arguments told queried): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)

@@ -274,7 +274,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
-    if (!plan)
+    if (!plan || !a->handle) /* what is wrong with no handle is cuDNN's to say */
         return execute_replay(call);
     if (refuses(plan))
         return refused(cs, plan);

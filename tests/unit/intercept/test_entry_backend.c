@@ -256,6 +256,13 @@ static int64_t reported(cudnnBackendAttributeName_t attribute, cudnnBackendAttri
     return bytes;
 }
 
+/* One that nobody looks into. */
+static cudnnHandle_t a_handle(void)
+{
+    static char place;
+    return (cudnnHandle_t)(void *)&place;
+}
+
 static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
 {
     start();
@@ -265,7 +272,7 @@ static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 100);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_INT64), 1000);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_DOUBLE), 1000);
-    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), RUN_STATUS);
+    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, NULL), RUN_STATUS);
     CHECK_INT(cudnnBackendPopulateCudaGraph(NULL, descriptor, NULL, NULL), POPULATE_STATUS);
     CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL), UPDATE_STATUS);
     CHECK_INT(fake.run, 1);
@@ -280,12 +287,23 @@ static void a_plan_that_was_left_alone_is_counted_and_run_as_it_is(void)
     finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
     answer = CUDNN_STATUS_EXECUTION_FAILED;
-    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, NULL), CUDNN_STATUS_EXECUTION_FAILED);
     CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL),
               CUDNN_STATUS_EXECUTION_FAILED);
     CHECK_INT(fake.passed, 1);
     CHECK_INT(fake.replayed, 2);
     CHECK_INT(fake.run + fake.populated + fake.updated, 0);
+}
+
+static void what_is_wrong_with_no_handle_is_left_to_cudnn(void)
+{
+    start();
+    fake.tiled_calls = true;
+    finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    answer = CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
+    CHECK_INT(fake.run, 0);
+    CHECK_INT(fake.replayed, 1);
 }
 
 static void an_engine_configuration_tells_what_its_plan_will(void)
@@ -312,6 +330,7 @@ int main(void)
 {
     TEST(a_plan_that_was_rewritten_runs_and_reports_as_that);
     TEST(a_plan_that_was_left_alone_is_counted_and_run_as_it_is);
+    TEST(what_is_wrong_with_no_handle_is_left_to_cudnn);
     TEST(an_engine_configuration_tells_what_its_plan_will);
     TEST(what_was_never_seen_is_run_as_it_is);
     TEST(notes_live_as_long_as_their_descriptor);

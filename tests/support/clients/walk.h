@@ -1,0 +1,46 @@
+/* Random walks through the two APIs: valid chains of calls among which some are missing, doubled,
+ * out of turn or given something else. Every call and what it answered is a line on stdout, so that
+ * two runs of one seed can be compared. */
+#ifndef WALK_H
+#define WALK_H
+
+#include "../apps/problems.h"
+
+enum {
+    WALK_BUFFER = 4 << 20, /* bytes of an operand: more than any problem's storage */
+    WALK_OPERANDS = 3      /* x, w, y */
+};
+
+struct walk {
+    struct rng rng;
+    cudnnHandle_t handle[2];
+    struct conv_problem problem;
+    void *image[WALK_OPERANDS];  /* host: numbers of which every sum is exact */
+    void *device[WALK_OPERANDS]; /* copies of them, which convolutions change */
+    void *result;                /* host, of the same size */
+    bool sizes;                  /* the sizes of workspaces are written, too */
+};
+
+/* True once in `times`: what follows is to be done some other way. */
+bool walk_strays(struct walk *walk, int64_t times);
+
+/* Writes what was called and what it answered. */
+void walk_note(const char *call, cudnnStatus_t status);
+
+/* The same with a hash of what it filled. */
+void walk_note_bytes(const char *call, cudnnStatus_t status, const void *bytes, size_t count);
+
+/* The size of a workspace; -1 for none. */
+void walk_note_size(const struct walk *walk, const char *call, cudnnStatus_t status, int64_t size);
+
+/* A workspace of so many bytes, NULL for 0, and operands as they were at first. The caller frees
+ * it. */
+void *walk_prepare(struct walk *walk, int64_t bytes);
+
+/* Waits, and writes what a convolution left in the operands. */
+void walk_note_run(struct walk *walk, const char *call, cudnnStatus_t status);
+
+void walk_graph(struct walk *walk);
+void walk_legacy(struct walk *walk);
+
+#endif

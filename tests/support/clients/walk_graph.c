@@ -1,0 +1,416 @@
+/* The walk through the backend API. */
+#include "walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum role {
+    TENSOR_X,
+    TENSOR_W,
+    TENSOR_Y,
+    CONVOLUTION,
+    OPERATION,
+    GRAPH,
+    HEURISTICS,
+    CONFIG,
+    CONFIG_LAST = CONFIG + 2,
+    ENGINE,
+    OWN_CONFIG, /* made by the client of an engine */
+    PLAN,
+    PLAN_LAST = PLAN + 2,
+    PACK,
+    ROLES
+};
+
+struct attribute {
+    cudnnBackendAttributeName_t name;
+    cudnnBackendAttributeType_t type;
+};
+
+struct graph_walk {
+    struct walk *walk;
+    cudnnBackendDescriptor_t slot[ROLES];
+    int64_t told[ROLES]; /* a plan's workspace; -1: unknown */
+};
+
+/* What is asked for and set out of turn. */
+static const struct attribute STRAY[] = {
+    {CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE},
+    {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN},
+    {CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE},
+    {CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE},
+    {CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_TYPE_FLOAT},
+    {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_TYPE_FLOAT},
+    {CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE},
+    {CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE},
+    {CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE},
+    {CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE},
+    {CUDNN_ATTR_EXECUTION_PLAN_COMPUTED_INTERMEDIATE_UIDS, CUDNN_TYPE_INT64},
+    {CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64},
+};
+enum {
+    STRAYS = sizeof STRAY / sizeof *STRAY,
+    SHARED = 17 /* the first so many may be set, too */
+};
+
+static bool is_size(cudnnBackendAttributeName_t name)
+{
+    return name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE ||
+           name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE;
+}
+
+static bool is_address(cudnnBackendAttributeName_t name)
+{
+    return name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
+}
+
+/* What lies at the caller's is told as well: nothing beyond what was asked for is written. */
+static void stray_get(struct graph_walk *g, enum role role)
+{
+    struct rng *rng = &g->walk->rng;
+    const struct attribute *a = &STRAY[rng_between(rng, 0, STRAYS - 1)];
+    int64_t values[8], count = -7, room = rng_between(rng, 0, 6);
+    int64_t *count_p = walk_strays(g->walk, 4) ? NULL : &count;
+    char call[96];
+    memset(values, 0xab, sizeof values);
+    cudnnStatus_t status = cudnnBackendGetAttribute(g->slot[role], a->name, a->type, room, count_p,
+                                                    room == 0 ? NULL : values);
+    snprintf(call, sizeof call, "get %d of %d room %" PRId64 " count %" PRId64, (int)a->name,
+             (int)role, room, count);
+    if (is_size(a->name))
+        walk_note_size(g->walk, call, status, room > 0 && status == 0 ? values[0] : -1);
+    else if (is_address(a->name))
+        walk_note(call, status);
+    else
+        walk_note_bytes(call, status, values, sizeof values);
+}
+
+static void stray_set(struct graph_walk *g, enum role role)
+{
+    struct rng *rng = &g->walk->rng;
+    const struct attribute *a = &STRAY[rng_between(rng, 0, SHARED - 1)];
+    int64_t values[6], count = rng_between(rng, 0, 5);
+    char call[64];
+    for (int i = 0; i < 6; i++)
+        values[i] = rng_between(rng, 0, 3);
+    cudnnStatus_t status = cudnnBackendSetAttribute(g->slot[role], a->name, a->type, count, values);
+    snprintf(call, sizeof call, "set %d of %d", (int)a->name, (int)role);
+    walk_note(call, status);
+}
+
+static void destroy(struct graph_walk *g, enum role role)
+{
+    char call[32];
+    snprintf(call, sizeof call, "destroy %d", (int)role);
+    if (g->slot[role] != NULL)
+        walk_note(call, cudnnBackendDestroyDescriptor(g->slot[role]));
+    g->slot[role] = NULL;
+}
+
+static void finalize(struct graph_walk *g, enum role role)
+{
+    char call[32];
+    snprintf(call, sizeof call, "finalize %d", (int)role);
+    if (g->slot[role] != NULL)
+        walk_note(call, cudnnBackendFinalize(g->slot[role]));
+}
+
+/* Between any two calls. */
+static void stray(struct graph_walk *g)
+{
+    while (walk_strays(g->walk, 9)) {
+        enum role role = (enum role)rng_between(&g->walk->rng, 0, ROLES - 1);
+        if (g->slot[role] == NULL)
+            continue;
+        switch (rng_between(&g->walk->rng, 0, 9)) {
+        case 0:
+            destroy(g, role);
+            break;
+        case 1:
+            finalize(g, role);
+            break;
+        case 2:
+        case 3:
+            stray_set(g, role);
+            break;
+        default:
+            stray_get(g, role);
+        }
+    }
+}
+
+static void create(struct graph_walk *g, enum role role, cudnnBackendDescriptorType_t type)
+{
+    destroy(g, role);
+    walk_note("create", cudnnBackendCreateDescriptor(type, &g->slot[role]));
+}
+
+static void set(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
+                cudnnBackendAttributeType_t type, int64_t count, const void *values)
+{
+    char call[64];
+    stray(g);
+    if (walk_strays(g->walk, 60) || g->slot[role] == NULL)
+        return;
+    snprintf(call, sizeof call, "set %d of %d", (int)name, (int)role);
+    for (int i = walk_strays(g->walk, 30) ? 0 : 1; i < 2; i++)
+        walk_note(call, cudnnBackendSetAttribute(g->slot[role], name, type, count, values));
+}
+
+static void set_slot(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
+                     enum role value)
+{
+    if (g->slot[value] != NULL)
+        set(g, role, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g->slot[value]);
+}
+
+/* One value; cuDNN does not survive every question about what is not there. */
+static cudnnStatus_t get(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
+                         cudnnBackendAttributeType_t type, int64_t *count_p, void *value)
+{
+    if (g->slot[role] == NULL)
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    return cudnnBackendGetAttribute(g->slot[role], name, type, 1, count_p, value);
+}
+
+static cudnnHandle_t *some_handle(struct graph_walk *g)
+{
+    return &g->walk->handle[walk_strays(g->walk, 8)];
+}
+
+static void make_tensor(struct graph_walk *g, enum role role, const struct tensor *tensor)
+{
+    int64_t uid = role == TENSOR_X ? 'x' : role == TENSOR_W ? 'w' : 'y';
+    int64_t alignment = tensor_alignment(tensor);
+    create(g, role, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    set(g, role, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &tensor->type);
+    set(g, role, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, tensor->dims, tensor->size);
+    set(g, role, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, tensor->dims, tensor->stride);
+    set(g, role, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
+    set(g, role, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    finalize(g, role);
+}
+
+static void make_convolution(struct graph_walk *g)
+{
+    const struct conv_problem *p = &g->walk->problem;
+    cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+    cudnnConvolutionMode_t mode =
+        walk_strays(g->walk, 6) ? CUDNN_CONVOLUTION : CUDNN_CROSS_CORRELATION;
+    int64_t spatial = p->spatial;
+    create(g, CONVOLUTION, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, spatial, p->pre);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, spatial, p->post);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, spatial, p->dilation);
+    set(g, CONVOLUTION, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, spatial,
+        p->stride);
+    finalize(g, CONVOLUTION);
+}
+
+/* Attributes of an operation: x, w, y, the convolution, alpha, beta. */
+struct operation {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t part[4], alpha, beta;
+};
+
+static const struct operation OPERATIONS[CONV_DIRECTIONS] = {
+    [CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                      {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    [CONV_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                   {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    [CONV_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+                     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+
+static void set_scalar(struct graph_walk *g, cudnnBackendAttributeName_t name, double value)
+{
+    float single = (float)value;
+    if (walk_strays(g->walk, 2))
+        set(g, OPERATION, name, CUDNN_TYPE_DOUBLE, 1, &value);
+    else
+        set(g, OPERATION, name, CUDNN_TYPE_FLOAT, 1, &single);
+}
+
+static void make_graph(struct graph_walk *g)
+{
+    const struct conv_problem *p = &g->walk->problem;
+    const struct operation *operation = &OPERATIONS[p->direction];
+    static const enum role parts[] = {TENSOR_X, TENSOR_W, TENSOR_Y, CONVOLUTION};
+    create(g, OPERATION, operation->type);
+    for (int i = 0; i < 4; i++)
+        set_slot(g, OPERATION, operation->part[i], parts[i]);
+    set_scalar(g, operation->alpha, (double)p->alpha);
+    set_scalar(g, operation->beta, (double)p->beta);
+    finalize(g, OPERATION);
+    create(g, GRAPH, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    set_slot(g, GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, OPERATION);
+    set(g, GRAPH, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, some_handle(g));
+    finalize(g, GRAPH);
+}
+
+/* The best engines, or those of the fallback list, as far as there is room. */
+static void ask_heuristics(struct graph_walk *g)
+{
+    cudnnBackendHeurMode_t mode =
+        walk_strays(g->walk, 4) ? CUDNN_HEUR_MODE_FALLBACK : CUDNN_HEUR_MODE_A;
+    int64_t count = -1, room = rng_between(&g->walk->rng, 1, CONFIG_LAST - CONFIG + 1);
+    create(g, HEURISTICS, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    set_slot(g, HEURISTICS, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, GRAPH);
+    set(g, HEURISTICS, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    finalize(g, HEURISTICS);
+    for (int i = 0; i < room; i++)
+        create(g, (enum role)(CONFIG + i), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    stray(g);
+    for (int i = 0; i < room; i++) /* a stray destroys */
+        if (g->slot[CONFIG + i] == NULL)
+            create(g, (enum role)(CONFIG + i), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    if (g->slot[HEURISTICS] == NULL)
+        return;
+    cudnnStatus_t status =
+        cudnnBackendGetAttribute(g->slot[HEURISTICS], CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &count, &g->slot[CONFIG]);
+    walk_note_bytes("heuristics", status, &count, sizeof count);
+}
+
+/* An engine of the first configuration, and a configuration made of it or of its number. */
+static void make_config(struct graph_walk *g)
+{
+    int64_t count = -1, index = -1;
+    create(g, ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cudnnStatus_t status = get(g, CONFIG, CUDNN_ATTR_ENGINECFG_ENGINE,
+                               CUDNN_TYPE_BACKEND_DESCRIPTOR, &count, &g->slot[ENGINE]);
+    walk_note_bytes("engine", status, &count, sizeof count);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return; /* cuDNN does not survive a configuration of it */
+    status = get(g, ENGINE, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, &count, &index);
+    walk_note_bytes("index", status, &index, sizeof index);
+    if (status == CUDNN_STATUS_SUCCESS && walk_strays(g->walk, 2)) {
+        create(g, ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+        set_slot(g, ENGINE, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, GRAPH);
+        set(g, ENGINE, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
+        finalize(g, ENGINE);
+    }
+    create(g, OWN_CONFIG, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    set_slot(g, OWN_CONFIG, CUDNN_ATTR_ENGINECFG_ENGINE, ENGINE);
+    finalize(g, OWN_CONFIG);
+}
+
+static void make_plan(struct graph_walk *g, enum role role, enum role config)
+{
+    int64_t count = -1;
+    create(g, role, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    set_slot(g, role, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+    if (walk_strays(g->walk, 2))
+        set(g, role, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, some_handle(g));
+    finalize(g, role);
+    g->told[role] = -1;
+    stray(g);
+    cudnnStatus_t status = get(g, role, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
+                               &count, &g->told[role]);
+    walk_note_size(g->walk, "workspace", status, g->told[role]);
+}
+
+static void make_pack(struct graph_walk *g, void *workspace)
+{
+    struct walk *walk = g->walk;
+    const struct conv_problem *p = &walk->problem;
+    int64_t uid[4] = {'x', 'w', 'y', 'z'}, count = walk_strays(walk, 6) ? 4 : 3;
+    void *pointer[4] = {tensor_first(&p->x, walk->device[0]), tensor_first(&p->w, walk->device[1]),
+                        tensor_first(&p->y, walk->device[2]), walk->device[2]};
+    for (int i = 0; i < 2; i++) { /* in any order */
+        int64_t other = rng_between(&walk->rng, i, 2), name = uid[i];
+        void *address = pointer[i];
+        uid[i] = uid[other], uid[other] = name;
+        pointer[i] = pointer[other], pointer[other] = address;
+    }
+    if (walk_strays(walk, 25))
+        count = 2;
+    create(g, PACK, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    set(g, PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointer);
+    set(g, PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uid);
+    if (g->slot[PACK] != NULL) /* without one it would be written anywhere */
+        walk_note("set workspace",
+                  cudnnBackendSetAttribute(g->slot[PACK], CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
+                                           CUDNN_TYPE_VOID_PTR, 1, &workspace));
+    finalize(g, PACK);
+}
+
+static void run(struct graph_walk *g)
+{
+    enum role plan = (enum role)rng_between(&g->walk->rng, PLAN, PLAN_LAST);
+    if (g->told[plan] < 0 || g->slot[plan] == NULL)
+        return; /* nobody knows how much it would write */
+    void *workspace = walk_prepare(g->walk, g->told[plan]);
+    make_pack(g, workspace);
+    stray(g);
+    for (int i = (int)rng_between(&g->walk->rng, 1, 2);
+         i > 0 && g->slot[plan] != NULL && g->slot[PACK] != NULL; i--) {
+        cudnnHandle_t handle = walk_strays(g->walk, 30) ? NULL : *some_handle(g);
+        walk_note_run(g->walk, "execute",
+                      cudnnBackendExecute(handle, g->slot[plan], g->slot[PACK]));
+    }
+    cudaFree(workspace);
+}
+
+void walk_graph(struct walk *walk)
+{
+    const struct conv_problem *p = &walk->problem;
+    struct graph_walk g = {.walk = walk};
+    for (int i = 0; i < ROLES; i++)
+        g.told[i] = -1;
+    make_tensor(&g, TENSOR_X, &p->x);
+    make_tensor(&g, TENSOR_W, &p->w);
+    make_tensor(&g, TENSOR_Y, &p->y);
+    make_convolution(&g);
+    make_graph(&g);
+    ask_heuristics(&g);
+    make_config(&g);
+    for (enum role role = PLAN; role <= PLAN_LAST; role++)
+        make_plan(&g, role,
+                  walk_strays(walk, 3) ? OWN_CONFIG
+                                       : (enum role)rng_between(&walk->rng, CONFIG, CONFIG_LAST));
+    for (int i = 0; i < 4; i++)
+        run(&g);
+    if (walk_strays(walk, 2)) {
+        walk_note("cudnnDestroy", cudnnDestroy(walk->handle[1]));
+        walk->handle[1] = NULL;
+    }
+    for (int i = 0; i < ROLES; i++)
+        destroy(&g, (enum role)rng_between(&walk->rng, 0, ROLES - 1));
+    for (int i = 0; i < ROLES; i++)
+        destroy(&g, (enum role)i);
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# Random walks through both APIs, in and out of turn, without and with the library: every status, everything that is read and
+# every result is the same, but for the sizes of workspaces.
+load helper
+
+# walk API SEED COUNT CONFIG [sizes]
+walk()
+{
+    plain "$CLIENTS/walk" "$1" "$2" "$3" "${@:5}"
+    expect_status 0
+    CONVSHIM_CONFIG="untileable=run;summary=text;$4" shimmed "$CLIENTS/walk" "$1" "$2" "$3" "${@:5}"
+    expect_status 0
+    cmp plain.out shimmed.out || fail "$(diff plain.out shimmed.out | head -n 5)"
+    expect_true "walks to their ends" "$(grep -c 'ended: 0$' plain.out) * 10 >= $3 * 8"
+    grep -qE '^(execute|run) 0$' plain.out || fail "nothing was run"
+}
+
+# bats test_tags=quick
+@test "backend API, three tiles of everything" {
+    walk graph 1120 "$(few 100)" "$EVERYTHING"
+    grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
+}
+
+@test "backend API, nothing tiled: the sizes, too" {
+    walk graph 1000 "$(few 100)" workspace=1TiB sizes
+}
+
+# bats test_tags=quick
+@test "legacy API, three tiles of everything" {
+    walk legacy 1000 "$(few 100)" "$EVERYTHING"
+    grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
+}
+
+@test "legacy API, nothing tiled: the sizes, too" {
+    walk legacy 1000 "$(few 100)" workspace=1TiB sizes
+}
