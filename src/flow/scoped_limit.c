@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 static _Atomic int64_t now;
+static atomic_bool used;
 
 int64_t cs_scoped_limit(void)
 {
@@ -25,5 +26,12 @@ int64_t cs_scoped_limit_set(int64_t bytes)
 {
     if (bytes != 0 && !allowed(bytes))
         return -1;
+    if (bytes != 0)
+        atomic_store(&used, true);
     return atomic_exchange(&now, bytes);
+}
+
+bool cs_scoped_limit_used(void)
+{
+    return atomic_load_explicit(&used, memory_order_relaxed);
 }

@@ -215,12 +215,13 @@ static enum cs_reason describe_side(cudnnTensorDescriptor_t descriptor, void *ad
     return CS_REASON_NONE;
 }
 
-/* With alpha2 = 0 z is not read: callers pass y itself. */
+/* With alpha2 = 0 z is not read: callers pass y itself, or nothing. */
 static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct chain *chain)
 {
     struct cs_problem *problem = chain->problem;
     struct cs_tensor y = problem->tensor[CS_Y];
     double alpha2 = scale_of(call->fusion->alpha2, 0);
+    bool complete = call->fusion->bias_data && (alpha2 == 0 || call->fusion->z_data);
     int64_t bias, z = -1;
     bool relu;
     struct cs_setting nan;
@@ -229,7 +230,7 @@ static enum cs_reason describe_fusion(const struct cs_legacy_call *call, struct 
     problem->tensor[CS_Y].is_virtual = true;
     problem->tensor[CS_Y].written = false;
     chain->addresses->tensor[CS_Y] = NULL;
-    enum cs_reason reason = describe_activation(call, &relu, &nan);
+    enum cs_reason reason = complete ? describe_activation(call, &relu, &nan) : CS_REASON_ARGUMENTS;
     if (reason == CS_REASON_NONE)
         reason = describe_side(call->fusion->bias, call->fusion->bias_data, problem->spatial, chain,
                                &bias);

@@ -4,6 +4,7 @@
 
 #include "cudnn/run/launcher.h"
 #include "cudnn/run/timing.h"
+#include "flow/scoped_limit.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
 #include "intercept/legacy/oversized_tensor.h"
@@ -67,9 +68,11 @@ static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_c
 static void key_of(const struct cs_legacy_call *call, const struct cs_problem *problem,
                    int64_t limit, struct cs_key *key)
 {
-    /* A legacy call names its engine by algorithm and math type. */
-    struct cs_engine named = {.index = call->algorithm, .knobs = 1};
+    /* A legacy call names its engine by algorithm and math type; under another limit of the program
+     * it is planned anew. */
+    struct cs_engine named = {.index = call->algorithm, .knobs = 2};
     named.knob_value[0] = call->math;
+    named.knob_value[1] = cs_scoped_limit();
     cs_memo_key_make(problem, &named, 0, limit, (int64_t)(intptr_t)call->handle, key);
 }
 
@@ -279,11 +282,13 @@ bool cs_legacy_settle(struct cs *cs, int status)
     return true;
 }
 
-/* Without its scales cuDNN refuses a run. */
-static bool has_scales(const struct cs_legacy_call *call)
+/* A run without its scales or an operand is refused by cuDNN; tiles would be started on what is
+ * missing. */
+static bool is_complete(const struct cs_legacy_call *call)
 {
     const struct cs_legacy_execution *run = &call->execution;
-    return run->alpha && (call->fusion ? call->fusion->alpha2 : run->beta);
+    return run->data[CS_X] && run->data[CS_FILTER] && run->data[CS_Y] && run->alpha &&
+           (call->fusion ? call->fusion->alpha2 : run->beta);
 }
 
 /* What a query about the call was answered: it knows neither scales nor what is fused. NULL if
@@ -302,6 +307,12 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     return entry && entry->verdict.rewrite ? entry : NULL;
 }
 
+/* Under another limit the query may have been answered with less. */
+static int64_t least_reported(const struct cs_plan_cache_entry *query)
+{
+    return cs_scoped_limit_used() ? 0 : query->verdict.reported;
+}
+
 /* Passes a call on that provides no more than a query about it was answered, which was less than
  * cuDNN requires: with scratch of our own. False if that is not so, or there is no such scratch:
  * then cuDNN refuses the call. */
@@ -314,7 +325,7 @@ static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const str
     if (match->entry && provided_by(call) >= match->entry->required)
         return false;
     const struct cs_plan_cache_entry *query = query_of(cs, call);
-    if (!query || provided_by(call) < query->verdict.reported ||
+    if (!query || provided_by(call) < least_reported(query) ||
         provided_by(call) >= query->required ||
         CS_REAL(cudnnGetStream, call->handle, &stream) != CUDNN_STATUS_SUCCESS ||
         !cs_exec_lend(&cs->exec, stream, query->required, &lease))
@@ -329,7 +340,7 @@ static bool run_lent(struct cs *cs, const struct cs_legacy_call *call, const str
 bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
 {
     struct match found;
-    if (!has_scales(call)) {
+    if (!is_complete(call)) {
         cs_flow_pass(cs, NULL, CS_REASON_ARGUMENTS);
         return false;
     }

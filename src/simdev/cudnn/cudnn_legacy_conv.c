@@ -396,6 +396,14 @@ SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
 
 /* ---- the convolutions ---- */
 
+static bool all_given(const struct operands *operands)
+{
+    for (int i = 0; i < SIMDEV_ROLES; i++)
+        if (!operands->role[i])
+            return false;
+    return true;
+}
+
 static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
                               enum simdev_conv_kind kind, const void *alpha, const void *beta,
                               cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
@@ -405,7 +413,7 @@ static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
     struct simdev_legacy_problem problem = {.algo = 0};
     if (simdev_should_fail(function))
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
-    if (!handle || !alpha || !beta)
+    if (!handle || !alpha || !beta || !all_given(operands))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (algo < 0)
         return CUDNN_STATUS_BAD_PARAM;
@@ -463,7 +471,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
     const struct operands operands = {{x, w, y}, z, bias, workspace, workspace_bytes};
     if (simdev_should_fail("cudnnConvolutionBiasActivationForward"))
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
-    if (!handle || !alpha1 || !alpha2 || !bias_desc || !activation)
+    if (!handle || !alpha1 || !alpha2 || !bias_desc || !bias || !activation ||
+        !all_given(&operands))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const cudnnStatus_t status =
         describe(SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);

@@ -27,25 +27,33 @@ static bool untouched(void)
     return true;
 }
 
-static void run(const char *what, const float *alpha, const void *x, const float *beta)
+struct arguments {
+    const float *alpha, *beta;
+    const void *x, *w;
+    void *y;
+};
+
+static void run(const char *what, struct arguments a)
 {
     cudaMemset(y, UNTOUCHED, bytes);
-    int status = cudnnConvolutionForward(handle, alpha, plan.x, x, plan.w, w, plan.conv,
+    int status = cudnnConvolutionForward(handle, a.alpha, plan.x, a.x, plan.w, a.w, plan.conv,
                                          (cudnnConvolutionFwdAlgo_t)plan.algorithm, workspace,
-                                         (size_t)plan.workspace, beta, plan.y, y);
+                                         (size_t)plan.workspace, a.beta, plan.y, a.y);
     printf("%s: %d, %s\n", what, status, untouched() ? "untouched" : "written");
 }
 
 static void run_all(const void *x)
 {
     const float one = 1, zero = 0;
-    run("sound", &one, x, &zero);
-    run("no alpha", NULL, x, &zero);
-    run("no beta", &one, x, NULL);
-    run("no scales", NULL, x, NULL);
-    run("no x", &one, NULL, &zero);
+    run("sound", (struct arguments){&one, &zero, x, w, y});
+    run("no alpha", (struct arguments){NULL, &zero, x, w, y});
+    run("no beta", (struct arguments){&one, NULL, x, w, y});
+    run("no scales", (struct arguments){NULL, NULL, x, w, y});
+    run("no x", (struct arguments){&one, &zero, NULL, w, y});
+    run("no w", (struct arguments){&one, &zero, x, NULL, y});
+    run("no y", (struct arguments){&one, &zero, x, w, NULL});
     cudnnSetConvolutionGroupCount(plan.conv, 2);
-    run("two groups, a filter of one", &one, x, &zero);
+    run("two groups, a filter of one", (struct arguments){&one, &zero, x, w, y});
 }
 
 int main(void)

@@ -1,12 +1,15 @@
 /* A program that asks for the workspace of a plain convolution and brings that much to another call
  * of the same shape, as the legacy API has no better question: `fused` with bias and ReLU, `sum`
- * with beta 1, `small` the fused one with a byte less than it was told, if it was told any.
+ * with beta 1, `small` the fused one with a byte less than it was told, if it was told any,
+ * `limited BYTES` the fused one with what it was told under a limit of its own (convshim.h).
  *
- * Says what was reported, the status, and whether the output is right, untouched or wrong. Status
- * 0, unless the call succeeded with anything but the right result. */
+ * Says what was reported (with `limited` before, under and after the limit), the status, and
+ * whether the output is right, untouched or wrong. Status 0, unless the call succeeded with
+ * anything but the right result. */
 #include "../apps/conv.h"
 #include "layer.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,32 +112,55 @@ static void finish(struct program *p)
         cudaStreamDestroy(p->stream);
 }
 
-/* The status of the program. */
-static int ask(struct program *p, const char *mode)
+static bool plan(struct program *p)
 {
     static const struct conv_settings named = {.ask_workspace = true};
+    if (p->planned)
+        conv_plan_destroy(&p->plan);
+    p->planned =
+        conv_plan_create(p->handle, CONV_LEGACY, &p->problem, &named, 0, &p->plan) == OUTCOME_OK;
+    return p->planned;
+}
+
+/* Asks again under a limit and without it; what was told under it is what is to be used. */
+static bool ask_limited(struct program *p, int64_t bytes, int64_t *told_p)
+{
+    int64_t (*limit)(int64_t) = (int64_t(*)(int64_t))dlsym(RTLD_DEFAULT, "convshim_limit");
+    printf("%lld, ", (long long)p->plan.workspace);
+    if (!limit || limit(bytes) != 0 || !plan(p))
+        return false;
+    *told_p = p->plan.workspace;
+    printf("under a limit %lld, then ", (long long)*told_p);
+    return limit(0) == bytes && plan(p);
+}
+
+/* The status of the program. */
+static int ask(struct program *p, const char *mode, const char *bytes)
+{
+    int64_t told;
     bool fused = strcmp(mode, "sum") != 0;
     layer_describe(&p->problem);
     p->problem.beta = fused ? 0.0F : 1.0F;
     if (!problem_fill(&p->problem, 1, DATA_INTEGERS, &p->data) || cudnnCreate(&p->handle) != 0)
         return 2;
-    p->planned =
-        conv_plan_create(p->handle, CONV_LEGACY, &p->problem, &named, 0, &p->plan) == OUTCOME_OK;
-    if (!p->planned || !start(p))
+    if (!plan(p) || !start(p))
         return 2;
-    size_t provided = (size_t)p->plan.workspace;
-    if (strcmp(mode, "small") == 0 && provided > 0)
-        provided--;
-    int status = run(p, fused, provided);
+    told = p->plan.workspace;
+    printf("reported ");
+    if (strcmp(mode, "limited") == 0 && !ask_limited(p, atoll(bytes), &told))
+        return 2;
+    if (strcmp(mode, "small") == 0 && told > 0)
+        told--;
+    int status = run(p, fused, (size_t)told);
     const char *result = judge(p, fused);
-    printf("reported %lld: %d, %s\n", (long long)p->plan.workspace, status, result);
+    printf("%lld: %d, %s\n", (long long)p->plan.workspace, status, result);
     return strcmp(result, status == 0 ? "right" : "untouched") != 0;
 }
 
 int main(int argc, char **argv)
 {
     struct program p = {.handle = NULL};
-    int status = ask(&p, argc > 1 ? argv[1] : "fused");
+    int status = ask(&p, argc > 1 ? argv[1] : "fused", argc > 2 ? argv[2] : "0");
     finish(&p);
     return status;
 }

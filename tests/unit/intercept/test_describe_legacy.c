@@ -93,6 +93,20 @@ static void z_is_not_read_where_its_scale_is_zero(void)
     CHECK_INT(describe(&call), CS_REASON_UNSEEN);
 }
 
+/* No tile is started on it: cuDNN says what is wrong. */
+static void what_is_fused_has_addresses(void)
+{
+    static const float half = 0.5F;
+    struct cs_legacy_call call = fused(&half);
+    fusion.z_data = NULL;
+    CHECK_INT(describe(&call), CS_REASON_ARGUMENTS);
+    call = fused(&zero);
+    fusion.z_data = NULL;
+    CHECK_INT(describe(&call), CS_REASON_NONE);
+    fusion.bias_data = NULL;
+    CHECK_INT(describe(&call), CS_REASON_ARGUMENTS);
+}
+
 static void only_what_is_known_is_fused(void)
 {
     struct cs_legacy_call call = fused(&zero);
@@ -254,6 +268,7 @@ int main(void)
     TEST(a_true_convolution_stays_one);
     TEST(an_address_says_its_alignment);
     TEST(z_is_not_read_where_its_scale_is_zero);
+    TEST(what_is_fused_has_addresses);
     TEST(only_what_is_known_is_fused);
     TEST(what_a_relu_makes_of_nan_is_kept);
     TEST(what_cannot_be_planned_is_refused);

@@ -5,6 +5,7 @@
 #include "cudnn/run/launcher.h"
 #include "cudnn/run/timing.h"
 #include "fake_device.h"
+#include "flow/scoped_limit.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
 #include "legacy_fixture.h"
@@ -16,6 +17,8 @@ static struct {
     bool none;          /* is picked */
     int64_t tells;
 } fake;
+static int64_t limit; /* of the program */
+static bool limited;
 static struct cs *instance;
 static char handles[2][16];
 
@@ -65,6 +68,16 @@ struct cs_gpu cs_launcher_gpu(struct cs_launcher *launcher, void **stream_p)
 {
     *stream_p = NULL;
     return (struct cs_gpu){.ctx = launcher};
+}
+
+int64_t cs_scoped_limit(void)
+{
+    return limit;
+}
+
+bool cs_scoped_limit_used(void)
+{
+    return limited;
 }
 
 bool cs_flow_small(const struct cs *cs, int64_t required)
@@ -180,6 +193,8 @@ static struct cs_legacy_call start(void)
     vendor.cudnnGetConvolutionMathType = get_math;
     vendor.cudnnGetConvolutionForwardWorkspaceSize = size_of;
     math = CUDNN_DEFAULT_MATH;
+    limit = 0;
+    limited = false;
     for (int i = 0; i < 2; i++)
         CHECK_INT(destroy_handle(i), CUDNN_STATUS_SUCCESS);
     memset(&fake, 0, sizeof fake);
@@ -249,6 +264,19 @@ static void each_algorithm_has_an_engine_of_its_own(void)
     }
 }
 
+/* What was planned under one keeps its size. */
+static void each_limit_of_the_program_has_its_own(void)
+{
+    struct cs_legacy_call call = start();
+    CHECK_INT(prepared_for(call), 1);
+    limit = TOLD;
+    CHECK_INT(prepared_for(call), 1);
+    CHECK_INT(cs_legacy_report(instance, &call, WANTED), TOLD + 2);
+    limit = 0;
+    CHECK_INT(prepared_for(call), 0);
+    CHECK_INT(cs_legacy_report(instance, &call, WANTED), TOLD + 1);
+}
+
 /* The next handle at the address may be another device's, and its plans are not those. */
 static void a_destroyed_handle_takes_its_plans_with_it(void)
 {
@@ -298,6 +326,21 @@ static void what_was_brought_decides(void)
     CHECK_INT(fake.prepared, 2);
     CHECK_INT(run(call, 0), RUN_STATUS);
     CHECK_INT(fake.prepared, 3);
+}
+
+/* It is cuDNN's to say so: tiles would run on what is missing. */
+static void nothing_runs_without_an_operand(void)
+{
+    struct cs_legacy_call call = start();
+    CHECK_INT(prepared_for(call), 1);
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        struct cs_legacy_call less = call;
+        less.execution.data[i] = NULL;
+        CHECK_INT(run(less, TOLD + 1), -1);
+        CHECK_INT(fake.passed, i + 1);
+    }
+    CHECK_INT(fake.run, 0);
+    CHECK_INT(run(call, TOLD + 1), RUN_STATUS);
 }
 
 static struct {
@@ -356,11 +399,14 @@ static void what_was_told_too_little_is_lent_the_rest(void)
         CHECK(device_owns(lent.workspace, WANTED));
         CHECK_INT(cs_arena_facts(&instance->exec.arena).used, 0);
     }
-    CHECK_INT(run(larger, TOLD), -1);   /* less than it was told */
-    CHECK_INT(run(larger, WANTED), -1); /* all that it needs */
+    CHECK_INT(run(larger, TOLD), -1); /* less than it was told */
+    limited = true;
+    CHECK_INT(run(larger, TOLD), CUDNN_STATUS_SUCCESS); /* it may have been told under a limit */
+    limited = false;
+    CHECK_INT(run(larger, WANTED), -1);                 /* all that it needs */
     x.extent[0] = y.extent[0] = z.extent[0] = 1;
     CHECK_INT(run(larger, TOLD + 1), -1); /* nobody asked about this one */
-    CHECK_INT(lent.runs, 2);
+    CHECK_INT(lent.runs, 3);
     CHECK_INT(fake_device.allocations, 1);
     CHECK_INT(fake_device.races + fake_device.misuses, 0);
     instance->exec.device = NULL;
@@ -401,9 +447,11 @@ int main(void)
     TEST(a_call_without_an_engine_has_none);
     TEST(each_math_type_has_an_engine_of_its_own);
     TEST(each_algorithm_has_an_engine_of_its_own);
+    TEST(each_limit_of_the_program_has_its_own);
     TEST(a_destroyed_handle_takes_its_plans_with_it);
     TEST(a_handle_with_many_shapes_starts_afresh);
     TEST(what_was_brought_decides);
+    TEST(nothing_runs_without_an_operand);
     TEST(what_was_told_too_little_is_lent_the_rest);
     TEST(results_that_succeeded_are_answered_with_less);
     return REPORT();
