@@ -44,8 +44,8 @@ size_t convshim_summary(char *json, size_t size);
 
 /* From now on what is planned has that many bytes of workspace in place of option `workspace`
  * (1 KiB to 1 TiB), in all threads; 0: the option's again. Plans that were made before keep their
- * size, and so do those made meanwhile; queries of the legacy API are answered anew. Returns the limit before, 0 if that was the option's; -1,
- * and nothing is changed, if it is not allowed. */
+ * size, and so do those made meanwhile; queries of the legacy API are answered anew. Returns the
+ * limit before, 0 if that was the option's; -1, and nothing is changed, if it is not allowed. */
 int64_t convshim_limit(int64_t bytes);
 
 #ifdef __cplusplus
