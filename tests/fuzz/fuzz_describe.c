@@ -54,7 +54,9 @@ static bool describe(void)
     bool planned = graph->convolution && graph->reason == CS_REASON_NONE;
     if (planned && cs_problem_check(&graph->problem) != CS_OK)
         abort();
-    (void)cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses);
+    struct cs_shadow *pack = cs_shadow_find(descriptor[PACK]);
+    pack->pack.finalized = true;
+    (void)cs_describe_pack(pack, graph, &addresses);
     cs_graph_drop(graph);
     return planned;
 }

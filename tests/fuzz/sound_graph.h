@@ -56,7 +56,8 @@ static inline void set_sound(void)
     static const int64_t strides[][4] = {
         {256, 64, 8, 1}, {36, 9, 3, 1}, {384, 64, 8, 1}, {6, 1, 1, 1}, {384, 64, 8, 1}};
     static const int64_t ones[] = {1, 1}, spatial = 2;
-    static const int half = CUDNN_DATA_HALF, compute = CUDNN_DATA_FLOAT, add = CUDNN_POINTWISE_ADD;
+    static const int half = CUDNN_DATA_HALF, compute = CUDNN_DATA_FLOAT, add = CUDNN_POINTWISE_ADD,
+                     mode = CUDNN_CROSS_CORRELATION;
     static const bool yes = true;
     for (int64_t i = TENSOR_X; i <= TENSOR_V; i++) {
         set((enum slot)i, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &half);
@@ -66,6 +67,7 @@ static inline void set_sound(void)
     }
     set(CONV, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
     set(CONV, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
     for (int name = CUDNN_ATTR_CONVOLUTION_DILATIONS; name <= CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS;
          name++)
         set(CONV, name, CUDNN_TYPE_INT64, 2, ones);

@@ -110,6 +110,9 @@ static int finalized(struct cs *cs, struct cs_shadow *shadow)
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
         cs_plan_hooks_finalize(cs, shadow);
         break;
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+        shadow->pack.finalized = true;
+        break;
     default:
         break;
     }
@@ -274,7 +277,7 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
-    if (!plan || !a->handle) /* what is wrong with no handle is cuDNN's to say */
+    if (!plan || !a->handle || !a->pack) /* what is wrong with none is cuDNN's to say */
         return execute_replay(call);
     if (refuses(plan))
         return refused(cs, plan);
@@ -311,10 +314,16 @@ static int update_replay(struct cs_entry_call *call)
     return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
+/* NULL also if something else is not there, which is cuDNN's to say. */
+static const struct cs_shadow *populated_plan(const struct graph *a)
+{
+    return a->handle && a->pack && a->graph ? counted_plan(a->plan) : NULL;
+}
+
 static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
-    const struct cs_shadow *plan = counted_plan(a->plan);
+    const struct cs_shadow *plan = populated_plan(a);
     if (plan && refuses(plan))
         return refused(cs, plan);
     if (plan && plan->plan.verdict.rewrite)
@@ -327,7 +336,7 @@ static int populate_handle(struct cs *cs, struct cs_entry_call *call)
 static int update_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct graph *a = CS_ARGS(struct graph, call);
-    const struct cs_shadow *plan = counted_plan(a->plan);
+    const struct cs_shadow *plan = populated_plan(a);
     if (plan && refuses(plan))
         return refused(cs, plan);
     return plan && plan->plan.verdict.rewrite

@@ -15,10 +15,14 @@ enum {
     CS_GRAPH_OPS = CS_MAX_STEPS + 1
 };
 
+enum {
+    CS_NO_UID = -1 /* as cuDNN shows it */
+};
+
 struct cs_tensor_attributes {
     int dims; /* as the application counts them: 3 to 5; 0: absent */
     int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
-    int64_t uid;
+    int64_t uid; /* CS_NO_UID: not set */
     int64_t alignment;
     enum cs_dtype dtype;
     bool is_virtual, by_value;
@@ -61,6 +65,7 @@ struct cs_graph_attributes {
 struct cs_pack_attributes {
     int pointers, uids; /* -1: more than are noted */
     bool overridden;    /* an attribute beyond pointers, names and workspace */
+    bool finalized;
     void *workspace;
     void *pointer[CS_PACK_TENSORS];
     int64_t uid[CS_PACK_TENSORS];

@@ -95,7 +95,7 @@ static enum cs_reason index_of(struct draft *draft, const struct cs_tensor_attri
     *index_p = -1;
     if (attributes->dims == 0)
         return CS_REASON_NONE;
-    if (attributes->dims != problem->spatial + CS_D)
+    if (attributes->dims != problem->spatial + CS_D || attributes->uid == CS_NO_UID)
         return CS_REASON_ATTRIBUTE;
     spread(attributes, &tensor);
     for (int i = 0; i < problem->tensors; i++) {
@@ -353,8 +353,8 @@ bool cs_describe_pack(const struct cs_shadow *shadow, const struct cs_graph *gra
                       struct cs_addresses *addresses)
 {
     const struct cs_pack_attributes *pack = &shadow->pack;
-    if (shadow->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || pack->overridden ||
-        pack->pointers != pack->uids)
+    if (shadow->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR || !pack->finalized ||
+        pack->overridden || pack->pointers != pack->uids)
         return false;
     for (int i = 0; i < graph->problem.tensors; i++) {
         bool is_virtual = graph->problem.tensor[i].is_virtual;

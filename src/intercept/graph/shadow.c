@@ -79,12 +79,16 @@ static size_t zeroed_bytes_of(cudnnBackendDescriptorType_t type)
     }
 }
 
-/* What cuDNN assumes of attributes that nobody sets. */
+/* What cuDNN assumes of attributes that nobody sets; plans made without a mode say (in their JSON,
+ * cuDNN 9.19) that they are true convolutions. */
 static void defaults(struct cs_shadow *shadow)
 {
     enum cs_direction direction;
     if (shadow->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
         shadow->tensor.alignment = 1;
+        shadow->tensor.uid = CS_NO_UID;
+    } else if (shadow->type == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR) {
+        shadow->conv.flipped = true;
     } else if (cs_operation_direction(shadow->type, &direction)) {
         shadow->operation.type = shadow->type;
         shadow->operation.alpha = 1;

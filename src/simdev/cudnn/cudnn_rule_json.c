@@ -167,11 +167,11 @@ static void describe_convolution(cJSON *json, const struct rule_node *operation,
                                  const struct rule_operation *names)
 {
     const struct rule_node *conv = rule_child(operation, names->descriptor, 0);
-    cJSON_AddStringToObject(json, "mode",
-                            rule_integer(conv, CUDNN_ATTR_CONVOLUTION_CONV_MODE,
-                                         CUDNN_CROSS_CORRELATION) == CUDNN_CONVOLUTION
-                                ? "CUDNN_CONVOLUTION"
-                                : "CUDNN_CROSS_CORRELATION");
+    cJSON_AddStringToObject(
+        json, "mode",
+        rule_integer(conv, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CONVOLUTION) == CUDNN_CONVOLUTION
+            ? "CUDNN_CONVOLUTION"
+            : "CUDNN_CROSS_CORRELATION");
     cJSON_AddNumberToObject(json, "alpha", rule_number(operation, names->alpha, 1));
     cJSON_AddNumberToObject(json, "beta", rule_number(operation, names->beta, 0));
     add_integers(json, "pad_lower", conv, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);

@@ -366,24 +366,107 @@ static void make_pack(struct graph_walk *g, void *workspace)
         walk_note("set workspace",
                   cudnnBackendSetAttribute(g->slot[PACK], CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
                                            CUDNN_TYPE_VOID_PTR, 1, &workspace));
-    finalize(g, PACK);
+    if (!walk_strays(walk, 20))
+        finalize(g, PACK);
+}
+
+/* A plan that can be run: of others nobody knows how much they would write. */
+static bool some_plan(struct graph_walk *g, enum role *plan_p)
+{
+    *plan_p = (enum role)rng_between(&g->walk->rng, PLAN, PLAN_LAST);
+    return g->told[*plan_p] >= 0 && g->slot[*plan_p] != NULL;
+}
+
+static cudnnStatus_t execute(struct graph_walk *g, cudnnHandle_t handle, enum role plan)
+{
+    if (walk_strays(g->walk, 30))
+        handle = NULL;
+    return cudnnBackendExecute(handle, g->slot[plan],
+                               walk_strays(g->walk, 30) ? NULL : g->slot[PACK]);
 }
 
 static void run(struct graph_walk *g)
 {
-    enum role plan = (enum role)rng_between(&g->walk->rng, PLAN, PLAN_LAST);
-    if (g->told[plan] < 0 || g->slot[plan] == NULL)
-        return; /* nobody knows how much it would write */
+    enum role plan;
+    if (!some_plan(g, &plan))
+        return;
     void *workspace = walk_prepare(g->walk, g->told[plan]);
     make_pack(g, workspace);
     stray(g);
     for (int i = (int)rng_between(&g->walk->rng, 1, 2);
-         i > 0 && g->slot[plan] != NULL && g->slot[PACK] != NULL; i--) {
-        cudnnHandle_t handle = walk_strays(g->walk, 30) ? NULL : *some_handle(g);
-        walk_note_run(g->walk, "execute",
-                      cudnnBackendExecute(handle, g->slot[plan], g->slot[PACK]));
-    }
+         i > 0 && g->slot[plan] != NULL && g->slot[PACK] != NULL; i--)
+        walk_note_run(g->walk, "execute", execute(g, *some_handle(g), plan));
     cudaFree(workspace);
+}
+
+/* Launches what a graph holds, once or twice. */
+static void launch(struct graph_walk *g, cudaGraph_t graph)
+{
+    cudaGraphExec_t executable;
+    cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    walk_note("instantiate", (cudnnStatus_t)error);
+    if (error != cudaSuccess)
+        return;
+    for (int i = (int)rng_between(&g->walk->rng, 1, 2); i > 0; i--)
+        walk_note_run(g->walk, "launch", (cudnnStatus_t)cudaGraphLaunch(executable, NULL));
+    cudaGraphExecDestroy(executable);
+}
+
+/* Convolutions on a stream that is captured. */
+static void capture(struct graph_walk *g)
+{
+    static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal,
+                                                       cudaStreamCaptureModeThreadLocal,
+                                                       cudaStreamCaptureModeRelaxed};
+    cudnnHandle_t handle = *some_handle(g);
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    enum role plan;
+    if (!some_plan(g, &plan) || cudaStreamCreate(&stream) != cudaSuccess)
+        return;
+    void *workspace = walk_prepare(g->walk, g->told[plan]);
+    make_pack(g, workspace);
+    walk_note("set stream", cudnnSetStream(handle, stream));
+    walk_note("begin", (cudnnStatus_t)cudaStreamBeginCapture(
+                           stream, modes[rng_between(&g->walk->rng, 0, 2)]));
+    for (int i = (int)rng_between(&g->walk->rng, 1, 3); i > 0 && g->slot[PACK] != NULL; i--)
+        walk_note("execute", execute(g, handle, plan));
+    walk_note("end", (cudnnStatus_t)cudaStreamEndCapture(stream, &graph));
+    walk_note("set stream", cudnnSetStream(handle, NULL));
+    if (graph != NULL)
+        launch(g, graph);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    cudaFree(workspace);
+}
+
+/* The nodes of a plan, then those of a pack of another order with another workspace. */
+static void populate(struct graph_walk *g)
+{
+    cudaGraph_t graph;
+    enum role plan;
+    if (!some_plan(g, &plan) || cudaGraphCreate(&graph, 0) != cudaSuccess)
+        return;
+    void *workspace = walk_prepare(g->walk, g->told[plan]), *second = NULL;
+    cudnnHandle_t handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
+    make_pack(g, workspace);
+    cudnnStatus_t status = cudnnBackendPopulateCudaGraph(
+        handle, g->slot[plan], walk_strays(g->walk, 20) ? NULL : g->slot[PACK],
+        walk_strays(g->walk, 20) ? NULL : graph);
+    walk_note("populate", status);
+    if (status == CUDNN_STATUS_SUCCESS) {
+        launch(g, graph);
+        second = walk_prepare(g->walk, g->told[plan]);
+        make_pack(g, second);
+        handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
+        status = cudnnBackendUpdateCudaGraph(
+            handle, g->slot[plan], walk_strays(g->walk, 20) ? NULL : g->slot[PACK], graph);
+        walk_note("update", status);
+        launch(g, graph);
+    }
+    cudaGraphDestroy(graph);
+    cudaFree(workspace);
+    cudaFree(second);
 }
 
 void walk_graph(struct walk *walk)
@@ -403,8 +486,18 @@ void walk_graph(struct walk *walk)
         make_plan(&g, role,
                   walk_strays(walk, 3) ? OWN_CONFIG
                                        : (enum role)rng_between(&walk->rng, CONFIG, CONFIG_LAST));
-    for (int i = 0; i < 4; i++)
-        run(&g);
+    for (int i = 0; i < 5; i++) {
+        switch (rng_between(&walk->rng, 0, 4)) {
+        case 0:
+            populate(&g);
+            break;
+        case 1:
+            capture(&g);
+            break;
+        default:
+            run(&g);
+        }
+    }
     if (walk_strays(walk, 2)) {
         walk_note("cudnnDestroy", cudnnDestroy(walk->handle[1]));
         walk->handle[1] = NULL;

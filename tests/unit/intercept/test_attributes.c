@@ -68,7 +68,7 @@ static bool same_tensor(const struct cs_shadow *shadow, const struct cs_tensor_a
 static void a_tensor_s_attributes_are_noted(void)
 {
     static const int64_t row[] = {5, 4, 3, 2, 1, 7};
-    struct cs_tensor_attributes wanted = {.alignment = 1};
+    struct cs_tensor_attributes wanted = {.alignment = 1, .uid = CS_NO_UID};
     struct cs_shadow *shadow = fresh(0, TENSOR);
     CHECK(same_tensor(shadow, &wanted));
     for (int count = 1; count <= CS_DIMS; count++) {

@@ -72,6 +72,31 @@ static void sound_graphs_are_described(void)
     }
 }
 
+/* As cuDNN takes it: plans made so say that they are true convolutions. */
+static void a_convolution_without_a_mode_is_a_true_one(void)
+{
+    static const int correlation = CUDNN_CROSS_CORRELATION, true_one = CUDNN_CONVOLUTION;
+    cs_shadow_add(descriptor[CONV], CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    const struct cs_shadow *conv = cs_shadow_find(descriptor[CONV]);
+    CHECK(conv->conv.flipped);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &correlation);
+    CHECK(!conv->conv.flipped);
+    set(CONV, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &true_one);
+    CHECK(conv->conv.flipped);
+    cs_shadow_remove(descriptor[CONV]);
+}
+
+/* Nothing would tell two of them apart. */
+static void a_tensor_without_a_name_is_refused(void)
+{
+    for (enum slot slot = TENSOR_X; slot <= TENSOR_Y; slot++)
+        CHECK_INT(with_number(slot, CUDNN_ATTR_TENSOR_UNIQUE_ID, CS_NO_UID, false),
+                  CS_REASON_ATTRIBUTE);
+    cs_shadow_add(descriptor[TENSOR_X], CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    CHECK_INT(cs_shadow_find(descriptor[TENSOR_X])->tensor.uid, CS_NO_UID);
+    cs_shadow_remove(descriptor[TENSOR_X]);
+}
+
 static void a_vectorised_tensor_is_refused(void)
 {
     for (enum slot slot = TENSOR_X; slot <= TENSOR_Y; slot++) {
@@ -234,6 +259,14 @@ static void scales_and_windows_are_read(void)
     stop();
 }
 
+/* The pack as a finalized one. */
+static const struct cs_shadow *finished_pack(void)
+{
+    struct cs_shadow *pack = cs_shadow_find(descriptor[PACK]);
+    pack->pack.finalized = true;
+    return pack;
+}
+
 /* A pack of all operands, with one attribute more if `name` is not 0. */
 static bool pack_understood(int name, cudnnBackendAttributeType_t type, const void *value)
 {
@@ -248,7 +281,8 @@ static bool pack_understood(int name, cudnnBackendAttributeType_t type, const vo
     set(PACK, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
     if (name)
         set(PACK, name, type, 1, value);
-    bool understood = cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses);
+    CHECK(!cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses));
+    bool understood = cs_describe_pack(finished_pack(), graph, &addresses);
     if (understood) {
         CHECK(addresses.tensor[CS_X] == pointers[2]);
         CHECK(addresses.tensor[CS_FILTER] == pointers[0]);
@@ -294,7 +328,7 @@ static void a_pack_may_name_more_tensors_than_the_graph_has(void)
     uids[0] = TENSOR_X;
     set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, NAMES, pointers);
     set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, NAMES, uids);
-    CHECK(cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses));
+    CHECK(cs_describe_pack(finished_pack(), graph, &addresses));
     CHECK(addresses.tensor[CS_X] == pointers[0]);
     CHECK(addresses.tensor[CS_FILTER] == pointers[NAMES - 1]);
     CHECK(addresses.tensor[CS_Y] == pointers[NAMES - 2]);
@@ -317,7 +351,7 @@ static bool absent_side_input_understood(float alpha2, const int64_t *strides)
     CHECK_INT(graph->reason, CS_REASON_NONE);
     set(PACK, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers);
     set(PACK, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uids);
-    bool understood = cs_describe_pack(cs_shadow_find(descriptor[PACK]), graph, &addresses);
+    bool understood = cs_describe_pack(finished_pack(), graph, &addresses);
     for (int i = 0; understood && i < graph->problem.tensors; i++)
         if (graph->uid[i] == TENSOR_B)
             CHECK(addresses.tensor[i] == pointers[2]);
@@ -367,6 +401,8 @@ int main(void)
 {
     TEST(a_side_input_that_is_scaled_by_0_needs_no_address);
     TEST(sound_graphs_are_described);
+    TEST(a_convolution_without_a_mode_is_a_true_one);
+    TEST(a_tensor_without_a_name_is_refused);
     TEST(a_vectorised_tensor_is_refused);
     TEST(a_ragged_tensor_is_refused);
     TEST(a_reordered_tensor_is_refused);

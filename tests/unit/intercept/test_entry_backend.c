@@ -18,7 +18,8 @@ static struct {
 enum {
     RUN_STATUS = 3001,
     POPULATE_STATUS = 3002,
-    UPDATE_STATUS = 3003
+    UPDATE_STATUS = 3003,
+    UNKNOWN = 99 /* no name of a test */
 };
 
 static struct cs *const instance = (struct cs *)(void *)&fake;
@@ -194,20 +195,20 @@ static cudnnStatus_t name(int64_t uid)
 static int64_t noted_name(void)
 {
     const struct cs_shadow *shadow = cs_shadow_find(descriptor);
-    return shadow ? shadow->tensor.uid : -1;
+    return shadow ? shadow->tensor.uid : UNKNOWN;
 }
 
 static void notes_live_as_long_as_their_descriptor(void)
 {
     start();
     CHECK_INT(make(), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(noted_name(), 0);
+    CHECK_INT(noted_name(), CS_NO_UID);
     CHECK_INT(name(7), CUDNN_STATUS_SUCCESS);
     CHECK_INT(noted_name(), 7);
     CHECK_INT(cudnnBackendInitialize(descriptor), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(noted_name(), 0);
+    CHECK_INT(noted_name(), CS_NO_UID);
     CHECK_INT(cudnnBackendDestroyDescriptor(descriptor), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(noted_name(), -1);
+    CHECK_INT(noted_name(), UNKNOWN);
 }
 
 static void an_address_that_is_handed_out_again_keeps_its_new_notes(void)
@@ -227,7 +228,7 @@ static void what_cudnn_refuses_is_not_noted(void)
     start();
     answer = CUDNN_STATUS_ALLOC_FAILED;
     CHECK_INT(make(), CUDNN_STATUS_ALLOC_FAILED);
-    CHECK_INT(noted_name(), -1);
+    CHECK_INT(noted_name(), UNKNOWN);
     answer = CUDNN_STATUS_SUCCESS;
     CHECK_INT(make(), CUDNN_STATUS_SUCCESS);
     CHECK_INT(name(7), CUDNN_STATUS_SUCCESS);
@@ -256,11 +257,23 @@ static int64_t reported(cudnnBackendAttributeName_t attribute, cudnnBackendAttri
     return bytes;
 }
 
-/* One that nobody looks into. */
+/* Some that nobody looks into. */
 static cudnnHandle_t a_handle(void)
 {
     static char place;
     return (cudnnHandle_t)(void *)&place;
+}
+
+static cudnnBackendDescriptor_t a_pack(void)
+{
+    static char place;
+    return (cudnnBackendDescriptor_t)(void *)&place;
+}
+
+static cudaGraph_t a_graph(void)
+{
+    static char place;
+    return (cudaGraph_t)(void *)&place;
 }
 
 static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
@@ -272,9 +285,11 @@ static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 100);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_INT64), 1000);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_DOUBLE), 1000);
-    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, NULL), RUN_STATUS);
-    CHECK_INT(cudnnBackendPopulateCudaGraph(NULL, descriptor, NULL, NULL), POPULATE_STATUS);
-    CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL), UPDATE_STATUS);
+    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, a_pack()), RUN_STATUS);
+    CHECK_INT(cudnnBackendPopulateCudaGraph(a_handle(), descriptor, a_pack(), a_graph()),
+              POPULATE_STATUS);
+    CHECK_INT(cudnnBackendUpdateCudaGraph(a_handle(), descriptor, a_pack(), a_graph()),
+              UPDATE_STATUS);
     CHECK_INT(fake.run, 1);
     CHECK_INT(fake.replayed + fake.passed, 0);
     CHECK_INT(cudnnBackendDestroyDescriptor(descriptor), CUDNN_STATUS_SUCCESS);
@@ -287,23 +302,49 @@ static void a_plan_that_was_left_alone_is_counted_and_run_as_it_is(void)
     finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     CHECK_INT(reported(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64), 1000);
     answer = CUDNN_STATUS_EXECUTION_FAILED;
-    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, NULL), CUDNN_STATUS_EXECUTION_FAILED);
-    CHECK_INT(cudnnBackendUpdateCudaGraph(NULL, descriptor, NULL, NULL),
+    CHECK_INT(cudnnBackendExecute(a_handle(), descriptor, a_pack()), CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK_INT(cudnnBackendUpdateCudaGraph(a_handle(), descriptor, a_pack(), a_graph()),
               CUDNN_STATUS_EXECUTION_FAILED);
     CHECK_INT(fake.passed, 1);
     CHECK_INT(fake.replayed, 2);
     CHECK_INT(fake.run + fake.populated + fake.updated, 0);
 }
 
-static void what_is_wrong_with_no_handle_is_left_to_cudnn(void)
+/* Tiles, or a fallback plan, would run with what is missing. */
+static void what_is_not_there_is_left_to_cudnn(void)
 {
+    static const struct {
+        bool handle, pack, graph;
+    } given[] = {{false, true, true}, {true, false, true}, {false, false, false}};
     start();
     fake.tiled_calls = true;
     finish(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     answer = CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    CHECK_INT(cudnnBackendExecute(NULL, descriptor, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER);
-    CHECK_INT(fake.run, 0);
-    CHECK_INT(fake.replayed, 1);
+    for (int i = 0; i < 3; i++) {
+        cudnnHandle_t handle = given[i].handle ? a_handle() : NULL;
+        cudnnBackendDescriptor_t pack = given[i].pack ? a_pack() : NULL;
+        CHECK_INT(cudnnBackendExecute(handle, descriptor, pack), answer);
+        CHECK_INT(cudnnBackendPopulateCudaGraph(handle, descriptor, pack, a_graph()), answer);
+        CHECK_INT(cudnnBackendUpdateCudaGraph(handle, descriptor, pack, a_graph()), answer);
+        CHECK_INT(fake.replayed, 3 * i + 3);
+    }
+    CHECK_INT(cudnnBackendPopulateCudaGraph(a_handle(), descriptor, a_pack(), NULL), answer);
+    CHECK_INT(cudnnBackendUpdateCudaGraph(a_handle(), descriptor, a_pack(), NULL), answer);
+    CHECK_INT(fake.run + fake.populated + fake.updated + fake.passed, 0);
+}
+
+static void a_pack_is_known_to_be_finished(void)
+{
+    cudnnBackendDescriptor_t made;
+    start();
+    CHECK_INT(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &made),
+              CUDNN_STATUS_SUCCESS);
+    answer = CUDNN_STATUS_BAD_PARAM;
+    CHECK_INT(cudnnBackendFinalize(made), CUDNN_STATUS_BAD_PARAM);
+    CHECK(!cs_shadow_find(made)->pack.finalized);
+    answer = CUDNN_STATUS_SUCCESS;
+    CHECK_INT(cudnnBackendFinalize(made), CUDNN_STATUS_SUCCESS);
+    CHECK(cs_shadow_find(made)->pack.finalized);
 }
 
 static void an_engine_configuration_tells_what_its_plan_will(void)
@@ -330,7 +371,8 @@ int main(void)
 {
     TEST(a_plan_that_was_rewritten_runs_and_reports_as_that);
     TEST(a_plan_that_was_left_alone_is_counted_and_run_as_it_is);
-    TEST(what_is_wrong_with_no_handle_is_left_to_cudnn);
+    TEST(what_is_not_there_is_left_to_cudnn);
+    TEST(a_pack_is_known_to_be_finished);
     TEST(an_engine_configuration_tells_what_its_plan_will);
     TEST(what_was_never_seen_is_run_as_it_is);
     TEST(notes_live_as_long_as_their_descriptor);

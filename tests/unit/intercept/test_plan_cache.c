@@ -403,7 +403,7 @@ static void what_was_told_too_little_is_lent_the_rest(void)
     limited = true;
     CHECK_INT(run(larger, TOLD), CUDNN_STATUS_SUCCESS); /* it may have been told under a limit */
     limited = false;
-    CHECK_INT(run(larger, WANTED), -1);                 /* all that it needs */
+    CHECK_INT(run(larger, WANTED), -1); /* all that it needs */
     x.extent[0] = y.extent[0] = z.extent[0] = 1;
     CHECK_INT(run(larger, TOLD + 1), -1); /* nobody asked about this one */
     CHECK_INT(lent.runs, 3);
