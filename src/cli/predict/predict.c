@@ -116,7 +116,10 @@ static bool read_one(const struct cs_predict_options *options, struct cs_layers 
         cs_cli_complain("predict: %s", error);
         return false;
     }
-    return cs_layers_add(layers, "", "convolution", 1, &problem);
+    if (cs_layers_add(layers, "", "convolution", 1, &problem))
+        return true;
+    cs_cli_complain("predict: out of memory");
+    return false;
 }
 
 static void note(void *ctx, const char *line)
@@ -225,11 +228,8 @@ static bool print_one(const struct cs_predict_results *results, const struct cs_
     const struct cs_predict_options *options = results->options;
     if (!options->engines && options->format != CS_FORMAT_TEXT)
         return cs_predict_print(results, fit);
-    bool good = true;
-    if (options->engines)
-        good = cs_predict_print_engines(results);
-    else
-        cs_predict_print_one(results);
+    bool good =
+        options->engines ? cs_predict_print_engines(results) : cs_predict_print_one(results);
     if (fit && !options->engines)
         cs_predict_print_fit(results, fit, stdout);
     return good;
@@ -260,6 +260,8 @@ static int print(const struct cs_predict_results *results, const struct cs_predi
     }
     if (!draws_only(options))
         good = options->input ? print_one(results, fit) : cs_predict_print(results, fit);
+    if (!good)
+        cs_cli_complain("predict: out of memory");
     if (options->svg && !draws_only(options))
         cs_cli_complain("predict: picture in %s", options->svg);
     return good && answered(results) && !(fit && fit->after > 0) ? CS_CLI_OK : CS_CLI_NO;

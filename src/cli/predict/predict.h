@@ -97,8 +97,8 @@ extern const char *const cs_predict_modes[CS_ASK_MODES];
 void cs_predict_print_head(const struct cs_predict_results *results);
 void cs_predict_print_driverless(const struct cs_predict_results *results);
 
-/* One convolution for people. */
-void cs_predict_print_one(const struct cs_predict_results *results);
+/* One convolution for people. False if memory ran out. */
+bool cs_predict_print_one(const struct cs_predict_results *results);
 
 /* Every engine offered for one convolution; for people one line for all settings of an engine that
  * want the same. False if memory ran out. */

@@ -47,7 +47,7 @@ static void tiling_text(const struct cs_prediction *prediction, char *text, size
         snprintf(text + length, size - (size_t)length, ", limit raised");
 }
 
-static void print_numbers(const struct cs_predict_results *results)
+static bool print_numbers(const struct cs_predict_results *results)
 {
     static const struct cs_column columns[] = {{"", "", CS_CELL_TEXT},
                                                {"", "without convshim", CS_CELL_BYTES},
@@ -78,8 +78,9 @@ static void print_numbers(const struct cs_predict_results *results)
                                                  {.number = rows[i].before},
                                                  {.number = rows[i].after},
                                                  {.text = rows[i].text}});
-    (void)cs_table_print(&table, CS_FORMAT_TEXT, stdout);
+    bool printed = cs_table_print(&table, CS_FORMAT_TEXT, stdout);
     cs_table_fini(&table);
+    return printed;
 }
 
 void cs_predict_print_driverless(const struct cs_predict_results *results)
@@ -98,7 +99,7 @@ static void print_time(const struct cs_prediction *prediction)
             prediction->time_ratio);
 }
 
-void cs_predict_print_one(const struct cs_predict_results *results)
+bool cs_predict_print_one(const struct cs_predict_results *results)
 {
     const struct cs_prediction *prediction = results->prediction;
     char first[CS_EXPLAIN_LINE], second[CS_EXPLAIN_LINE];
@@ -106,9 +107,10 @@ void cs_predict_print_one(const struct cs_predict_results *results)
     if (prediction->status != CS_OK) {
         puts("cuDNN has no engine for it on this GPU.");
         cs_predict_print_driverless(results);
-        return;
+        return true;
     }
-    print_numbers(results);
+    if (!print_numbers(results))
+        return false;
     print_time(prediction);
     cs_predict_print_advice(results, "", stdout);
     if (results->list && prediction->offer.workspace > 0) {
@@ -116,4 +118,5 @@ void cs_predict_print_one(const struct cs_predict_results *results)
                          second);
         printf("\n%s\n%s%s", first, second, *second ? ".\n" : "");
     }
+    return true;
 }

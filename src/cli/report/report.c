@@ -102,6 +102,8 @@ static bool read_runs(struct cs_report *report, char **paths, size_t count)
             return false;
         }
     }
+    if (!report->run)
+        cs_cli_complain("report: out of memory");
     return report->run != NULL;
 }
 

@@ -85,6 +85,30 @@ static void write_list(void)
                            "a,last,fwd,64,256,,7,7,256,,1,1,,,,,,,,f16,nchw,,,\n");
 }
 
+/* How much of a name a picture has room for: each kind of letter, and bytes that are none. */
+static void names_of_all_letters(void)
+{
+    static const char *const letters[] = {"M",        "i",
+                                          "A",        "Z",
+                                          "a",        "~",
+                                          "\"",       "\xc4\x80",
+                                          "\xc3\xbf", "\xe2\x82\xac",
+                                          "\x80",     "\xef\xbf\xbf",
+                                          "\x7f",     "@"};
+    FILE *file = fopen("letters.csv", "w");
+    CHECK(file);
+    fputs("layer,dtype,n,c,h,w,k,kh,kw\n", file);
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        bool quote = *letters[i] == '"';
+        fputc('"', file);
+        for (int j = 0; j < 60; j++)
+            fprintf(file, "%s%s", letters[i], quote ? "\"" : "");
+        fputs("\",f16,1,8,64,64,8,3,3\n", file);
+    }
+    CHECK(fclose(file) == 0);
+    RUN("--csv", "letters.csv", "--svg", "-");
+}
+
 static void lists(void)
 {
     write_list();
@@ -96,6 +120,7 @@ static void lists(void)
     FORMS("--csv", "list.csv", "--config", "one.ini");
     FORMS("--summary", "summary.json");
     RUN("--csv", "list.csv", "--workspace", "4MiB", "--svg", "-");
+    names_of_all_letters();
     golden_check(root, "outputs_predict_lists.txt");
 }
 
@@ -271,6 +296,7 @@ static void what_is_refused(void)
     PLAIN("--csv", "list.csv", "--estimate", "--devices", "nowhere");
     PLAIN("--csv", "list.csv", "--estimate", "--devices", "conf", "--device", "none.json");
     RUN("--csv", "list.csv", "--svg", "no/such/folder.svg");
+    RUN("--csv", "list.csv", "--svg", "/dev/full");
     RUN("--csv", "list.csv", "--format", "xml");
     RUN("--csv", "list.csv", "--threads", "0");
     RUN("--csv", "list.csv", "--threads", "9");
@@ -298,6 +324,7 @@ static void memory_that_runs_short(void)
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep");
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--sweep", "--format", "json");
     SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--format", "json");
+    SHORT_OF("1x8x64x64 -> 8 k3x3 s1 p1 f16 nchw", "--fits", "1MiB");
     SHORT_OF("--device", "list");
     SHORT_OF("--csv", "short.csv", "--format", "json", "--fits", "50KiB");
 }

@@ -156,6 +156,8 @@ static void pages(void)
     REPORT_OF("--html", "-", "empty.json");
     REPORT_OF("--html", "page.html", "empty.json");
     REPORT_OF("--html", "no/such/page.html", "empty.json");
+    REPORT_OF("--html", "/dev/full", "empty.json");
+    REPORT_OF("--html", "/dev/full", "run.json", "other.json");
     page_without_a_workspace();
     golden_check(root, "outputs_report_pages.txt");
 }

@@ -399,9 +399,12 @@ static int show_pair(void *state)
         free(page);
         return !good;
     }
-    return view->pairs == 1
-               ? !cs_simulate_print(&simulation, pair, view->format)
-               : !cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs, view->format);
+    bool good = view->pairs == 1 ? cs_simulate_print(&simulation, pair, view->format)
+                                 : cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs,
+                                                             view->format);
+    if (!good)
+        cs_cli_complain("out of memory"); /* as the command does */
+    return !good;
 }
 
 static void free_pair(struct cs_simulated_pair *of)

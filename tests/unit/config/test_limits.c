@@ -275,6 +275,23 @@ static void notes_name_their_place(void)
     }
 }
 
+/* A note of more than 767 bytes ends there, wherever its place ends. */
+static void long_notes_are_cut(void)
+{
+    char word[1200], want[1300];
+    for (int line = 0; line < 2; line++)
+        for (size_t length = 755; length < 775; length++) {
+            struct cs_load load = {.note = take_note, .ctx = &notes, .source = "s", .line = line};
+            memset(word, 'w', sizeof word);
+            word[0] = 'v';
+            word[length] = '\0';
+            snprintf(want, sizeof want, "s:%s %s", line ? "1:" : "", word);
+            want[767] = '\0';
+            cs_diagnostics_note(&load, "%s", word);
+            CHECK_STR(noted, want);
+        }
+}
+
 int main(void)
 {
     TEST(the_arena);
@@ -287,5 +304,6 @@ int main(void)
     TEST(bytes_are_shown_as_they_can_be);
     TEST(notes_end_at_some_number);
     TEST(notes_name_their_place);
+    TEST(long_notes_are_cut);
     return REPORT();
 }
