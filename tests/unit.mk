@@ -35,6 +35,8 @@ $(B)/unit/test_tune_outputs: $(filter-out %/cli/main.o %/tune/tune_search.o,$(cl
 $(B)/unit/test_tune_outputs: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
 $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
+$(B)/unit/test_predict_results: $(filter-out %/cli/main.o %/predict/why_workspace.o %/standalone/open_driver.o,$(cliobj))
+$(B)/unit/test_predict_results: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
 $(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c $(addprefix common/,json_output.c table.c command_line.c)))
