@@ -37,6 +37,8 @@ $(B)/unit/test_status: $(filter-out %/cli/main.o %/status/status.o,$(cliobj))
 $(B)/unit/test_status: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_predict_results: $(filter-out %/cli/main.o %/predict/why_workspace.o %/standalone/open_driver.o,$(cliobj))
 $(B)/unit/test_predict_results: UNITLIBS := -lcjson -ldl
+$(B)/unit/test_doctor_checks: $(filter-out %/cli/main.o %/doctor/subprocess.o,$(cliobj))
+$(B)/unit/test_doctor_checks: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
 $(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c $(addprefix common/,json_output.c table.c command_line.c)))

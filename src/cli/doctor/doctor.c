@@ -154,6 +154,7 @@ void cs_doctor_free(struct cs_doctor *doctor)
     free(doctor->subject);
     free(doctor->script_text);
     cs_packages_free(&doctor->packages);
+    memset(doctor, 0, sizeof *doctor);
 }
 
 void cs_doctor_examine(struct cs_doctor *doctor)

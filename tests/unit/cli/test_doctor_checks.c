@@ -1,0 +1,512 @@
+/* All that `convshim doctor` says, of machines that are the test's own: what the loader, a Python
+ * and the kernel answer stands in tables and files here, and so do the libraries that are looked
+ * at. No program is run. */
+#include "golden.h"
+
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/elf.h"
+#include "cli/doctor/subprocess.h"
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/convshim-checks-XXXXXX", root[PATH_MAX];
+
+/* --- the machine --- */
+
+static struct machine {
+    const char *list;     /* of the loader, of any file; NULL: it cannot be asked */
+    const char *complain; /* the loader's first line where it is given a library to preload */
+    const char *finds;    /* names that the loader finds, each in the folder lib */
+    const char *python;   /* what a Python prints; NULL: it cannot be run */
+} machine;
+
+const char *gnu_get_libc_version(void)
+{
+    return "2.99";
+}
+
+/* Files of the kernel and of the system stand in the test's folder. */
+FILE *fopen(const char *path, const char *mode)
+{
+    static FILE *(*open_file)(const char *, const char *);
+    if (!open_file)
+        *(void **)&open_file = dlsym(RTLD_NEXT, "fopen");
+    if (strcmp(path, "/etc/ld.so.preload") == 0)
+        path = "ld.so.preload";
+    else if (strcmp(path, "/proc/driver/nvidia/version") == 0)
+        path = "version";
+    return open_file(path, mode);
+}
+
+static bool telling; /* what is run */
+
+static void tell(const char *const *argv, const char *const *set)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    printf("run");
+    for (int i = argv[1] && strcmp(argv[1], "--list") == 0; argv[i]; i++)
+        printf(" %s", strcmp(argv[i], self) == 0           ? "SELF"
+                      : strncmp(argv[i], "import", 6) == 0 ? "SCRIPT"
+                                                           : argv[i]);
+    for (; set && *set; set++)
+        printf(" %s", *set);
+    puts("");
+}
+
+/* The names of a list, between blanks. */
+static bool finds(const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = machine.finds; at && (at = strstr(at, name)); at++)
+        if ((at == machine.finds || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return true;
+    return false;
+}
+
+/* Memory does not run short in it. */
+static int answer_of(const char *const *argv, const char *const *set, char **text_p)
+{
+    static const char preload[] = "LD_PRELOAD=";
+    bool list = argv[1] && strcmp(argv[1], "--list") == 0;
+    const char *name =
+        set && strncmp(*set, preload, strlen(preload)) == 0 ? *set + strlen(preload) : "";
+    if (telling)
+        tell(argv, set);
+    if (!list && machine.python)
+        return (*text_p = strdup(machine.python)) ? 0 : -1;
+    if (!list || !machine.list)
+        return -1;
+    int length;
+    if (!set[1])
+        length = asprintf(text_p, "%s%s", *name && machine.complain ? machine.complain : "",
+                          machine.list);
+    else if (finds(name)) /* a search */
+        length = asprintf(text_p, "\t%s/lib/%s (0x2)\n\t/other/%s (0x3)\n", folder, name, name);
+    else
+        length = asprintf(text_p, "\tlinux-vdso.so.1 (0x1)\n\tlibother.so.1 (0x9)\n"
+                                  "ERROR: cannot be preloaded: ignored\n");
+    return length > 0 ? 0 : -1;
+}
+
+int cs_subprocess_run(const char *const *argv, const char *const *set, char **text_p)
+{
+    long long left = atomic_exchange(&heap_left, -1);
+    int status = answer_of(argv, set, text_p);
+    atomic_store(&heap_left, left);
+    return status;
+}
+
+char *cs_subprocess_line(char **text_p)
+{
+    char *line = *text_p;
+    if (!line || !*line)
+        return NULL;
+    char *end = strchrnul(line, '\n');
+    *text_p = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+/* --- its files --- */
+
+static void write_bytes(const char *path, const void *bytes, size_t size, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+    CHECK(chmod(path, mode) == 0);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    write_bytes(path, text, strlen(text), 0644);
+}
+
+enum {
+    SYMBOLS = 6
+};
+
+static struct image {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment[3];
+    Elf64_Dyn dynamic[5];
+    Elf64_Sym symbol[SYMBOLS];
+    char names[512], constants[256], interpreter[16], sections[32];
+    Elf64_Shdr section[5];
+} image;
+
+#define AT(member) offsetof(struct image, member)
+
+static Elf64_Word add_name(size_t *used, const char *name)
+{
+    Elf64_Word at = (Elf64_Word)*used;
+    strcpy(image.names + at, name);
+    *used += strlen(name) + 1;
+    return at;
+}
+
+/* A library or program. `symbols`: "+defined -required ..."; `constants`: words, each of which gets
+ * an end; NULL: none. */
+static void write_elf(const char *path, const char *symbols, const char *constants,
+                      const char *runpath)
+{
+    static const char sections[] = "\0.rodata\0.x";
+    const Elf64_Addr base = 0x1000;
+    size_t used = 1;
+    int count = 1;
+    image = (struct image){
+        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_type = ET_DYN,
+                   .e_machine = (Elf64_Half)cs_elf_this_machine(),
+                   .e_version = EV_CURRENT,
+                   .e_phoff = AT(segment),
+                   .e_phnum = 3,
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_shoff = AT(section),
+                   .e_shnum = 5,
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shstrndx = 4},
+        .segment = {{.p_type = PT_LOAD, .p_vaddr = base, .p_filesz = sizeof image},
+                    {.p_type = PT_INTERP, .p_offset = AT(interpreter), .p_filesz = 16},
+                    {.p_type = PT_DYNAMIC,
+                     .p_offset = AT(dynamic),
+                     .p_filesz = sizeof image.dynamic}},
+        .interpreter = "/lib/ld.so",
+        .section = {{.sh_type = SHT_NULL},
+                    {.sh_name = 9,
+                     .sh_type = SHT_DYNSYM,
+                     .sh_offset = AT(symbol),
+                     .sh_size = sizeof image.symbol,
+                     .sh_link = 2},
+                    {.sh_name = 9,
+                     .sh_type = SHT_STRTAB,
+                     .sh_offset = AT(names),
+                     .sh_size = sizeof image.names},
+                    {.sh_name = 1,
+                     .sh_type = SHT_PROGBITS,
+                     .sh_offset = AT(constants),
+                     .sh_size = sizeof image.constants},
+                    {.sh_name = 9,
+                     .sh_type = SHT_STRTAB,
+                     .sh_offset = AT(sections),
+                     .sh_size = sizeof image.sections}}};
+    memcpy(image.sections, sections, sizeof sections);
+    for (const char *at = symbols; *at && count < SYMBOLS; at += strspn(at, " ")) {
+        char name[64];
+        size_t length = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length - 1, at + 1);
+        image.symbol[count++] =
+            (Elf64_Sym){.st_name = add_name(&used, name), .st_shndx = *at == '+' ? 3 : SHN_UNDEF};
+        at += length;
+    }
+    image.dynamic[0] = (Elf64_Dyn){.d_tag = DT_STRTAB, .d_un.d_ptr = base + AT(names)};
+    if (runpath)
+        image.dynamic[1] = (Elf64_Dyn){.d_tag = DT_RUNPATH, .d_un.d_val = add_name(&used, runpath)};
+    for (size_t i = 0; constants && constants[i]; i++)
+        image.constants[i] = constants[i];
+    for (size_t i = 0; i < sizeof image.constants; i++)
+        if (image.constants[i] == ' ')
+            image.constants[i] = '\0';
+    write_bytes(path, &image, sizeof image, 0755);
+}
+
+#define OURS "+dlsym +cudnnConvolutionForward"
+
+static void make_files(void)
+{
+    static const char *const folders[] = {"bin",
+                                          "lib",
+                                          "site",
+                                          "site/torch",
+                                          "site/torch/lib",
+                                          "site/onnxruntime",
+                                          "site/onnxruntime/capi",
+                                          "site/jaxlib",
+                                          "site/nvidia",
+                                          "site/nvidia/cudnn",
+                                          "site/nvidia/cudnn/lib",
+                                          "site/nvidia/cudnn/include",
+                                          "cache",
+                                          "full"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        CHECK(mkdir(folders[i], 0755) == 0);
+    write_elf("libconvshim.so", OURS, NULL, NULL);
+    write_elf("lib/none.so", "+malloc", NULL, NULL);
+    write_elf("lib/lookup.so", "+dlsym", NULL, NULL);
+    write_elf("lib/entries.so", "+cudnnCreate", NULL, NULL);
+    write_elf("lib/half.so", "+dlsym -cudnnCreate", NULL, NULL);
+    image.header.e_machine = EM_MIPS;
+    write_bytes("lib/mips.so", &image, sizeof image, 0755);
+    write_text("lib/text.so", "hello");
+    write_elf("bin/linked", "-cudnnConvolutionForward", NULL, NULL);
+    write_elf("bin/looked", "-dlsym", "cudnnConvolutionForward", "/r");
+    write_elf("bin/inside", "+cudnnConvolutionForward +cudnnGetVersion", NULL, NULL);
+    write_elf("bin/classes", "", "N5cudnn7backend", NULL);
+    write_elf("bin/deep", "", "RTLD_DEEPBIND", NULL);
+    write_elf("bin/julia-1.9", "-dlsym", "cudnnConvolutionForward", NULL);
+    write_elf("bin/plain", "-malloc", NULL, NULL);
+    write_elf("bin/python3", "+Py_BytesMain", "RTLD_DEEPBIND", NULL);
+    write_elf("site/torch/lib/libtorch_cuda.so", "-cudnnBackendExecute", NULL, NULL);
+    write_elf("site/torch/lib/libtorch_cpu.so", "-dlvsym", "cudnnBackendExecute", "$ORIGIN/../x");
+    write_elf("site/onnxruntime/capi/a.so", "-dlsym", "cudnnBackendExecute", "${ORIGIN}:/opt");
+    write_elf("site/jaxlib/xla_extension.so", "", NULL, NULL);
+    write_text("site/nvidia/cudnn/lib/libcudnn.so.9", "");
+    write_text("lib/libcudnn.so.9.19.2", "");
+    CHECK(symlink("libcudnn.so.9.19.2", "lib/libcudnn.so.9") == 0);
+    write_text("lib/libcudnn.so.8.9.7", "");
+    CHECK(symlink("libcudnn.so.8.9.7", "lib/libcudnn.so.8") == 0);
+    write_text("full/file", "x");
+    write_text("empty", "");
+    write_text("good.ini", "workspace = 8MiB\n");
+    write_text("bad.ini", "workspace = lots\ncolour = red\n");
+    write_text("main.py", "x = 1\nt.to(memory_format=torch.channels_last)\n");
+    write_text("plain.py", "x = 1 # channels_last\n");
+}
+
+/* --- what is said --- */
+
+#define DOCTOR(...) golden_line(cs_cli_doctor, (const char *const[]){"doctor", __VA_ARGS__, NULL})
+#define LIBRARY "--library", "libconvshim.so"
+
+static const char threads[] = "\tlibc.so.6 => /lib/libc.so.6 (0x1)\n";
+
+static void reset(void)
+{
+    static const char *const variables[] = {
+        "LD_PRELOAD",   "LD_LIBRARY_PATH",           "CONVSHIM",  "CONVSHIM_CONFIG", "XLA_FLAGS",
+        "TF_XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR", "PYTHONPATH"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    setenv("CONVSHIM_CONFIGFILE", "good.ini", 1);
+    setenv("PATH", "bin", 1);
+    unlink("ld.so.preload");
+    unlink("version");
+    machine = (struct machine){.list = threads};
+    telling = false;
+}
+
+static void note_case(const char *name)
+{
+    golden_puts("--- ");
+    golden_puts(name);
+    golden_puts("\n");
+}
+
+static void forms(void)
+{
+    reset();
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+    DOCTOR(LIBRARY, "--format", "json", "--", "bin/plain");
+    telling = true;
+    DOCTOR(LIBRARY, "--", "bin/linked");
+    DOCTOR(LIBRARY, "--", "bin/looked");
+    golden_check(root, "outputs_doctor_forms.txt");
+}
+
+static void the_library(void)
+{
+    static const char *const files[] = {
+        "lib/none.so", "lib/lookup.so", "lib/entries.so", "lib/half.so",
+        "lib/mips.so", "lib/text.so",   "nowhere.so",     "."};
+    reset();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        DOCTOR("--library", files[i], "--", "bin/plain");
+    note_case("the loader complains");
+    machine.complain = "it: version `GLIBC_3' not found\nagain\n";
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    note_case("the loader cannot be asked");
+    machine.list = NULL;
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    golden_check(root, "outputs_doctor_library.txt");
+}
+
+static void what_is_preloaded(void)
+{
+    static const char *const lists[] = {"libconvshim.so",
+                                        "lib/none.so",
+                                        "lib/lookup.so",
+                                        "lib/entries.so:lib/lookup.so",
+                                        "libfound.so libmissing.so",
+                                        "lib/text.so",
+                                        " : "};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (int file = 0; file < 2; file++) {
+            reset();
+            machine.finds = "libfound.so";
+            if (file)
+                write_text("ld.so.preload", lists[i]);
+            else
+                setenv("LD_PRELOAD", lists[i], 1);
+            note_case(lists[i]);
+            DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+        }
+    reset();
+    write_text("ld.so.preload", "lib/none.so\n\tlib/lookup.so\n");
+    note_case("lines");
+    DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+    golden_check(root, "outputs_doctor_preload.txt");
+}
+
+static void options_driver_and_cudnn(void)
+{
+    reset();
+    setenv("CONVSHIM", "0", 1);
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    reset();
+    setenv("CONVSHIM_CONFIGFILE", "bad.ini", 1);
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    reset();
+    setenv("CONVSHIM_CONFIGFILE", "empty", 1);
+    machine.finds = "libcuda.so.1 libcudnn.so.9";
+    write_text("version",
+               "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun\nGCC 12\n");
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    write_text("version", "");
+    machine.finds = "libcudnn.so.8";
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    write_text("version", "no number\n");
+    machine.finds = "libcudnn.so.8 libcudnn.so.9";
+    DOCTOR(LIBRARY, "--", "bin/plain");
+    golden_check(root, "outputs_doctor_machine.txt");
+}
+
+static void programs(void)
+{
+    static const char *const names[] = {"linked", "looked",    "inside", "classes",
+                                        "deep",   "julia-1.9", "plain",  "nowhere"};
+    static const char *const lists[] = {
+        threads, "\tlibcudnn.so.9 => lib/libcudnn.so.9 (0x1)\n\tlibx.so => bin/looked (0x2)\n",
+        "\tlibcudnn.so.8 => lib/libcudnn.so.8 (0x1)\n\tliby.so => bin/inside (0x3)\n",
+        "\tlibcudnn.so.9 => not found\n\tlibz.so => not found\n\tw (0x1)\n"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < sizeof lists / sizeof *lists; j++) {
+            reset();
+            machine.list = lists[j];
+            note_case(lists[j]);
+            DOCTOR(LIBRARY, "--", names[i]);
+        }
+    golden_check(root, "outputs_doctor_programs.txt");
+}
+
+#define PYTHON "python\tbin/python3\t3.12.1\n"
+#define MODULES                                                                                    \
+    "module\ttorch\tsite/torch\nmodule\tonnxruntime\tsite/onnxruntime\nmodule\tjaxlib\tsite/"      \
+    "jaxlib\n"
+
+static void pythons(void)
+{
+    static const char *const answers[] = {
+        NULL,
+        "",
+        "Traceback\n  x\nImportError: no\n",
+        PYTHON "end\n",
+        PYTHON,
+        "end\n",
+        PYTHON "noise\tmore\n" MODULES "package\ttorch\t2.9.0\tsite/\npackage\tNVIDIA_cudnn.cu13"
+               "\t9.14.0\tsite\nend\n",
+        PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tnvidia-cudnn-cu13\t9.14.1\tsite/\n"
+                       "package\tonnxruntime\t1.30\tsite\npackage\tjaxlib\t0.7\tsite\nend\n",
+        PYTHON "module\ttorch\tsite/torch\npackage\ttorch\t2.8.0\tsite\n"
+               "package\tnvidia-cudnn-cu12\t8.9.7\tsite\nend\n",
+    };
+    static const char *const found[] = {"", "libcudnn.so.9", "libcudnn.so.8"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        for (size_t j = 0; j < sizeof found / sizeof *found; j++) {
+            reset();
+            machine.python = answers[i];
+            machine.finds = found[j];
+            telling = j == 0;
+            note_case(found[j]);
+            DOCTOR(LIBRARY, "--", "bin/python3", "main.py");
+        }
+    reset();
+    machine.python = answers[5];
+    DOCTOR(LIBRARY, "--", "bin/python3", "plain.py");
+    machine.python = answers[7];
+    DOCTOR(LIBRARY);
+    DOCTOR(LIBRARY, "--format", "json");
+    golden_check(root, "outputs_doctor_pythons.txt");
+}
+
+static void caches(void)
+{
+    static const struct {
+        const char *variable, *value;
+    } rows[] = {
+        {"JAX_COMPILATION_CACHE_DIR", ""},
+        {"JAX_COMPILATION_CACHE_DIR", "cache"},
+        {"JAX_COMPILATION_CACHE_DIR", "full"},
+        {"JAX_COMPILATION_CACHE_DIR", "nowhere"},
+        {"JAX_COMPILATION_CACHE_DIR", "gs://x"},
+        {"JAX_COMPILATION_CACHE_DIR", "full/file"},
+        {"JAX_COMPILATION_CACHE_DIR", "empty"},
+        {"TF_XLA_FLAGS", "--other=full"},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=full/file --x=y"},
+        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y"},
+        {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=full\n"},
+        {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= full"},
+        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        reset();
+        setenv(rows[i].variable, rows[i].value, 1);
+        note_case(rows[i].value);
+        DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+    }
+    golden_check(root, "outputs_doctor_caches.txt");
+}
+
+static void how_it_is_called(void)
+{
+    reset();
+    DOCTOR("--help");
+    DOCTOR("--pid", "0");
+    DOCTOR("--pid", "x");
+    DOCTOR("--pid", "1", "true");
+    DOCTOR("--pid", "999999999");
+    DOCTOR("--pid", "999999999", "--format", "json");
+    DOCTOR("--format", "xml");
+    DOCTOR("--lib");
+    golden_check(root, "outputs_doctor_called.txt");
+}
+
+#define SHORT_OF(...)                                                                              \
+    golden_short_of_memory(#__VA_ARGS__, golden_call,                                              \
+                           &(struct golden_command){                                               \
+                               cs_cli_doctor, (const char *const[]){"doctor", __VA_ARGS__, NULL}})
+
+static void memory_that_runs_short(void)
+{
+    reset();
+    SHORT_OF(LIBRARY, "--", "bin/plain");
+    SHORT_OF(LIBRARY, "--format", "json", "--", "bin/linked");
+}
+
+int main(void)
+{
+    char remove[64], *path = strdup(getenv("PATH"));
+    heap_watch();
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    golden_folder = folder;
+    setenv("HOME", folder, 1);
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    make_files();
+    TEST(forms);
+    TEST(the_library);
+    TEST(what_is_preloaded);
+    TEST(options_driver_and_cudnn);
+    TEST(programs);
+    TEST(pythons);
+    TEST(caches);
+    TEST(how_it_is_called);
+    TEST(memory_that_runs_short);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    setenv("PATH", path, 1);
+    free(path);
+    free(golden_text);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
