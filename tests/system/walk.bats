@@ -21,6 +21,19 @@ walk()
     grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
 }
 
+@test "backend API, tiles on two streams, in captures and as nodes of CUDA graphs" {
+    export SIMDEV_NATIVE_GRAPHS=1
+    walk graph 2000 "$((20 + $(few 100)))" "$EVERYTHING;lanes=2"
+    grep -qE ' [1-9][0-9]* tiled, ' shimmed.err || fail "nothing was tiled"
+    grep -qx 'update 0' plain.out || fail "no node was updated"
+}
+
+# The walk of this seed sets no mode of the convolution.
+# bats test_tags=quick
+@test "backend API, what nobody has set is what cuDNN takes it for" {
+    walk graph 2352 1 "$EVERYTHING"
+}
+
 @test "backend API, nothing tiled: the sizes, too" {
     walk graph 1000 "$((9 + $(few 100)))" workspace=1TiB sizes
 }

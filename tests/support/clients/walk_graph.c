@@ -9,8 +9,15 @@ enum role {
     TENSOR_X,
     TENSOR_W,
     TENSOR_Y,
+    BIAS,
+    VIRTUAL, /* what the convolution leaves for the first pointwise operation */
+    VIRTUAL_LAST = VIRTUAL + 1,
     CONVOLUTION,
     OPERATION,
+    POINTWISE,
+    POINTWISE_LAST = POINTWISE + 1,
+    STEP, /* the operations of these */
+    STEP_LAST = STEP + 1,
     GRAPH,
     HEURISTICS,
     CONFIG,
@@ -32,6 +39,7 @@ struct graph_walk {
     struct walk *walk;
     cudnnBackendDescriptor_t slot[ROLES];
     int64_t told[ROLES]; /* a plan's workspace; -1: unknown */
+    int steps;           /* pointwise operations behind the convolution */
 };
 
 /* What is asked for and set out of turn. */
@@ -53,6 +61,10 @@ static const struct attribute STRAY[] = {
     {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE},
     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, CUDNN_TYPE_FLOAT},
     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_TYPE_FLOAT},
+    {CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE},
+    {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE},
+    {CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_DOUBLE},
+    {CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT},
     {CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64},
     {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE},
     {CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64},
@@ -67,7 +79,7 @@ static const struct attribute STRAY[] = {
 };
 enum {
     STRAYS = sizeof STRAY / sizeof *STRAY,
-    SHARED = 17 /* the first so many may be set, too */
+    SHARED = 21 /* the first so many may be set, too */
 };
 
 static bool is_size(cudnnBackendAttributeName_t name)
@@ -197,15 +209,33 @@ static cudnnHandle_t *some_handle(struct graph_walk *g)
 
 static void make_tensor(struct graph_walk *g, enum role role, const struct tensor *tensor)
 {
-    int64_t uid = role == TENSOR_X ? 'x' : role == TENSOR_W ? 'w' : 'y';
-    int64_t alignment = tensor_alignment(tensor);
+    static const int64_t names[] = {'x', 'w', 'y', 'b', 'v', 'u'};
+    int64_t uid = names[role - TENSOR_X], alignment = tensor_alignment(tensor);
+    bool is_virtual = role >= VIRTUAL;
     create(g, role, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     set(g, role, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &tensor->type);
     set(g, role, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, tensor->dims, tensor->size);
     set(g, role, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, tensor->dims, tensor->stride);
     set(g, role, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
     set(g, role, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    if (is_virtual)
+        set(g, role, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
     finalize(g, role);
+}
+
+/* A number for each channel, and images of y's shape that nobody sees. */
+static void make_fused_tensors(struct graph_walk *g)
+{
+    struct tensor bias = g->walk->problem.y, image = bias;
+    for (int i = 0; i < bias.dims; i++) {
+        bias.size[i] = i == 1 ? bias.size[1] : 1;
+        bias.stride[i] = i == 0 ? bias.size[1] : 1;
+    }
+    bias.stride[0] = bias.size[1];
+    make_tensor(g, BIAS, &bias);
+    image.type = walk_strays(g->walk, 4) ? image.type : CUDNN_DATA_FLOAT;
+    for (enum role role = VIRTUAL; role <= VIRTUAL_LAST; role++)
+        make_tensor(g, role, &image);
 }
 
 static void make_convolution(struct graph_walk *g)
@@ -256,28 +286,86 @@ static const struct operation OPERATIONS[CONV_DIRECTIONS] = {
                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
 
-static void set_scalar(struct graph_walk *g, cudnnBackendAttributeName_t name, double value)
+static void set_scalar(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
+                       double value)
 {
     float single = (float)value;
     if (walk_strays(g->walk, 2))
-        set(g, OPERATION, name, CUDNN_TYPE_DOUBLE, 1, &value);
+        set(g, role, name, CUDNN_TYPE_DOUBLE, 1, &value);
     else
-        set(g, OPERATION, name, CUDNN_TYPE_FLOAT, 1, &single);
+        set(g, role, name, CUDNN_TYPE_FLOAT, 1, &single);
+}
+
+/* Some of the numbers that a mode takes, or does not. */
+static void set_settings(struct graph_walk *g, enum role pointwise)
+{
+    static const cudnnBackendAttributeName_t names[] = {
+        CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP,
+        CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_ATTR_POINTWISE_ELU_ALPHA,
+        CUDNN_ATTR_POINTWISE_SWISH_BETA};
+    for (int i = 0; i < 5; i++)
+        if (walk_strays(g->walk, 8))
+            set_scalar(g, pointwise, names[i], (double)rng_between(&g->walk->rng, 0, 6) / 2);
+}
+
+/* The step after `from`: a sum with the bias or a product with it, or a function of one operand. */
+static void make_step(struct graph_walk *g, int step, enum role from, enum role to)
+{
+    static const cudnnPointwiseMode_t modes[] = {
+        CUDNN_POINTWISE_ADD,       CUDNN_POINTWISE_MUL,
+        CUDNN_POINTWISE_MAX,       CUDNN_POINTWISE_RELU_FWD,
+        CUDNN_POINTWISE_ELU_FWD,   CUDNN_POINTWISE_SIGMOID_FWD,
+        CUDNN_POINTWISE_SWISH_FWD, CUDNN_POINTWISE_TANH_FWD,
+        CUDNN_POINTWISE_IDENTITY,  CUDNN_POINTWISE_GELU_APPROX_TANH_FWD};
+    enum role pointwise = (enum role)(POINTWISE + step), operation = (enum role)(STEP + step);
+    int chosen =
+        (int)(step == 0 ? rng_between(&g->walk->rng, 0, 3) : rng_between(&g->walk->rng, 0, 9));
+    cudnnDataType_t precision = CUDNN_DATA_FLOAT;
+    create(g, pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    set(g, pointwise, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &modes[chosen]);
+    set(g, pointwise, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &precision);
+    set_settings(g, pointwise);
+    finalize(g, pointwise);
+    create(g, operation, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    set_slot(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
+    set_slot(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+    if (chosen < 3)
+        set_slot(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, BIAS);
+    set_slot(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+    if (walk_strays(g->walk, 4))
+        set_scalar(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 2);
+    if (walk_strays(g->walk, 4))
+        set_scalar(g, operation, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, -1);
+    finalize(g, operation);
 }
 
 static void make_graph(struct graph_walk *g)
 {
     const struct conv_problem *p = &g->walk->problem;
     const struct operation *operation = &OPERATIONS[p->direction];
-    static const enum role parts[] = {TENSOR_X, TENSOR_W, TENSOR_Y, CONVOLUTION};
+    enum role parts[] = {TENSOR_X, TENSOR_W, TENSOR_Y, CONVOLUTION};
+    cudnnBackendDescriptor_t operations[3];
+    int count = 0;
+    if (g->steps > 0) {
+        make_fused_tensors(g);
+        parts[2] = VIRTUAL;
+    }
     create(g, OPERATION, operation->type);
     for (int i = 0; i < 4; i++)
         set_slot(g, OPERATION, operation->part[i], parts[i]);
-    set_scalar(g, operation->alpha, (double)p->alpha);
-    set_scalar(g, operation->beta, (double)p->beta);
+    set_scalar(g, OPERATION, operation->alpha, (double)p->alpha);
+    set_scalar(g, OPERATION, operation->beta, g->steps > 0 ? 0 : (double)p->beta);
     finalize(g, OPERATION);
+    for (int i = 0; i < g->steps; i++)
+        make_step(g, i, (enum role)(VIRTUAL + i),
+                  i + 1 == g->steps ? TENSOR_Y : (enum role)(VIRTUAL + i + 1));
     create(g, GRAPH, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set_slot(g, GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, OPERATION);
+    if (g->slot[OPERATION] != NULL)
+        operations[count++] = g->slot[OPERATION];
+    for (int i = 0; i < g->steps; i++)
+        if (g->slot[STEP + i] != NULL)
+            operations[count++] = g->slot[STEP + i];
+    set(g, GRAPH, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, operations);
     set(g, GRAPH, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, some_handle(g));
     finalize(g, GRAPH);
 }
@@ -348,9 +436,9 @@ static void make_pack(struct graph_walk *g, void *workspace)
 {
     struct walk *walk = g->walk;
     const struct conv_problem *p = &walk->problem;
-    int64_t uid[4] = {'x', 'w', 'y', 'z'}, count = walk_strays(walk, 6) ? 4 : 3;
+    int64_t uid[4] = {'x', 'w', 'y', 'b'}, count = g->steps > 0 || walk_strays(walk, 6) ? 4 : 3;
     void *pointer[4] = {tensor_first(&p->x, walk->device[0]), tensor_first(&p->w, walk->device[1]),
-                        tensor_first(&p->y, walk->device[2]), walk->device[2]};
+                        tensor_first(&p->y, walk->device[2]), walk->device[1]};
     for (int i = 0; i < 2; i++) { /* in any order */
         int64_t other = rng_between(&walk->rng, i, 2), name = uid[i];
         void *address = pointer[i];
@@ -469,10 +557,27 @@ static void populate(struct graph_walk *g)
     cudaFree(second);
 }
 
+/* What cuDNN fuses operations to: channels last, in eights. */
+static void suit_fusion(struct conv_problem *p)
+{
+    int64_t in = (p->x.size[1] + 7) / 8 * 8, out = (p->y.size[1] + 7) / 8 * 8;
+    struct tensor *tensors[] = {&p->x, &p->w, &p->y};
+    p->groups = 1;
+    p->layout = LAYOUT_NHWC;
+    p->x.size[1] = p->w.size[1] = in;
+    p->w.size[0] = p->y.size[1] = out;
+    for (int i = 0; i < 3; i++)
+        tensor_pack(tensors[i], p->layout);
+}
+
 void walk_graph(struct walk *walk)
 {
-    const struct conv_problem *p = &walk->problem;
+    struct conv_problem *p = &walk->problem;
     struct graph_walk g = {.walk = walk};
+    if (p->direction == CONV_FORWARD && walk_strays(walk, 3))
+        g.steps = (int)rng_between(&walk->rng, 1, 2);
+    if (g.steps > 0)
+        suit_fusion(p);
     for (int i = 0; i < ROLES; i++)
         g.told[i] = -1;
     make_tensor(&g, TENSOR_X, &p->x);
