@@ -129,7 +129,7 @@ static void explain(int64_t pid)
     else
         cs_cli_complain("%lld (%s) does not have convshim%s; convshim doctor --pid %lld says more",
                         (long long)pid, files.program,
-                        cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run)
+                        cs_process_variable(pid, "CONVSHIM_RUN", run, sizeof run) && *run
                             ? ", though convshim run has started it or what started it"
                             : "",
                         (long long)pid);

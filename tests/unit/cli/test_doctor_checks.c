@@ -491,7 +491,7 @@ int main(void)
     heap_watch();
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
-    golden_folder = folder;
+    golden_hide(folder, "FOLDER");
     setenv("HOME", folder, 1);
     setenv("XDG_CONFIG_HOME", folder, 1);
     make_files();

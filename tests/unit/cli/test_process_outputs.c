@@ -1,0 +1,184 @@
+/* What `convshim doctor --pid` and `convshim status` say of a process that runs: this program, with
+ * variables, files in memory that are only called so, and counters. */
+#include "account/live.h"
+#include "golden.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static char folder[] = "/tmp/convshim-process-XXXXXX", root[PATH_MAX], id[32];
+
+/* --- the process --- */
+
+static void map(const char *name)
+{
+    int file = open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, 4096) != 0 ||
+        mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED)
+        _exit(1);
+    close(file);
+}
+
+/* Words that are no files: "count", and then it has run convolutions. */
+static void count(void)
+{
+    static struct cs_live live;
+    static const struct cs_live_facts facts = {.run = 7,
+                                               .workspace = 64 << 20,
+                                               .program = "python3",
+                                               .script = "main.py",
+                                               .vendor = "cuDNN 9.1.0",
+                                               .policy = "fit",
+                                               .release = "1.2.3"};
+    char session[PATH_MAX];
+    snprintf(session, sizeof session, "%s/convshim", getenv("XDG_RUNTIME_DIR"));
+    cs_live_open(&live, session, &facts);
+    struct cs_live_page *page = atomic_load(&live.page);
+    page->start_ms = page->changed_ms = INT64_C(1) << 50; /* far ahead: not a second ago */
+    page->calls = 9;
+    page->tiled = 5;
+    page->fallback = 2;
+    page->failed = 1;
+    page->required_max = 3 << 20;
+    page->reported_max = 1 << 20;
+    page->own_held = 4096;
+    page->own_peak = 8192;
+}
+
+static int be_the_process(char **words)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "toy");
+    for (; *words; words++)
+        if (strcmp(*words, "count") == 0)
+            count();
+        else
+            map(*words);
+    if (write(STDOUT_FILENO, "", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+static pid_t begin(const char *const *variables, const char *const *words)
+{
+    char *argv[12] = {(char *)"toy", (char *)"--be"}, byte;
+    int ends[2];
+    for (int i = 0; words[i]; i++)
+        argv[2 + i] = (char *)words[i];
+    CHECK(pipe(ends) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int nothing = open("/dev/null", O_WRONLY);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
+        for (int i = 0; variables[i]; i++)
+            putenv((char *)variables[i]);
+        execv("/proc/self/exe", argv);
+        _exit(1);
+    }
+    close(ends[1]);
+    CHECK_INT(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return pid;
+}
+
+/* --- what is said --- */
+
+#define STATUS(...) golden_line(cs_cli_status, (const char *const[]){"status", __VA_ARGS__, NULL})
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void hide_id(pid_t pid)
+{
+    snprintf(id, sizeof id, "%d", (int)pid);
+    golden_hide(id, "PID");
+}
+
+static void one(const char *title, int (*command)(int, char **), const char *format)
+{
+    const char *const of_doctor[] = {"doctor", "--pid", id, "--format", format, NULL},
+                      *const of_status[] = {"status", id, "--format", format, NULL};
+    struct golden_command call = {command, command == cs_cli_doctor ? of_doctor : of_status};
+    golden_add(title, golden_call, &call);
+}
+
+static void processes(void)
+{
+    static const struct {
+        const char *variables[4], *words[5];
+    } rows[] = {
+        {{NULL}, {NULL}},
+        {{"LD_PRELOAD=/x/libconvshim.so"}, {NULL}},
+        {{"CONVSHIM_RUN=5"}, {NULL}},
+        {{"CONVSHIM_RUN="}, {"libcudnn.so.9"}},
+        {{"CONVSHIM_RUN=5", "LD_PRELOAD=/x/other.so"}, {NULL}},
+        {{NULL}, {"libconvshim.so"}},
+        {{"CONVSHIM=0"}, {"libconvshim.so", "libcudnn.so.9.1.0"}},
+        {{"CONVSHIM=1"}, {"libconvshim.so", "libcudnn_ops.so.9"}},
+        {{"CONVSHIM=00"}, {"libconvshim.so", "libcudnn.so.8"}},
+        {{NULL}, {"libcudnn.so.8.9.7", "libconvshim.so", "count"}},
+        {{"CONVSHIM_RUN=7"}, {"libconvshim.so", "libcudnn.so.9.1.0", "count"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pid_t pid = begin(rows[i].variables, rows[i].words);
+        char title[256] = "";
+        for (int j = 0; rows[i].variables[j]; j++)
+            snprintf(title + strlen(title), sizeof title - strlen(title), "%s ",
+                     rows[i].variables[j]);
+        for (int j = 0; rows[i].words[j]; j++)
+            snprintf(title + strlen(title), sizeof title - strlen(title), "%s ", rows[i].words[j]);
+        hide_id(pid);
+        one(title, cs_cli_doctor, "text");
+        one(title, cs_cli_doctor, "csv");
+        if (!strstr(title, "count")) /* a table is as wide as the id is long */
+            one(title, cs_cli_status, "text");
+        one(title, cs_cli_status, "csv");
+        one(title, cs_cli_status, "json");
+        if (i + 1 == sizeof rows / sizeof *rows)
+            STATUS("--format", "csv");
+        end(pid);
+    }
+    golden_check(root, "outputs_processes.txt");
+}
+
+static void how_status_is_called(void)
+{
+    STATUS("--help");
+    STATUS("--format", "json");
+    STATUS("--format", "xml");
+    STATUS("0");
+    STATUS("x");
+    STATUS("1", "2");
+    STATUS("999999999");
+    STATUS("--watch", "999999999");
+    STATUS("--format", "csv", "999999999");
+    golden_check(root, "outputs_status.txt");
+}
+
+int main(int argc, char **argv)
+{
+    char remove[64];
+    if (argc > 1 && strcmp(argv[1], "--be") == 0)
+        return be_the_process(argv + 2);
+    heap_watch();
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    unsetenv("CONVSHIM_RUN");
+    golden_hide(folder, "FOLDER");
+    TEST(processes);
+    TEST(how_status_is_called);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    free(golden_text);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
