@@ -50,7 +50,7 @@ cliunit := $(addprefix $(B)/unit/test_,shape layers table)
 $(cliunit): $(call objects,$(addprefix src/cli/,$(addprefix common/,json_output.c read_file.c command_line.c table.c)) \
            $(addprefix src/cli/predict/,layers.c layers_csv.c layers_json.c layers_sites.c layer_reader.c shape.c shape_text.c))
 # Those that run whole commands.
-clicommands := $(addprefix $(B)/unit/test_,predict_command predict_options predict_outputs report_outputs simulate_outputs simulate_options simulation_variables doctor_outputs simulated doctor_parts summary_merge process_files process_outputs)
+clicommands := $(addprefix $(B)/unit/test_,predict_command predict_options predict_outputs report_outputs simulate_outputs simulate_options simulation_variables doctor_outputs simulated doctor_parts summary_merge process_files process_outputs run_outputs)
 $(B)/unit/test_predict_engines: UNITLIBS := -lcjson
 $(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c $(addprefix common/,json_output.c table.c table_markup.c command_line.c)))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))
