@@ -309,6 +309,37 @@ static void options_of_files(void)
         "1x16x8x8,16x16x3x3,colour=red",
         "1x16x8x8,16x16x3x3,required=many",
         "1x16x8x8,16x16x9x9",
+        "1x16x8,16x16x3,pad=1,stride=2",
+        "1x16x8x8,16x16x3x3,pad=1x2,stride=2x1,dilation=1x2",
+        "1x16x5x8x8,16x16x3x3x3,pad=1x2x3,dilation=2",
+        "1x16x8x8,16x16x3x3,pad=1x2x3",
+        "1x16x8x8,16x16x3x3,pad=",
+        "1x16x8x8,16x16x3",
+        "1x16,16x16",
+        "1x16x8x8x8x8,16x16x3x3x3x3",
+        "1x16x8x8,16x16x3x3,groups=two",
+        "1x16x8x8,16x16x3x3,groups=1x2",
+        "1x16x8x8,16x16x3x3,engine=x",
+        "1x16x8x8,16x16x3x3,engine=0",
+        "1x16x8x8,16x8x3x3",
+        "1x16x8x8,16x16x3x3,groups=2",
+        "1x16x8x8,16x16x3x3,groups=9223372036854775807",
+        "1x16x8x8,16x16x3x3,red",
+        "1x16x8x8,16x16x3x3,",
+        "1x16x8x8,16x16x3x3,,f32",
+        "1x16x8x8,16x16x3x3,required=1",
+        "1x16x8x8,16x16x3x3,n=1",
+        "1x16x8x8 -> 16 k9x9",
+        "1x16x8x8 -> 16 k3x3 z",
+        "",
+        ",",
+        "1x16x8x8,16x16x3x3,"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "1x16x8x8,16x16x3x3,"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "1x16x8x8,"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     };
     write_file("rules.ini",
                "workspace = 32MiB\n[rule last]\nlayout = nhwc\nskip = yes\n[rule strided]\n"
@@ -331,7 +362,90 @@ static void options_of_files(void)
     CONFIG("--check", "nowhere.ini");
     CONFIG("--format", "xml");
     CONFIG("more");
+    CONFIG("--explain", "1x16x8x8,16x16x3x3", "--script", "main.py");
+    CONFIG("--explain", "1x16x8x8,16x16x3x3", "--format", "csv");
+    CONFIG("--explain", "1x16x8x8,16x16x3x3", "--check", "rules.ini");
     golden_check(root, "outputs_config.txt");
+}
+
+/* Every option with where its value comes from, and rules as text. */
+static void options_in_force(void)
+{
+    static const char *const forms[] = {"text", "csv", "json"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
+        setenv("CONVSHIM_CONFIG", "lanes = 2; tiles=3", 1);
+        setenv("CONVSHIM_TRACE", "trace.json", 1);
+        CONFIG("--format", forms[i]);
+        unsetenv("CONVSHIM_CONFIG");
+        unsetenv("CONVSHIM_TRACE");
+        CONFIG("--format", forms[i], "--program", "python3", "--script", "main.py");
+        setenv("CONVSHIM_CONFIGFILE", "wrong.ini", 1);
+        CONFIG("--format", forms[i]);
+    }
+    setenv("CONVSHIM", "0", 1);
+    CONFIG("--format", "csv");
+    CONFIG("--explain", "1x16x8x8,16x16x3x3");
+    unsetenv("CONVSHIM");
+    unsetenv("CONVSHIM_CONFIGFILE");
+    golden_check(root, "outputs_config_options.txt");
+}
+
+/* What is understood, and cannot do what it looks like. */
+static void advice_of_files(void)
+{
+    static const char *const files[] = {
+        "trace = \"\nlog_file = '\n",
+        "trace = \"\"\nlog_file = ''\n",
+        "trace = \"a b\"\nlog_file = 'a'\nsummary = json:\"x\"\n",
+        "trace = \"a'\nlog_file = 'a\nsummary = json:~/x\n",
+        "trace = ~/t\nlog_file = ~\n",
+        "tiles = 3\n",
+        "tiles = 3\npolicy = fixed\n",
+        "tiles = 3\n[rule a]\npolicy = fixed\n",
+        "min_saving = 2MiB\npolicy = fixed\n",
+        "min_saving = 2MiB\npolicy = budget\n",
+        "min_saving = 2MiB\npolicy = budget\n[rule a]\nh = 2..\npolicy = fit\n",
+        "max_slowdown = 2\npolicy = fixed\n",
+        "max_slowdown = 2\npolicy = budget\n",
+        "[budget]\ntotal = 2GiB\n",
+        "policy = budget\n[budget]\ntotal = 2GiB\n",
+        "[interleave]\ntimeout = 3\n",
+        "interleave = stage\n[interleave]\ntimeout = 3\n",
+        "trace_limit = 1MiB\n",
+        "trace_limit = 1MiB\ntrace = t\n",
+        "arena = 1MiB\n[interleave]\nbudget = 1MiB\n",
+        "arena = 1MiB\n",
+        "[rule a]\nskip = yes\n[rule b]\nh = 1\nlanes = 2\n",
+        "[rule a]\nskip = yes\n",
+        "[rule a]\nn = 1..\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nn = 2..\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nn = 1..9\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nengine = 0..\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nrequired = 0..\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nrequired = 1KiB..\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nrequired = ..1TiB\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\ndirection = fwd, dgrad, wgrad\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\ndirection = fwd, dgrad\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nlayout = nchw, nhwc\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nkernel = any\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nkernel = 3x3\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nprogram = **\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nprogram = *x*\nskip = yes\n[rule b]\nlanes = 2\n",
+        "[rule a]\nskip = yes\nlanes = 2\n",
+        "[rule a]\nskip = no\nlanes = 2\n",
+        "[rule a]\nskip = yes\ntiles = 2\n",
+        "[rule a]\ntiles = 2\n",
+        "[rule a]\ntiles = 2\npolicy = fixed\n",
+        "policy = fixed\n[rule a]\ntiles = 2\n",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_file("advised.ini", files[i]);
+        golden_puts("--- ");
+        golden_puts(files[i]);
+        CONFIG("--check", "advised.ini");
+    }
+    golden_check(root, "outputs_config_advice.txt");
 }
 
 #define SHORT_OF(command, ...)                                                                     \
@@ -354,6 +468,9 @@ static void memory_that_runs_short(void)
     SHORT_OF(cs_cli_report, "--html", "-", "small.json");
     SHORT_OF(cs_cli_tune, "--summary", "small.json");
     SHORT_OF(cs_cli_config, "--format", "json");
+    setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
+    SHORT_OF(cs_cli_config, "--format", "text");
+    unsetenv("CONVSHIM_CONFIGFILE");
     SHORT_OF(cs_cli_config, "--check", "small.json");
     SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad");
     SHORT_OF(cs_cli_config, "--explain", "1x16x8x8,16x16x3x3,wgrad", "--format", "json");
@@ -379,6 +496,8 @@ int main(void)
     TEST(wrong_values);
     TEST(rules_of_a_summary);
     TEST(options_of_files);
+    TEST(options_in_force);
+    TEST(advice_of_files);
     TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
