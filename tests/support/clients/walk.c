@@ -71,6 +71,37 @@ void walk_note_run(struct walk *walk, const char *call, cudnnStatus_t status)
     }
 }
 
+void walk_launch(struct walk *walk, cudaGraph_t graph)
+{
+    cudaGraphExec_t executable;
+    cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    walk_note("instantiate", (cudnnStatus_t)error);
+    if (error != cudaSuccess)
+        return;
+    for (int i = (int)rng_between(&walk->rng, 1, 2); i > 0; i--)
+        walk_note_run(walk, "launch", (cudnnStatus_t)cudaGraphLaunch(executable, NULL));
+    cudaGraphExecDestroy(executable);
+}
+
+void walk_begin_capture(struct walk *walk, cudaStream_t stream)
+{
+    static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal,
+                                                       cudaStreamCaptureModeThreadLocal,
+                                                       cudaStreamCaptureModeRelaxed};
+    cudaError_t error = cudaStreamBeginCapture(stream, modes[rng_between(&walk->rng, 0, 2)]);
+    walk_note("begin", (cudnnStatus_t)error);
+}
+
+void walk_end_capture(struct walk *walk, cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    walk_note("end", (cudnnStatus_t)cudaStreamEndCapture(stream, &graph));
+    if (graph == NULL)
+        return;
+    walk_launch(walk, graph);
+    cudaGraphDestroy(graph);
+}
+
 /* Small integers of the problem's type all over the buffers, so that a convolution of any shape
  * that fits has exact sums. */
 static bool make_operands(struct walk *walk)

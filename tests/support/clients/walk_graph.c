@@ -487,43 +487,22 @@ static void run(struct graph_walk *g)
     cudaFree(workspace);
 }
 
-/* Launches what a graph holds, once or twice. */
-static void launch(struct graph_walk *g, cudaGraph_t graph)
-{
-    cudaGraphExec_t executable;
-    cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
-    walk_note("instantiate", (cudnnStatus_t)error);
-    if (error != cudaSuccess)
-        return;
-    for (int i = (int)rng_between(&g->walk->rng, 1, 2); i > 0; i--)
-        walk_note_run(g->walk, "launch", (cudnnStatus_t)cudaGraphLaunch(executable, NULL));
-    cudaGraphExecDestroy(executable);
-}
-
 /* Convolutions on a stream that is captured. */
 static void capture(struct graph_walk *g)
 {
-    static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal,
-                                                       cudaStreamCaptureModeThreadLocal,
-                                                       cudaStreamCaptureModeRelaxed};
     cudnnHandle_t handle = *some_handle(g);
     cudaStream_t stream;
-    cudaGraph_t graph = NULL;
     enum role plan;
     if (!some_plan(g, &plan) || cudaStreamCreate(&stream) != cudaSuccess)
         return;
     void *workspace = walk_prepare(g->walk, g->told[plan]);
     make_pack(g, workspace);
     walk_note("set stream", cudnnSetStream(handle, stream));
-    walk_note("begin", (cudnnStatus_t)cudaStreamBeginCapture(
-                           stream, modes[rng_between(&g->walk->rng, 0, 2)]));
+    walk_begin_capture(g->walk, stream);
     for (int i = (int)rng_between(&g->walk->rng, 1, 3); i > 0 && g->slot[PACK] != NULL; i--)
         walk_note("execute", execute(g, handle, plan));
-    walk_note("end", (cudnnStatus_t)cudaStreamEndCapture(stream, &graph));
+    walk_end_capture(g->walk, stream);
     walk_note("set stream", cudnnSetStream(handle, NULL));
-    if (graph != NULL)
-        launch(g, graph);
-    cudaGraphDestroy(graph);
     cudaStreamDestroy(stream);
     cudaFree(workspace);
 }
@@ -543,14 +522,14 @@ static void populate(struct graph_walk *g)
         walk_strays(g->walk, 20) ? NULL : graph);
     walk_note("populate", status);
     if (status == CUDNN_STATUS_SUCCESS) {
-        launch(g, graph);
+        walk_launch(g->walk, graph);
         second = walk_prepare(g->walk, g->told[plan]);
         make_pack(g, second);
         handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
         status = cudnnBackendUpdateCudaGraph(
             handle, g->slot[plan], walk_strays(g->walk, 20) ? NULL : g->slot[PACK], graph);
         walk_note("update", status);
-        launch(g, graph);
+        walk_launch(g->walk, graph);
     }
     cudaGraphDestroy(graph);
     cudaFree(workspace);

@@ -197,30 +197,93 @@ static cudnnStatus_t convolve(struct legacy_walk *l, const struct call *c, bool 
     }
 }
 
-static void run(struct legacy_walk *l)
+/* With what was told, a little more at times, and operands as they were at first. */
+static struct call prepare(struct legacy_walk *l)
 {
     struct walk *walk = l->walk;
     const struct conv_problem *p = &walk->problem;
-    const float alpha = p->alpha, beta = p->beta;
-    bool fused = walk_strays(walk, 4);
+    size_t bytes = l->told + (walk_strays(walk, 4) ? 4096 : 0);
+    return (struct call){.handle = some_handle(l),
+                         .alpha = &p->alpha,
+                         .beta = &p->beta,
+                         .x = tensor_first(&p->x, walk->device[0]),
+                         .w = tensor_first(&p->w, walk->device[1]),
+                         .y = tensor_first(&p->y, walk->device[2]),
+                         .workspace = walk_prepare(walk, (int64_t)bytes),
+                         .bytes = bytes};
+}
+
+/* With the algorithm that cuDNN documents for it: where it refuses others, tiles may do. */
+static bool fuses(struct legacy_walk *l)
+{
+    return walk_strays(l->walk, 3) &&
+           l->algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+}
+
+static void run(struct legacy_walk *l)
+{
+    struct walk *walk = l->walk;
+    bool fused = fuses(l);
     if (!l->asked)
         return;
-    size_t bytes = l->told + (walk_strays(walk, 4) ? 4096 : 0);
-    void *workspace = walk_prepare(walk, (int64_t)bytes);
-    struct call call = {.handle = some_handle(l),
-                        .alpha = walk_strays(walk, 40) ? NULL : &alpha,
-                        .beta = walk_strays(walk, 40) ? NULL : &beta,
-                        .x = tensor_first(&p->x, walk->device[0]),
-                        .w = tensor_first(&p->w, walk->device[1]),
-                        .y = tensor_first(&p->y, walk->device[2]),
-                        .workspace = workspace,
-                        .bytes = bytes};
-    if (walk_strays(walk, 20))
-        call.x = NULL;
-    if (walk_strays(walk, 20))
-        call.y = NULL;
+    struct call call = prepare(l);
+    const void **given[] = {(const void **)&call.alpha, (const void **)&call.beta,
+                            (const void **)&call.x, (const void **)&call.w, (const void **)&call.y};
+    for (int i = 0; i < 5; i++)
+        if (walk_strays(walk, i < 2 ? 40 : 25))
+            *given[i] = NULL;
     walk_note_run(walk, fused ? "fused" : "run", convolve(l, &call, fused));
-    cudaFree(workspace);
+    cudaFree(call.workspace);
+}
+
+/* Convolutions on a stream that is captured. */
+static void capture(struct legacy_walk *l)
+{
+    cudaStream_t stream;
+    if (!l->asked || cudaStreamCreate(&stream) != cudaSuccess)
+        return;
+    struct call call = prepare(l);
+    walk_note("set stream", cudnnSetStream(call.handle, stream));
+    walk_begin_capture(l->walk, stream);
+    for (int i = (int)rng_between(&l->walk->rng, 1, 3); i > 0; i--)
+        walk_note("captured", convolve(l, &call, fuses(l)));
+    walk_end_capture(l->walk, stream);
+    walk_note("set stream", cudnnSetStream(call.handle, NULL));
+    cudaStreamDestroy(stream);
+    cudaFree(call.workspace);
+}
+
+#define FIND(query, perf_type, limit, ...)                                                         \
+    do {                                                                                           \
+        perf_type perf[limit];                                                                     \
+        int count = -1;                                                                            \
+        cudnnStatus_t status =                                                                     \
+            query(call.handle, __VA_ARGS__, limit, &count, perf, call.workspace, call.bytes);      \
+        walk_note_bytes("find", status, &count, sizeof count);                                     \
+    } while (0)
+
+/* Times are nobody's to compare: how many algorithms were found, and what was written. */
+static void find(struct legacy_walk *l)
+{
+    if (!l->asked)
+        return;
+    struct call call = prepare(l);
+    switch (l->walk->problem.direction) {
+    case CONV_DATA:
+        FIND(cudnnFindConvolutionBackwardDataAlgorithmEx, cudnnConvolutionBwdDataAlgoPerf_t,
+             CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, l->w, call.w, l->y, call.y, l->conv, l->x,
+             call.x);
+        break;
+    case CONV_FILTER:
+        FIND(cudnnFindConvolutionBackwardFilterAlgorithmEx, cudnnConvolutionBwdFilterAlgoPerf_t,
+             CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, l->x, call.x, l->y, call.y, l->conv, l->w,
+             call.w);
+        break;
+    default:
+        FIND(cudnnFindConvolutionForwardAlgorithmEx, cudnnConvolutionFwdAlgoPerf_t,
+             CUDNN_CONVOLUTION_FWD_ALGO_COUNT, l->x, call.x, l->w, call.w, l->conv, l->y, call.y);
+    }
+    cudaFree(call.workspace);
 }
 
 void walk_legacy(struct walk *walk)
@@ -230,7 +293,7 @@ void walk_legacy(struct walk *walk)
     create_all(&l);
     set_all(&l);
     for (int i = 0; i < 24; i++) {
-        switch (rng_between(&walk->rng, 0, 9)) {
+        switch (rng_between(&walk->rng, 0, 11)) {
         case 0:
             set_all(&l);
             break;
@@ -253,6 +316,12 @@ void walk_legacy(struct walk *walk)
                 create_all(&l);
                 set_all(&l);
             }
+            break;
+        case 7:
+            capture(&l);
+            break;
+        case 8:
+            find(&l);
             break;
         default:
             run(&l);
