@@ -39,6 +39,9 @@ $(B)/unit/test_predict_results: $(filter-out %/cli/main.o %/predict/why_workspac
 $(B)/unit/test_predict_results: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_doctor_checks: $(filter-out %/cli/main.o %/doctor/subprocess.o,$(cliobj))
 $(B)/unit/test_doctor_checks: UNITLIBS := -lcjson -ldl
+$(B)/unit/test_simulation_commands: $(filter-out $(addprefix %/cli/,main.o tune/tune_search.o tune/tune_print.o $(addprefix simulate/,simulated_program.o \
+	simulation.o simulated_pair.o simulate_print.o simulate_devices.o simulate_html.o simulate_runs.o fork_server.o)),$(cliobj))
+$(B)/unit/test_simulation_commands: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
 $(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c $(addprefix common/,json_output.c table.c command_line.c)))

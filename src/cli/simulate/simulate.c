@@ -119,6 +119,7 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     static struct answer answer;
     const bool many = options->capacity > 0 || options->devices || options->smallest,
                both = options->side[CS_WITHOUT] && options->side[CS_WITH];
+    memset(&answer, 0, sizeof answer);
     simulation = (struct cs_simulation){.title = "simulate",
                                         .options = options->given,
                                         .jobs = options->jobs,
