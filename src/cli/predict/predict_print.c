@@ -172,7 +172,7 @@ static bool fill_models(struct cs_table *table, const struct cs_predict_results 
     static const struct cs_column of_model[] = {
         {"model", "model", CS_CELL_TEXT},
         {"layers", "layers", CS_CELL_COUNT},
-        {"rewritten", "rewritten", CS_CELL_COUNT},
+        {"tiled", "tiled", CS_CELL_COUNT},
         {"unanswered", "no engine", CS_CELL_COUNT},
         {"workspace_bytes", "largest workspace", CS_CELL_BYTES},
         {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},

@@ -50,10 +50,10 @@ def _sanitizer(suite):
         rewritten = outcome.summary["tiled"] if outcome.summary else None
         rows.append([check, errors, rewritten, outcome.status])
         if errors == 0 and not rewritten:
-            suite.report.fail(name, "no call was rewritten under the sanitizer: nothing was checked")
+            suite.report.fail(name, "no call was tiled under the sanitizer: nothing was checked")
         suite.shared.setdefault("sanitizer", {})[check] = (errors, rewritten)
     suite.report.table(
-        "compute-sanitizer on a tiled run", ("tool", "errors", "calls rewritten", "status"), rows
+        "compute-sanitizer on a tiled run", ("tool", "errors", "calls tiled", "status"), rows
     )
 
 

@@ -235,7 +235,7 @@ def _care(shared):
             _row(
                 f"compute-sanitizer {check} on a tiled run",
                 "0 errors",
-                None if errors is None else f"{errors} errors, {rewritten} calls rewritten",
+                None if errors is None else f"{errors} errors, {rewritten} calls tiled",
                 errors == 0 and rewritten,
             )
         )

@@ -1,7 +1,7 @@
 /* From a request to a rewriting, whatever the vendor does. */
 #include "flow_fixture.h"
 
-static void oversized_is_rewritten_and_remembered(void)
+static void oversized_is_tiled_and_remembered(void)
 {
     struct cs *cs = new_instance("fit");
     struct cs_request request = ordinary(), other = request, device = request, engine = request;
@@ -547,7 +547,7 @@ static void runs_are_counted_by_how_they_ended(void)
 
 int main(void)
 {
-    TEST(oversized_is_rewritten_and_remembered);
+    TEST(oversized_is_tiled_and_remembered);
     TEST(within_the_threshold_nobody_is_asked);
     TEST(what_the_caller_brought_is_the_limit);
     TEST(every_failing_call_is_survived);

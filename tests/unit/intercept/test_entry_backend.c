@@ -276,7 +276,7 @@ static cudaGraph_t a_graph(void)
     return (cudaGraph_t)(void *)&place;
 }
 
-static void a_plan_that_was_rewritten_runs_and_reports_as_that(void)
+static void a_tiled_plan_runs_and_reports_as_that(void)
 {
     start();
     fake.tiled_calls = true;
@@ -369,7 +369,7 @@ static void what_was_never_seen_is_run_as_it_is(void)
 
 int main(void)
 {
-    TEST(a_plan_that_was_rewritten_runs_and_reports_as_that);
+    TEST(a_tiled_plan_runs_and_reports_as_that);
     TEST(a_plan_that_was_left_alone_is_counted_and_run_as_it_is);
     TEST(what_is_not_there_is_left_to_cudnn);
     TEST(a_pack_is_known_to_be_finished);
