@@ -42,18 +42,21 @@ void cs_lanes_init(struct cs_lanes *lanes)
 }
 
 /* A set that was used in a capture takes part in it until that has ended. */
+static bool is_captured(const struct cs_device *device, struct cs_lane_set *set)
+{
+    struct cs_capture now;
+    if (set->capture != 0 &&
+        (set->sides == 0 ||
+         (device->capture(device->ctx, set->stream[0], &now) == 0 && now.id == 0)))
+        set->capture = 0;
+    return set->capture != 0;
+}
+
 static bool usable(struct cs_lane_set *set, const struct taker *taker)
 {
-    const struct cs_device *device = taker->device;
-    struct cs_capture now;
     if (set->context != taker->context)
         return false;
-    if (set->capture == 0 || set->capture == taker->capture)
-        return true;
-    if (set->sides > 0 && (device->capture(device->ctx, set->stream[0], &now) != 0 || now.id != 0))
-        return false;
-    set->capture = 0;
-    return true;
+    return set->capture == taker->capture || !is_captured(taker->device, set);
 }
 
 static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
@@ -132,37 +135,57 @@ static void destroy(const struct cs_device *device, struct cs_lane_set *set)
     free(set);
 }
 
-static struct cs_lane_set *take_other(struct cs_lanes *lanes, uint64_t context)
+/* One that this taker has not looked at yet. Caller holds the lock. */
+static struct cs_lane_set *take_other(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **link = &lanes->idle;
-    while (*link && (*link)->context == context)
+    while (*link && ((*link)->context == taker->context || (*link)->looked == taker->number))
         link = &(*link)->next;
     struct cs_lane_set *set = *link;
-    if (set)
-        *link = set->next;
+    if (!set)
+        return NULL;
+    *link = set->next;
+    set->looked = taker->number;
     return set;
 }
 
-/* A set of another context; its streams are gone with the context, if that is. */
-static void drop(const struct cs_device *device, struct cs_lane_set *set)
+/* A set of another context; its streams are gone with the context, if that is. False if a capture
+ * has it. */
+static bool drop(const struct cs_device *device, struct cs_lane_set *set)
 {
-    if (device->lives(device->ctx, set->handle, set->context))
-        destroy(device, set);
-    else
+    if (!device->lives(device->ctx, set->handle, set->context))
         free(set);
+    else if (is_captured(device, set))
+        return false;
+    else
+        destroy(device, set);
+    return true;
+}
+
+/* At the end: who looks for a set that is over begins with the oldest. Caller holds the lock. */
+static void put_idle(struct cs_lanes *lanes, struct cs_lane_set *set)
+{
+    struct cs_lane_set **link = &lanes->idle;
+    while (*link)
+        link = &(*link)->next;
+    set->next = NULL;
+    *link = set;
 }
 
 /* Sets of other contexts make room. Caller holds the lock, which is free meanwhile. */
 static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
 {
     while (lanes->sets >= CS_MAX_LANE_SETS) {
-        struct cs_lane_set *set = take_other(lanes, taker->context);
+        struct cs_lane_set *set = take_other(lanes, taker);
         if (!set)
             return false;
-        lanes->sets--;
         cs_unlock(&lanes->lock);
-        drop(taker->device, set);
+        bool dropped = drop(taker->device, set);
         cs_lock(&lanes->lock);
+        if (dropped)
+            lanes->sets--;
+        else
+            put_idle(lanes, set);
     }
     return true;
 }
@@ -261,16 +284,6 @@ int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *l
         first = first != 0 ? first : status;
     }
     return first;
-}
-
-/* At the end: who looks for a set that is over begins with the oldest. Caller holds the lock. */
-static void put_idle(struct cs_lanes *lanes, struct cs_lane_set *set)
-{
-    struct cs_lane_set **link = &lanes->idle;
-    while (*link)
-        link = &(*link)->next;
-    set->next = NULL;
-    *link = set;
 }
 
 void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,

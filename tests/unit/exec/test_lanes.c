@@ -386,6 +386,35 @@ static void there_are_no_more_than_so_many(void)
     CHECK_INT(fake_device.misuses, 0);
 }
 
+/* Another context's lanes make no room while a capture has them. */
+static void a_captures_lanes_make_no_room(void)
+{
+    struct cs_lanes *lanes = new_lanes();
+    struct cs_device cheap = fake_device_functions;
+    struct cs_lanes_lease lease[CS_MAX_LANE_SETS];
+    void *stream = device_new_stream();
+    cheap.stream_create = same_stream;
+    struct cs_capture capture = begin_capture(stream);
+    CHECK_INT(call_in(lanes, stream, &capture, 2, 0), 2);
+    fake_device.current = 2;
+    void *here = device_new_stream();
+    for (int i = 0; i < CS_MAX_LANE_SETS; i++) {
+        cs_lanes_take(lanes, &cheap, here, &no_capture, 2, &lease[i]);
+        CHECK_INT(lease[i].lanes, i < CS_MAX_LANE_SETS - 1 ? 2 : 1);
+    }
+    check_sound();
+    fake_device.current = 1;
+    CHECK_INT(call_in(lanes, stream, &capture, 2, 0), 2);
+    CHECK(device_end_capture(capture.id));
+    fake_device.current = 2;
+    cs_lanes_take(lanes, &cheap, here, &no_capture, 2, &lease[CS_MAX_LANE_SETS - 1]);
+    CHECK_INT(lease[CS_MAX_LANE_SETS - 1].lanes, 2);
+    CHECK_INT(lanes->sets, CS_MAX_LANE_SETS);
+    for (int i = 0; i < CS_MAX_LANE_SETS; i++)
+        cs_lanes_give(lanes, &cheap, &lease[i], false);
+    check_sound();
+}
+
 struct traffic {
     struct rng rng;
     struct cs_lanes *lanes;
@@ -539,6 +568,7 @@ int main(void)
     TEST(all_are_joined_that_can_be);
     TEST(contexts_have_lanes_of_their_own);
     TEST(there_are_no_more_than_so_many);
+    TEST(a_captures_lanes_make_no_room);
     TEST(no_traffic_races);
     TEST(every_wait_is_needed);
     TEST(no_failure_breaks_the_pool);
