@@ -19,7 +19,7 @@ enum {
     LOOK_EVERY = 100 /* milliseconds; a tenth of what `convshim status --watch` waits */
 };
 
-/* The user's own folder, and nobody else's; -1 if there is none and none is to be made. */
+/* The folder of the user alone; -1 if there is none and none is to be made. */
 static int open_folder(const char *path, bool make)
 {
     struct stat there;
@@ -181,7 +181,7 @@ bool cs_live_count(struct cs_live *live, const struct cs_account *account, bool 
     *look_p = false;
     if (!page || calls_of(&page->calls) == calls_of(&account->calls))
         return false;
-    /* Until nobody has counted meanwhile: else the older of two might write last. */
+    /* Until no other thread has counted meanwhile: else the older of two might write last. */
     do
         copy_counters(page, account);
     while (calls_of(&page->calls) != calls_of(&account->calls));

@@ -27,7 +27,7 @@ bool cs_start_script_next(const char **text_p, int *line_p, struct cs_start *sta
 /* The next word of an expanded text that ends so, as ".py" does; false if there is none. */
 bool cs_start_script_file(const char **text_p, const char *ending, char word[PATH_MAX]);
 
-/* The folder that an expanded text goes to first (cd); "" if it does not, or nobody knows. */
+/* The folder that an expanded text goes to first (cd); "" if it does not, or that is unknown. */
 void cs_start_script_folder(const char *text, char folder[PATH_MAX]);
 
 /* The line of a text, as it was written, in which LD_PRELOAD gets a value without the one that it

@@ -39,21 +39,21 @@ static void put_figures(const struct cs_report *report, FILE *out)
 {
     static const struct {
         const char *name, *before;
-    } wanted[] = {{"policy", "\npolicy "}, {"workspace", ", limit "}, {"options", ", "},
-                  {"started", "\n"},       {"duration_ms", ", "},     {"command", "\n"}};
+    } shown[] = {{"policy", "\npolicy "}, {"workspace", ", limit "}, {"options", ", "},
+                 {"started", "\n"},       {"duration_ms", ", "},     {"command", "\n"}};
     enum {
         NAME = 0,
         TEXT = 3
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         for (size_t s = 0; s < report->sections; s++) {
             const struct cs_table *table = &report->section[s].table;
             bool figures = strcmp(report->section[s].name, "figures") == 0;
             for (size_t row = 0; figures && row < table->rows; row++) {
                 const struct cs_value *value = table->value + row * (size_t)table->columns;
-                if (strcmp(value[NAME].text, wanted[i].name) != 0)
+                if (strcmp(value[NAME].text, shown[i].name) != 0)
                     continue;
-                fputs(wanted[i].before, out);
+                fputs(shown[i].before, out);
                 cs_table_html_text(value[TEXT].text, out);
             }
         }

@@ -142,7 +142,7 @@ static bool have_expandable_segments(const struct request *request)
            (!cs_cli_variable(newer) || extend_segments(request, newer));
 }
 
-/* The program has this process, and says at its end what came of it. A shell that is told what to
+/* The program has this process, and says at its end what came of it. A shell that is given what to
  * set has a process of its own. */
 static bool hand_on_pid(const struct request *request)
 {

@@ -47,7 +47,7 @@ struct cs_simulated_run {
     char folder[PATH_MAX]; /* what it leaves is there */
     enum cs_run_state {
         CS_RUN_WAITING,
-        CS_RUN_ASKED, /* of a server, which has not told its pid */
+        CS_RUN_ASKED, /* of a server, whose pid is not known yet */
         CS_RUN_RUNNING,
         CS_RUN_ENDED
     } state;

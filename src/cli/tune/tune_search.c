@@ -119,8 +119,8 @@ static int64_t goal_of(const struct cs_tune *tune)
     const struct cs_tune_point *all = &tune->everything;
     const int64_t level = tune->exposures.level;
     int64_t goal = level + (int64_t)((double)level / 100 * tune->options->within);
-    bool wanted = !tune->options->lowest && tune->options->fits == 0 && all->ran;
-    return wanted && all->peak < tune->untiled.peak && all->peak > goal ? all->peak : goal;
+    bool searched = !tune->options->lowest && tune->options->fits == 0 && all->ran;
+    return searched && all->peak < tune->untiled.peak && all->peak > goal ? all->peak : goal;
 }
 
 static bool is_over(const struct cs_tune *tune)

@@ -231,10 +231,10 @@ cudaError_t cudaFuncGetName(const char **name, const void *key)
     return simdev_leave(error);
 }
 
-static cudaError_t handle_of(const char *name, const void *stub, void **handle)
+static cudaError_t handle_of(const char *name, const void *host_function, void **handle)
 {
     cudaError_t error = simdev_enter(name);
-    struct simdev_function *function = simdev_function_find(stub);
+    struct simdev_function *function = simdev_function_find(host_function);
     if (error == cudaSuccess && !handle)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess && !function)

@@ -22,6 +22,14 @@ enum outcome backend_tensor(const struct tensor *tensor, int64_t id, enum backen
                             cudnnBackendDescriptor_t *desc);
 enum outcome backend_convolution(const struct conv_problem *problem,
                                  cudnnBackendDescriptor_t *desc);
+/* The names of a direction's operation and of its attributes: x, w, y and the convolution. */
+struct backend_operation_names {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t part[4];
+    cudnnBackendAttributeName_t alpha, beta;
+};
+extern const struct backend_operation_names backend_operation_names[CONV_DIRECTIONS];
+
 /* The operation of the problem's direction. parts: x, w, y and the convolution. */
 enum outcome backend_operation(const struct conv_problem *problem,
                                const cudnnBackendDescriptor_t *parts,

@@ -76,14 +76,7 @@ enum outcome backend_convolution(const struct conv_problem *problem, cudnnBacken
     return OUTCOME_OK;
 }
 
-/* The names of a direction's operation and of its attributes. */
-struct operation {
-    cudnnBackendDescriptorType_t type;
-    cudnnBackendAttributeName_t part[PART_CONV + 1];
-    cudnnBackendAttributeName_t alpha, beta;
-};
-
-static const struct operation OPERATIONS[] = {
+const struct backend_operation_names backend_operation_names[CONV_DIRECTIONS] = {
     [CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
                       {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
                        CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
@@ -110,7 +103,7 @@ enum outcome backend_operation(const struct conv_problem *problem,
                                const cudnnBackendDescriptor_t *parts,
                                cudnnBackendDescriptor_t *desc)
 {
-    const struct operation *operation = &OPERATIONS[problem->direction];
+    const struct backend_operation_names *operation = &backend_operation_names[problem->direction];
     ASK_CUDNN(cudnnBackendCreateDescriptor(operation->type, desc));
     for (int i = PART_X; i <= PART_CONV; i++)
         ASK_CUDNN(backend_set_desc(*desc, operation->part[i], parts[i]));

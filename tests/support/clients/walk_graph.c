@@ -1,6 +1,8 @@
 /* The walk through the backend API. */
 #include "walk.h"
 
+#include "../apps/backend.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -257,35 +259,6 @@ static void make_convolution(struct graph_walk *g)
     finalize(g, CONVOLUTION);
 }
 
-/* Attributes of an operation: x, w, y, the convolution, alpha, beta. */
-struct operation {
-    cudnnBackendDescriptorType_t type;
-    cudnnBackendAttributeName_t part[4], alpha, beta;
-};
-
-static const struct operation OPERATIONS[CONV_DIRECTIONS] = {
-    [CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                      {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-    [CONV_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                   {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-    [CONV_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
-
 static void set_scalar(struct graph_walk *g, enum role role, cudnnBackendAttributeName_t name,
                        double value)
 {
@@ -342,7 +315,7 @@ static void make_step(struct graph_walk *g, int step, enum role from, enum role 
 static void make_graph(struct graph_walk *g)
 {
     const struct conv_problem *p = &g->walk->problem;
-    const struct operation *operation = &OPERATIONS[p->direction];
+    const struct backend_operation_names *operation = &backend_operation_names[p->direction];
     enum role parts[] = {TENSOR_X, TENSOR_W, TENSOR_Y, CONVOLUTION};
     cudnnBackendDescriptor_t operations[3];
     int count = 0;
