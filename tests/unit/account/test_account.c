@@ -547,6 +547,42 @@ static void the_summary_of_rules(void)
     free(account);
 }
 
+/* A list of rules fills its line and no more, however long their names are. */
+static void rules_that_fill_their_line(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 128, 128, 64, CS_F16);
+    struct cs_site_facts facts = left_alone(&problem, mib, CS_REASON_SMALL);
+    const struct cs_site_ref site = site_with(account, &facts);
+    struct cs_summary_head ruled = head;
+    cs_account_passed(account, &site, CS_REASON_SMALL);
+    for (size_t length = 1; length < 400; length++) {
+        char name[400], whole[500], line[500];
+        const char *const rules[] = {name, "b", NULL};
+        memset(name, 'n', sizeof name);
+        name[length] = '\0';
+        ruled.rules = rules;
+        summarise(account, &ruled);
+        const char *found = strstr(text, "\nfollowed rules    ");
+        CHECK(found);
+        if (!found)
+            break;
+        found += strlen("\nfollowed rules    ");
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(found, "\n"), found);
+        snprintf(whole, sizeof whole, "0 %s, 0 b", name);
+        size_t kept = strspn(line, "0 n");
+        CHECK(strcmp(line, whole) == 0 ? strlen(line) < 100
+                                       : strlen(line) > 40 && strncmp(line, whole, kept) == 0);
+        CHECK(strcmp(line, whole) == 0 || strcmp(line + strlen(line) - 3, "...") == 0);
+        check_form();
+    }
+    cs_account_refused(account);
+    summarise(account, &head);
+    CHECK(strstr(text, " 1 refused: no tiling fits the limit, other engines do (untileable)\n"));
+    check_form();
+    free(account);
+}
+
 /* More of everything than fits. */
 static void the_summary_of_a_large_program(void)
 {
@@ -656,6 +692,7 @@ int main(void)
     TEST(limits_that_were_raised_are_named);
     TEST(the_summary_is_silent_about_what_was_not);
     TEST(the_summary_of_rules);
+    TEST(rules_that_fill_their_line);
     TEST(the_summary_of_a_large_program);
     TEST(the_summary_without_a_described_convolution);
     TEST(any_counters_keep_the_form);

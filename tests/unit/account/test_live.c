@@ -5,6 +5,8 @@
 #include "check.h"
 #include "descriptors.h"
 #include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +111,42 @@ static void a_link_is_not_followed(void)
 }
 
 /* A child counts into a file of its own, and the parent's stays. */
+/* Nothing is left where the file cannot have its size, and what is counted goes nowhere. A fork
+ * forgets it, and the child may try. */
+static void without_room_there_is_no_file(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_live live = {.page = NULL};
+    struct cs_live_page page;
+    struct rlimit usual;
+    int64_t pids[ROOM];
+    bool look = false;
+    new_folder("full");
+    getrlimit(RLIMIT_FSIZE, &usual);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){sizeof page - 1, usual.rlim_max});
+    errno = 77;
+    cs_live_open(&live, folder, &facts);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    CHECK_INT(errno, 77);
+    CHECK(!cs_live_missing(&live) && !live.page);
+    CHECK(access(file_of(""), F_OK) != 0);
+    cs_account_passed(account, NULL, CS_REASON_SMALL);
+    CHECK(!cs_live_count(&live, account, &look) && !look);
+    cs_live_scratch(&live, 1, 2);
+    cs_live_open(&live, folder, &facts); /* not tried again */
+    CHECK_INT(cs_live_list(folder, pids, ROOM), 0);
+    cs_live_fork(&live);
+    CHECK(cs_live_missing(&live));
+    cs_live_open(&live, folder, &facts);
+    CHECK(cs_live_count(&live, account, &look) && look);
+    const void *memory = live.page;
+    cs_live_fork(&live);
+    CHECK(cs_live_missing(&live) && !live.page);
+    CHECK(msync((void *)memory, 1, MS_ASYNC) != 0); /* it is mapped no more */
+    CHECK(!cs_live_count(&live, account, &look));
+    free(account);
+}
+
 static void a_child_has_its_own(void)
 {
     struct cs_account *account = new_account();
@@ -207,6 +245,7 @@ int main(void)
     TEST(it_is_the_users_alone);
     TEST(a_folder_of_others_is_left_alone);
     TEST(a_link_is_not_followed);
+    TEST(without_room_there_is_no_file);
     TEST(a_child_has_its_own);
     TEST(what_is_no_page_is_none);
     TEST(notes_are_taken_once);

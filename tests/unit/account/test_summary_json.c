@@ -286,6 +286,47 @@ static void the_summary_of_a_decoder(void)
     free(account);
 }
 
+/* Of tensors beyond the convolution's own only those count that are in memory. Sums beyond 64 bits
+ * stay at the most. */
+static void bytes_of_further_tensors(void)
+{
+    static const struct {
+        bool is_virtual[2], by_value[2], huge[2];
+        int64_t tensors;
+    } rows[] = {
+        {{false, false}, {false, false}, {false, false}, 2},
+        {{true, false}, {false, false}, {false, false}, 1},
+        {{false, false}, {false, true}, {false, false}, 1},
+        {{true, false}, {false, true}, {false, false}, 0},
+        {{true, true}, {true, true}, {false, false}, 0},
+        {{false, false}, {false, false}, {true, false}, -1},
+        {{false, false}, {false, false}, {true, true}, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_account *account = new_account();
+        struct cs_problem problem = problem_of(3, 128, 256, 64, CS_F16);
+        problem.tensors = CS_OPERANDS + 2;
+        for (int j = 0; j < 2; j++) {
+            struct cs_tensor *tensor = &problem.tensor[CS_OPERANDS + j];
+            *tensor = problem.tensor[CS_Y];
+            tensor->is_virtual = rows[i].is_virtual[j];
+            tensor->by_value = rows[i].by_value[j];
+            if (rows[i].huge[j])
+                tensor->dims[0] = tensor->strides[0] = INT64_MAX;
+        }
+        struct cs_site_facts facts = facts_of(&problem, 300 * mib, 60 * mib, 11);
+        struct cs_site_ref site = cs_account_site(account, &facts, "");
+        cs_account_tiled(account, &site, 11, 2);
+        cJSON *json = summary_of(account);
+        const cJSON *last = cJSON_GetArrayItem(member(json, "sites"), 0);
+        double own = member(last, "problem.y.bytes")->valuedouble,
+               extra = member(last, "problem.extra_bytes")->valuedouble;
+        CHECK(extra == (rows[i].tensors < 0 ? 0x1p63 : own * (double)rows[i].tensors));
+        cJSON_Delete(json);
+        free(account);
+    }
+}
+
 /* As tilings of huge tensors have it, too. */
 static void sites_come_in_the_order_of_first_calls(void)
 {
@@ -362,6 +403,7 @@ int main(void)
     TEST(a_quoted_text_is_cut_at_a_character);
     TEST(numbers_have_a_point_in_every_locale);
     TEST(the_summary_of_a_decoder);
+    TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);
     TEST(sites_come_in_the_order_of_first_calls);
     TEST(more_sites_than_places_still_add_up);

@@ -6,7 +6,9 @@
 #include "check.h"
 #include "descriptors.h"
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -490,6 +492,52 @@ static void a_path_that_is_too_long_ends_the_trace(void)
     end();
 }
 
+/* A file that may grow no further, of so many bytes: what is written is whole, one line says that
+ * the trace ends, and nothing more comes. */
+static void a_file_that_grows_no_further_ends_the_trace(void)
+{
+    static const rlim_t limits[] = {0, 1, 4095, 4096, 10000};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char log[96];
+        struct stat file;
+        struct rlimit usual, limit;
+        begin(file_of("full"), 1 << 20, "program");
+        snprintf(log, sizeof log, "%s.log", path);
+        unlink(path);
+        unlink(log);
+        int kept = dup(STDERR_FILENO), told = open(log, O_RDWR | O_CREAT | O_APPEND, 0600), ends[2];
+        CHECK(kept >= 0 && told >= 0 && pipe(ends) == 0);
+        dup2(ends[1], STDERR_FILENO); /* a pipe grows */
+        cs_log_open(CS_LOG_WARN, NULL);
+        getrlimit(RLIMIT_FSIZE, &usual);
+        limit = (struct rlimit){limits[i], usual.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        errno = 77;
+        for (int j = 1; j <= 200; j++)
+            call(j, 3);
+        cs_trace_flush(trace);
+        CHECK_INT(errno, 77);
+        CHECK(!cs_trace_on(trace));
+        for (int j = 1; j <= 200; j++)
+            call(j, 3);
+        cs_trace_flush(trace);
+        cs_trace_close(trace);
+        setrlimit(RLIMIT_FSIZE, &usual);
+        dup2(kept, STDERR_FILENO);
+        close(kept);
+        close(told);
+        close(ends[1]);
+        ssize_t length = read(ends[0], text, sizeof text - 1);
+        close(ends[0]);
+        text[length > 0 ? length : 0] = '\0';
+        CHECK(strstr(text, "cannot write the trace, which ends here: File too large: "));
+        CHECK(strchr(text, '\n') && !strchr(text, '\n')[1]);
+        CHECK(stat(path, &file) != 0 || file.st_size <= (off_t)limits[i]);
+        cs_log_open(CS_LOG_WARN, NULL);
+        end();
+    }
+}
+
 static void a_child_adds_to_its_parents_or_has_its_own(void)
 {
     begin(file_of("family"), 1 << 20, "program");
@@ -575,6 +623,7 @@ int main(void)
     TEST(an_older_file_is_begun_anew);
     TEST(a_normal_end_leaves_json);
     TEST(a_path_that_is_too_long_ends_the_trace);
+    TEST(a_file_that_grows_no_further_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
     TEST(no_descriptor_is_left_open);
     char command[96];

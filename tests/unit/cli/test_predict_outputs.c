@@ -232,6 +232,9 @@ static void objects(void)
         "{\"sites\":7}",
         "{\"schema\":\"convshim summary\",\"version\":2,\"sites\":[]}",
         "[{]",
+        "[\n{\"ph\":\"X\"},",
+        "{\"traceEvents\":[]}",
+        "[{\"pH\":\"X\"}]",
         "[\n{},\n{]",
         "",
     };

@@ -294,6 +294,72 @@ static void every_value_knows_its_origin(void)
     check_origin(CS_OPTION_log, "", 0);
 }
 
+/* What the program says itself goes over all else, the later over the earlier, as long as there is
+ * room for it; and it can be tried before. For good: the last test. */
+static void what_the_program_says_goes_over_all(void)
+{
+    static char long_items[CS_CONFIG_TEXT];
+    static struct cs_config tried;
+    clear_environment();
+    note_count = 0;
+    cs_config_load_items(&tried, "tiles=5;colour=red", policies, take_note, &note_count);
+    CHECK_INT(tried.tiles, 5);
+    CHECK_INT(tried.lanes, CS_CONFIG_AUTO);
+    CHECK_STR(tried.source, "");
+    CHECK_INT(note_count, 1);
+    CHECK(strstr(notes[0], "convshim_configure:2: colour: no such option"));
+    cs_config_load_items(&tried, "interleave.budget=1MiB", policies, take_note, &note_count);
+    CHECK_INT(tried.backing, CS_CONFIG_BACKING_OWN);
+    setenv("CONVSHIM_CONFIG", "tiles=3;lanes=2", 1);
+    CHECK(cs_config_override("tiles=6"));
+    load();
+    CHECK_INT(config.tiles, 6);
+    CHECK_INT(config.lanes, 2);
+    CHECK_STR(config.source, "/dev/null and CONVSHIM_CONFIG and convshim_configure");
+    CHECK(cs_config_override("tiles=7;lanes=3"));
+    load();
+    CHECK_INT(config.tiles, 7);
+    CHECK_INT(config.lanes, 3);
+    size_t room = sizeof long_items - strlen(";tiles=6;tiles=7;lanes=3") - 1;
+    memset(long_items, ' ', room);
+    CHECK(!cs_config_override(long_items));
+    long_items[room - 1] = '\0';
+    memcpy(long_items, "tiles=8", strlen("tiles=8"));
+    CHECK(cs_config_override(long_items));
+    CHECK(!cs_config_override(""));
+    load();
+    CHECK_INT(config.tiles, 8);
+    CHECK_INT(config.lanes, 3);
+    CHECK_INT(note_count, 2);
+    CHECK(strstr(notes[1], "convshim_configure:4: tiles: set again"));
+}
+
+static void ranks(void)
+{
+    static const struct {
+        const char *variable, *value;
+        int64_t rank;
+    } rows[] = {{"RANK", "3", 3},           {"RANK", "0", 0},
+                {"RANK", "", -1},           {"RANK", "3x", -1},
+                {"RANK", "-3", -1},         {"RANK", "999999999", 999999999},
+                {"RANK", "1000000000", -1}, {"OMPI_COMM_WORLD_RANK", "4", 4},
+                {"PMI_RANK", "5", 5},       {"SLURM_PROCID", "6", 6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setenv(rows[i].variable, rows[i].value, 1);
+        CHECK_INT(cs_config_rank(), rows[i].rank);
+        unsetenv(rows[i].variable);
+    }
+    CHECK_INT(cs_config_rank(), -1);
+    setenv("SLURM_PROCID", "6", 1);
+    setenv("PMI_RANK", "5", 1);
+    CHECK_INT(cs_config_rank(), 5);
+    setenv("RANK", "x", 1);
+    CHECK_INT(cs_config_rank(), 5);
+    unsetenv("SLURM_PROCID");
+    unsetenv("PMI_RANK");
+    unsetenv("RANK");
+}
+
 static void a_file_alone(void)
 {
     load_text("tiles = 2\nlanes = 99\n");
@@ -457,5 +523,7 @@ int main(void)
     TEST(long_file_names_are_shortened_in_notes);
     TEST(no_descriptor_is_left_open);
     TEST(every_blank_is_one);
+    TEST(ranks);
+    TEST(what_the_program_says_goes_over_all);
     return !remove_folder() || REPORT();
 }

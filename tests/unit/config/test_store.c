@@ -2,9 +2,9 @@
  * right, no home. */
 #include "base/log.h"
 #include "check.h"
-#include "descriptors.h"
 #include "config/store.h"
 #include "config/store_file.h"
+#include "descriptors.h"
 #include "random_problem.h"
 #include <dirent.h>
 #include <errno.h>
