@@ -570,10 +570,11 @@ static void rules_that_fill_their_line(void)
         found += strlen("\nfollowed rules    ");
         snprintf(line, sizeof line, "%.*s", (int)strcspn(found, "\n"), found);
         snprintf(whole, sizeof whole, "0 %s, 0 b", name);
-        size_t kept = strspn(line, "0 n");
-        CHECK(strcmp(line, whole) == 0 ? strlen(line) < 100
-                                       : strlen(line) > 40 && strncmp(line, whole, kept) == 0);
-        CHECK(strcmp(line, whole) == 0 || strcmp(line + strlen(line) - 3, "...") == 0);
+        if (strcmp(line, whole) != 0) {
+            size_t kept = strlen(line) - strlen("...");
+            CHECK(length > 40 && strncmp(line, whole, kept) == 0);
+            CHECK_STR(line + kept, "...");
+        }
         check_form();
     }
     cs_account_refused(account);
