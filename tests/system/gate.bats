@@ -41,7 +41,7 @@ expect_turns()
 take_turns()
 {
     local threads=$1 config=$2 free=0 free_rate=0 held=0 held_rate=0
-    for _ in $(some 1 2 3); do
+    for _ in $(some 1 2 3 4 5); do
         decode "$threads" "interleave=off"
         expect_equal "waits" "$(summary 's["gate"]["waits"]')" 0
         free=$(larger "$free" "$peak") free_rate=$(larger "$free_rate" "$((10#$rate))")
