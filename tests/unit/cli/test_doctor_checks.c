@@ -331,7 +331,9 @@ static void what_is_preloaded(void)
                                         "lib/entries.so:lib/lookup.so",
                                         "libfound.so libmissing.so",
                                         "lib/text.so",
-                                        " : "};
+                                        " : ",
+                                        "x",
+                                        "x:y"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (int file = 0; file < 2; file++) {
             reset();

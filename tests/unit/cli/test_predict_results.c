@@ -223,6 +223,38 @@ static void lists(void)
     golden_check(root, "outputs_predict_results_lists.txt");
 }
 
+/* How far an axis goes and how much of a name there is room for. */
+static void pictures(void)
+{
+    static const int64_t peaks[] = {1,        1023,         1024,          1025,      5 * MIB,
+                                    64 * MIB, 64 * MIB + 1, 100 * MIB - 1, 100 * MIB, 101 * MIB};
+    static const int64_t tiles[] = {0, 1, 2, 3};
+    char title[300], name[300];
+    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
+        begin();
+        memset(name, 'm', sizeof name);
+        name[30 + i * 10] = '\0';
+        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++) {
+            struct cs_prediction *one = add(j % 2 ? name : "", "l");
+            one->floor = peaks[i] / 4;
+            one->peak = peaks[i];
+            one->tiled_peak = peaks[i] / 2 + tiles[j];
+        }
+        snprintf(title, sizeof title, "a picture of %lld", (long long)peaks[i]);
+        golden_add(title, show_picture, "-");
+    }
+    begin();
+    snprintf(device.title, sizeof device.title,
+             "A GPU whose name is long, and then it goes on a bit more");
+    add("", "l")->floor = 100 * MIB;
+    add_unanswered("", "m");
+    prediction[1].floor = 200 * MIB;
+    golden_add("a long name, and the largest is not the first", show_picture, "-");
+    snprintf(device.title, sizeof device.title, "A GPU");
+    CHECK(show_picture((void *)"/dev/full") != 0);
+    golden_check(root, "outputs_predict_results_pictures.txt");
+}
+
 /* Every sentence about what fits. */
 static void what_fits(void)
 {
@@ -335,6 +367,7 @@ int main(void)
         return 1;
     TEST(one_convolution);
     TEST(lists);
+    TEST(pictures);
     TEST(what_fits);
     TEST(sums_by_model);
     TEST(the_largest_workspace_with_which_all_fits);

@@ -149,6 +149,41 @@ static void page_without_a_workspace(void)
     REPORT_OF("--html", "-", "without.json");
 }
 
+/* More convolutions than people are shown, many of them alike, options at their defaults and not.
+ */
+static void a_run_of_many_sites(void)
+{
+    static const char *const forms[] = {"text", "markdown", "json"};
+    cJSON *run = read_json("run.json"), *sites = at(run, "sites");
+    int first = cJSON_GetArraySize(sites);
+    for (int i = first; i < 60; i++) {
+        cJSON *site = cJSON_Duplicate(cJSON_GetArrayItem(sites, i % first), true);
+        char number[32];
+        cJSON_AddItemToArray(sites, site);
+        snprintf(number, sizeof number, "\"site %d\"", i);
+        set(site, "", "name", number);
+        snprintf(number, sizeof number, "%d", 1000 * (i / 2));
+        set(site, "", "required", number);
+        snprintf(number, sizeof number, "%d", 300 * (i / 3));
+        set(site, "", "reported", number);
+        snprintf(number, sizeof number, "%d", i);
+        set(site, "", "calls", number);
+    }
+    set(run, "config", "options",
+        "{\"workspace\":\"auto\",\"lanes\":\"auto\",\"tiles\":\"7\",\"policy\":\"fit\",\"log\":"
+        "\"info\","
+        "\"of_the_future\":\"1\",\"trace\":\"\"}");
+    write_json("many.json", run);
+    cJSON_Delete(run);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        REPORT_OF("--format", forms[i], "many.json");
+        REPORT_OF("--format", forms[i], "--diff", "many.json", "run.json");
+    }
+    REPORT_OF("--format", "text", "--diff", "run.json", "many.json");
+    REPORT_OF("--html", "-", "many.json", "many.json", "other.json");
+    golden_check(root, "outputs_report_many.txt");
+}
+
 static void pages(void)
 {
     REPORT_OF("--html", "-", "run.json", "other.json");
@@ -491,6 +526,7 @@ int main(void)
     make_summaries();
     TEST(forms_and_tables);
     TEST(reasons);
+    TEST(a_run_of_many_sites);
     TEST(pages);
     TEST(what_is_refused);
     TEST(wrong_values);
