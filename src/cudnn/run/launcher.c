@@ -81,6 +81,19 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
+/* A call of the legacy API may bring less than it was reported, for tiles in scratch of our own. A
+ * status: cuDNN's own where it is too little. */
+static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan)
+{
+    int64_t bytes = 0, count;
+    int status =
+        (int)CS_REAL(cudnnBackendGetAttribute, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                     CUDNN_TYPE_INT64, 1, &count, &bytes);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    return bytes <= launcher->provided ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+}
+
 static int fallback(void *ctx)
 {
     const struct cs_launcher *launcher = ctx;
@@ -92,8 +105,10 @@ static int fallback(void *ctx)
     if (launcher->pack)
         return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan,
                             launcher->pack);
-    status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
-    if (status != 0)
+    status = check_provided(launcher, execution_plan->plan);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
+    if (status != CUDNN_STATUS_SUCCESS)
         return status;
     status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);

@@ -228,22 +228,24 @@ static void match(struct cs *cs, const struct cs_legacy_call *call, struct match
         match->reason = CS_REASON_VENDOR;
 }
 
-static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match)
+static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const struct match *match,
+                                      int64_t provided)
 {
     return (struct cs_launcher){.handle = call->handle,
                                 .rewrite = match->entry->verdict.rewrite,
                                 .problem = &match->problem,
                                 .uid = tensor_uid,
-                                .untiled = match->addresses};
+                                .untiled = match->addresses,
+                                .provided = provided};
 }
 
 /* Runs a tiled call; `counted` or only to be timed. */
 static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                bool counted)
 {
-    struct cs_launcher launcher = launcher_of(call, match);
     struct cs_call made = {.base = match->addresses,
                            .provided = match->addresses.workspace ? provided_by(call) : 0};
+    struct cs_launcher launcher = launcher_of(call, match, made.provided);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
     return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;

@@ -315,7 +315,8 @@ static void launches_make_plans_ready(void)
     struct cs_launcher launcher = {.handle = (cudnnHandle_t)(void *)second,
                                    .rewrite = &rewrite,
                                    .problem = &problem,
-                                   .uid = uid};
+                                   .uid = uid,
+                                   .provided = fake.planned};
     const struct cs_addresses addresses = {.workspace = NULL};
     void *stream, *launch = NULL;
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &stream);
@@ -325,6 +326,9 @@ static void launches_make_plans_ready(void)
     CHECK_INT(gpu.fallback(gpu.ctx), 0);
     CHECK_INT(fake.executed, 2);
     CHECK_INT(fake.finalized, 2);
+    launcher.provided = fake.planned - 1;
+    CHECK_INT(gpu.fallback(gpu.ctx), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(fake.executed, 2);
     /* What is refused then is not started. */
     struct cs_execution_plan *ready_one = rewrite.execution_plan[0];
     rewrite.execution_plan[0] = make(first);

@@ -454,7 +454,8 @@ static struct cs_gpu gpu_of(void)
     launcher = (struct cs_launcher){.handle = choice.target.handle,
                                     .rewrite = &rewrite,
                                     .problem = &choice.problem,
-                                    .uid = choice.target.uid};
+                                    .uid = choice.target.uid,
+                                    .provided = bytes};
     void *stream = NULL;
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &stream);
     CHECK_INT((intptr_t)stream, STREAM);
