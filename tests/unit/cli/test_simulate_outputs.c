@@ -488,6 +488,36 @@ static void memory_that_runs_short(void)
     free_pair(pair);
 }
 
+/* By a signal from 129 on; a refused allocation says more than any status. */
+static void how_a_program_ended(void)
+{
+    static const struct {
+        int status;
+        int64_t refused;
+        const char *said;
+    } rows[] = {{1, 0, "does not run: status 1, which is not for want of memory"},
+                {127, 0, "does not run: status 127, which is not for want of memory"},
+                {128, 0, "does not run: status 128, which is not for want of memory"},
+                {129, 0, "does not run: ended by signal 1"},
+                {137, 0, "does not run: ended by signal 9"},
+                {1, 1,
+                 "does not run: short by 1 KiB when an allocation was refused last (figures: until "
+                 "then)"},
+                {137, 1,
+                 "does not run: short by 1 KiB when an allocation was refused last (figures: until "
+                 "then)"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        static struct cs_simulated_pair one;
+        one.result[CS_WITH] = (struct cs_simulated_result){.status = rows[i].status,
+                                                           .used = true,
+                                                           .refused = rows[i].refused,
+                                                           .missing_bytes = 1024};
+        cs_simulate_verdict(&one, CS_WITH, text, sizeof text);
+        CHECK_STR(text, rows[i].said);
+    }
+}
+
 /* --- the ini file --- */
 
 static struct cs_tune tuned;
@@ -632,6 +662,7 @@ int main(void)
     TEST(several_devices);
     TEST(pages);
     TEST(memory_that_runs_short);
+    TEST(how_a_program_ended);
     TEST(the_file_of_tune);
     TEST(keys_of_rules);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
