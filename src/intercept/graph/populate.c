@@ -108,21 +108,21 @@ static int add_fallback(void *ctx)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The node after a node of a chain; NULL after the last. CUDA 13 gave the function one argument
- * more. */
+/* The node after a node of a chain; NULL after the last, or where several follow. CUDA 13 gave the
+ * function one argument more. */
 static cudaGraphNode_t next_node(cudaGraphNode_t node)
 {
     typedef cudaError_t before_13(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
-    cudaGraphNode_t next = NULL;
-    size_t count = 1;
+    cudaGraphNode_t next[2] = {NULL};
+    size_t count = 2; /* no more are counted than there is room for */
     int version = 0;
     cudaError_t error = CS_CUDA(cudaRuntimeGetVersion, &version);
     if (error == cudaSuccess && version >= 13000)
-        error = CS_CUDA(cudaGraphNodeGetDependentNodes, node, &next, NULL, &count);
+        error = CS_CUDA(cudaGraphNodeGetDependentNodes, node, next, NULL, &count);
     else if (error == cudaSuccess && cs_runtime()->cudaGraphNodeGetDependentNodes)
-        error = ((before_13 *)(void *)cs_runtime()->cudaGraphNodeGetDependentNodes)(node, &next,
-                                                                                    &count);
-    return error == cudaSuccess && count == 1 ? next : NULL;
+        error =
+            ((before_13 *)(void *)cs_runtime()->cudaGraphNodeGetDependentNodes)(node, next, &count);
+    return error == cudaSuccess && count == 1 ? next[0] : NULL;
 }
 
 /* The chain is walked in the order in which it was made; same plan, same nodes. */
@@ -200,10 +200,10 @@ int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handl
 
 static cudaGraphNode_t only_root(cudaGraph_t graph)
 {
-    cudaGraphNode_t root = NULL;
-    size_t count = 1;
-    cudaError_t error = CS_CUDA(cudaGraphGetRootNodes, graph, &root, &count);
-    return error == cudaSuccess && count == 1 ? root : NULL;
+    cudaGraphNode_t root[2] = {NULL};
+    size_t count = 2; /* no more are counted than there is room for */
+    cudaError_t error = CS_CUDA(cudaGraphGetRootNodes, graph, root, &count);
+    return error == cudaSuccess && count == 1 ? root[0] : NULL;
 }
 
 static bool is_of_type(cudaGraphNode_t node, enum cudaGraphNodeType required)
@@ -242,5 +242,7 @@ int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_
     walk.last = only_root(walk.all);
     struct cs_call call;
     bool understood = cs_plan_hooks_call(plan, &walk.launcher, &call);
-    return cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
+    int status = cs_flow_try(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL).vendor;
+    /* Nodes that are left are those of another plan. */
+    return status == CUDNN_STATUS_SUCCESS && walk.last ? CUDNN_STATUS_BAD_PARAM : status;
 }

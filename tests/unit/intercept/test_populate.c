@@ -1,4 +1,5 @@
-/* What goes into CUDA graphs where tiles cannot: the fallback plan, which is made ready first. */
+/* What goes into CUDA graphs where tiles cannot: the fallback plan, which is made ready first; and
+ * which graphs are those of a tiled plan. */
 #include "intercept/graph/populate.h"
 
 #include "cudnn/bind/runtime.h"
@@ -12,11 +13,14 @@ static struct {
     struct cs_execution_plan fallback; /* finalized once it is made ready */
     struct cs_rewrite rewrite;
     int prepared, populated, updated;
+    int tiles; /* that an update changes; 0: it falls back */
+    int roots; /* of the graph */
+    int nodes; /* in a chain, in the only root's child graph */
     cudnnStatus_t prepare;
 } fake;
 
-static struct cs_runtime runtime; /* of which every function fails */
-static char finalized[8], graph[8];
+static struct cs_runtime runtime; /* of which every function fails but for updates of tiles */
+static char finalized[8], graph[8], all[8], tile[8];
 
 const struct cs_runtime *cs_runtime(void)
 {
@@ -93,7 +97,10 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                               const struct cs_gpu *gpu, const struct cs_call *call)
 {
-    return (struct cs_outcome){.vendor = cs_flow_run(cs, verdict, gpu, call)};
+    int status = fake.tiles > 0 ? 0 : cs_flow_run(cs, verdict, gpu, call);
+    for (int i = 0; i < fake.tiles && status == 0; i++)
+        status = gpu->launch(gpu->ctx, 0, NULL);
+    return (struct cs_outcome){.vendor = status};
 }
 
 static cudnnStatus_t populate(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
@@ -111,7 +118,7 @@ static cudnnStatus_t update(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
 {
     (void)handle, (void)pack;
     CHECK(plan == (cudnnBackendDescriptor_t)finalized);
-    CHECK(to == (cudaGraph_t)(void *)graph);
+    CHECK(to == (cudaGraph_t)(void *)(fake.tiles > 0 ? tile : graph));
     fake.updated++;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -161,9 +168,94 @@ static void nodes_of_a_fallback_plan_are_updated(void)
     CHECK_INT(fake.updated, 0);
 }
 
+/* Nodes are numbers: the chain's from 1 on, and of the graph's roots the first. */
+static cudaGraphNode_t node(int number)
+{
+    return (cudaGraphNode_t)(uintptr_t)number;
+}
+
+static cudaError_t give(cudaGraphNode_t first, int found, cudaGraphNode_t *nodes, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        nodes[i] = (int)i < found ? first : NULL;
+    *count = (size_t)found < *count ? (size_t)found : *count;
+    return cudaSuccess;
+}
+
+static cudaError_t roots(cudaGraph_t of, cudaGraphNode_t *nodes, size_t *count)
+{
+    return of == (cudaGraph_t)(void *)graph ? give(node(1000), fake.roots, nodes, count)
+                                            : give(node(1), 1, nodes, count);
+}
+
+static cudaError_t dependents(cudaGraphNode_t of, cudaGraphNode_t *nodes, cudaGraphEdgeData *edges,
+                              size_t *count)
+{
+    int number = (int)(uintptr_t)of;
+    (void)edges;
+    return give(node(number + 1), number < fake.nodes, nodes, count);
+}
+
+static cudaError_t type_of(cudaGraphNode_t of, enum cudaGraphNodeType *type)
+{
+    (void)of;
+    *type = cudaGraphNodeTypeGraph;
+    return cudaSuccess;
+}
+
+static cudaError_t child(cudaGraphNode_t of, cudaGraph_t *found)
+{
+    *found = (cudaGraph_t)(void *)(of == node(1000) ? all : tile);
+    return cudaSuccess;
+}
+
+static cudaError_t version(int *found)
+{
+    *found = 13000;
+    return cudaSuccess;
+}
+
+static int updated_tiles(int tiles, int nodes, int count)
+{
+    start(CUDNN_STATUS_SUCCESS);
+    fake.rewrite.execution_plan[0] = &fake.fallback;
+    fake.fallback.plan = (cudnnBackendDescriptor_t)finalized;
+    fake.tiles = tiles;
+    fake.nodes = nodes;
+    fake.roots = count;
+    runtime = (struct cs_runtime){.cudaGraphGetRootNodes = roots,
+                                  .cudaGraphNodeGetDependentNodes = dependents,
+                                  .cudaGraphNodeGetType = type_of,
+                                  .cudaGraphChildGraphNodeGetGraph = child,
+                                  .cudaRuntimeGetVersion = version};
+    int status = updated();
+    memset(&runtime, 0, sizeof runtime);
+    return status;
+}
+
+/* No more and no fewer nodes than the plan has tiles. */
+static void another_plans_nodes_are_refused(void)
+{
+    CHECK_INT(updated_tiles(3, 3, 1), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.updated, 3);
+    CHECK_INT(updated_tiles(3, 4, 1), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(updated_tiles(3, 2, 1), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(fake.updated, 2);
+}
+
+/* It is for cuDNN to say what they are. */
+static void of_several_roots_none_is_ours(void)
+{
+    CHECK_INT(updated_tiles(0, 3, 2), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(fake.prepared, 1);
+    CHECK_INT(fake.updated, 1);
+}
+
 int main(void)
 {
     TEST(without_a_graph_the_fallback_plan_is_added);
     TEST(nodes_of_a_fallback_plan_are_updated);
+    TEST(another_plans_nodes_are_refused);
+    TEST(of_several_roots_none_is_ours);
     return REPORT();
 }
