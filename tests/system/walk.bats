@@ -28,6 +28,14 @@ walk()
     grep -qx 'update 0' plain.out || fail "no node was updated"
 }
 
+# The walk of this seed adds a node to the graph that a plan has populated, and updates that.
+# bats test_tags=quick
+@test "backend API, a graph with a second root" {
+    export SIMDEV_NATIVE_GRAPHS=1
+    walk graph 9010 1 "$EVERYTHING;lanes=2"
+    grep -qx 'empty node 0' plain.out || fail "no node was added"
+}
+
 # The walk of this seed sets no mode of the convolution.
 # bats test_tags=quick
 @test "backend API, what nobody has set is what cuDNN takes it for" {

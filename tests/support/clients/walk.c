@@ -73,9 +73,14 @@ void walk_note_run(struct walk *walk, const char *call, cudnnStatus_t status)
 
 void walk_launch(struct walk *walk, cudaGraph_t graph)
 {
+    cudaGraph_t clone = NULL;
     cudaGraphExec_t executable;
-    cudaError_t error = cudaGraphInstantiate(&executable, graph, 0);
+    if (walk_strays(walk, 3))
+        walk_note("clone", (cudnnStatus_t)cudaGraphClone(&clone, graph));
+    cudaError_t error = cudaGraphInstantiate(&executable, clone != NULL ? clone : graph, 0);
     walk_note("instantiate", (cudnnStatus_t)error);
+    if (clone != NULL)
+        cudaGraphDestroy(clone);
     if (error != cudaSuccess)
         return;
     for (int i = (int)rng_between(&walk->rng, 1, 2); i > 0; i--)

@@ -40,7 +40,7 @@ void *walk_prepare(struct walk *walk, int64_t bytes);
 /* Waits, and writes what a convolution left in the operands. */
 void walk_note_run(struct walk *walk, const char *call, cudnnStatus_t status);
 
-/* Launches what a graph holds, once or twice. */
+/* Launches what a graph holds, or a clone of it that is gone by then, once or twice. */
 void walk_launch(struct walk *walk, cudaGraph_t graph);
 
 /* Begins a capture in any mode, and ends it: what it holds is launched. */

@@ -460,46 +460,97 @@ static void run(struct graph_walk *g)
     cudaFree(workspace);
 }
 
-/* Convolutions on a stream that is captured. */
+/* What comes next on a stream comes after what is on another one. */
+static void follow(cudaStream_t stream, cudaStream_t other)
+{
+    cudaEvent_t event;
+    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess)
+        return;
+    walk_note("record", (cudnnStatus_t)cudaEventRecord(event, other));
+    walk_note("wait", (cudnnStatus_t)cudaStreamWaitEvent(stream, event, 0));
+    cudaEventDestroy(event);
+}
+
+/* Some of them on a second stream, which is drawn into the capture, and seldom left unjoined. */
+static void execute_captured(struct graph_walk *g, cudnnHandle_t handle, enum role plan,
+                             const cudaStream_t *stream)
+{
+    for (int i = (int)rng_between(&g->walk->rng, 1, 3); i > 0 && g->slot[PACK] != NULL; i--) {
+        bool aside = walk_strays(g->walk, 3);
+        if (aside) {
+            follow(stream[1], stream[0]);
+            walk_note("set stream", cudnnSetStream(handle, stream[1]));
+        }
+        walk_note("execute", execute(g, handle, plan));
+        if (aside && !walk_strays(g->walk, 20))
+            follow(stream[0], stream[1]);
+        if (aside)
+            walk_note("set stream", cudnnSetStream(handle, stream[0]));
+    }
+}
+
+/* Convolutions on streams that are captured, then perhaps one on a stream that was. */
 static void capture(struct graph_walk *g)
 {
     cudnnHandle_t handle = *some_handle(g);
-    cudaStream_t stream;
+    cudaStream_t stream[2];
     enum role plan;
-    if (!some_plan(g, &plan) || cudaStreamCreate(&stream) != cudaSuccess)
+    if (!some_plan(g, &plan) || cudaStreamCreate(&stream[0]) != cudaSuccess ||
+        cudaStreamCreate(&stream[1]) != cudaSuccess)
         return;
     void *workspace = walk_prepare(g->walk, g->told[plan]);
     make_pack(g, workspace);
-    walk_note("set stream", cudnnSetStream(handle, stream));
-    walk_begin_capture(g->walk, stream);
-    for (int i = (int)rng_between(&g->walk->rng, 1, 3); i > 0 && g->slot[PACK] != NULL; i--)
-        walk_note("execute", execute(g, handle, plan));
-    walk_end_capture(g->walk, stream);
+    walk_note("set stream", cudnnSetStream(handle, stream[0]));
+    walk_begin_capture(g->walk, stream[0]);
+    execute_captured(g, handle, plan, stream);
+    walk_end_capture(g->walk, stream[0]);
+    if (walk_strays(g->walk, 3) && g->slot[PACK] != NULL)
+        walk_note_run(g->walk, "execute", execute(g, handle, plan));
     walk_note("set stream", cudnnSetStream(handle, NULL));
-    cudaStreamDestroy(stream);
+    cudaStreamDestroy(stream[0]);
+    cudaStreamDestroy(stream[1]);
     cudaFree(workspace);
 }
 
-/* The nodes of a plan, then those of a pack of another order with another workspace. */
+/* One time in twenty each without one of the arguments. */
+static bool add_nodes(struct graph_walk *g, enum role plan, cudaGraph_t graph)
+{
+    cudnnHandle_t handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
+    cudnnBackendDescriptor_t pack = walk_strays(g->walk, 20) ? NULL : g->slot[PACK];
+    cudnnStatus_t status = cudnnBackendPopulateCudaGraph(handle, g->slot[plan], pack,
+                                                         walk_strays(g->walk, 20) ? NULL : graph);
+    walk_note("populate", status);
+    return status == CUDNN_STATUS_SUCCESS;
+}
+
+/* What a graph holds beside a plan's nodes cannot be updated. */
+static void stray_node(struct graph_walk *g, cudaGraph_t graph)
+{
+    cudaGraphNode_t node;
+    if (walk_strays(g->walk, 10))
+        walk_note("empty node", (cudnnStatus_t)cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+}
+
+/* The nodes of a plan, then those of a pack of another order with another workspace, or of another
+ * plan. */
 static void populate(struct graph_walk *g)
 {
     cudaGraph_t graph;
-    enum role plan;
+    enum role plan, other;
     if (!some_plan(g, &plan) || cudaGraphCreate(&graph, 0) != cudaSuccess)
         return;
     void *workspace = walk_prepare(g->walk, g->told[plan]), *second = NULL;
-    cudnnHandle_t handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
     make_pack(g, workspace);
-    cudnnStatus_t status = cudnnBackendPopulateCudaGraph(
-        handle, g->slot[plan], walk_strays(g->walk, 20) ? NULL : g->slot[PACK],
-        walk_strays(g->walk, 20) ? NULL : graph);
-    walk_note("populate", status);
-    if (status == CUDNN_STATUS_SUCCESS) {
+    stray_node(g, graph);
+    if (add_nodes(g, plan, graph)) {
+        stray_node(g, graph);
         walk_launch(g->walk, graph);
+        if (walk_strays(g->walk, 10) && some_plan(g, &other))
+            plan = other;
         second = walk_prepare(g->walk, g->told[plan]);
         make_pack(g, second);
-        handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
-        status = cudnnBackendUpdateCudaGraph(
+        cudnnHandle_t handle = walk_strays(g->walk, 20) ? NULL : *some_handle(g);
+        cudnnStatus_t status = cudnnBackendUpdateCudaGraph(
             handle, g->slot[plan], walk_strays(g->walk, 20) ? NULL : g->slot[PACK], graph);
         walk_note("update", status);
         walk_launch(g->walk, graph);
