@@ -81,8 +81,8 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-/* A call of the legacy API may bring less than it was reported, for tiles in scratch of our own. A
- * status: cuDNN's own where it is too little. */
+/* A call may bring less than it was reported, for tiles in scratch of our own. A status: cuDNN's own
+ * where it is too little. */
 static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan)
 {
     int64_t bytes = 0, count;
@@ -100,14 +100,14 @@ static int fallback(void *ctx)
     const struct cs_execution_plan *execution_plan = launcher->rewrite->fallback;
     cudnnBackendDescriptor_t pack = NULL;
     int status = cs_launcher_prepare_fallback(launcher);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = check_provided(launcher, execution_plan->plan);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (launcher->pack)
         return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan,
                             launcher->pack);
-    status = check_provided(launcher, execution_plan->plan);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
+    status = cs_launcher_pack(launcher, &launcher->untiled, &pack);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     status = (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);

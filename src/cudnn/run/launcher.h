@@ -16,7 +16,7 @@ struct cs_launcher {
     cudnnBackendDescriptor_t
         pack; /* the application's variant pack for the whole problem, or NULL: */
     struct cs_addresses untiled; /* what it would hold */
-    int64_t provided;            /* bytes of that workspace */
+    int64_t provided;            /* bytes of its workspace at the most */
     void *stream;                /* that launches go to; see cs_launcher_gpu */
 };
 

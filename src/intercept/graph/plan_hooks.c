@@ -86,7 +86,8 @@ struct cs_launcher cs_plan_hooks_launcher(const struct cs_shadow *plan, cudnnHan
                                 .rewrite = plan->plan.verdict.rewrite,
                                 .problem = &plan->graph->problem,
                                 .uid = plan->graph->uid,
-                                .pack = pack};
+                                .pack = pack,
+                                .provided = INT64_MAX};
 }
 
 bool cs_plan_hooks_call(const struct cs_shadow *plan, const struct cs_launcher *launcher,
@@ -118,6 +119,8 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
     struct cs_call call;
     struct cs_launcher launcher = cs_plan_hooks_launcher(plan, handle, pack);
     bool understood = cs_plan_hooks_call(plan, &launcher, &call);
+    if (understood)
+        launcher.provided = call.provided;
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
     if (understood)
         cs_flow_watch(cs, &plan->plan.verdict, launcher.problem, &call.base);
