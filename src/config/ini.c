@@ -182,6 +182,18 @@ static void refuse_section(struct lines *lines)
                             lines->shown, cs_option_sections(all));
 }
 
+/* Behind the name of a section only a comment is read by anybody. */
+static void note_behind(struct lines *lines, const char *rest)
+{
+    char shown[CS_SHOWN_BYTES];
+    while (is_blank(*rest))
+        rest++;
+    if (*rest && *rest != ';' && *rest != '#')
+        cs_diagnostics_note(lines->load,
+                            "\"%s\" stands behind a section's name, %s; allowed: a line of its own",
+                            cs_diagnostics_show(shown, rest), fate(lines));
+}
+
 /* `text` begins with '['. What is not a section's line at all is an unknown one as well. */
 static void enter_section(struct lines *lines, const char *text)
 {
@@ -196,11 +208,13 @@ static void enter_section(struct lines *lines, const char *text)
         (is_blank(lines->section[strlen(prefix)]) || !lines->section[strlen(prefix)])) {
         lines->rule = cs_rules_open(lines->load, lines->section + strlen(prefix));
         lines->unknown_section = lines->rule < 0;
-        return;
+    } else {
+        lines->unknown_section = !whole || !cs_option_section(lines->section);
+        if (lines->unknown_section)
+            refuse_section(lines);
     }
-    lines->unknown_section = !whole || !cs_option_section(lines->section);
-    if (lines->unknown_section)
-        refuse_section(lines);
+    if (!lines->unknown_section)
+        note_behind(lines, text + length + strlen("[]"));
 }
 
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */

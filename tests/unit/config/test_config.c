@@ -302,6 +302,12 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"[Rule X]", "[Rule X]: no such section, it is ignored; did you mean [rule X]?"},
         {"[rules e]", "[rules e]: no such section, it is ignored; did you mean [rule e]?"},
         {"[Rule]", "[Rule]: no such section, it is ignored; did you mean [rule NAME]?"},
+        {"[interleave] budget = 1GiB", "\"budget = 1GiB\" stands behind a section's name, ignored; "
+                                       "allowed: a line of its own"},
+        {"[rule a]\tskip = yes", "\"skip = yes\" stands behind a section's name, the rule is "
+                                 "dropped; allowed: a line of its own"},
+        {"[general] x",
+         "[general] x: no such section, its options are ignored; allowed: " SECTIONS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[256], want[640];
@@ -340,6 +346,10 @@ static void sections(void)
     CHECK_INT(config.interleave_timeout, 60000);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.arena, CS_CONFIG_AUTO);
+    load_text("[interleave] ; budget = 1G\nbudget = 3M\n[rule a]# b\nskip = yes\n");
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.interleave_budget, 3 << 20);
+    CHECK_INT(config.rules.count, 1);
     load_items("[interleave];budget=2M;timeout=3");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.interleave_budget, 2 << 20);
