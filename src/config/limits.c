@@ -21,9 +21,15 @@ void cs_limits_rules(const struct cs_config *config, const char *program, const 
     }
 }
 
+/* Of a convolution whose tensors are small. */
+static int64_t as_number(int64_t workspace)
+{
+    return workspace == CS_CONFIG_AUTO ? CS_AUTO_WORKSPACE : workspace;
+}
+
 int64_t cs_limits_workspace(const struct cs_config *config)
 {
-    return config->workspace == CS_CONFIG_AUTO ? CS_AUTO_WORKSPACE : config->workspace;
+    return as_number(config->workspace);
 }
 
 /* The most that some convolution may use, as far as that is written down. */
@@ -32,8 +38,8 @@ static int64_t largest_workspace(const struct cs_config *config, const struct cs
     int64_t most = cs_limits_workspace(config);
     for (int i = 0; i < rules->count; i++) {
         const struct cs_rule *rule = &rules->rule[i];
-        if (cs_rule_has(rule, CS_RULE_workspace) && rule->workspace > most)
-            most = rule->workspace;
+        if (cs_rule_has(rule, CS_RULE_workspace) && as_number(rule->workspace) > most)
+            most = as_number(rule->workspace);
     }
     return most;
 }

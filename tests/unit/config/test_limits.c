@@ -23,6 +23,8 @@ static void the_arena(void)
         {CS_CONFIG_AUTO, 10, 0, 9, 10, 20},
         {CS_CONFIG_AUTO, 10, 0, 11, 9, 22},
         {CS_CONFIG_AUTO, 10, 0, 9, 13, 26},
+        {CS_CONFIG_AUTO, 10, 0, 9, CS_CONFIG_AUTO, 2 * CS_AUTO_WORKSPACE},
+        {CS_CONFIG_AUTO, CS_AUTO_WORKSPACE + 1, 0, CS_CONFIG_AUTO, 9, 2 * CS_AUTO_WORKSPACE + 2},
         {CS_CONFIG_AUTO, CS_CONFIG_AUTO, 0, 0, 0, 2 * CS_AUTO_WORKSPACE},
         {CS_CONFIG_AUTO, INT64_MAX / 2, 0, 0, 0, INT64_MAX - 1},
         {CS_CONFIG_AUTO, INT64_MAX / 2 + 1, 0, 0, 0, INT64_MAX},
