@@ -75,7 +75,8 @@ static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
     cs_descriptor_builder_clear(&builder);
-    return notes.numerical == choice->notes.numerical && notes.behaviour == choice->notes.behaviour;
+    return builder.status == CUDNN_STATUS_SUCCESS && notes.numerical == choice->notes.numerical &&
+           notes.behaviour == choice->notes.behaviour;
 }
 
 /* What the heuristics offer for the tile itself, as long as it computes and behaves like the

@@ -206,6 +206,23 @@ static void of_those_alike_the_least_is_taken(void)
     check_none(build(CS_SIMILAR_ENGINE), CS_REFUSED);
 }
 
+/* An engine whose notes cannot be read is not taken for one without notes. */
+static void what_cannot_be_read_is_not_alike(void)
+{
+    for (int at = 0, calls = 1; at <= calls; at++) {
+        start();
+        choice.notes = (struct cs_engine_notes){0, 0};
+        offer(0, (struct offer){.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)});
+        offer(0, (struct offer){.engine.index = 2, .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)});
+        cudnn.judge = refuse_own;
+        cudnn.fails_at = at;
+        cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
+        check_none(build(CS_SIMILAR_ENGINE), CS_REFUSED);
+        check_none(build(CS_SAME_KNOBS), CS_REFUSED);
+        calls = at == 0 ? cudnn.calls : calls;
+    }
+}
+
 /* Whether an engine may stand in for the plain one on a tile. */
 static void what_may_stand_in_for_the_plain_engine(void)
 {
@@ -553,6 +570,7 @@ int main(void)
     TEST(what_does_not_take_a_tile_gives_way);
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(of_those_alike_the_least_is_taken);
+    TEST(what_cannot_be_read_is_not_alike);
     TEST(what_may_stand_in_for_the_plain_engine);
     TEST(a_fallback_plan_is_the_plain_engine_s);
     TEST(what_is_fused_may_fall_back_to_others);
