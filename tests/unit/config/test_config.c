@@ -370,23 +370,6 @@ static void sections(void)
     CHECK_INT(config.interleave_timeout, 7);
 }
 
-static void long_names_of_sections(void)
-{
-    char text[400];
-    for (int length = 25; length < 100; length++) {
-        char name[101];
-        memset(name, 'n', sizeof name);
-        snprintf(text, sizeof text, "[%.*s]\n%.*s = 1\n[interleave]\n%.*s = 1\ntimeout = 7\n",
-                 length, name, length, name, length, name);
-        load_text(text);
-        CHECK_INT(note_count, 2);
-        CHECK(strstr(note(0), "FILE/test.ini:1: [nnn") && strstr(note(0), "no such section"));
-        CHECK(strstr(note(1), "FILE/test.ini:4: interleave.nnn") &&
-              strstr(note(1), "no such option"));
-        CHECK_INT(config.interleave_timeout, 7);
-    }
-}
-
 /* MangoHud's users write so. */
 static void commas_between_options(void)
 {
@@ -693,7 +676,6 @@ int main(void)
     TEST(bounds_are_those_that_are_told);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
     TEST(sections);
-    TEST(long_names_of_sections);
     TEST(commas_between_options);
     TEST(an_earlier_valid_value_stays);
     TEST(the_last_of_two_values_counts);

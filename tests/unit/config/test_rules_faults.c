@@ -192,6 +192,23 @@ static void the_environment_comes_first(void)
     CHECK_INT(config.rules.count, 1);
 }
 
+static void long_names_of_sections(void)
+{
+    char text[400];
+    for (int length = 25; length < 100; length++) {
+        char name[101];
+        memset(name, 'n', sizeof name);
+        snprintf(text, sizeof text, "[%.*s]\n%.*s = 1\n[interleave]\n%.*s = 1\ntimeout = 7\n",
+                 length, name, length, name, length, name);
+        load_text(text);
+        CHECK_INT(note_count, 2);
+        CHECK(strstr(note(0), "FILE/test.ini:1: [nnn") && strstr(note(0), "no such section"));
+        CHECK(strstr(note(1), "FILE/test.ini:4: interleave.nnn") &&
+              strstr(note(1), "no such option"));
+        CHECK_INT(config.interleave_timeout, 7);
+    }
+}
+
 int main(void)
 {
     if (!make_folder())
@@ -202,6 +219,7 @@ int main(void)
     TEST(a_rule_that_is_cut_off);
     TEST(rules_that_cannot_begin);
     TEST(there_are_64_at_most);
+    TEST(long_names_of_sections);
     TEST(the_environment_comes_first);
     return !remove_folder() || REPORT();
 }
