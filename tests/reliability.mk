@@ -29,6 +29,7 @@ $(B)/unit/test_descriptors: $(call objects,$(addprefix src/cudnn/plan/,descripto
 $(B)/unit/test_execution_plan: $(call objects,$(wildcard src/cudnn/plan/*.c))
 $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/entry_backend.c)
 $(B)/unit/test_populate: $(call objects,src/intercept/graph/populate.c)
+$(B)/unit/test_plan_hooks: $(describers) $(call objects,src/intercept/graph/plan_hooks.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 $(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
                                oversized_tensor.c))
