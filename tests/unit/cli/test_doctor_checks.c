@@ -5,6 +5,7 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/elf.h"
+#include "cli/doctor/loader.h"
 #include "cli/doctor/subprocess.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -41,6 +42,10 @@ FILE *fopen(const char *path, const char *mode)
 
 static bool telling; /* what is run */
 
+/* Of what was run last: its words and how long its variables are. */
+static int words_run;
+static size_t preload_run, folders_run;
+
 static void tell(const char *const *argv, const char *const *set)
 {
     char self[PATH_MAX];
@@ -75,6 +80,10 @@ static int answer_of(const char *const *argv, const char *const *set, char **tex
         set && strncmp(*set, preload, strlen(preload)) == 0 ? *set + strlen(preload) : "";
     if (telling)
         tell(argv, set);
+    for (words_run = 0; argv[words_run];)
+        words_run++;
+    preload_run = set ? strlen(set[0]) : 0;
+    folders_run = set && set[1] ? strlen(set[1]) : 0;
     if (!list && machine.python)
         return (*text_p = strdup(machine.python)) ? 0 : -1;
     if (!list || !machine.list)
@@ -475,6 +484,72 @@ static void how_it_is_called(void)
     golden_check(root, "outputs_doctor_called.txt");
 }
 
+/* --- limits --- */
+
+static void ignore(void *ctx, const char *name, const char *path)
+{
+    (void)ctx, (void)name, (void)path;
+}
+
+/* What does not fit is not asked; a list of folders is cut. */
+static void names_that_are_too_long(void)
+{
+    static char name[10000], path[PATH_MAX], complaint[64];
+    reset();
+    memset(name, 'n', sizeof name - 1);
+    for (size_t length = 240; length < 250; length++) {
+        name[length] = '\0';
+        preload_run = 0;
+        CHECK(!cs_loader_find(name, "", NULL, NULL, path, sizeof path));
+        CHECK_INT(preload_run, length < 245 ? length + strlen("LD_PRELOAD=") : 0);
+        name[length] = 'n';
+    }
+    for (size_t length = 8175; length < 8185; length++) {
+        name[length] = '\0';
+        preload_run = 0;
+        CHECK_INT(cs_loader_list("f", name, ignore, NULL, complaint, sizeof complaint),
+                  length < 8181);
+        CHECK_INT(preload_run, length < 8181 ? length + strlen("LD_PRELOAD=") : 0);
+        name[length] = 'n';
+    }
+    for (size_t length = 8170; length < 8180; length++) {
+        name[length] = '\0';
+        (void)cs_loader_find("x", "", name, NULL, path, sizeof path);
+        CHECK_INT(folders_run, length + 16 < 8192 ? length + 16 : 8191);
+        name[length] = 'n';
+    }
+    (void)cs_loader_find("x", "/o", "$ORIGIN:${ORIGIN}/y:$ORIGINS", NULL, path, sizeof path);
+    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/o:/o/y:/oS"));
+    (void)cs_loader_find("x", "/o", "r", "$ORIGIN", path, sizeof path);
+    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/o")); /* with a RUNPATH no RPATH counts */
+    setenv("LD_LIBRARY_PATH", "/v", 1);
+    (void)cs_loader_find("x", "/o", "r", NULL, path, sizeof path);
+    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=r:/v"));
+    (void)cs_loader_find("x", "/o", NULL, "/u", path, sizeof path);
+    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/v:/u"));
+    (void)cs_loader_find("x", "/o", "", "", path, sizeof path);
+    CHECK_INT(folders_run, strlen("LD_LIBRARY_PATH=/v"));
+}
+
+static void sixty_modules_are_asked_for(void)
+{
+    static const char *modules[70];
+    struct cs_packages packages;
+    char why[64];
+    reset();
+    machine.python = "python\tp\t3\nend\n";
+    for (size_t count = 0; count < 66; count++) {
+        CHECK(cs_packages_read(&packages, "p", modules, why, sizeof why));
+        CHECK_INT(words_run, 3 + (count < 60 ? count : 60));
+        CHECK_INT(packages.modules + packages.packages, 0);
+        cs_packages_free(&packages);
+        modules[count] = "m";
+    }
+    machine.python = NULL;
+    CHECK(!cs_packages_read(&packages, "p", modules, why, sizeof why));
+    CHECK_STR(why, "it cannot be run");
+}
+
 #define SHORT_OF(...)                                                                              \
     golden_short_of_memory(#__VA_ARGS__, golden_call,                                              \
                            &(struct golden_command){                                               \
@@ -505,6 +580,8 @@ int main(void)
     TEST(pythons);
     TEST(caches);
     TEST(how_it_is_called);
+    TEST(names_that_are_too_long);
+    TEST(sixty_modules_are_asked_for);
     TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     setenv("PATH", path, 1);
