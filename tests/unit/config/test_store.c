@@ -4,6 +4,7 @@
 #include "check.h"
 #include "config/store.h"
 #include "config/store_file.h"
+#include "config/store_text.h"
 #include "descriptors.h"
 #include "random_problem.h"
 #include <dirent.h>
@@ -450,6 +451,30 @@ static void write_some(int64_t writer)
     cs_store_fini(&store);
 }
 
+/* Every line behind the head is a record that somebody wrote. */
+static void only_records_are_in_it(void)
+{
+    static char text[CS_STORE_BYTES + 1];
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    int records = 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    char *line = strchr(text, '\n');
+    for (char *end; line && (end = strchr(line + 1, '\n')); line = end) {
+        struct cs_store_record record;
+        if (end == line + 1) /* a record has one before it, too */
+            continue;
+        bool read = cs_store_read_line(line + 1, (size_t)(end - line) - 1, &record);
+        CHECK(read && record.words > 0);
+        if (!read || record.words == 0)
+            return;
+        records++;
+    }
+    CHECK(records > 100 && line && !line[1]);
+}
+
 /* Beyond the limit the newer half stays; nobody loses what is written meanwhile. */
 static void bounded(void)
 {
@@ -468,6 +493,7 @@ static void bounded(void)
         for (int i = 0; i < 4; i++)
             CHECK_INT(found(20 + i, 300), 300);
         CHECK_INT(found(0, 1), 0);
+        only_records_are_in_it();
         CHECK_INT(log_lines(""), 0);
     }
 }

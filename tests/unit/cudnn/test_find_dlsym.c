@@ -33,10 +33,35 @@ static void what_is_found_is_libcs_own(void)
     CHECK(cs_find_dlsym_ours(__ehdr_start) && !cs_find_dlsym_ours(there.dli_fbase));
 }
 
+/* Of a table with one name: defined, somewhere, and in the version that is not hidden. */
+static void what_a_table_defines(void)
+{
+    static const struct {
+        Elf64_Half section;
+        Elf64_Addr value;
+        Elf64_Half version;
+        bool defined;
+    } rows[] = {{1, 1, 2, true},
+                {1, 16, 2, true},
+                {1, 0, 2, false},
+                {SHN_UNDEF, 16, 2, false},
+                {1, 16, VERSION_HIDDEN | 2, false}};
+    static char strings[] = "\0name";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Elf64_Sym symbol[] = {
+            {0}, {.st_name = 1, .st_shndx = rows[i].section, .st_value = rows[i].value}};
+        Elf64_Half versions[] = {0, rows[i].version};
+        const struct tables t = {.strings = strings, .symbols = symbol, .versions = versions};
+        CHECK_INT(defines(&t, 1, "name"), rows[i].defined);
+        CHECK(!defines(&t, 1, "nam") && !defines(&t, 1, "names"));
+    }
+}
+
 int main(void)
 {
     TEST(the_loader_is_where_the_kernel_put_it);
     TEST(its_list_is_the_same_early);
     TEST(what_is_found_is_libcs_own);
+    TEST(what_a_table_defines);
     return REPORT();
 }
