@@ -399,6 +399,16 @@ static void programs(void)
             note_case(lists[j]);
             DOCTOR(LIBRARY, "--", names[i]);
         }
+    for (size_t length = 126; length < 130; length++) { /* of names 127 letters are said */
+        char name[160];
+        memset(name, 'p', sizeof name);
+        memcpy(name, "bin/", strlen("bin/"));
+        name[strlen("bin/") + length] = '\0';
+        reset();
+        write_elf(name, "-cudnnConvolutionForward", NULL, NULL);
+        note_case("a long name");
+        DOCTOR(LIBRARY, "--format", "csv", "--", name);
+    }
     golden_check(root, "outputs_doctor_programs.txt");
 }
 

@@ -145,8 +145,11 @@ static void page_without_a_workspace(void)
     set(run, "sites.0", "reported", "0");
     set(run, "sites.1", "required", "0");
     write_json("without.json", run);
+    set(run, "sites.0", "reported", "1234567890"); /* more than anything required */
+    write_json("more.json", run);
     cJSON_Delete(run);
     REPORT_OF("--html", "-", "without.json");
+    REPORT_OF("--html", "-", "more.json");
 }
 
 /* More convolutions than people are shown, many of them alike, options at their defaults and not.
