@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 enum {
-    MAX_FILE = 1 << 20
+    MAX_FILE = 1 << 20,
+    MAX_LINE = CS_CONFIG_TEXT + 64 /* bytes: a name and the longest value */
 };
 
 /* Lines for inih. It is given each line without leading blanks, which it would take for a
- * continuation of the option above, and only lines that fit its buffer. What it skips without a
- * word is noted here. */
+ * continuation of the option above, and only lines that fit its buffer of 200 bytes; longer ones
+ * are read here. What it skips without a word is noted here. */
 struct lines {
     struct cs_load *load;
     int fd;           /* -1: the items are read instead */
@@ -27,6 +28,7 @@ struct lines {
     char section[CS_CONFIG_NAME]; /* "" before the first one */
     bool unanswered;              /* the last line should be an option and was not handled yet */
     char shown[CS_SHOWN_BYTES];   /* that line */
+    char line[MAX_LINE + 1];
     char block[4096];
 };
 
@@ -218,7 +220,7 @@ static void enter_section(struct lines *lines, const char *text)
 }
 
 /* What inih will not speak of: faulty lines, sections, lines that it cannot make an option of. */
-static void announce(struct lines *lines, enum fault fault, const char *text, size_t room)
+static void announce(struct lines *lines, enum fault fault, const char *text, int room)
 {
     cs_diagnostics_show(lines->shown, text);
     if (fault == HAS_NUL)
@@ -227,7 +229,7 @@ static void announce(struct lines *lines, enum fault fault, const char *text, si
     else if (*text == '\0' || *text == ';' || *text == '#')
         return;
     else if (fault == TOO_LONG)
-        cs_diagnostics_note(lines->load, "\"%s\" is too long, %s; allowed: %zu bytes a line",
+        cs_diagnostics_note(lines->load, "\"%s\" is too long, %s; allowed: %d bytes a line",
                             lines->shown, fate(lines), room);
     else if (*text == '[')
         enter_section(lines, text);
@@ -235,26 +237,54 @@ static void announce(struct lines *lines, enum fault fault, const char *text, si
         lines->unanswered = true;
 }
 
+static int handle(void *user, const char *section, const char *name, const char *value);
+
+/* `text` without blanks at its end. */
+static void trim(char *text, size_t length)
+{
+    while (length > 0 && is_blank(text[length - 1]))
+        length--;
+    text[length] = '\0';
+}
+
+/* An option whose line inih's buffer does not hold, read as it would. */
+static void handle_long(struct lines *lines, char *text)
+{
+    for (char *mark = text; (mark = strchr(mark, ';')); mark++)
+        if (is_blank(mark[-1]))
+            trim(text, (size_t)(mark - text));
+    size_t length = strcspn(text, "=:");
+    if (!text[length])
+        return;
+    char *value = text + length + 1;
+    while (is_blank(*value))
+        value++;
+    trim(text, length);
+    handle(lines, "", text, value);
+}
+
 /* For inih in fgets' form. */
 static char *read_line(char *text, int size, void *stream)
 {
     static const char bom[] = "\xEF\xBB\xBF";
     struct lines *lines = stream;
-    size_t room = (size_t)size - 3;
+    char *line = lines->line;
     note_unanswered(lines);
     if (lines->ended)
         return NULL;
     lines->load->line++;
-    enum fault fault = read_text(lines, text, room);
-    if (lines->load->line == 1 && strncmp(text, bom, strlen(bom)) == 0) {
-        const char *start = text + strlen(bom);
+    enum fault fault = read_text(lines, line, MAX_LINE);
+    if (lines->load->line == 1 && strncmp(line, bom, strlen(bom)) == 0) {
+        const char *start = line + strlen(bom);
         while (is_blank(*start))
             start++;
-        memmove(text, start, strlen(start) + 1);
+        memmove(line, start, strlen(start) + 1);
     }
-    announce(lines, fault, text, room);
-    if (fault != NO_FAULT)
-        text[0] = '\0';
+    announce(lines, fault, line, MAX_LINE);
+    bool fits = fault == NO_FAULT && strlen(line) < (size_t)size - 2;
+    snprintf(text, (size_t)size, "%s", fits ? line : "");
+    if (!fits && lines->unanswered)
+        handle_long(lines, line);
     return text;
 }
 

@@ -418,31 +418,6 @@ static void options_of_a_section_are_left_alone(void)
     CHECK_INT(config.workspace, CS_CONFIG_AUTO);
 }
 
-/* inih keeps 200 bytes of a line, of which three are not for the text. */
-static void lines_are_whole_or_ignored(void)
-{
-    char text[2048], path[400];
-    for (int length = 150; length < 400; length++) {
-        memset(path, 'p', sizeof path);
-        path[length - (int)strlen("log_file=")] = '\0';
-        snprintf(text, sizeof text, "log_file=%s\ntiles=3\n", path);
-        load_text(text);
-        bool fits = length <= 197;
-        CHECK_INT(note_count, fits ? 0 : 1);
-        CHECK_STR(config.log_file.text, fits ? path : "");
-        CHECK_INT(config.tiles, 3);
-        if (!fits)
-            CHECK_STR(note(0), "FILE/test.ini:1: \"log_file=pppppppppppppppppppppppppppppppppp"
-                               "p...\" is too long, ignored; allowed: 197 bytes a line");
-    }
-    memset(path, ' ', 300);
-    snprintf(path + 300, sizeof path - 300, "# a comment of any length");
-    snprintf(text, sizeof text, "# %s\n%s%s\ntiles = 3%300s\n", path, path, path, "");
-    load_text(text);
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.tiles, 3);
-}
-
 static void foreign_line_ends_and_marks(void)
 {
     load_text("\xEF\xBB\xBFtiles = 3\r\n\r\npolicy = off\r\n  log = info\r\n");
@@ -680,7 +655,6 @@ int main(void)
     TEST(an_earlier_valid_value_stays);
     TEST(the_last_of_two_values_counts);
     TEST(options_of_a_section_are_left_alone);
-    TEST(lines_are_whole_or_ignored);
     TEST(foreign_line_ends_and_marks);
     TEST(garbage_is_noted_and_capped);
     TEST(a_huge_file_is_read_to_its_limit);

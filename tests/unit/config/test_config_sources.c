@@ -500,6 +500,46 @@ static void every_blank_is_one(void)
     }
 }
 
+/* inih keeps 200 bytes of a line; longer ones are read as it would. */
+static void lines_are_whole_or_ignored(void)
+{
+    static char text[16000], path[5000];
+    static const char name[] = "log_file=";
+    for (int length = 150; length < 4300; length += length < 400 || length > 4000 ? 1 : 100) {
+        bool fits = length - (int)strlen(name) < CS_CONFIG_TEXT;
+        memset(path, 'p', sizeof path);
+        path[length - (int)strlen(name)] = '\0';
+        snprintf(text, sizeof text, "%s%s\n%s\ntiles=3\n", name, path, path);
+        load_text(text);
+        CHECK_INT(note_count, fits ? 1 : 2);
+        CHECK(strstr(note(!fits), length > 4169 ? "is too long" : "is not an option") != NULL);
+        CHECK_STR(config.log_file.text, fits ? path : "");
+        CHECK_INT(config.tiles, 3);
+        if (length > 4160)
+            CHECK_STR(note(0), "FILE/test.ini:1: \"log_file=pppppppppppppppppppppppppppppppppp"
+                               "p...\" is too long, ignored; allowed: 4160 bytes a line");
+        else if (!fits)
+            CHECK(strstr(note(0), "log_file: \"ppp") && strstr(note(0), "is not allowed"));
+        snprintf(text, sizeof text, " log_file \t:  %s; x  ;y=\n tiles = 3", path);
+        load_text(text);
+        if (fits && length > 200 && length < 4000) {
+            snprintf(text, sizeof text, "%s; x", path);
+            CHECK_INT(note_count, 0);
+            CHECK_STR(config.log_file.text, text);
+        }
+        snprintf(text, sizeof text, "tiles=3;log_file=%s;lanes=2", path);
+        load_items(text);
+        CHECK_STR(config.log_file.text, fits ? path : "");
+        CHECK_INT(config.lanes, 2);
+    }
+    memset(path, ' ', 300);
+    snprintf(path + 300, 100, "# a comment of any length");
+    snprintf(text, sizeof text, "# %s\n%s%s\ntiles = 3%300s\n", path, path, path, "");
+    load_text(text);
+    CHECK_INT(note_count, 0);
+    CHECK_INT(config.tiles, 3);
+}
+
 int main(void)
 {
     if (!make_folder())
@@ -524,6 +564,7 @@ int main(void)
     TEST(no_descriptor_is_left_open);
     TEST(every_blank_is_one);
     TEST(ranks);
+    TEST(lines_are_whole_or_ignored);
     TEST(what_the_program_says_goes_over_all);
     return !remove_folder() || REPORT();
 }
