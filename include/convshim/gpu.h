@@ -99,8 +99,7 @@ struct cs_device {
     bool (*done)(void *ctx, void *event);
 
     /* Device memory, aligned to CS_SCRATCH_ALIGNMENT; also while something is being captured (it
-     * does not become part of the graph). Freeing may wait for the device, and is not done while
-     * something is captured. */
+     * does not become part of the graph). Freeing may wait for the device. */
     int (*allocate)(void *ctx, int64_t bytes, void **memory_p);
     void (*free)(void *ctx, void *memory);
 

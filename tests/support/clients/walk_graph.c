@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum role {
@@ -523,11 +524,18 @@ static bool add_nodes(struct graph_walk *g, enum role plan, cudaGraph_t graph)
     return status == CUDNN_STATUS_SUCCESS;
 }
 
+/* Every engine makes nodes: of a graph that is not a plan's cuDNN says that, whatever engine it is
+ * asked for. */
+static bool any_engine(void)
+{
+    return getenv("SIMDEV_NATIVE_GRAPHS") != NULL;
+}
+
 /* What a graph holds beside a plan's nodes cannot be updated. */
 static void stray_node(struct graph_walk *g, cudaGraph_t graph)
 {
     cudaGraphNode_t node;
-    if (walk_strays(g->walk, 10))
+    if (any_engine() && walk_strays(g->walk, 10))
         walk_note("empty node", (cudnnStatus_t)cudaGraphAddEmptyNode(&node, graph, NULL, 0));
 }
 
@@ -545,7 +553,7 @@ static void populate(struct graph_walk *g)
     if (add_nodes(g, plan, graph)) {
         stray_node(g, graph);
         walk_launch(g->walk, graph);
-        if (walk_strays(g->walk, 10) && some_plan(g, &other))
+        if (any_engine() && walk_strays(g->walk, 10) && some_plan(g, &other))
             plan = other;
         second = walk_prepare(g->walk, g->told[plan]);
         make_pack(g, second);
