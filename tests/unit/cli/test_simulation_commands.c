@@ -235,7 +235,6 @@ static void what_is_refused(void)
     SIMULATE("--devices", many, "prog");
     answers.no_runs = false;
     SIMULATE("--devices", "", "prog");
-    SIMULATE("--devices", ",", "prog");
     SIMULATE("--devices", "d1.json,nowhere.json", "prog");
     SIMULATE("--device", "nowhere.json", "prog");
     SIMULATE(D1, "--preset", "nowhere.ini", "prog");
