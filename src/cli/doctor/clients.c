@@ -231,3 +231,9 @@ void cs_clients_find(struct cs_doctor *doctor)
     else if (*doctor->program)
         look_at_command(doctor);
 }
+
+const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s", subject->title, *subject->version ? " " : "", subject->version);
+    return text;
+}

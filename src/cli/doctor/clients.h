@@ -8,4 +8,7 @@
  * is left out; out of memory sets `broken`. cs_doctor_free afterwards. */
 void cs_clients_find(struct cs_doctor *doctor);
 
+/* Its title and, where it is known, its version, as a finding names it. Returns `text`. */
+const char *cs_examined_name(const struct cs_examined *subject, char *text, size_t size);
+
 #endif

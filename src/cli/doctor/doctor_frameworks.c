@@ -1,15 +1,7 @@
-/* Checks of what calls cuDNN: whether it can be reached, and what would go past the library. */
+/* Check of what calls cuDNN: whether it can be reached, and which cuDNN it gets. */
 #include "base/path.h"
 #include "cli/doctor/clients.h"
 #include "cli/doctor/libcudnn.h"
-#include <stdio.h>
-#include <string.h>
-
-static const char *name_of(const struct cs_examined *subject, char *text, size_t size)
-{
-    snprintf(text, size, "%s%s%s", subject->title, *subject->version ? " " : "", subject->version);
-    return text;
-}
 
 static void report_client(struct cs_doctor *doctor, const char *name, const char *asked,
                           const struct cs_client *client)
@@ -47,7 +39,7 @@ static void report_subject(struct cs_doctor *doctor, const struct cs_examined *s
 {
     char name[128];
     bool reported = false;
-    name_of(subject, name, sizeof name);
+    cs_examined_name(subject, name, sizeof name);
     for (size_t i = 0; i < subject->clients; i++) {
         enum cs_linkage linkage = subject->client[i].linkage;
         reported = reported || linkage != CS_LINKAGE_NONE;
@@ -73,110 +65,4 @@ void cs_doctor_framework(struct cs_doctor *doctor)
         if (doctor->command && !*doctor->python)
             cs_doctor_advise(doctor, other_command);
     }
-}
-
-void cs_doctor_inside(struct cs_doctor *doctor)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
-        char name[128];
-        for (size_t j = 0; j < subject->clients; j++) {
-            if (subject->client[j].linkage != CS_LINKAGE_INSIDE)
-                continue;
-            found++;
-            cs_doctor_add(doctor, CS_CHECK_inside, CS_FATAL, name_of(subject, name, sizeof name),
-                          "%s has cuDNN linked in", subject->client[j].path);
-        }
-    }
-    if (found == 0 && doctor->subjects > 0)
-        cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
-}
-
-/* How a file will be loaded stands in no file: a program that has the word may mean it. */
-void cs_doctor_deepbind(struct cs_doctor *doctor)
-{
-    const char *program = cs_path_file(doctor->program);
-    size_t found = 0;
-    if (strncmp(program, "julia", strlen("julia")) == 0) {
-        found++;
-        cs_doctor_add(
-            doctor, CS_CHECK_deepbind, CS_NOTE, program,
-            "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
-            "reaches");
-    }
-    for (size_t i = 0; i < doctor->subjects; i++) {
-        const struct cs_examined *subject = &doctor->subject[i];
-        char name[128];
-        for (size_t j = 0; j < subject->clients; j++) {
-            if (!subject->client[j].names_deepbind)
-                continue;
-            found++;
-            cs_doctor_add(
-                doctor, CS_CHECK_deepbind, CS_WARNING, name_of(subject, name, sizeof name),
-                "%s speaks of RTLD_DEEPBIND: a library that it loads so binds past convshim",
-                subject->client[j].path);
-        }
-    }
-    if (found == 0 && doctor->subjects > 0)
-        cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
-                      "nothing is known to load that way; files alone cannot prove it");
-}
-
-/* What becomes of a conv3d of 16 bits, contiguous, with a filter larger than 1, reported by
- * ConvParams::use_cudnn in the wheels 2.8.0 to 2.15.0. cuDNN 9.8 to 9.14 are PyTorch's own bounds
- * of what computes wrongly (its issue 163539). */
-static bool doubtful(int cudnn)
-{
-    return cudnn >= 90800 && cudnn < 91500;
-}
-
-static bool bypasses(const struct cs_examined *torch, int cudnn)
-{
-    int major = 0, minor = 0, patch = 0;
-    (void)sscanf(torch->version, "%d.%d.%d", &major, &minor, &patch);
-    if (major != 2 || minor != 9)
-        return false;
-    return patch == 0 ? cudnn >= 90800 : doubtful(cudnn);
-}
-
-static void tell_bypass(struct cs_doctor *doctor, const struct cs_examined *torch,
-                        const struct cs_client *client)
-{
-    char name[128], title[64];
-    name_of(torch, name, sizeof name);
-    cs_libcudnn_title(client->cudnn, client->version, title, sizeof title);
-    if (bypasses(torch, client->version))
-        cs_doctor_add(
-            doctor, CS_CHECK_bypass, CS_WARNING, name,
-            "with %s 16-bit conv3d in the contiguous layout leaves cuDNN for vol2col, whose "
-            "buffers are larger: convshim never sees it",
-            title);
-    else if (doubtful(client->version))
-        cs_doctor_add(
-            doctor, CS_CHECK_bypass, CS_NOTE, name,
-            "with %s every conv3d goes to cuDNN, which before 9.15 computes some 16-bit ones "
-            "wrongly (pytorch issue 163539)",
-            title);
-    else
-        cs_doctor_add(doctor, CS_CHECK_bypass, CS_FINE, name, "with %s every conv3d goes to cuDNN",
-                      title);
-}
-
-static void judge_torch(struct cs_doctor *doctor, const struct cs_examined *torch)
-{
-    for (size_t i = 0; i < torch->clients; i++) {
-        const struct cs_client *client = &torch->client[i];
-        if (client->linkage != CS_LINKAGE_LINKED || !*client->cudnn)
-            continue;
-        tell_bypass(doctor, torch, client);
-        return;
-    }
-}
-
-void cs_doctor_bypass(struct cs_doctor *doctor)
-{
-    for (size_t i = 0; i < doctor->subjects; i++)
-        if (strcmp(doctor->subject[i].package, "torch") == 0)
-            judge_torch(doctor, &doctor->subject[i]);
 }

@@ -1,0 +1,54 @@
+/* Checks of code whose calls of cuDNN would go past the library: linked in, or bound by
+ * RTLD_DEEPBIND. */
+#include "base/path.h"
+#include "cli/doctor/clients.h"
+#include <string.h>
+
+void cs_doctor_inside(struct cs_doctor *doctor)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < doctor->subjects; i++) {
+        const struct cs_examined *subject = &doctor->subject[i];
+        char name[128];
+        for (size_t j = 0; j < subject->clients; j++) {
+            if (subject->client[j].linkage != CS_LINKAGE_INSIDE)
+                continue;
+            found++;
+            cs_doctor_add(doctor, CS_CHECK_inside, CS_FATAL,
+                          cs_examined_name(subject, name, sizeof name), "%s has cuDNN linked in",
+                          subject->client[j].path);
+        }
+    }
+    if (found == 0 && doctor->subjects > 0)
+        cs_doctor_add(doctor, CS_CHECK_inside, CS_FINE, "linked in", "nothing");
+}
+
+/* How a file will be loaded stands in no file: a program that has the word may mean it. */
+void cs_doctor_deepbind(struct cs_doctor *doctor)
+{
+    const char *program = cs_path_file(doctor->program);
+    size_t found = 0;
+    if (strncmp(program, "julia", strlen("julia")) == 0) {
+        found++;
+        cs_doctor_add(
+            doctor, CS_CHECK_deepbind, CS_NOTE, program,
+            "Julia loads libraries with RTLD_DEEPBIND; cuDNN.jl looks cuDNN up, which dlsym "
+            "reaches");
+    }
+    for (size_t i = 0; i < doctor->subjects; i++) {
+        const struct cs_examined *subject = &doctor->subject[i];
+        char name[128];
+        for (size_t j = 0; j < subject->clients; j++) {
+            if (!subject->client[j].names_deepbind)
+                continue;
+            found++;
+            cs_doctor_add(
+                doctor, CS_CHECK_deepbind, CS_WARNING, cs_examined_name(subject, name, sizeof name),
+                "%s speaks of RTLD_DEEPBIND: a library that it loads so binds past convshim",
+                subject->client[j].path);
+        }
+    }
+    if (found == 0 && doctor->subjects > 0)
+        cs_doctor_add(doctor, CS_CHECK_deepbind, CS_FINE, "RTLD_DEEPBIND",
+                      "nothing is known to load that way; files alone cannot prove it");
+}
