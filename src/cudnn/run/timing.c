@@ -20,6 +20,7 @@ enum {
 struct builder {
     const struct cs_device *device;
     void *stream, *caller_stream; /* ours and the handle's own */
+    bool stays;                   /* the handle could not be given its own back */
     void *memory;
     void *start, *end, *behind; /* events; only the first two tell times */
     struct cs_launcher launcher;
@@ -114,7 +115,8 @@ static bool make_memory(struct builder *builder, const struct layout *layout)
                            (size_t)layout->bytes, builder->stream));
 }
 
-/* Waits before it frees: what was started may still be running, also after an error. */
+/* Waits before it frees: what was started may still be running, also after an error. A stream that
+ * the handle has is not destroyed under it. */
 static void clear(struct builder *builder)
 {
     const struct cs_device *device = builder->device;
@@ -123,7 +125,7 @@ static void clear(struct builder *builder)
         (void)CS_CU(cuEventSynchronize, builder->end);
     if (builder->memory)
         device->free(device->ctx, builder->memory);
-    if (builder->stream)
+    if (builder->stream && !builder->stays)
         device->stream_destroy(device->ctx, builder->stream);
     void *events[] = {builder->start, builder->end, builder->behind};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
@@ -214,7 +216,8 @@ static enum cs_status run_bench(struct builder *builder, const struct cs_plan *p
     if (make_events(builder) && make_stream(builder) && make_memory(builder, &layout) &&
         builder->gpu.choose(builder->gpu.ctx, builder->stream) == 0) {
         status = run_shapes(builder, plan, &layout, seconds_p);
-        if (builder->gpu.choose(builder->gpu.ctx, builder->caller_stream) != 0)
+        builder->stays = builder->gpu.choose(builder->gpu.ctx, builder->caller_stream) != 0;
+        if (builder->stays)
             status = CS_REFUSED;
     }
     clear(builder);
