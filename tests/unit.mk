@@ -58,6 +58,12 @@ $(B)/unit/test_predict_engines: UNITLIBS := -lcjson
 $(B)/unit/test_predict_engines: $(call objects,$(addprefix src/cli/,predict/predict_engines.c predict/why_workspace.c $(addprefix common/,json_output.c table.c table_markup.c command_line.c)))
 $(clicommands): $(filter-out %/cli/main.o,$(cliobj))
 $(clicommands): UNITLIBS := -lcjson -ldl
+# Commands look for conf from the folder of the program, which has one more above it there.
+ifneq ($(SAN),)
+$(clicommands): | build/conf
+build/conf:
+	$(Q)mkdir -p $(@D) && ln -sfn ../conf $@
+endif
 $(cliunit) $(addprefix $(B)/unit/test_,command_line timeline) $(addprefix $(B)/unit/test_,summary_json trace): UNITLIBS := -lcjson
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
 $(B)/unit/%: $(pureobj)
