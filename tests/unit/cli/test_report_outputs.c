@@ -333,7 +333,21 @@ static void rules_of_a_summary(void)
     golden_check(root, "outputs_tune.txt");
 }
 
-static void options_of_files(void)
+static void write_options(void)
+{
+    write_file("rules.ini",
+               "workspace = 32MiB\n[rule last]\nlayout = nhwc\nskip = yes\n[rule strided]\n"
+               "kernel = 3x3\nh = 64\ndirection = dgrad\nprogram = train*\nlanes = 2\n"
+               "[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n[rule engine]\nengine = 57\n"
+               "tiles = 3\n[rule deep]\nd = 5..\npolicy = fast\n[rule w]\ndirection = wgrad\n"
+               "n = 1..4\nc = 16\nthreshold = 0\n");
+    write_file("wrong.ini",
+               "workspace = lots\nlanes\ncolour = red\nworkspace = 1MiB\nworkspace = 2MiB\n"
+               "[program x]\n[rule a]\nskip = perhaps\n[rule b]\nh = 5..4\n[rule c]\n"
+               "tiles = 2\n[rule c]\nskip = yes\nkernel = 3by3\nengine = -1\npolicy = none\n");
+}
+
+static void options_of_shapes(void)
 {
     static const char *const shapes[] = {
         "1x512x64x64,512x512x3x3,f16,nchw,fwd,pad=1",
@@ -379,22 +393,18 @@ static void options_of_files(void)
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     };
-    write_file("rules.ini",
-               "workspace = 32MiB\n[rule last]\nlayout = nhwc\nskip = yes\n[rule strided]\n"
-               "kernel = 3x3\nh = 64\ndirection = dgrad\nprogram = train*\nlanes = 2\n"
-               "[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n[rule engine]\nengine = 57\n"
-               "tiles = 3\n[rule deep]\nd = 5..\npolicy = fast\n[rule w]\ndirection = wgrad\n"
-               "n = 1..4\nc = 16\nthreshold = 0\n");
-    write_file("wrong.ini",
-               "workspace = lots\nlanes\ncolour = red\nworkspace = 1MiB\nworkspace = 2MiB\n"
-               "[program x]\n[rule a]\nskip = perhaps\n[rule b]\nh = 5..4\n[rule c]\n"
-               "tiles = 2\n[rule c]\nskip = yes\nkernel = 3by3\nengine = -1\npolicy = none\n");
     setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         CONFIG("--explain", shapes[i]);
         CONFIG("--explain", shapes[i], "--format", "json");
         CONFIG("--explain", shapes[i], "--program", "trainer");
     }
+}
+
+static void options_of_files(void)
+{
+    write_options();
+    options_of_shapes();
     CONFIG("--check", "rules.ini");
     CONFIG("--check", "wrong.ini");
     CONFIG("--check", "nowhere.ini");

@@ -538,12 +538,13 @@ static int show_tuned(void *head)
     return 0;
 }
 
-static void the_file_of_tune(void)
+enum {
+    TUNED_ITEMS = 70 /* more than a file may have rules */
+};
+
+/* Rules with and without a limit, a line, and a price. */
+static void make_exposures(struct cs_exposure *item)
 {
-    static struct cs_exposure item[70];
-    static char *words[] = {"python3", "a\tb.py", NULL};
-    static struct cs_tune_options options;
-    simulation.program.command = words;
     item[0] = (struct cs_exposure){.keys = "direction = fwd\n",
                                    .text = "one",
                                    .line = "a.py:3 f",
@@ -567,8 +568,12 @@ static void the_file_of_tune(void)
     item[3].limit = 1025;
     item[4] = item[3];
     item[4].bought = 0;
+}
+
+static void make_tuned(struct cs_exposure *item, struct cs_tune_options *options)
+{
     tuned = (struct cs_tune){
-        .options = &options,
+        .options = options,
         .simulation = &simulation,
         .device = device,
         .runs = 5,
@@ -587,6 +592,16 @@ static void the_file_of_tune(void)
                   .extra_launches = 3,
                   .nanoseconds = 1234567,
                   .missing_bytes = 4321}};
+}
+
+static void the_file_of_tune(void)
+{
+    static struct cs_exposure item[TUNED_ITEMS];
+    static char *words[] = {"python3", "a\tb.py", NULL};
+    static struct cs_tune_options options;
+    simulation.program.command = words;
+    make_exposures(item);
+    make_tuned(item, &options);
     golden_add("tuned", show_tuned, &tuned);
     golden_add("its rules alone", show_tuned, NULL);
     options.fits = 1 << 30;
@@ -602,7 +617,7 @@ static void the_file_of_tune(void)
     *tuned.framework = *simulation.program.cudnn = '\0';
     golden_add("no framework", show_tuned, &tuned);
     tuned.tuned.ran = true;
-    for (int i = 1; i < 70; i++) {
+    for (int i = 1; i < TUNED_ITEMS; i++) {
         item[i] = item[0];
         item[i].limit = i == 66 ? 0 : (100 - i) << 16;
         item[i].required = (200 - i) << 20;
@@ -611,7 +626,7 @@ static void the_file_of_tune(void)
         tuned.exposures.count = (size_t)count;
         golden_add("so many rules", show_tuned, NULL);
     }
-    tuned.exposures.count = 70;
+    tuned.exposures.count = TUNED_ITEMS;
     golden_add("too many rules", show_tuned, NULL);
     golden_check(root, "outputs_simulate_tune.txt");
 }

@@ -244,11 +244,34 @@ static void bounds_are_those_that_are_told(void)
 
 #define SECTIONS "[interleave], [budget], [rule NAME]; other options stand before the first section"
 
+/* A line, and the one note that it makes. */
+struct noted {
+    const char *line, *note;
+};
+
+static void check_notes(const struct noted *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[256], want[640];
+        snprintf(text, sizeof text, "\n%s\n", rows[i].line);
+        load_text(text);
+        snprintf(want, sizeof want, "FILE/test.ini:2: %s", rows[i].note);
+        CHECK_INT(note_count, 1);
+        CHECK_STR(note(0), want);
+        check_defaults();
+
+        snprintf(text, sizeof text, " ;%s;", rows[i].line);
+        load_items(text);
+        snprintf(want, sizeof want, "CONVSHIM_CONFIG:2: %s", rows[i].note);
+        CHECK_INT(note_count, 1);
+        CHECK_STR(note(0), want);
+        check_defaults();
+    }
+}
+
 static void a_bad_value_makes_one_note_and_the_default_stays(void)
 {
-    static const struct {
-        const char *line, *note;
-    } rows[] = {
+    static const struct noted rows[] = {
         {"workspace=0", "workspace: \"0\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
         {"workspace=-1",
          "workspace: \"-1\" is not allowed, ignored; allowed: auto, or 1KiB to 1TiB"},
@@ -271,10 +294,6 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"tiles=1111111111222222222233333333334444444444555555555566666666667777",
          "tiles: \"11111111112222222222333333333344444444445555...\" is not allowed, ignored; "
          "allowed: 1 to 1024"},
-        {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
-        {"Log-File=x", "Log-File: no such option, ignored; did you mean log_file?"},
-        {"colour=red", "colour: no such option, ignored; allowed: " NAMES},
-        {"=3", "a value without a name, ignored; allowed: NAME = VALUE"},
         {"lanes=0", "lanes: \"0\" is not allowed, ignored; allowed: auto, or 1 to 8"},
         {"lanes=off", "lanes: \"off\" is not allowed, ignored; allowed: auto, or 1 to 8"},
         {"backing=ow", "backing: \"ow\" is not allowed, ignored; allowed: auto, client, own"},
@@ -285,12 +304,30 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
          "interleave.budget: \"auto\" is not allowed, ignored; allowed: off, or 1MiB to 1TiB"},
         {"interleave.timeout=0",
          "interleave.timeout: \"0\" is not allowed, ignored; allowed: 1 to 60000"},
+    };
+    check_notes(rows, sizeof rows / sizeof *rows);
+}
+
+static void an_unknown_name_makes_one_note(void)
+{
+    static const struct noted rows[] = {
+        {"wrkspace=1M", "wrkspace: no such option, ignored; did you mean workspace?"},
+        {"Log-File=x", "Log-File: no such option, ignored; did you mean log_file?"},
+        {"colour=red", "colour: no such option, ignored; allowed: " NAMES},
+        {"=3", "a value without a name, ignored; allowed: NAME = VALUE"},
         {"budget=1G", "budget: no such option, ignored; did you mean interleave.budget?"},
         {"interleave.lanes=2", "interleave.lanes: no such option, ignored; did you mean lanes?"},
         {"workspace", "\"workspace\" is not an option, ignored; allowed: NAME = VALUE"},
         {"interleave.timout=5",
          "interleave.timout: no such option, ignored; did you mean interleave.timeout?"},
         {"general.tiles=5", "general.tiles: no such option, ignored; did you mean tiles?"},
+    };
+    check_notes(rows, sizeof rows / sizeof *rows);
+}
+
+static void an_unknown_section_makes_one_note(void)
+{
+    static const struct noted rows[] = {
         {"[general]", "[general]: no such section, its options are ignored; allowed: " SECTIONS},
         {"[]", "[]: no such section, its options are ignored; allowed: " SECTIONS},
         {"[Interleaf]",
@@ -309,22 +346,7 @@ static void a_bad_value_makes_one_note_and_the_default_stays(void)
         {"[general] x",
          "[general] x: no such section, its options are ignored; allowed: " SECTIONS},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char text[256], want[640];
-        snprintf(text, sizeof text, "\n%s\n", rows[i].line);
-        load_text(text);
-        snprintf(want, sizeof want, "FILE/test.ini:2: %s", rows[i].note);
-        CHECK_INT(note_count, 1);
-        CHECK_STR(note(0), want);
-        check_defaults();
-
-        snprintf(text, sizeof text, " ;%s;", rows[i].line);
-        load_items(text);
-        snprintf(want, sizeof want, "CONVSHIM_CONFIG:2: %s", rows[i].note);
-        CHECK_INT(note_count, 1);
-        CHECK_STR(note(0), want);
-        check_defaults();
-    }
+    check_notes(rows, sizeof rows / sizeof *rows);
 }
 
 static void sections(void)
@@ -650,6 +672,8 @@ int main(void)
     TEST(an_indented_option_is_one_of_its_own);
     TEST(bounds_are_those_that_are_told);
     TEST(a_bad_value_makes_one_note_and_the_default_stays);
+    TEST(an_unknown_name_makes_one_note);
+    TEST(an_unknown_section_makes_one_note);
     TEST(sections);
     TEST(commas_between_options);
     TEST(an_earlier_valid_value_stays);
