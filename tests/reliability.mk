@@ -34,6 +34,7 @@ $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
 $(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
                                oversized_tensor.c))
 $(B)/unit/test_capture_profile: $(call objects,src/cudnn/standalone/capture_profile.c)
+$(B)/unit/test_intercept: $(call objects,src/intercept/intercept.c)
 $(B)/unit/test_bypass: $(call objects,src/intercept/loader/object_range.c)
 
 # --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
