@@ -411,6 +411,29 @@ static void every_wrong_kind_is_seen(void)
     spoil = NULL;
 }
 
+SPOILED(dense_rows, shape->tensor[CS_X].strides[CS_H] /= 2)
+SPOILED(dense_result, shape->tensor[CS_Y].strides[CS_H] /= 2)
+
+/* Phases of three rows and of two: from two on it matters how far they are apart. */
+static void wrong_rows_of_phases_are_seen(void)
+{
+    static void (*const wrong[])(struct cs_problem *) = {dense_rows, dense_result};
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    lie = NULL;
+    problem.tensor[CS_X].dims[CS_H] = problem.tensor[CS_Y].dims[CS_H] = 5;
+    problem.dilation[1] = problem.pre[1] = problem.post[1] = 2;
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H_PHASES}, .step = {1, 1}}, &plan);
+    CHECK_INT(plan.shapes, 2);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        spoil = wrong[i];
+        CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_INVALID);
+    }
+    spoil = no_change;
+    CHECK_INT(validate_wrong_tiles(&plan, INT64_MAX), CS_OK);
+    spoil = NULL;
+}
+
 static bool is_copy_of(const struct cs_tensor *tensor)
 {
     int64_t span = 0, bytes = 0;
@@ -610,6 +633,7 @@ int main(void)
     TEST(every_wrong_box_is_seen);
     TEST(every_wrong_field_is_seen);
     TEST(every_wrong_kind_is_seen);
+    TEST(wrong_rows_of_phases_are_seen);
     TEST(every_wrong_copy_is_seen);
     TEST(consistent_lies_are_seen);
     TEST(lies_of_products_are_seen);
