@@ -81,8 +81,8 @@ static void release(void *ctx, void *pack)
     (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
 }
 
-/* A call may bring less than it was reported, for tiles in scratch of our own. A status: cuDNN's own
- * where it is too little. */
+/* A call may bring less than it was reported, for tiles in scratch of our own. A status: cuDNN's
+ * own where it is too little. */
 static int check_provided(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan)
 {
     int64_t bytes = 0, count;

@@ -22,7 +22,7 @@ enum {
 struct cs_tensor_attributes {
     int dims; /* as the application counts them: 3 to 5; 0: absent */
     int64_t extent[CS_DIMS], stride[CS_DIMS]; /* as set, not yet N C D H W */
-    int64_t uid; /* CS_NO_UID: not set */
+    int64_t uid;                              /* CS_NO_UID: not set */
     int64_t alignment;
     enum cs_dtype dtype;
     bool is_virtual, by_value;

@@ -505,7 +505,8 @@ static void a_file_that_grows_no_further_ends_the_trace(void)
         snprintf(log, sizeof log, "%s.log", path);
         unlink(path);
         unlink(log);
-        int kept = dup(STDERR_FILENO), told = open(log, O_RDWR | O_CREAT | O_APPEND, 0600), ends[2];
+        int kept = dup(STDERR_FILENO), told = open(log, O_RDWR | O_CREAT | O_APPEND, 0600);
+        int ends[2] = {-1, -1};
         CHECK(kept >= 0 && told >= 0 && pipe(ends) == 0);
         dup2(ends[1], STDERR_FILENO); /* a pipe grows */
         cs_log_open(CS_LOG_WARN, NULL);

@@ -89,7 +89,7 @@ static int answer_of(const char *const *argv, const char *const *set, char **tex
     if (!list || !machine.list)
         return -1;
     int length;
-    if (!set[1])
+    if (!set || !set[1])
         length = asprintf(text_p, "%s%s", *name && machine.complain ? machine.complain : "",
                           machine.list);
     else if (finds(name)) /* a search */
@@ -574,10 +574,12 @@ static void memory_that_runs_short(void)
 
 int main(void)
 {
-    char remove[64], *path = strdup(getenv("PATH"));
+    char remove[64];
+    const char *usual = getenv("PATH");
     heap_watch();
-    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+    if (!usual || !mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
+    char *path = strdup(usual);
     golden_hide(folder, "FOLDER");
     setenv("HOME", folder, 1);
     setenv("XDG_CONFIG_HOME", folder, 1);

@@ -3,8 +3,8 @@
 #include "cli/predict/find_cudnn.h"
 
 #include "check.h"
-#include "descriptors.h"
 #include "cudnn/standalone/standalone.h"
+#include "descriptors.h"
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "check.h"
-#include "descriptors.h"
 #include "cli/predict/layers.h"
+#include "descriptors.h"
 #include <unistd.h>
 
 #define COLUMNS "model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype\n"

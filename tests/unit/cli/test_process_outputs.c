@@ -39,7 +39,8 @@ static void count(void)
     snprintf(session, sizeof session, "%s/convshim", getenv("XDG_RUNTIME_DIR"));
     cs_live_open(&live, session, &facts);
     struct cs_live_page *page = atomic_load(&live.page);
-    page->start_ms = page->changed_ms = INT64_C(1) << 50; /* far ahead: not a second ago */
+    page->start_ms = INT64_C(1) << 50;
+    atomic_store(&page->changed_ms, INT64_C(1) << 50); /* far ahead: not a second ago */
     page->calls = 9;
     page->tiled = 5;
     page->fallback = 2;

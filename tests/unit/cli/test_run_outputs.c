@@ -216,12 +216,13 @@ static void places(void)
 int main(void)
 {
     char remove[64];
+    const char *usual = getenv("PATH");
     heap_watch();
-    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+    if (!usual || !mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
     snprintf(place, sizeof place, "%s/bin", folder);
     golden_hide(folder, "FOLDER");
-    char *path = strdup(getenv("PATH"));
+    char *path = strdup(usual);
     make_files();
     TEST(what_a_program_would_get);
     TEST(what_is_refused);

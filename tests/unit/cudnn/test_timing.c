@@ -250,10 +250,12 @@ static cudnnStatus_t execute(cudnnHandle_t of, cudnnBackendDescriptor_t executio
                              (char *)pointers->value[i] >= memory + fake.bytes ||
                              pointers->value[i] % 256 != 0 ||
                              (i > 0 && pointers->value[i] <= pointers->value[i - 1]);
-        char *workspace =
-            (char *)attribute_of(addresses, CUDNN_ATTR_VARIANT_PACK_WORKSPACE)->value[0];
-        fake.misplaced = fake.misplaced || workspace + WORKSPACE > memory + fake.bytes ||
-                         workspace < (char *)pointers->value[2];
+        const struct attribute_set *scratch =
+            attribute_of(addresses, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+        const char *workspace = scratch ? (const char *)scratch->value[0] : NULL;
+        fake.misplaced = fake.misplaced || !pointers || !workspace ||
+                         workspace + WORKSPACE > memory + fake.bytes ||
+                         workspace < (const char *)pointers->value[2];
     }
     fake.executed++;
     return fails() ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
