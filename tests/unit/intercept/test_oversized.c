@@ -171,7 +171,7 @@ static void packed_strides_are_those_of_the_format(void)
                  {CUDNN_TENSOR_NHWC, 3, {35, 1, 5}},
                  {CUDNN_TENSOR_NHWC, 4, {385, 1, 55, 5}},
                  {CUDNN_TENSOR_NHWC, 5, {5005, 1, 715, 65, 5}}};
-    static const int extent[] = {3, 5, 7, 11, 13}, widest[] = {INT_MAX, INT_MAX, INT_MAX, 3};
+    static const int extent[] = {3, 5, 7, 11, 13}, widest[] = {INT_MAX, INT_MAX, INT_MAX, 3, 1};
     struct cs_oversized_tensor large;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cs_oversized_tensor_set set = large_set(cases[i].format);
