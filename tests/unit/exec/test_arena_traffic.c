@@ -308,7 +308,9 @@ static void threads_share(void)
         pthread_join(thread[i], NULL);
         served += worker[i].served;
     }
-    CHECK_INT(served, THREADS * CALLS);
+    /* A thread that loses the processor for longer than others are patient costs them a call. */
+    CHECK(served * 10 >= THREADS * CALLS * 9);
+    CHECK_INT(served + cs_arena_facts(arena).refused, THREADS * CALLS);
     CHECK(cs_arena_facts(arena).peak <= LIMIT);
     CHECK_INT(cs_arena_facts(arena).used, 0);
     CHECK(cs_arena_sound(arena));
