@@ -1,10 +1,12 @@
 /* Tests of the race check, of orders from a seed, and of calls left out. Prints TAP. */
 #include "selftest_cuda.h"
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
     BYTES = 4096,
-    ORDER = 32
+    ORDER = 32,
+    MEETINGS = 200
 };
 
 /* These programs race on purpose; ThreadSanitizer would tell so, too. */
@@ -201,6 +203,55 @@ static void replays_of_one_graph(cudaStream_t a, cudaStream_t b, cudaEvent_t eve
     launch_and_end(exec, b);
 }
 
+static void raise_flag(void *flag)
+{
+    atomic_store((atomic_bool *)flag, true);
+}
+
+/* Where a seed decides, the device goes on when it is asked something. */
+static void await_flag(atomic_bool *flag, cudaEvent_t beside)
+{
+    while (!atomic_load(flag))
+        if (cudaEventQuery(beside) != cudaSuccess)
+            (void)cudaGetLastError();
+}
+
+/* A graph that writes, calls the host and keeps an object. */
+static cudaGraphExec_t capture_kept(cudaStream_t stream, atomic_bool *ran, atomic_bool *gone)
+{
+    cudaUserObject_t object = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    (void)cudaUserObjectCreate(&object, gone, raise_flag, 1, cudaUserObjectNoDestructorSync);
+    (void)cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    put(stream, 0, 64);
+    (void)cudaLaunchHostFunc(stream, raise_flag, ran);
+    (void)cudaStreamEndCapture(stream, &graph);
+    (void)cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+    (void)cudaGraphInstantiate(&exec, graph, 0);
+    (void)cudaGraphDestroy(graph);
+    return exec;
+}
+
+/* In the moment when the device has run the replay and its stream has not noticed yet, if the
+ * threads meet so: whoever is told that the object is gone may use what the graph used. */
+static void by_what_the_graph_kept(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
+{
+    for (int i = 0; i < MEETINGS; i++) {
+        static atomic_bool ran, gone;
+        atomic_store(&ran, false);
+        atomic_store(&gone, false);
+        cudaGraphExec_t exec = capture_kept(a, &ran, &gone);
+        (void)cudaEventRecord(event, b);
+        (void)cudaGraphLaunch(exec, a);
+        await_flag(&ran, event);
+        (void)cudaGraphExecDestroy(exec);
+        await_flag(&gone, event);
+        put(b, 0, 64);
+        (void)cudaStreamSynchronize(b);
+    }
+}
+
 static void by_the_driver(cudaStream_t a, cudaStream_t b, cudaEvent_t event)
 {
     put(a, 0, 64);
@@ -241,6 +292,7 @@ static const struct program programs[] = {
     {"a replay races with what runs beside it", true, a_replay_beside},
     {"an event orders a replay", false, a_replay_before},
     {"replays of one graph are ordered", false, replays_of_one_graph},
+    {"what a graph kept is gone behind its replays", false, by_what_the_graph_kept},
     {"the driver's events order", false, by_the_driver},
     {"but not where the wait is left out", true, without_the_wait},
     {"nor where the record is", true, without_the_record},

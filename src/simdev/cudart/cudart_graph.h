@@ -17,6 +17,9 @@ struct simdev_keeps {
 /* Adds references of its own; false if memory is short. */
 bool simdev_keeps_copy(struct simdev_keeps *to, const struct simdev_keeps *from);
 void simdev_keeps_drop(struct simdev_keeps *keeps);
+/* The work that the calling thread runs has used them: whoever is told that an object is gone knows
+ * that it is over. */
+void simdev_keeps_used(const struct simdev_keeps *keeps);
 
 struct CUgraphNode_st {
     cudaGraph_t graph;

@@ -60,6 +60,7 @@ static void run_image(void *arg)
         if (item)
             item->work.run(item->work.arg);
     }
+    simdev_keeps_used(&image->keeps);
 }
 
 /* Counts steps and edges. A child graph has a step before all of its nodes and one behind them. */
@@ -205,11 +206,8 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
 
 /* --- making and ending them --- */
 
-/* Whoever is told that what the graph keeps is gone knows that its launches are over. */
 static void destroy(cudaGraphExec_t exec)
 {
-    if (exec->last)
-        (void)simdev_op_done(exec->last);
     release_image(exec->image);
     simdev_graph_destroy(exec->graph);
     if (exec->last)

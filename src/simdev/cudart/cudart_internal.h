@@ -171,6 +171,7 @@ void simdev_handle_remove(void **set, const void *handle);
 
 /* --- queue: streams, and the work on them --- */
 
+struct simdev_clock;
 struct simdev_op; /* one piece of work on a stream; reference counted */
 
 struct simdev_task {
@@ -209,8 +210,8 @@ void simdev_queue_settle(void);
 void simdev_queue_reset(uint64_t context);
 /* True on a thread that runs a stream's work. */
 bool simdev_queue_on_worker(void);
-/* The host is told that the work which the calling thread runs is over. */
-void simdev_queue_known(void);
+/* The host is told that the work of this clock is over; NULL: none. */
+void simdev_queue_known(const struct simdev_clock *clock);
 /* The schedule has changed. */
 void simdev_queue_wake(void);
 void simdev_queue_lock(void);

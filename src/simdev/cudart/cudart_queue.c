@@ -668,10 +668,10 @@ void simdev_op_release(struct simdev_op *op)
     pthread_mutex_unlock(&lock);
 }
 
-void simdev_queue_known(void)
+void simdev_queue_known(const struct simdev_clock *clock)
 {
     pthread_mutex_lock(&lock);
-    simdev_clock_join(&seen, simdev_race_now());
+    simdev_clock_join(&seen, clock);
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,5 +1,6 @@
 /* cudaUserObject_t: something of the program's that graphs keep alive. */
 #include "cudart_graph.h"
+#include "cudart_race.h"
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 struct CUuserObject_st {
     cudaHostFn_t destroy;
     void *data;
-    size_t refs; /* the program's and the graphs' */
+    size_t refs;                /* the program's and the graphs' */
+    struct simdev_clock *users; /* work that needed it and is over; NULL: none, or none is noted */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -18,6 +20,7 @@ static void *destroy_object(void *arg)
 {
     const cudaUserObject_t object = arg;
     object->destroy(object->data);
+    free(object->users);
     free(object);
     return NULL;
 }
@@ -39,7 +42,7 @@ static void release(cudaUserObject_t object, size_t count)
     if (object->refs > 0)
         return;
     simdev_handle_remove(&objects, object);
-    simdev_queue_known();
+    simdev_queue_known(object->users);
     destroy_aside(object);
 }
 
@@ -84,6 +87,21 @@ void simdev_keeps_drop(struct simdev_keeps *keeps)
     pthread_mutex_unlock(&lock);
     free(keeps->keep);
     *keeps = (struct simdev_keeps){.keep = NULL};
+}
+
+void simdev_keeps_used(const struct simdev_keeps *keeps)
+{
+    const struct simdev_clock *clock = simdev_race_now();
+    if (!clock)
+        return;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < keeps->count; i++) {
+        const cudaUserObject_t object = keeps->keep[i].object;
+        if (!object->users)
+            object->users = simdev_clock_new();
+        simdev_clock_join(object->users, clock);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 /* --- the calls --- */
