@@ -7,10 +7,19 @@ fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.
 described := $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c shadow.c) \
              $(addprefix src/flow/,flow.c decisions.c build.c refusal.c scoped_limit.c budget.c peak.c built_plans.c measure.c traced_gpu.c)
 
-$(B)/fuzz/fuzz_describe: fuzzed := $(described)
+# What a fuzzer needs beside the parts without cuDNN: fuzzed_NAME, here and in reliability.mk.
+fuzzed_describe := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
-	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -o $@ $< $(fuzzed) $(pure) \
-	$(B)/gen/policies.c -l:libinih.a -lm
+	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -Itests/unit -o $@ $< $(fuzzed_$*) $(pure) \
+	$(B)/gen/policies.c -l:libinih.a -lcjson -lm
+
+# The same without clang, over the seeds and some inputs made from them: each has to link and to find nothing.
+fuzzseeds := $(patsubst tests/fuzz/%.c,$(B)/fuzz_seeds/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzzdirs  := $(wildcard tests/fuzz/seeds/*)
+$(call objects,$(wildcard tests/fuzz/*.c)): INCLUDES := $(VENDOR) -Itests/fuzz -Itests/unit
+$(foreach f,$(fuzzseeds),$(eval $f: $$(call objects,tests/fuzz/$(notdir $f).c tests/fuzz/feed.c $$(fuzzed_$(patsubst fuzz_%,%,$(notdir $f))))))
+$(fuzzseeds): $(pureobj)
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm
 
 #: fuzz         FUZZ_SECONDS of each fuzzer; needs clang
 fuzz: $(fuzzers)

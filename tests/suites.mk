@@ -16,6 +16,7 @@ hash     := \#
 short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.sh' \
             $(foreach t,$(unit),$(notdir $t)='$t') \
             $(foreach t,$(selftest),$(notdir $t)='scripts/with-simdev $(if $(findstring cuda12,$t),--cuda 12) -- $t') accounts='tests/sweeps/accounts.py $(B)' \
+            $(foreach f,$(fuzzseeds),seeds_$(notdir $f)='$f $(filter %/$(notdir $f),$(fuzzdirs))') \
             described_plans='SIMDEV_PLANNING=described scripts/with-simdev -- $(B)/simdev/selftest_cudnn'
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') gpu_programs='tests/gpu/test_gpu_programs.sh $(B)' \
             $(if $(SAN),,filter_gradients='PYTHONPATH=$(FRONTEND) tests/sweeps/filter_gradients.py $(B)') \
@@ -26,7 +27,7 @@ bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2)
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
 .PHONY: short-built tests-built test test-full test-all tsan
-short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(filter-out $(feclients),$(clients)) $(frameworks)
+short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(filter-out $(feclients),$(clients)) $(frameworks)
 #: tests-built  everything that the tests run
 tests-built: short-built $(clients) $(gpu) $(idle) $(benches)
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_tests, check_failed_tests, check_failures;
+__attribute__((unused)) static int check_tests, check_failed_tests, check_failures;
 
 #define CHECK(condition)                                                                           \
     ((condition)                                                                                   \
