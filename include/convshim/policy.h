@@ -31,7 +31,7 @@ struct cs_limits {
                              would go beyond it, workspace is raised as far as it takes; 0: whatever
                              it costs; < 0: auto, worked out with workspace */
     int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
-    int64_t threshold; /* calls that want no more than this are left alone; < 0: than workspace */
+    int64_t threshold; /* calls that want no more than this are not tiled; < 0: than workspace */
     int64_t tiles;     /* for policies that take a fixed number of tiles */
     /* bytes that tiles must save, for policies that weigh time against it */
     int64_t min_saving;
@@ -40,7 +40,7 @@ struct cs_limits {
     bool exceeds;  /* where no tiling comes under workspace the one of least scratch is taken, if it
                       saves more than min_saving */
     int64_t huge;  /* tiles of calls that want nothing may choose their own engine if an operand
-                      spans so many elements; 0: such calls are left alone */
+                      spans so many elements; 0: such calls are not tiled */
     bool lent;     /* scratch is the library's own: callers are told what the fallback plan needs */
     bool provided; /* workspace is what the caller has provided: then no policy goes beyond it */
 };

@@ -24,7 +24,7 @@ struct cs_site_facts {
     int64_t tiles;
     int64_t required; /* workspace bytes before */
     int64_t
-        reported;  /* after; what it would be if CS_REASON_REPORT_ONLY; = required if left alone */
+        reported;  /* after; what it would be if CS_REASON_REPORT_ONLY; = required if not tiled */
     int64_t asked; /* vendor plans that were built to decide */
     struct cs_choices choices; /* that was decided among; no part of what makes a site */
     int64_t limit;             /* bytes that workspace was; likewise, as is what follows */

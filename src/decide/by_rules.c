@@ -71,7 +71,7 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
     return limits;
 }
 
-/* Shares of a total are all that there is: what prices do not allow within one is left alone. A
+/* Shares of a total are all that there is: what prices do not allow within one is not tiled. A
  * total is a limit that was written, so that there are prices only where they are written, too. */
 static void keep_to_share(struct cs_limits *limits, int64_t share, int64_t written_slowdown)
 {
@@ -140,7 +140,7 @@ static int64_t beside_output(const struct cs_problem *problem)
 }
 
 /* For workspace = auto: tiles stay as small as others; what is reported grows, and what requires no
- * more is left alone. A policy with a fixed number of tiles does not ask how much they need, and no
+ * more is not tiled. A policy with a fixed number of tiles does not ask how much they need, and no
  * framework's cache has scratch that is the library's own. */
 static void report_output(const struct cs_decide_call *call, const struct cs_policy *policy,
                           struct cs_limits *limits)

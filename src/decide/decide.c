@@ -10,7 +10,7 @@
 #include "decide/staged_search.h"
 #include "decide/tilings.h"
 
-/* The user's own may be above the workspace, too: then calls between the two are left alone. */
+/* The user's own may be above the workspace, too: then calls between the two are not tiled. */
 static int64_t threshold_of(const struct cs_limits *limits)
 {
     return limits->threshold >= 0 ? limits->threshold : limits->workspace;

@@ -64,7 +64,7 @@ struct cs_decision cs_decide_judged(const struct cs_problem *problem, int64_t re
                                     const struct cs_vendor *vendor,
                                     const struct cs_referee *referee);
 
-/* The most bytes that a call can want and be left alone by cs_decide whatever it is and whatever
+/* The most bytes that a call can want and not be tiled by cs_decide whatever it is and whatever
  * the policy; < 0: none are. */
 int64_t cs_decide_ignored(const struct cs_limits *limits);
 

@@ -141,7 +141,7 @@ static bool leave(struct cs *cs, const struct cs_request *request, const struct 
 }
 
 /* Building failed, or nothing fits what the caller provided. Whoever holds the small size already
- * gets the fallback plan or, without one, a plan that refuses; otherwise the problem is left alone.
+ * gets the fallback plan or, without one, a plan that refuses; otherwise the problem is not tiled.
  */
 static enum cs_reason fall_back(struct cs *cs, const struct cs_request *request,
                                 struct cs_built_plans *built, const struct cs_key *key,

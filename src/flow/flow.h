@@ -23,7 +23,7 @@ struct cs_verdict {
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
 };
 
-/* True if calls that require that little are left alone, by the options and by every rule, without
+/* True if calls that require that little are not tiled, by the options and by every rule, without
  * a look at the problem. */
 bool cs_flow_small(const struct cs *cs, int64_t required);
 
@@ -36,7 +36,7 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
-/* The same for a call that cannot be passed on unchanged: what is left alone runs whole on the
+/* The same for a call that cannot be passed on unchanged: what is not tiled runs whole on the
  * request's own engine. No rewriting only if nothing could be built. */
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor);

@@ -6,7 +6,7 @@
 #include "flow/instance.h"
 #include "flow/request.h"
 
-/* True if a plan that was left alone for `reason` is one that no tiling makes small enough, and the
+/* True if a plan that was not tiled for `reason` is one that no tiling makes small enough, and the
  * application is to take another, as option `untileable` says. What is dear to tile is run as it is
  * rather than on an engine that nobody has compared. May ask cuDNN for its list of engines once;
  * what it finds is kept in *decision and remembered under `key`. */

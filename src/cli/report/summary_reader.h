@@ -29,7 +29,7 @@ struct cs_summary_site {
     size_t choices;
 };
 
-/* Calls left alone for one reason. */
+/* Calls not tiled for one reason. */
 struct cs_summary_passed {
     char *id, *text; /* owned */
     int64_t calls;

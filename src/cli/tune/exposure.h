@@ -17,7 +17,7 @@ struct cs_exposure {
     int64_t around;   /* the most that is held during a call, but for workspaces */
     int64_t nanoseconds;
 
-    /* What is decided: the limit of its rule. 0: no rule, it is left alone. */
+    /* What is decided: the limit of its rule. 0: no rule, it is not tiled. */
     int64_t limit;
     int64_t too_small; /* a limit known to leave calls untiled */
     bool cannot;       /* be tiled, whatever the limit */
