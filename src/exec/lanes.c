@@ -20,7 +20,7 @@ struct cs_lane_set {
     uint64_t capture; /* that it was last used in; 0: none */
     void *forked;
     int sides; /* side streams, with an event each */
-    int busy;  /* of these, the last call used the first ones, and not in a capture */
+    int busy;  /* of these, the last call outside of captures used the first ones */
     void *stream[CS_MAX_LANES - 1];
     void *joined[CS_MAX_LANES - 1];
 };
@@ -277,7 +277,9 @@ int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *l
 {
     int first = 0;
     for (int i = 1; i <= lease->forked; i++) {
-        void *joined = lease->set->joined[i - 1];
+        struct cs_lane_set *set = lease->set;
+        /* The events of busy streams are asked later, which those of a capture cannot be. */
+        void *joined = set->capture != 0 ? set->forked : set->joined[i - 1];
         int status = device->record(device->ctx, joined, lease->stream[i]);
         if (status == 0)
             status = device->wait(device->ctx, lease->stream[0], joined);
@@ -295,9 +297,7 @@ void cs_lanes_give(struct cs_lanes *lanes, const struct cs_device *device,
         return;
     /* A captured stream cannot be destroyed; a later call of its capture may still join it. */
     broken = broken && set->capture == 0;
-    if (set->capture != 0)
-        set->busy = 0;
-    else if (lease->forked > 0)
+    if (set->capture == 0 && lease->forked > 0)
         set->busy = lease->forked;
     if (broken)
         destroy(device, set);

@@ -221,6 +221,23 @@ static void a_capture_keeps_its_lanes(void)
     check_sound();
 }
 
+/* The capture takes lanes that are at work, as its replays do not wait for that; who comes after it
+ * would. */
+static void what_runs_beside_a_capture_is_still_not_waited_for(void)
+{
+    struct cs_lanes *lanes = new_lanes();
+    void *first = device_new_stream(), *captured = device_new_stream(),
+         *third = device_new_stream();
+    CHECK_INT(call(lanes, first, 3, 0), 3);
+    struct cs_capture capture = begin_capture(captured);
+    CHECK_INT(call_in(lanes, captured, &capture, 3, 1), 3);
+    CHECK_INT(lanes->sets, 1);
+    CHECK(device_end_capture(capture.id));
+    CHECK_INT(call(lanes, third, 3, 2), 3);
+    CHECK_INT(lanes->sets, 2);
+    check_sound();
+}
+
 /* A set that was taken in a capture but not forked has not taken part in it. */
 static void a_capture_that_comes_to_nothing(void)
 {
@@ -561,6 +578,7 @@ int main(void)
     TEST(calls_at_the_same_time_share_nothing);
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(a_capture_keeps_its_lanes);
+    TEST(what_runs_beside_a_capture_is_still_not_waited_for);
     TEST(a_capture_that_comes_to_nothing);
     TEST(a_confined_stream_has_no_lanes_beside_it);
     TEST(broken_lanes);
