@@ -1,6 +1,7 @@
 /* Makes, counts in and reads the files of running processes. */
 #include "account/live.h"
 
+#include "base/clock.h"
 #include "base/signals.h"
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -135,9 +135,7 @@ void cs_live_open(struct cs_live *live, const char *folder, const struct cs_live
 
 static int64_t now_ms(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME_COARSE, &time);
-    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
+    return cs_clock(CLOCK_REALTIME_COARSE) / CS_MILLISECOND;
 }
 
 static void put(_Atomic int64_t *to, const _Atomic int64_t *from)

@@ -5,6 +5,7 @@
 #include "base/signals.h"
 
 #include "account/outcome.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -21,9 +21,11 @@ enum {
     LAST = 256,  /* what is kept for the event that says that there are no more */
     NAME = 1024,
     ARGUMENTS = 256,
-    PLACE_BITS = 40,    /* of a block's place in its slab */
-    SECOND = 1000000000 /* what a crash may lose of a trace, if calls keep coming */
+    PLACE_BITS = 40 /* of a block's place in its slab */
 };
+
+/* Of a trace, by a crash, if calls keep coming. */
+static const int64_t MOST_LOST = CS_SECOND;
 
 static const char closing[] = "\n]\n";
 
@@ -40,9 +42,7 @@ struct cs_trace_annotate *cs_trace_annotated(void)
 
 int64_t cs_trace_now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+    return cs_clock(CLOCK_MONOTONIC);
 }
 
 void cs_trace_open(struct cs_trace *trace, const char *path, int64_t limit, const char *program)
@@ -173,7 +173,7 @@ static bool begin(struct cs_trace *trace)
 
 static void end(struct cs_trace *trace)
 {
-    if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > SECOND))
+    if (cs_trace_on(trace) && (trace->ended || cs_trace_now() - trace->written_at > MOST_LOST))
         flush(trace);
     cs_unlock(&trace->lock);
 }

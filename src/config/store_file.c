@@ -1,6 +1,7 @@
 /* Opens, locks, appends to and replaces the file of a store. */
 #include "config/store_file.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/store.h"
 #include <errno.h>
@@ -85,9 +86,7 @@ static int open_file(const char *path, int flags)
 
 static int64_t milliseconds(void)
 {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return cs_clock(CLOCK_MONOTONIC) / CS_MILLISECOND;
 }
 
 /* Not forever: the holder may have been stopped. Where locks are not available, a record is still

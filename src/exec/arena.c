@@ -3,15 +3,14 @@
 #include "exec/pool.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "convshim/plan.h"
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PATIENCE_NS = 100000000, /* starting a call takes microseconds: one that takes longer hangs */
-    SECOND_NS = 1000000000,
-    MAX_ASKED = 64 /* marks, for one call; the others count as busy */
+    MAX_ASKED = 64           /* marks, for one call; the others count as busy */
 };
 
 /* Who asks. */
@@ -396,18 +395,11 @@ static bool claim(struct taker *taker, struct run *run, struct cs_lease *lease)
     return true;
 }
 
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * (int64_t)SECOND_NS + time.tv_nsec;
-}
-
 /* False when the time is over. `until` begins as 0. */
 static bool wait_given(struct cs_arena *arena, int64_t *until)
 {
     if (*until == 0)
-        *until = now() + PATIENCE_NS;
+        *until = cs_clock(CLOCK_MONOTONIC) + PATIENCE_NS;
     return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 

@@ -2,10 +2,10 @@
  * its own. */
 #include "exec/gate.h"
 
+#include "base/clock.h"
 #include "exec/call_period.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TIMED_OUT_WAITS = 3, /* in a row: the gate stays open */
@@ -13,9 +13,6 @@ enum {
     OVERDUE_MS = 10,     /* and a little more, as others have the processor too */
     MAX_CONTEXTS = 64    /* contexts; in more, nobody is held */
 };
-
-static const int64_t SECOND = 1000000000;
-static const int64_t MILLISECOND = 1000000;
 
 /* What only its own thread looks at stands first. */
 struct cs_gate_thread {
@@ -43,9 +40,7 @@ struct cs_gate_context {
 
 static int64_t now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * SECOND + time.tv_nsec;
+    return cs_clock(CLOCK_MONOTONIC);
 }
 
 /* NULL: none. Where nobody is inside, nobody waits. Caller holds the lock, as for most that follow.
@@ -171,7 +166,7 @@ static void end_stage(struct cs_gate *gate, struct cs_gate_thread *thread)
     if (!context_state || context_state->inside != thread)
         return;
     int64_t soon = thread->soon > 0 ? thread->soon : thread->last - thread->came;
-    context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * MILLISECOND;
+    context_state->overdue = thread->last + OVERDUE_TIMES * soon + OVERDUE_MS * CS_MILLISECOND;
     if (context_state->waiting)
         cs_lock_condition_tell(&gate->left);
 }

@@ -3,6 +3,7 @@
 #include "flow/instance.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/stack.h"
 #include "config/limits.h"
@@ -74,9 +75,7 @@ static void tell_notes(const struct candidate *mine)
 
 int64_t cs_instance_now_ms(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
+    return cs_clock(CLOCK_REALTIME) / CS_MILLISECOND;
 }
 
 static int write_summary(void *unused)

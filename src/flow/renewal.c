@@ -1,6 +1,7 @@
 /* The summary of a process that may not come to its end. */
 #include "flow/renewal.h"
 
+#include "base/clock.h"
 #include "base/stack.h"
 #include "config/session.h"
 #include "flow/exit_report.h"
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -22,9 +22,7 @@ static _Atomic(int64_t) due;   /* seconds of the monotonic clock */
 
 static int64_t now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    return time.tv_sec;
+    return cs_clock(CLOCK_MONOTONIC_COARSE) / CS_SECOND;
 }
 
 static void leave_to_default(void)

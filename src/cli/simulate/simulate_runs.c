@@ -1,4 +1,5 @@
 /* Starts the runs of a simulation, waits for them, and says meanwhile how far they are. */
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/simulate/simulation.h"
@@ -31,9 +32,7 @@ struct progress {
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
 }
 
 /* In the child. What the program prints is kept for the case that it fails. */

@@ -1,5 +1,6 @@
 /* `convshim status`: what the processes that have the library count, while they run. */
 #include "account/live.h"
+#include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/process_files.h"
 #include "cli/common/table.h"
@@ -68,13 +69,6 @@ static bool take(void *to, int option, const char *value)
     return true;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return time.tv_sec * INT64_C(1000) + time.tv_nsec / 1000000;
-}
-
 /* "1:02:03" */
 static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
 {
@@ -85,7 +79,7 @@ static const char *clock_text(char text[CS_BYTES_TEXT], int64_t seconds)
 
 static int64_t seconds_since(int64_t then)
 {
-    int64_t seconds = (now_ms() - then) / 1000;
+    int64_t seconds = (cs_clock(CLOCK_REALTIME) / CS_MILLISECOND - then) / 1000;
     return seconds > 0 ? seconds : 0;
 }
 

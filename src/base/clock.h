@@ -1,0 +1,20 @@
+/* Time by the system's clocks. Thread-safe; may be called in signal handlers. */
+#ifndef CS_BASE_CLOCK_H
+#define CS_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define CS_SECOND INT64_C(1000000000) /* nanoseconds */
+#define CS_MILLISECOND INT64_C(1000000)
+
+/* Nanoseconds: of CLOCK_MONOTONIC since some moment, of CLOCK_REALTIME since 1970, or of their
+ * coarse forms, which cost less and are some milliseconds late. */
+static inline int64_t cs_clock(clockid_t clock)
+{
+    struct timespec time = {0};
+    clock_gettime(clock, &time);
+    return time.tv_sec * CS_SECOND + time.tv_nsec;
+}
+
+#endif
