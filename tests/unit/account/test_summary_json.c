@@ -354,6 +354,25 @@ static void sites_come_in_the_order_of_first_calls(void)
     free(account);
 }
 
+/* What lies behind the last site is none. */
+static void sums_are_those_of_the_sites(void)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
+    struct cs_site_facts facts = facts_of(&problem, 1000, 50, 3);
+    run(account, &facts, 1);
+    int64_t host = account->site[0].host;
+    account->site[1] = account->site[0];
+    account->facts[1] = account->facts[0];
+    account->site[1].host = 77;
+    cJSON *json = summary_of(account);
+    CHECK_INT(number(json, "totals.required_sum"), 1000);
+    CHECK_INT(number(json, "totals.reported_sum"), 50);
+    CHECK_INT(number(json, "totals.host_ns"), host);
+    cJSON_Delete(json);
+    free(account);
+}
+
 static void more_sites_than_places_still_add_up(void)
 {
     struct cs_account *account = new_account();
@@ -406,6 +425,7 @@ int main(void)
     TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);
     TEST(sites_come_in_the_order_of_first_calls);
+    TEST(sums_are_those_of_the_sites);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);
     return REPORT();

@@ -288,6 +288,23 @@ static void many_small_blocks(void)
 
 /* Contexts that are gone do not tell: their memory is neither used nor freed, and at last
  * forgotten. */
+/* More calls at once than events were made with the memory: only a capture keeps anything. */
+static void eager_calls_have_no_owner(void)
+{
+    enum {
+        CALLS = 12
+    };
+    struct cs_arena *arena = new_arena(64 * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease[CALLS];
+    for (int i = 0; i < CALLS; i++)
+        CHECK(cs_arena_take(arena, device, stream, &no_capture, 1000, false, &lease[i]));
+    CHECK_INT(fake_device.keeps, 0);
+    for (int i = 0; i < CALLS; i++)
+        cs_arena_give(arena, device, stream, false, &lease[i]);
+    check_sound();
+}
+
 static void contexts_come_and_go(void)
 {
     struct cs_arena *arena = new_arena((int64_t)CONTEXTS * 2 * MIB);
@@ -471,6 +488,7 @@ int main(void)
     TEST(what_is_lost_is_never_used_again);
     TEST(a_failing_device);
     TEST(many_small_blocks);
+    TEST(eager_calls_have_no_owner);
     TEST(contexts_come_and_go);
     TEST(patience_has_an_end);
     TEST(a_waiter_is_cancelled);

@@ -80,6 +80,34 @@ static int64_t bytes_of(int layer)
     return x + y;
 }
 
+static int64_t model_of(void *ctx)
+{
+    return *(const int64_t *)ctx;
+}
+
+/* What makes another site: each part of the request, and the model of the device. */
+static void names_differ_by_all_that_counts(void)
+{
+    static int64_t models[] = {1, 2};
+    const struct cs_vendor vendor = {.ctx = &models[0], .model = model_of},
+                           other = {.ctx = &models[1], .model = model_of};
+    const struct cs_request request = {
+        .problem = problem[0], .engine = {.index = 1}, .required = 100000, .limit = 5000};
+    struct cs_request another = request;
+    uint64_t site = cs_peak_name(&request, &vendor).site;
+    CHECK(cs_peak_name(&request, &vendor).site == site);
+    CHECK(cs_peak_name(&request, &other).site != site);
+    another.required++;
+    CHECK(cs_peak_name(&another, &vendor).site != site);
+    another = request;
+    another.limit++;
+    CHECK(cs_peak_name(&another, &vendor).site != site);
+    another = request;
+    another.engine.index++;
+    CHECK(cs_peak_name(&another, &vendor).site != site);
+    CHECK(cs_peak_name(&another, &vendor).problem == cs_peak_name(&request, &vendor).problem);
+}
+
 /* Nothing in the first run; in the second what the pass has shown, and it stays so. */
 static void the_next_run_knows(void)
 {
@@ -290,6 +318,7 @@ int main(void)
     snprintf(path, sizeof path, "%.200s/convshim-peak-%d", temporary ? temporary : "/tmp",
              (int)getpid());
     make_layers();
+    TEST(names_differ_by_all_that_counts);
     TEST(the_next_run_knows);
     TEST(only_the_first_passes_of_a_kind_are_looked_at);
     TEST(passes_of_too_many_kinds_are_left_alone);
