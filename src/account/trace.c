@@ -404,13 +404,29 @@ static void begin_child(struct cs_trace *trace)
     }
 }
 
+static bool is_shared(const struct cs_trace *trace)
+{
+    return !strstr(trace->place.path + trace->place.folder, "%p");
+}
+
+/* A file that both will write to is begun by the parent: who finds it begun only adds to it. */
+static void begin_for_both(struct cs_trace *trace)
+{
+    if (cs_trace_on(trace) && !trace->path[0])
+        put_head(trace);
+    if (cs_trace_on(trace) && trace->position == 0)
+        flush(trace);
+}
+
 void cs_trace_fork(struct cs_trace *trace, bool before, bool child)
 {
     if (before) {
         cs_lock(&trace->lock);
+        if (is_shared(trace))
+            begin_for_both(trace);
         return;
     }
-    trace->shared = trace->shared || !strstr(trace->place.path + trace->place.folder, "%p");
+    trace->shared = trace->shared || is_shared(trace);
     if (child)
         begin_child(trace);
     cs_unlock(&trace->lock);

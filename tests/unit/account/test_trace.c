@@ -554,6 +554,16 @@ static void a_child_adds_to_its_parents_or_has_its_own(void)
     cJSON_Delete(events);
     end();
 
+    begin(file_of("family"), 1 << 20, "program"); /* as it was left, and before the first event */
+    cs_trace_fork(trace, true, false);
+    child_of(2);
+    call(3, 1);
+    cs_trace_flush(trace);
+    events = events_of(path);
+    CHECK_INT(count(events, "cat", "call"), 2);
+    cJSON_Delete(events);
+    end();
+
     begin(file_of("own.%p"), 1 << 20, "program");
     call(1, 0);
     cs_trace_fork(trace, true, false);
