@@ -8,8 +8,9 @@
 #include <string.h>
 
 enum {
-    FORMAT = 2, /* of the words below; another number forgets what was remembered */
+    FORMAT = 3, /* of the words below; another number forgets what was remembered */
     OFFER_WORDS = 3,
+    LIMIT_WORDS = 8,  /* of a key, beside those of the problem */
     UNKNOWN_SHARE = 4 /* a site that was not foreseen gets this part of what is left */
 };
 _Static_assert(CS_MAX_OFFERS *OFFER_WORDS <= CS_STORE_WORDS, "offers are one record");
@@ -34,16 +35,16 @@ static struct cs_store_key key_of(const struct cs_budget *budget, const struct c
     struct cs_key key;
     const int64_t model = vendor->model ? vendor->model(vendor->ctx) : 0;
     const int64_t whose[] = {FORMAT, (int64_t)budget->program, model};
-    int64_t word[CS_KEY_WORDS + 4];
+    const int64_t under[LIMIT_WORDS] = {limits->threshold,    limits->lanes,      limits->lent,
+                                        limits->max_slowdown, limits->min_saving, limits->staging,
+                                        limits->exceeds,      limits->huge};
+    int64_t word[CS_KEY_WORDS + LIMIT_WORDS];
     cs_memo_key_make(&request->problem, &request->engine, request->required, limits->workspace, 0,
                      &key);
     memcpy(word, key.word, (size_t)key.words * sizeof *word);
-    word[key.words] = limits->threshold;
-    word[key.words + 1] = limits->lanes;
-    word[key.words + 2] = limits->lent;
-    word[key.words + 3] = limits->max_slowdown;
+    memcpy(word + key.words, under, sizeof under);
     return (struct cs_store_key){{cs_store_key(whose, sizeof whose / sizeof *whose).part[0],
-                                  cs_store_key(word, key.words + 4).part[1]}};
+                                  cs_store_key(word, key.words + LIMIT_WORDS).part[1]}};
 }
 
 static void write_offers(struct cs_store *store, struct cs_store_key key,

@@ -11,7 +11,7 @@
 
 enum {
     LITTLE = 16 << 20,
-    FORMAT = 3, /* of the words below; another number forgets what was measured */
+    FORMAT = 4, /* of the words below; another number forgets what was measured */
     TILING_WORDS = 2 * CS_MAX_CUTS + 2,
     WORDS = CS_KEY_WORDS + CS_MAX_CONTENDERS * TILING_WORDS + 8
 };
@@ -23,7 +23,8 @@ static const double LANES_GAIN = 0.8;
 /* What tilings mostly have alike, in one word. */
 static int64_t rest_of(const struct cs_tiling *tiling)
 {
-    uint64_t rest = (uint64_t)tiling->relaxation | (uint64_t)tiling->equal_padding << 8;
+    uint64_t rest = (uint64_t)tiling->relaxation | (uint64_t)tiling->equal_padding << 8 |
+                    (uint64_t)tiling->staged << 9;
     for (int i = 0; i < tiling->runs; i++) {
         const struct cs_run *run = &tiling->run[i];
         const int64_t word[] = {run->step, run->tiles, run->relaxation};

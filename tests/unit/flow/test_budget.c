@@ -391,6 +391,31 @@ static void what_is_the_same(void)
     CHECK(!knows(total, PROGRAM, &limits, &request));
 }
 
+/* Each option that decides what a site could use. */
+static void other_options_ask_anew(void)
+{
+    struct rng rng = {SEED};
+    struct cs_limits others[8];
+    for (int i = 0; i < 8; i++)
+        others[i] = limits;
+    others[0].threshold = 1;
+    others[1].lanes = 3;
+    others[2].lent = !limits.lent;
+    others[3].max_slowdown = 1300;
+    others[4].min_saving = 4096;
+    others[5].staging = limits.staging == CS_STAGING_NEVER ? CS_STAGING_AUTO : CS_STAGING_NEVER;
+    others[6].exceeds = !limits.exceeds;
+    others[7].huge = 1 << 20;
+    make_sites(&rng);
+    unlink(path);
+    CHECK(!knows(sum_of(false), PROGRAM, &limits, &request_of[0]));
+    for (int i = 0; i < 8; i++) {
+        CHECK(!knows(sum_of(false), PROGRAM, &others[i], &request_of[0]));
+        CHECK(knows(sum_of(false), PROGRAM, &others[i], &request_of[0]));
+    }
+    CHECK(knows(sum_of(false), PROGRAM, &limits, &request_of[0]));
+}
+
 /* Rules give sites of one program other limits: all of them are known to a later run. */
 static void other_limits(void)
 {
@@ -596,6 +621,7 @@ int main(void)
     TEST(a_new_site);
     TEST(a_site_too_many);
     TEST(what_is_the_same);
+    TEST(other_options_ask_anew);
     TEST(other_limits);
     TEST(another_device);
     TEST(strange_records);

@@ -279,6 +279,7 @@ static void what_differs_in_one_thing_is_another(void)
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .relaxation = CS_DEFAULT_KNOBS},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .relaxation = CS_SIMILAR_ENGINE},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .equal_padding = true},
+        {.axis = {CS_AXIS_H}, .step = {16, 1}, .staged = true},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{20, 1, CS_SAME_KNOBS}}},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{20, 2, CS_SAME_KNOBS}}},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_SAME_KNOBS}}},
