@@ -203,6 +203,20 @@ static void wrong_counts_are_not_written(void)
     cs_store_fini(&store);
 }
 
+/* A file is found again by later versions: keys of the same words stay the same. */
+static void keys_stay_what_they_are(void)
+{
+    static const int64_t words[] = {1, -2, INT64_C(1) << 40};
+    static const uint64_t part[][2] = {{0x546e3d47867320d6, 0x6a46fad0e67d0b13},
+                                       {0xe3c461fd0fa5751f, 0x920b1265a67040c5},
+                                       {0x21390a36f5476d8b, 0xd269cae3078e055a},
+                                       {0xec5193ec8e21ad5d, 0xd5f9a06e46f00aba}};
+    for (int i = 0; i < 4; i++) {
+        struct cs_store_key key = cs_store_key(words, i);
+        CHECK(key.part[0] == part[i][0] && key.part[1] == part[i][1]);
+    }
+}
+
 static void keys_differ(void)
 {
     static struct cs_store_key keys[4096];
@@ -649,6 +663,7 @@ int main(void)
     TEST(the_first_of_a_key_counts);
     TEST(notes_are_not_written);
     TEST(wrong_counts_are_not_written);
+    TEST(keys_stay_what_they_are);
     TEST(keys_differ);
     TEST(lists_those_of_a_part);
     TEST(others_are_heard);

@@ -225,6 +225,21 @@ static void a_price_is_allowed_up_to_itself(void)
     }
 }
 
+/* Where the untiled call has no time, nothing is known of the tiles' either: bytes alone count. */
+static void without_a_time_bytes_count(void)
+{
+    static struct cs_search search;
+    struct cs_problem problem = same(1, 8, 1, 64, 64, 8);
+    struct cs_question question = {.problem = &problem, .thorough = true};
+    search = (struct cs_search){.question = &question, .list = {.count = 2}};
+    const struct cs_candidate tiled = {.tiling = {.axis = {CS_AXIS_H}},
+                                       .seconds = 2,
+                                       .halo = (int64_t)cs_search_size(&problem) / 4};
+    CHECK(cs_price_of(&search, &tiled) == 1.25);
+    search.list.candidate[0].seconds = 1;
+    CHECK(cs_price_of(&search, &tiled) == 2);
+}
+
 static void a_written_number_is_plain(void)
 {
     struct cs_problem problem = same(1, 512, 1, 512, 512, 512);
@@ -496,6 +511,7 @@ int main(void)
     TEST(never_above_max_slowdown);
     TEST(another_engine_has_its_price);
     TEST(a_price_is_allowed_up_to_itself);
+    TEST(without_a_time_bytes_count);
     TEST(a_written_number_is_plain);
     TEST(a_share_keeps_to_a_written_price);
     TEST(policies_that_predict);

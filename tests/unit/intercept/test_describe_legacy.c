@@ -169,6 +169,17 @@ static void groups_that_contradict_the_extents_are_refused(void)
     CHECK_INT(problem.groups, 2);
 }
 
+/* An image has at least one dimension beside samples and channels, and at most three. */
+static void filters_of_other_dimensions(void)
+{
+    struct cs_legacy_call call = sound(CS_FORWARD);
+    CHECK_INT(describe(&call), CS_REASON_NONE);
+    for (int i = 0; i < 4; i++) {
+        w.rank = (int[]){1, 2, 6, 7}[i];
+        CHECK_INT(describe(&call), CS_REASON_ATTRIBUTE);
+    }
+}
+
 static void channels_last_filters_are_packed_so(void)
 {
     struct cs_legacy_call call = sound(CS_FORWARD);
@@ -273,6 +284,7 @@ int main(void)
     TEST(what_a_relu_makes_of_nan_is_kept);
     TEST(what_cannot_be_planned_is_refused);
     TEST(groups_that_contradict_the_extents_are_refused);
+    TEST(filters_of_other_dimensions);
     TEST(channels_last_filters_are_packed_so);
     TEST(fma_math_forbids_tensor_cores);
     TEST(only_loose_algorithms_may_be_nondeterministic);
