@@ -84,7 +84,7 @@ def pairs_say_what_differs():
     same((a["time_ratio"], a["peak_ratio"], a["bit_equal"], a["same_engine"]), (1.02, 201 / 200, True, True))
     same((b["bit_equal"], c["same_engine"]), (False, False))
     same((d["status_before"], d["time_ratio"], d["bit_equal"]), ("out of memory", None, None))
-    same([pair["layer"] for pair in compare.rewritten([a, b, c, d])], ["a", "d"])
+    same([pair["layer"] for pair in compare.reduced([a, b, c, d])], ["a", "d"])
 
 
 @test
@@ -177,7 +177,7 @@ def predictions_and_the_policy_fast_are_judged():
     plain = [layer_row("a"), layer_row("b"), layer_row("c")]
     fit = [layer_row("a", us=1100.0), layer_row("b", us=1200.0), layer_row("c")]
     fast = [layer_row("a", workspace=MIB, us=990.0), layer_row("b", workspace=MIB, us=1212.0), layer_row("c", us=9e9)]
-    pairs = compare.rewritten(compare.pair_layers(plain, fast))
+    pairs = compare.reduced(compare.pair_layers(plain, fast))
     against = compare.against(pairs, fit)
     same([(us, round(ratio, 6)) for _, us, ratio in against], [(1100.0, 0.9), (1200.0, 1.01)])
     target = "time of policy fast over policy fit, median"

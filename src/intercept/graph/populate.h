@@ -1,4 +1,4 @@
-/* Rewritten plans in CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph: a
+/* Tiled plans in CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph: a
  * child graph per tile, one after the other since they share the workspace, together one child
  * graph of the application's. Without the CUDA runtime, or where tiles cannot be nodes, the
  * fallback plan is populated. */

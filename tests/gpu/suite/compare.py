@@ -56,7 +56,7 @@ def pair_layers(plain, other):
     return pairs
 
 
-def rewritten(pairs):
+def reduced(pairs):
     """Those whose workspace became smaller."""
     return [
         pair

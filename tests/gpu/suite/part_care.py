@@ -47,11 +47,11 @@ def _sanitizer(suite):
         if outcome is None:
             continue
         errors = sanitizer_errors(outcome.stdout + outcome.stderr)
-        rewritten = outcome.summary["tiled"] if outcome.summary else None
-        rows.append([check, errors, rewritten, outcome.status])
-        if errors == 0 and not rewritten:
+        tiled = outcome.summary["tiled"] if outcome.summary else None
+        rows.append([check, errors, tiled, outcome.status])
+        if errors == 0 and not tiled:
             suite.report.fail(name, "no call was tiled under the sanitizer: nothing was checked")
-        suite.shared.setdefault("sanitizer", {})[check] = (errors, rewritten)
+        suite.shared.setdefault("sanitizer", {})[check] = (errors, tiled)
     suite.report.table(
         "compute-sanitizer on a tiled run", ("tool", "errors", "calls tiled", "status"), rows
     )

@@ -207,7 +207,7 @@ def _fast(suite, fit, cap):
     pairs = compare.pair_layers(plain, rows)
     suite.shared["fast"] = {
         "pairs": pairs,
-        "against_fit": compare.against(compare.rewritten(pairs), tiled),
+        "against_fit": compare.against(compare.reduced(pairs), tiled),
         "shapes": shapes(fit.path),
         "sites": runs.sites.get((*variant, workspace, None), {}),
     }

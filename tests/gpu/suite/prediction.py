@@ -126,7 +126,7 @@ def points_of(entry):
         tiling = entry["sites"].get((*(shape[key] for key in SHAPE), pair["dtype"], pair["layout"]))
         if pair["us_before"] is not None:
             points.append({**head, **UNTILED, "workspace": pair["workspace_before"], "us": pair["us_before"]})
-        if pair["us_after"] is not None and tiling and compare.rewritten([pair]):
+        if pair["us_after"] is not None and tiling and compare.reduced([pair]):
             points.append({**head, **tiling, "workspace": pair["workspace_after"], "us": pair["us_after"]})
     return points
 

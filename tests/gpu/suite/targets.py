@@ -30,9 +30,9 @@ def _row(target, wanted, measured, met):
     return target, wanted, measured, MET if met else MISSED
 
 
-def _rewritten_at(shared, cap):
+def _reduced_at(shared, cap):
     entries = [entry for entry in shared.get("layers", []) if entry["cap"] == cap]
-    return [pair for entry in entries for pair in compare.rewritten(entry["pairs"])]
+    return [pair for entry in entries for pair in compare.reduced(entry["pairs"])]
 
 
 def _peaks(shared, cap):
@@ -47,7 +47,7 @@ def _peaks(shared, cap):
     ratios = [pair["peak_ratio"] for pair in pairs]
     text = None
     if ratios:
-        left = len(pairs) - len(compare.rewritten(pairs))
+        left = len(pairs) - len(compare.reduced(pairs))
         text = f"{sum(ratio <= 1.05 for ratio in ratios)} of {len(ratios)}; largest {max(ratios):.3f}; {left} left untiled"
     return _row(
         f"device peak of oversized calls over input + filter + output, tiled at {cap} MiB",
@@ -74,7 +74,7 @@ def _patch_conv(shared):
 
 
 def _times(shared):
-    ratios = [pair["time_ratio"] for pair in _rewritten_at(shared, 64) if pair["time_ratio"] is not None]
+    ratios = [pair["time_ratio"] for pair in _reduced_at(shared, 64) if pair["time_ratio"] is not None]
     middle, worst = compare.median(ratios), compare.largest(ratios)
     what = "time of the tiled call over untiled at 64 MiB"
     return [
@@ -191,7 +191,7 @@ def _bits(shared):
     pairs = [
         pair
         for entry in shared.get("layers", [])
-        for pair in compare.rewritten(entry["pairs"])
+        for pair in compare.reduced(entry["pairs"])
         if pair["same_engine"]
     ]
     equal = sum(pair["bit_equal"] for pair in pairs)
@@ -230,13 +230,13 @@ def _care(shared):
         )
     )
     for check in ("memcheck", "racecheck"):
-        errors, rewritten = shared.get("sanitizer", {}).get(check, (None, None))
+        errors, tiled = shared.get("sanitizer", {}).get(check, (None, None))
         rows.append(
             _row(
                 f"compute-sanitizer {check} on a tiled run",
                 "0 errors",
-                None if errors is None else f"{errors} errors, {rewritten} calls tiled",
-                errors == 0 and rewritten,
+                None if errors is None else f"{errors} errors, {tiled} calls tiled",
+                errors == 0 and tiled,
             )
         )
     issue = next(iter(shared.get("issue_163539", [])), None)
