@@ -9,6 +9,7 @@ selftest += $(if $(NVCC),$(if $(SAN),,$(B)/simdev/selftest_nvcc))
 
 $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
 $(B)/unit/test_file: UNITLIBS := -Wl,--wrap=write
+$(B)/unit/test_arena_traffic: UNITLIBS := -Wl,--wrap=cs_lock_condition_wait
 $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
 $(B)/unit/test_peak: $(B)/obj/src/flow/peak.o

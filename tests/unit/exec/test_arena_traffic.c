@@ -1,5 +1,6 @@
 /* The arena under random traffic, failures and threads, on a fake device that knows which accesses
  * are ordered. */
+#include "base/clock.h"
 #include "convshim/plan.h"
 #include "exec/arena.h"
 #include "fake_device.h"
@@ -19,6 +20,18 @@ enum {
 };
 
 static const struct cs_device *const device = &fake_device_functions;
+
+/* Calls have the patience that they need here, however busy the machine is: a thread that loses the
+ * processor would cost others a call. */
+bool __real_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
+                                   long long nanoseconds);
+bool __wrap_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
+                                   long long nanoseconds);
+bool __wrap_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
+                                   long long nanoseconds)
+{
+    return __real_cs_lock_condition_wait(condition, lock, nanoseconds + 300 * CS_SECOND);
+}
 
 static struct cs_arena *new_arena(void)
 {
@@ -308,9 +321,8 @@ static void threads_share(void)
         pthread_join(thread[i], NULL);
         served += worker[i].served;
     }
-    /* A thread that loses the processor for longer than others are patient costs them a call. */
-    CHECK(served * 10 >= THREADS * CALLS * 9);
-    CHECK_INT(served + cs_arena_facts(arena).refused, THREADS * CALLS);
+    CHECK_INT(served, THREADS * CALLS);
+    CHECK_INT(cs_arena_facts(arena).refused, 0);
     CHECK(cs_arena_facts(arena).peak <= LIMIT);
     CHECK_INT(cs_arena_facts(arena).used, 0);
     CHECK(cs_arena_sound(arena));
