@@ -10,7 +10,8 @@
 
 enum {
     PATIENCE_NS = 100000000, /* starting a call takes microseconds: one that takes longer hangs */
-    MAX_ASKED = 64           /* marks, for one call; the others count as busy */
+    MAX_ASKED = 64,          /* marks, for one call; the others count as busy */
+    MAX_GROWN = 4            /* times that one call tries to allocate */
 };
 
 /* Who asks. */
@@ -23,6 +24,7 @@ struct taker {
     struct cs_capture capture;
     int64_t bytes;
     struct cs_mark *mark; /* for the end of the lease */
+    int grown;            /* times that it has tried to allocate */
 };
 
 /* Consecutive blocks of a slab that together are large enough. */
@@ -403,12 +405,22 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
     return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 
-static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
+/* Allocates. What others allocate or free at the same time is room for nobody until they are done:
+ * then once more. */
+static bool grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
+    if (taker->grown++ == MAX_GROWN)
+        return false;
+    return cs_pool_grow(taker->arena, taker->pool, taker->device, taker->bytes, sacrifice) ||
+           (patient && taker->arena->growing > 0 && wait_given(taker->arena, until));
+}
+
+static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
+{
     int64_t until = 0;
     struct run run;
-    for (bool grown = false;;) {
+    for (;;) {
         cs_pool_reclaim(taker->arena, taker->pool);
         while (!find(taker, patient, &run)) {
             if (!patient || !fits(taker, when_given) || !wait_given(taker->arena, &until))
@@ -419,10 +431,8 @@ static bool take(struct taker *taker, bool patient, struct cs_lease *lease)
             return claim(taker, &run, lease);
         if (run.first && make_ready(taker))
             continue; /* others have had the lock */
-        if (run.first || grown || (!patient && fits(taker, in_time)) ||
-            !cs_pool_grow(taker->arena, taker->pool, taker->device, taker->bytes, sacrifice))
+        if (run.first || (!patient && fits(taker, in_time)) || !grow(taker, patient, &until))
             return false;
-        grown = true;
     }
 }
 
@@ -431,7 +441,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
                    struct cs_lease *lease)
 {
     *lease = (struct cs_lease){NULL, NULL};
-    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes), NULL};
+    struct taker taker = {arena, device, NULL, stream, 0, *capture, rounded_up(bytes), NULL, 0};
     uint64_t context =
         bytes > 0 && taker.bytes <= arena->facts.limit ? device->context(device->ctx) : 0;
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
@@ -538,6 +548,7 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         }
         arena->watch = watch;
         arena->promised = 0;
+        arena->growing = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
         cs_lock_condition_init(&arena->given); /* whoever waited is not there */
     }

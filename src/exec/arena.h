@@ -40,6 +40,7 @@ struct cs_arena {
     struct cs_condition given;
     struct cs_pool *pools; /* the one used last first */
     int64_t promised;      /* bytes that are being allocated, not held yet */
+    int growing;           /* calls that allocate or free, and have freed the lock for it */
     int64_t slabs;         /* ever made */
     struct cs_arena_facts facts;
     struct { /* in no list any more: freed when the lock is free */
@@ -67,9 +68,10 @@ void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, in
 
 /* Leases `bytes` for work on `stream`: memory that this stream used last, else that nothing runs
  * in. `patient`: else what other streams still run in, after them; and while all that would do is
- * in the hands of calls that are being started on other threads, waits for these, at most a short
- * while. Allocates where that leaves nothing: an impatient call only if no memory is large enough,
- * whoever has it. False: there is nothing; the lease is empty. The caller holds no other lease. */
+ * in the hands of calls that are being started on other threads, or being allocated or freed by
+ * them, waits for these, at most a short while. Allocates where that leaves nothing: an impatient
+ * call only if no memory is large enough, whoever has it. False: there is nothing; the lease is
+ * empty. The caller holds no other lease. */
 bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
                    const struct cs_capture *capture, int64_t bytes, bool patient,
                    struct cs_lease *lease);

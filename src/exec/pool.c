@@ -448,10 +448,14 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                   int64_t bytes, enum cs_sacrifice sacrifice)
 {
+    arena->growing++;
     if (room(arena) < bytes)
         forget_gone(arena, device);
     if (room(arena) < bytes)
         make_room(arena, pool, device, bytes, sacrifice);
     int64_t size = slab_bytes(arena, bytes);
-    return size > 0 && add_slab(arena, pool, device, size);
+    bool grown = size > 0 && add_slab(arena, pool, device, size);
+    arena->growing--;
+    cs_lock_condition_tell(&arena->given);
+    return grown;
 }
