@@ -31,8 +31,8 @@ struct cs_limits {
                              would go beyond it, workspace is raised as far as it takes; 0: whatever
                              it costs; < 0: auto, worked out with workspace */
     int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
-    int64_t threshold; /* calls that want no more than this are not tiled; < 0: than workspace */
-    int64_t tiles;     /* for policies that take a fixed number of tiles */
+    int64_t threshold;    /* calls that want no more than this are not tiled; < 0: than workspace */
+    int64_t tiles;        /* for policies that take a fixed number of tiles */
     /* bytes that tiles must save, for policies that weigh time against it */
     int64_t min_saving;
     int lanes; /* tiles that may run at once; 0: two where a plan gains by it */
