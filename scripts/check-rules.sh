@@ -362,6 +362,12 @@ no_machine_path()
         xargs -0 -r grep -nIE '(^|[^A-Za-z0-9_.~-])/((work|root|Users)/|home/[a-z])' -- 2>&1 || [ $? = 123 ]
 }
 
+# Of what is made from sources none is a source.
+no_compiled_files()
+{
+    git ls-files | grep -E '\.(pyc|[oad]|so(\.[0-9]+)*)$' || true
+}
+
 check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'nothing runs when the library is loaded' no_constructor
 check 'the environment is read in src/config only' no_getenv
@@ -381,5 +387,6 @@ check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_ne
 check 'libconvshim.so exports what entries.def and api.def list, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
 check 'inih is inside libconvshim.so and not visible' inih_is_inside
 check 'no file names a path of one machine' no_machine_path
+check 'no compiled file is in the repository' no_compiled_files
 echo "1..$number"
 [ "$failures" = 0 ]
