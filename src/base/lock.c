@@ -1,14 +1,10 @@
 /* Mutexes that know their place in the order of locks.def, and conditions for them. */
 #include "base/lock.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include <errno.h>
 #include <stdatomic.h>
-#include <time.h>
-
-enum {
-    SECOND = 1000000000
-};
 
 __thread unsigned cs_locks_held;
 
@@ -89,7 +85,7 @@ void cs_lock_condition_tell(struct cs_condition *condition)
 bool cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
                             long long nanoseconds)
 {
-    struct timespec until = {.tv_sec = nanoseconds / SECOND, .tv_nsec = nanoseconds % SECOND};
+    struct timespec until = {.tv_sec = nanoseconds / CS_SECOND, .tv_nsec = nanoseconds % CS_SECOND};
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int status = pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);

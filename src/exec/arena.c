@@ -406,7 +406,7 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
 }
 
 /* Allocates. What others allocate or free at the same time is room for nobody until they are done:
- * then once more. */
+ * the caller looks again then. */
 static bool grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;

@@ -275,9 +275,9 @@ int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease)
 
 int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *lease)
 {
+    const struct cs_lane_set *set = lease->set;
     int first = 0;
     for (int i = 1; i <= lease->forked; i++) {
-        struct cs_lane_set *set = lease->set;
         /* The events of busy streams are asked later, which those of a capture cannot be. */
         void *joined = set->capture != 0 ? set->forked : set->joined[i - 1];
         int status = device->record(device->ctx, joined, lease->stream[i]);

@@ -110,7 +110,8 @@ void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
 /* Tells whoever watches; `event` lacks what is held and used. */
 void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event);
 
-/* Adds a slab of at least `bytes`, within the limit. Frees the lock meanwhile. */
+/* Adds a slab of at least `bytes`, within the limit. Frees the lock meanwhile, in which time
+ * `growing` counts it, and tells all who wait for scratch when it is done. */
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                   int64_t bytes, enum cs_sacrifice sacrifice);
 

@@ -1,10 +1,9 @@
 /* Feeds a fuzzer without libFuzzer: the files of a directory, then inputs made from them and from
  * nothing by a fixed generator. Prints TAP; what a fuzzer finds ends the program. */
+#include "random_problem.h"
+
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -15,14 +14,11 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t state = 88172645463325252;
+static struct rng rng = {2026};
 
 static uint64_t draw(uint64_t below)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % below;
+    return rng_next(&rng) % below;
 }
 
 /* From memory of exactly that size, so that AddressSanitizer sees what is read behind it. */

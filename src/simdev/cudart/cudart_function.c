@@ -244,12 +244,12 @@ static cudaError_t handle_of(const char *name, const void *host_function, void *
     return simdev_leave(error);
 }
 
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *stub)
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *function, const void *host_function)
 {
-    return handle_of(__func__, stub, (void **)function);
+    return handle_of(__func__, host_function, (void **)function);
 }
 
-cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *stub)
+cudaError_t cudaGetKernel(cudaKernel_t *kernel, const void *host_function)
 {
-    return handle_of(__func__, stub, (void **)kernel);
+    return handle_of(__func__, host_function, (void **)kernel);
 }

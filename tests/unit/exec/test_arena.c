@@ -286,8 +286,6 @@ static void many_small_blocks(void)
     check_sound();
 }
 
-/* Contexts that are gone do not tell: their memory is neither used nor freed, and at last
- * forgotten. */
 /* More calls at once than events were made with the memory: only a capture keeps anything. */
 static void eager_calls_have_no_owner(void)
 {
@@ -305,6 +303,8 @@ static void eager_calls_have_no_owner(void)
     check_sound();
 }
 
+/* Contexts that are gone do not tell: their memory is neither used nor freed, and at last
+ * forgotten. */
 static void contexts_come_and_go(void)
 {
     struct cs_arena *arena = new_arena((int64_t)CONTEXTS * 2 * MIB);
