@@ -154,7 +154,6 @@ static bool take_lanes(struct walk *walk)
 {
     const struct cs_device *device = walk->exec->device;
     int lanes = on_streams(walk) ? walk->plan->lanes : 1;
-    walk->lanes = (struct cs_lanes_lease){.lanes = 1, .stream = {walk->call->stream}};
     if (!may_borrow(walk) && lanes == 1)
         return true;
     if (device->capture(device->ctx, walk->call->stream, &walk->capture) != 0)

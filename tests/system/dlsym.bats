@@ -83,6 +83,7 @@ with_library()
     expect_counts 1
 }
 
+# bats test_tags=quick
 @test "cuDNN loaded and looked up: seen and tiled, both APIs" {
     hostile both
     expect_counts 2

@@ -575,6 +575,42 @@ static void a_child_adds_to_its_parents_or_has_its_own(void)
     end();
 }
 
+/* Whatever was at the place of its own file before, and however far its parent's had come. */
+static void a_child_begins_its_own_file_anew(void)
+{
+    for (int closed = 0; closed < 2; closed++) {
+        char own[PATH_MAX];
+        begin(file_of("anew.%p"), 1 << 20, "program");
+        call(1, 0);
+        if (closed)
+            cs_trace_close(trace);
+        else
+            cs_trace_flush(trace);
+        fflush(stdout);
+        cs_trace_fork(trace, true, false);
+        pid_t child = fork();
+        snprintf(own, sizeof own, "%s/anew.%lld", folder,
+                 (long long)(child == 0 ? getpid() : child));
+        if (child == 0) {
+            FILE *stale = fopen(own, "w");
+            bool written = stale && fputs("no event\n", stale) >= 0 && fclose(stale) == 0;
+            cs_trace_fork(trace, false, true);
+            call(2, 0);
+            cs_trace_flush(trace);
+            exit(!written);
+        }
+        cs_trace_fork(trace, false, false);
+        int status = -1;
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+        cJSON *events = events_of(own);
+        CHECK_INT(count(events, "cat", "call"), 1);
+        CHECK(strstr(text, "no event") == NULL);
+        CHECK(strstr(text, "\n]\n") == NULL); /* it has not ended in order */
+        cJSON_Delete(events);
+        end();
+    }
+}
+
 static void check_json(int events)
 {
     read_text(path);
@@ -636,6 +672,7 @@ int main(void)
     TEST(a_path_that_is_too_long_ends_the_trace);
     TEST(a_file_that_grows_no_further_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
+    TEST(a_child_begins_its_own_file_anew);
     TEST(no_descriptor_is_left_open);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);

@@ -3,6 +3,8 @@
 
 #include "check.h"
 #include "descriptors.h"
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum {
@@ -67,6 +69,24 @@ static void there_is_nothing_to_read(void)
 }
 
 /* The rest is read and dropped, so that the program comes to its end. */
+static void on_alarm(int signal)
+{
+    (void)signal;
+}
+
+/* Signals that are handled come while it writes, and while it only runs. */
+static void signals_do_not_end_the_wait(void)
+{
+    const struct sigaction act = {.sa_handler = on_alarm};
+    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction before;
+    CHECK_INT(sigaction(SIGALRM, &act, &before), 0);
+    CHECK_INT(setitimer(ITIMER_REAL, &often, NULL), 0);
+    expect("sleep 0.2; echo said; exec >&- 2>&-; sleep 0.3; exit 7", NULL, 7, "said\n");
+    CHECK_INT(setitimer(ITIMER_REAL, &never, NULL), 0);
+    CHECK_INT(sigaction(SIGALRM, &before, NULL), 0);
+}
+
 static void of_very_much_output_the_beginning_is_kept(void)
 {
     char *text;
@@ -94,6 +114,7 @@ int main(void)
     TEST(a_program_that_is_not_there_is_127);
     TEST(the_environment_is_what_was_said);
     TEST(there_is_nothing_to_read);
+    TEST(signals_do_not_end_the_wait);
     TEST(of_very_much_output_the_beginning_is_kept);
     TEST(lines_are_cut_off_one_by_one);
     TEST(no_descriptor_is_left_open);

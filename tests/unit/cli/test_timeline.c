@@ -148,6 +148,52 @@ static void what_sticks_out_gets_a_limit(void)
     remove_record();
 }
 
+/* Addresses are numbers or 0. */
+static void an_address_that_is_no_number_is_0(void)
+{
+    static const char events[] =
+        "{\"history\":{\"stacks\":[],\"events\":[[\"a\",\"here\",512,0],[\"f\",0,512,0]]}}";
+    struct cs_timeline timeline;
+    write_record("m 4194304\nc 200000 4096 100 10 4194304 first\n");
+    struct cs_simulated_result result = result_of(untiled, events);
+    CHECK(cs_timeline_read(&run, &result, &timeline));
+    CHECK_INT(timeline.moments, 2);
+    CHECK_INT(timeline.live[0], 512);
+    CHECK_INT(timeline.live[1], 0);
+    CHECK_INT(timeline.block[0].address, 0);
+    cs_timeline_fini(&timeline);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* Of launches beyond the summary's order. */
+static void a_launch_like_another_is_of_its_site(void)
+{
+    static const struct {
+        const char *launch;
+        int site;
+    } rows[] = {{"c 0 4096 100 10 1 first", 0},
+                {"c 0 4096 100 10 1 second", CS_NO_SITE},
+                {"c 0 4097 100 10 1 first", CS_NO_SITE},
+                {"c 0 4096 101 10 1 first", CS_NO_SITE}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_timeline timeline;
+        char text[100];
+        snprintf(text, sizeof text, "m 1\nc 0 4096 100 10 1 first\n%s\n", rows[i].launch);
+        write_record(text);
+        struct cs_simulated_result result = result_of(
+            "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(4, 32) ",\"calls\":2,\"tiled\":0}]}",
+            NULL);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK_INT(timeline.calls, 2);
+        CHECK_INT(timeline.call[1].site, rows[i].site);
+        CHECK_INT(timeline.matched, rows[i].site == 0);
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
 /* Nothing is held but a workspace, of whose block it fills a part. */
 static void a_workspace_alone_leaves_nothing(void)
 {
@@ -162,6 +208,37 @@ static void a_workspace_alone_leaves_nothing(void)
     CHECK_INT(exposures.item[0].around, 96);
     CHECK_INT(exposures.level, 0);
     CHECK_INT(exposures.peak, 4096);
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+/* The first block of a run is a workspace as any, held while more is. */
+static void a_first_block_counts_what_is_held_beside_it(void)
+{
+    static const char summary[] = "{\"order\":[0],\"sites\":[{\"problem\":" PROBLEM(
+        4, 32) ",\"calls\":1,\"tiled\":0,\"required\":4000}]}";
+    struct cs_exposures exposures;
+    write_record("m 4096\na 20000 4096\nc 20000 4000 100 10 4096 first\nm 10240\na 40000 6144\n"
+                 "m 6144\nf 20000\n");
+    struct cs_simulated_result result = result_of(summary, NULL);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    CHECK_INT(exposures.item[0].around, 6144 + 96);
+    CHECK_INT(exposures.peak, 10240);
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    remove_record();
+}
+
+static void a_run_that_held_nothing_has_no_peak(void)
+{
+    struct cs_exposures exposures;
+    write_record("");
+    struct cs_simulated_result result = result_of("{\"order\":[],\"sites\":[]}", NULL);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    CHECK_INT(exposures.count, 0);
+    CHECK_INT(exposures.level, 0);
+    CHECK_INT(exposures.peak, 0);
     cs_exposures_fini(&exposures);
     cs_simulated_result_free(&result);
     remove_record();
@@ -287,6 +364,10 @@ int main(void)
     TEST(tiles_share_a_workspace);
     TEST(what_sticks_out_gets_a_limit);
     TEST(a_workspace_alone_leaves_nothing);
+    TEST(an_address_that_is_no_number_is_0);
+    TEST(a_launch_like_another_is_of_its_site);
+    TEST(a_first_block_counts_what_is_held_beside_it);
+    TEST(a_run_that_held_nothing_has_no_peak);
     TEST(limits_are_what_is_left_below_the_target_and_grow);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(a_run_without_blocks_has_exposures);

@@ -227,6 +227,7 @@ static void bounds_are_those_that_are_told(void)
 {
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         int index = cs_option_find(bounds[i].name);
+        CHECK_INT(cs_option_find(bounds[i].name + 1), -1);
         bool allowed = cs_option_set(&config, index, bounds[i].text, policies);
         if (allowed != bounds[i].allowed)
             printf("# %s = \"%s\"\n", bounds[i].name, bounds[i].text);

@@ -467,6 +467,24 @@ static void guesses_are_near_the_plan(void)
     CHECK(legal > ROUNDS / 5 && phases > ROUNDS / 20);
 }
 
+/* As much of an axis as there is, or more, is no division of it. */
+static void a_typical_tile_is_less_than_the_whole(void)
+{
+    struct cs_problem problem = same(2, 12, 8, 9, 9, 3), tile;
+    problem.dilation[1] = problem.dilation[2] = 4;
+    problem.pre[1] = problem.post[1] = problem.pre[2] = problem.post[2] = 4;
+    int64_t tiles;
+    CHECK_INT(cs_problem_check(&problem), CS_OK);
+    for (int axis = 1; axis < CS_AXES; axis++) {
+        int64_t extent = cs_axis_extent(&problem, (enum cs_axis)axis);
+        for (int64_t step = extent; step <= extent + 1; step++) {
+            struct cs_tiling tiling = {.axis = {(enum cs_axis)axis}, .step = {step, 1}};
+            tile = problem;
+            CHECK_INT(cs_typical_tile(&problem, &tiling, &tile, &tiles), CS_ILLEGAL);
+        }
+    }
+}
+
 static int64_t eight_mib(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
 {
     (void)ctx, (void)policy, (void)limits;
@@ -518,6 +536,7 @@ int main(void)
     TEST(another_axis_where_one_reads_much_again);
     TEST(the_least_where_nothing_fits);
     TEST(never_more_than_there_is);
+    TEST(a_typical_tile_is_less_than_the_whole);
     TEST(guesses_are_near_the_plan);
     return REPORT();
 }

@@ -1,5 +1,6 @@
 #include "check.h"
 #include "exec/gate.h"
+#include "heap.h"
 #include <errno.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -221,6 +222,18 @@ static void contexts_do_not_meet(void)
     actor_end(&first);
 }
 
+/* Beyond 64 contexts nobody is held. */
+static void so_many_contexts_have_a_gate(void)
+{
+    static struct cs_gate gate;
+    cs_gate_init(&gate, LONG);
+    for (uint64_t context = 1; context <= 70; context++) {
+        learn(&gate, context);
+        go_in(&gate, context);
+        CHECK_INT(gate.count, context < 64 ? context : 64);
+    }
+}
+
 /* Whoever goes over to another context leaves its stage in the first. */
 static void moving_leaves(void)
 {
@@ -383,10 +396,13 @@ static void a_child_has_one_thread(void)
     sem_post(&second.go);
     wait_for_waits(&gate, 1);
     fflush(stdout);
+    long long taken = heap_taken;
     cs_gate_fork(&gate, true, false);
     pid_t child = fork();
     cs_gate_fork(&gate, false, child == 0);
     if (child == 0) {
+        if (heap_taken != taken - 4) /* two threads, and what each has for a context */
+            exit(2);
         for (int i = 0; i < 2; i++) {
             go_in(&gate, 1);
             go_out(&gate, 1);
@@ -509,9 +525,11 @@ static void cost(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(alone_nobody_waits);
     TEST(second_waits_for_first);
     TEST(contexts_do_not_meet);
+    TEST(so_many_contexts_have_a_gate);
     TEST(moving_leaves);
     TEST(breaking_the_sequence_leaves);
     TEST(a_dead_thread_has_left);

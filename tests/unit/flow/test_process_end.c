@@ -414,9 +414,20 @@ static void what_ends_without_exit_leaves_its_summary(void)
 
 /* --- what the reports say --- */
 
+static bool write_rules(void)
+{
+    FILE *file = fopen("rules.ini", "w");
+    bool good = file && fputs("[rule first]\nkernel = 3x3\nworkspace = 1MiB\n"
+                              "[rule second]\nkernel = 5x5\nworkspace = 2MiB\n",
+                              file) >= 0;
+    return file && fclose(file) == 0 && good;
+}
+
 static int report(void)
 {
     static char whole[OUTPUT], part[OUTPUT];
+    RETURN_IF(!write_rules());
+    setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
     struct cs *cs = with_summary("summary=text,json:summary.json;log=warn");
     RETURN_IF(!cs);
     cs_exit_report_write(cs); /* nothing came */
@@ -427,6 +438,7 @@ static int report(void)
     size_t length = cs_exit_report_text(cs, whole, sizeof whole);
     RETURN_IF(length != strlen(whole) || length < 500 || whole[length - 1] != '\n');
     RETURN_IF(!strstr(whole, "\"calls\":") || !strstr(whole, "cuDNN 9.1.0"));
+    RETURN_IF(!strstr(whole, "\"first\"") || !strstr(whole, "\"second\""));
     for (size_t size = 0; size < 40; size++) {
         memset(part, '#', sizeof part);
         size_t told = cs_exit_report_text(cs, part, size);

@@ -6,6 +6,7 @@
 #include "cudnn/run/timing.h"
 #include "fake_device.h"
 #include "flow/scoped_limit.h"
+#include "heap.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
 #include "legacy_fixture.h"
@@ -277,6 +278,20 @@ static void each_limit_of_the_program_has_its_own(void)
     CHECK_INT(cs_legacy_report(instance, &call, WANTED), TOLD + 1);
 }
 
+/* All that is taken for a handle's plans is given back with it. */
+static void nothing_is_left_of_a_destroyed_handle(void)
+{
+    struct cs_legacy_call call = start();
+    long long taken = heap_taken;
+    for (int images = 1; images <= 20; images++) {
+        x.extent[0] = y.extent[0] = images;
+        CHECK_INT(prepared_for(call), 1);
+    }
+    CHECK(heap_taken > taken);
+    CHECK_INT(destroy_handle(0), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(heap_taken, taken);
+}
+
 /* The next handle at the address may be another device's, and its plans are not those. */
 static void a_destroyed_handle_takes_its_plans_with_it(void)
 {
@@ -443,11 +458,13 @@ static void results_that_succeeded_are_answered_with_less(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(the_same_call_is_prepared_once);
     TEST(a_call_without_an_engine_has_none);
     TEST(each_math_type_has_an_engine_of_its_own);
     TEST(each_algorithm_has_an_engine_of_its_own);
     TEST(each_limit_of_the_program_has_its_own);
+    TEST(nothing_is_left_of_a_destroyed_handle);
     TEST(a_destroyed_handle_takes_its_plans_with_it);
     TEST(a_handle_with_many_shapes_starts_afresh);
     TEST(what_was_brought_decides);

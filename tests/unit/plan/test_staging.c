@@ -2,7 +2,7 @@
  * changes the view and nothing else. */
 #include "check.h"
 #include "convshim/plan.h"
-#include "random_problem.h"
+#include "sample_problem.h"
 #include <stdlib.h>
 
 enum {
@@ -253,11 +253,30 @@ static void what_leaves_64_bits(void)
     CHECK_INT(cs_copy_between(&view, &packed, &copy), CS_OVERFLOW);
 }
 
+/* What lies behind the cuts of a plan is none. */
+static void only_the_cuts_of_a_plan_are_looked_at(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    struct cs_tiling tiling = {.axis = {CS_AXIS_H}, .step = {16, 1}};
+    CHECK_INT(cs_plan_cut(&problem, &tiling, &plan), CS_OK);
+    CHECK_INT(plan.cuts, 1);
+    memcpy(&plan.cut[1], &plan.cut[0], sizeof plan.cut[0]);
+    for (int i = 0; i < CS_MAX_TILE_SHAPES; i++)
+        plan.cut[1].slice[i].spare_before = plan.cut[1].slice[i].spare_behind = 1;
+    for (int64_t shape = 0; shape < plan.shapes; shape++)
+        for (int i = 0; i < problem.tensors; i++)
+            CHECK(!cs_plan_is_staged(&plan, shape, i));
+    plan.cuts = 2;
+    CHECK(cs_plan_is_staged(&plan, 0, CS_X) || cs_plan_is_staged(&plan, 0, CS_Y));
+}
+
 int main(void)
 {
     TEST(copies_are_exact);
     TEST(rows_of_an_image);
     TEST(pitches_beyond_the_limit);
     TEST(what_leaves_64_bits);
+    TEST(only_the_cuts_of_a_plan_are_looked_at);
     return REPORT();
 }

@@ -622,8 +622,40 @@ static void two_cuts_of_one_extent_are_no_plan(void)
     CHECK(cuts_valid(&plan));
 }
 
+/* Rows that are apart by n keep to themselves only where nothing moves them against each other. */
+static void phases_divide_a_dilation(void)
+{
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    problem.dilation[1] = 6;
+    struct cs_cut cut = {.axis = CS_AXIS_H_PHASES};
+    for (cut.every = 0; cut.every < 9; cut.every++)
+        CHECK_INT(every_valid(&problem, &cut), cut.every == 2 || cut.every == 3 || cut.every == 6);
+    problem.stride[1] = 2;
+    for (cut.every = 1; cut.every < 9; cut.every++)
+        CHECK(!every_valid(&problem, &cut));
+    cut.axis = CS_AXIS_H;
+    for (cut.every = 0; cut.every < 9; cut.every++)
+        CHECK_INT(every_valid(&problem, &cut), cut.every == 1);
+}
+
+/* Before anything is looked up by their number. */
+static void a_cut_has_at_most_so_many_tiles(void)
+{
+    static struct cs_plan plan;
+    good_plan(&plan);
+    struct cs_cut *cut = &plan.cut[0];
+    CHECK(cut_valid(&plan.problem, cut));
+    cut->runs = 2;
+    cut->run[0].tiles = CS_MAX_TILES;
+    cut->run[1].tiles = 1;
+    cut->tiles = CS_MAX_TILES + 1;
+    CHECK(!cut_valid(&plan.problem, cut));
+}
+
 int main(void)
 {
+    TEST(phases_divide_a_dilation);
+    TEST(a_cut_has_at_most_so_many_tiles);
     TEST(good_plans_pass);
     TEST(whole_plans);
     TEST(every_corruption_is_seen);
