@@ -35,6 +35,9 @@ $(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/inte
                                oversized_tensor.c))
 $(B)/unit/test_capture_profile: $(call objects,src/cudnn/standalone/capture_profile.c)
 $(B)/unit/test_intercept: $(call objects,src/intercept/intercept.c)
+$(B)/unit/test_dlsym: $(call objects,src/intercept/loader/dlsym.c)
+$(B)/unit/test_dlsym: UNITLIBS := -ldl
+$(B)/unit/test_ending: $(call objects,src/intercept/ending.c)
 $(B)/unit/test_bypass: $(call objects,src/intercept/loader/object_range.c)
 
 # --- faults: a library whose every allocation and every call to cuDNN and CUDA can be made to fail ---------------------
