@@ -250,6 +250,28 @@ static void every_relaxation_has_a_name(void)
     }
 }
 
+/* Words with a zero behind each; one may be empty. */
+static void a_command_has_its_words(void)
+{
+    static const char arguments[] = "python\0\0app.py --fast";
+    static const char *const words[] = {"python", "", "app.py --fast"};
+    struct cs_summary_process kept = process;
+    process.arguments = arguments;
+    process.arguments_bytes = sizeof arguments;
+    struct cs_account *account = new_account();
+    cJSON *json = summary_of(account);
+    const cJSON *command = member(json, "process.command");
+    CHECK_INT(cJSON_GetArraySize(command), 3);
+    for (int i = 0; i < 3; i++)
+        CHECK_STR(cJSON_GetArrayItem(command, i)->valuestring, words[i]);
+    cJSON_Delete(json);
+    process = kept;
+    json = summary_of(account);
+    CHECK_INT(cJSON_GetArraySize(member(json, "process.command")), 0);
+    cJSON_Delete(json);
+    free(account);
+}
+
 static void the_summary_of_a_decoder(void)
 {
     struct cs_account *account = rich();
@@ -421,6 +443,7 @@ int main(void)
     TEST(any_string_is_valid_json);
     TEST(a_quoted_text_is_cut_at_a_character);
     TEST(numbers_have_a_point_in_every_locale);
+    TEST(a_command_has_its_words);
     TEST(the_summary_of_a_decoder);
     TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);

@@ -575,6 +575,22 @@ static void a_child_adds_to_its_parents_or_has_its_own(void)
     end();
 }
 
+/* Whoever ends a trace sees no error of it. */
+static void an_end_that_cannot_be_written_is_not_seen(void)
+{
+    char place[96];
+    snprintf(place, sizeof place, "%s/gone", folder);
+    CHECK_INT(mkdir(place, 0700), 0);
+    begin(file_of("gone/trace"), 1 << 20, "program");
+    call(1, 0);
+    cs_trace_flush(trace);
+    CHECK(unlink(path) == 0 && rmdir(place) == 0);
+    errno = 77;
+    cs_trace_close(trace);
+    CHECK_INT(errno, 77);
+    end();
+}
+
 /* Whatever was at the place of its own file before, and however far its parent's had come. */
 static void a_child_begins_its_own_file_anew(void)
 {
@@ -673,6 +689,7 @@ int main(void)
     TEST(a_file_that_grows_no_further_ends_the_trace);
     TEST(a_child_adds_to_its_parents_or_has_its_own);
     TEST(a_child_begins_its_own_file_anew);
+    TEST(an_end_that_cannot_be_written_is_not_seen);
     TEST(no_descriptor_is_left_open);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);

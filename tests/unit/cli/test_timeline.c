@@ -194,6 +194,35 @@ static void a_launch_like_another_is_of_its_site(void)
     }
 }
 
+/* What a run with rules tells of each convolution; of what it did not have, nothing. */
+static void a_run_with_rules_is_measured(void)
+{
+    static const char ruled[] = "{\"order\":[],\"sites\":[{\"problem\":" PROBLEM(
+        16, 32) ",\"calls\":3,\"tiled\":1,\"launches\":5,\"required\":9000,"
+                "\"reported\":4000,\"reason\":\"NO_TILING\"}]}";
+    struct cs_exposures exposures;
+    write_record(record);
+    struct cs_simulated_result result = result_of(untiled, history), other = result_of(ruled, NULL);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    for (int limit = 8999; limit <= 9000; limit++) {
+        exposures.item[0].limit = exposures.item[1].limit = limit;
+        exposures.item[1].cannot = false;
+        CHECK(cs_exposures_measure(&exposures, &run, &other));
+        CHECK_INT(exposures.item[0].extra_launches, -1);
+        CHECK_INT(exposures.item[0].extra_ns, -1);
+        CHECK_INT(exposures.item[0].untiled, 0);
+        CHECK_INT(exposures.item[0].reported, 0);
+        CHECK_INT(exposures.item[1].extra_launches, 4);
+        CHECK_INT(exposures.item[1].reported, 4000);
+        CHECK_INT(exposures.item[1].untiled, limit < 9000 ? 2 : 0);
+        CHECK(!exposures.item[1].cannot);
+    }
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+    cs_simulated_result_free(&other);
+    remove_record();
+}
+
 /* Nothing is held but a workspace, of whose block it fills a part. */
 static void a_workspace_alone_leaves_nothing(void)
 {
@@ -363,6 +392,7 @@ int main(void)
     TEST(workspaces_are_found_in_what_pytorch_allocated);
     TEST(tiles_share_a_workspace);
     TEST(what_sticks_out_gets_a_limit);
+    TEST(a_run_with_rules_is_measured);
     TEST(a_workspace_alone_leaves_nothing);
     TEST(an_address_that_is_no_number_is_0);
     TEST(a_launch_like_another_is_of_its_site);

@@ -310,6 +310,29 @@ static void a_plan_that_was_left_alone_is_counted_and_run_as_it_is(void)
     CHECK_INT(fake.run + fake.populated + fake.updated, 0);
 }
 
+/* cuDNN refuses to run what is no plan, and it is not counted. */
+static void what_is_no_plan_is_not_counted(void)
+{
+    static const int types[] = {
+        CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+        CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        cudnnBackendDescriptor_t made;
+        start();
+        CHECK_INT(cudnnBackendCreateDescriptor((cudnnBackendDescriptorType_t)types[i], &made),
+                  CUDNN_STATUS_SUCCESS);
+        answer = CUDNN_STATUS_BAD_PARAM;
+        CHECK_INT(cudnnBackendExecute(a_handle(), made, a_pack()), answer);
+        CHECK_INT(cudnnBackendPopulateCudaGraph(a_handle(), made, a_pack(), a_graph()), answer);
+        CHECK_INT(cudnnBackendUpdateCudaGraph(a_handle(), made, a_pack(), a_graph()), answer);
+        CHECK_INT(fake.replayed, 3);
+        CHECK_INT(fake.run + fake.populated + fake.updated + fake.passed, 0);
+        answer = CUDNN_STATUS_SUCCESS;
+        CHECK_INT(cudnnBackendDestroyDescriptor(made), CUDNN_STATUS_SUCCESS);
+    }
+}
+
 /* Tiles, or a fallback plan, would run with what is missing. */
 static void what_is_not_there_is_left_to_cudnn(void)
 {
@@ -371,6 +394,7 @@ int main(void)
 {
     TEST(a_tiled_plan_runs_and_reports_as_that);
     TEST(a_plan_that_was_left_alone_is_counted_and_run_as_it_is);
+    TEST(what_is_no_plan_is_not_counted);
     TEST(what_is_not_there_is_left_to_cudnn);
     TEST(a_pack_is_known_to_be_finished);
     TEST(an_engine_configuration_tells_what_its_plan_will);

@@ -54,7 +54,11 @@ static void notes_are_given_back(void)
     *plan->plan.verdict.rewrite =
         (struct cs_rewrite){.fallback = plan->plan.verdict.rewrite, .destroy = destroy_fallback};
     struct cs_rewrite *rewrite = plan->plan.verdict.rewrite;
+    int cancel = -1;
+    CHECK_INT(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL), 0);
     cs_shadow_remove(places[0]);
+    CHECK_INT(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel), 0);
+    CHECK_INT(cancel, PTHREAD_CANCEL_ENABLE);
     CHECK(discarded == rewrite);
     CHECK_INT(heap_taken - before, 0);
 }
