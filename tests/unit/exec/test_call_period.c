@@ -87,6 +87,22 @@ static void finds_the_stages(void)
     expect_places(&program, "F - - D - - L");
 }
 
+/* A period is one when it has come twice; it is looked for every eighth call. */
+static void a_period_is_known_when_it_came_again(void)
+{
+    for (int low = 13; low <= 45; low += 8) {
+        struct program program = stages(1, low, 3);
+        int calls = 0;
+        cs_call_period_init(&detector);
+        while (detector.period == 0 && calls < 200) {
+            int at = calls++ % program.calls;
+            (void)cs_call_period_add(&detector, program.call[at], program.bytes[at]);
+        }
+        CHECK_INT(detector.period, program.calls);
+        CHECK_INT(calls, 2 * program.calls);
+    }
+}
+
 static void one_low_call_is_door_and_fall(void)
 {
     struct program program = stages(1, 1, 6);
@@ -349,6 +365,7 @@ static void cost(void)
 int main(void)
 {
     TEST(finds_the_stages);
+    TEST(a_period_is_known_when_it_came_again);
     TEST(one_low_call_is_door_and_fall);
     TEST(half_the_longest_is_a_stage);
     TEST(small_dips_belong_to_the_stage);

@@ -278,6 +278,22 @@ static void each_limit_of_the_program_has_its_own(void)
     CHECK_INT(cs_legacy_report(instance, &call, WANTED), TOLD + 1);
 }
 
+/* Answers of ours go only where there is room for one. */
+static void a_query_without_room_is_not_answered(void)
+{
+    struct cs_legacy_call call = start();
+    cs_legacy_result result;
+    int returned = 77;
+    const struct cs_legacy_results given[] = {
+        {.result = NULL, .returned = &returned, .requested = 1},
+        {.result = &result, .returned = NULL, .requested = 1},
+        {.result = &result, .returned = &returned, .requested = 0},
+        {.result = &result, .returned = &returned, .requested = -1}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        CHECK(!cs_legacy_answer_oversized(instance, &call, &given[i]));
+    CHECK_INT(returned, 77);
+}
+
 /* All that is taken for a handle's plans is given back with it. */
 static void nothing_is_left_of_a_destroyed_handle(void)
 {
@@ -465,6 +481,7 @@ int main(void)
     TEST(each_algorithm_has_an_engine_of_its_own);
     TEST(each_limit_of_the_program_has_its_own);
     TEST(nothing_is_left_of_a_destroyed_handle);
+    TEST(a_query_without_room_is_not_answered);
     TEST(a_destroyed_handle_takes_its_plans_with_it);
     TEST(a_handle_with_many_shapes_starts_afresh);
     TEST(what_was_brought_decides);
