@@ -28,9 +28,9 @@ SLOWDOWN = 1.15
 MEDIAN, LARGE_MEDIAN = 1.10, 1.03
 
 
-def cudnn(build):
+def cudnn():
     """The one that the tests are built against; without it a rule of thumb would answer."""
-    with open(os.path.join(build, "config.mk"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "build/config.mk"), encoding="utf-8") as file:
         found = [line.split(":=")[1].strip() for line in file if line.startswith("CUDNN_LIB :=")]
     return ["--cudnn", found[0]] if found and found[0] else []
 
@@ -38,7 +38,7 @@ def cudnn(build):
 def predict(build, *options):
     # The real cuDNN keeps what it was planned with.
     environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    return subprocess.run([os.path.join(build, "convshim"), "predict", *cudnn(build), *options], capture_output=True, text=True,
+    return subprocess.run([os.path.join(build, "convshim"), "predict", *cudnn(), *options], capture_output=True, text=True,
                           env=environment, check=False)
 
 
