@@ -205,7 +205,6 @@ static void enter_section(struct lines *lines, const char *text)
     snprintf(lines->section, sizeof lines->section, "%.*s", (int)(length < room ? length : room),
              text + 1);
     lines->rule = -1;
-    lines->unknown_section = false;
     if (whole && strncmp(lines->section, prefix, strlen(prefix)) == 0 &&
         (is_blank(lines->section[strlen(prefix)]) || !lines->section[strlen(prefix)])) {
         lines->rule = cs_rules_open(lines->load, lines->section + strlen(prefix));

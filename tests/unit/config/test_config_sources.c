@@ -390,6 +390,25 @@ static void a_budget_means_scratch_of_our_own(void)
 }
 
 /* A budget counts wherever it comes from, and its contradiction too. */
+/* As much of the sources as there is room for, and nothing behind it. */
+static void a_long_path_leaves_no_room_for_others(void)
+{
+    static const char end[] = "/dev/null";
+    for (size_t length = CS_CONFIG_TEXT - 40; length < CS_CONFIG_TEXT; length++) {
+        char name[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 40];
+        memset(name, '/', length);
+        memcpy(name + length - strlen(end), end, sizeof end);
+        setenv("CONVSHIM_CONFIGFILE", name, 1);
+        setenv("CONVSHIM_CONFIG", "tiles=3", 1);
+        load();
+        snprintf(want, sizeof want, "%s and CONVSHIM_CONFIG", name);
+        want[CS_CONFIG_TEXT - 1] = '\0';
+        CHECK_STR(config.source, want);
+        CHECK_INT(config.file_length, length);
+        CHECK_INT(config.tiles, 3);
+    }
+}
+
 static void a_budget_goes_over_the_backing_of_all_sources(void)
 {
     char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
@@ -556,6 +575,7 @@ int main(void)
     TEST(every_value_knows_its_origin);
     TEST(a_file_alone);
     TEST(a_budget_means_scratch_of_our_own);
+    TEST(a_long_path_leaves_no_room_for_others);
     TEST(a_budget_goes_over_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);
     TEST(zero_switches_off);

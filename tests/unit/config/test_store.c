@@ -266,7 +266,7 @@ static void lists_those_of_a_part(void)
     cs_store_fini(&store);
 }
 
-/* What one process writes, others find without opening anew. */
+/* What one process writes, others find without opening anew; also in a new file. */
 static void others_are_heard(void)
 {
     struct cs_store one, other;
@@ -280,6 +280,10 @@ static void others_are_heard(void)
         put(&other, 2, i);
         CHECK_INT(has(&one, 2, i), 1);
     }
+    CHECK_INT(unlink(path), 0); /* another file in its place is read from its beginning */
+    write_records(3, RECORDS);
+    for (int i = 0; i < RECORDS; i++)
+        CHECK_INT(has(&other, 3, i), 1);
     cs_store_fini(&one);
     cs_store_fini(&other);
 }
@@ -611,6 +615,9 @@ static void strange_places(void)
         CHECK_INT(has(&store, 1, 1), 1);
         cs_store_fini(&store);
     }
+    CHECK_INT(log_lines("(errno 22): /dev/null"), 1); /* EINVAL: it is no plain file */
+    CHECK_INT(log_lines("(errno 20): /dev/null/x"), 1);
+    CHECK_INT(log_lines(""), 4);
     snprintf(path, sizeof path, "%s/pipe", folder);
     CHECK_INT(mkfifo(path, 0600), 0);
     write_records(1, 1);

@@ -420,12 +420,15 @@ static void a_waiter_is_cancelled(void)
 static void a_context_that_is_gone_gives_its_share_back(void)
 {
     struct cs_arena *arena = new_arena(2 * MIB);
+    long long taken = 0;
     for (uint64_t context = 1; context <= 8; context++) {
         fake_device.current = context;
         CHECK(call(arena, device_new_stream(), 2 * MIB, true));
         CHECK_INT(cs_arena_facts(arena).held, 2 * MIB);
         fake_device.gone = context;
+        taken = context == 2 ? heap_taken : taken;
     }
+    CHECK_INT(heap_taken, taken); /* nothing is kept of those that are gone */
     CHECK_INT(fake_device.frees, 0);
     CHECK_INT(cs_arena_facts(arena).peak, 2 * MIB);
     CHECK_INT(cs_arena_facts(arena).refused, 0);
