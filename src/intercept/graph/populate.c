@@ -162,8 +162,12 @@ static int change_fallback(void *ctx)
     int status = cs_launcher_prepare_fallback(&walk->launcher);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
-                        walk->launcher.pack, walk->all);
+    status = (int)CS_REAL(cudnnBackendUpdateCudaGraph, walk->launcher.handle, fallback->plan,
+                          walk->launcher.pack, walk->all);
+    /* Of an engine that makes no nodes they are not: the application's own plan finds them wrong.
+     */
+    return status == CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API ? CUDNN_STATUS_BAD_PARAM
+                                                                      : status;
 }
 
 /* Without a graph of ours there are no tiles, but cuDNN may still add the fallback plan's nodes. */

@@ -16,7 +16,7 @@ static struct {
     int tiles; /* that an update changes; 0: it falls back */
     int roots; /* of the graph */
     int nodes; /* in a chain, in the only root's child graph */
-    cudnnStatus_t prepare;
+    cudnnStatus_t prepare, update;
 } fake;
 
 static struct cs_runtime runtime; /* of which every function fails but for updates of tiles */
@@ -120,7 +120,7 @@ static cudnnStatus_t update(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
     CHECK(plan == (cudnnBackendDescriptor_t)finalized);
     CHECK(to == (cudaGraph_t)(void *)(fake.tiles > 0 ? tile : graph));
     fake.updated++;
-    return CUDNN_STATUS_SUCCESS;
+    return fake.update;
 }
 
 static void start(cudnnStatus_t prepare)
@@ -166,6 +166,19 @@ static void nodes_of_a_fallback_plan_are_updated(void)
     start(CUDNN_STATUS_NOT_SUPPORTED);
     CHECK_INT(updated(), CUDNN_STATUS_NOT_SUPPORTED);
     CHECK_INT(fake.updated, 0);
+}
+
+/* Of a fallback plan whose engine makes no nodes none can be there. */
+static void nodes_that_none_can_have_made_are_wrong(void)
+{
+    start(CUDNN_STATUS_SUCCESS);
+    fake.update = CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API;
+    CHECK_INT(updated(), CUDNN_STATUS_BAD_PARAM);
+    fake.update = CUDNN_STATUS_BAD_PARAM;
+    CHECK_INT(updated(), CUDNN_STATUS_BAD_PARAM);
+    fake.update = CUDNN_STATUS_EXECUTION_FAILED;
+    CHECK_INT(updated(), CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK_INT(fake.updated, 3);
 }
 
 /* Nodes are numbers: the chain's from 1 on, and of the graph's roots the first. */
@@ -255,6 +268,7 @@ int main(void)
 {
     TEST(without_a_graph_the_fallback_plan_is_added);
     TEST(nodes_of_a_fallback_plan_are_updated);
+    TEST(nodes_that_none_can_have_made_are_wrong);
     TEST(another_plans_nodes_are_refused);
     TEST(of_several_roots_none_is_ours);
     return REPORT();
