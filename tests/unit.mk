@@ -30,7 +30,7 @@ $(B)/unit/test_find_cudnn: $(call objects,src/cli/predict/find_cudnn.c)
 $(B)/unit/test_simulated_program: $(call objects,src/cli/simulate/simulated_program.c)
 $(B)/unit/test_simulate_runs: $(call objects,$(addprefix src/cli/simulate/,simulate_runs.c child_variables.c))
 $(B)/unit/test_simulation: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,simulation.c child_variables.c) common/environment.c \
-                           doctor/subprocess.c))
+                           doctor/subprocess.c doctor/subprocess_line.c))
 $(B)/unit/test_tune_search: $(call objects,src/cli/tune/tune_search.c)
 $(B)/unit/test_tune_outputs: $(filter-out %/cli/main.o %/tune/tune_search.o,$(cliobj))
 $(B)/unit/test_tune_outputs: UNITLIBS := -lcjson -ldl
@@ -43,7 +43,7 @@ $(B)/unit/test_doctor_checks: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_simulation_commands: $(filter-out $(addprefix %/cli/,main.o tune/tune_search.o tune/tune_print.o $(addprefix simulate/,simulated_program.o \
 	simulation.o simulated_pair.o simulate_print.o simulate_devices.o simulate_html.o simulate_runs.o fork_server.o)),$(cliobj))
 $(B)/unit/test_simulation_commands: UNITLIBS := -lcjson -ldl
-$(B)/unit/test_subprocess: $(call objects,src/cli/doctor/subprocess.c)
+$(B)/unit/test_subprocess: $(call objects,$(addprefix src/cli/doctor/,subprocess.c subprocess_line.c))
 $(B)/unit/test_report_conclusion: UNITLIBS := -lcjson
 $(B)/unit/test_report_conclusion: $(call objects,$(addprefix src/cli/,report/report_conclusion.c $(addprefix common/,json_output.c table.c command_line.c)))
 $(B)/unit/test_report_diff: $(filter-out %/cli/main.o %/report/report_diff.o,$(cliobj))

@@ -4,9 +4,9 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/elf.h"
 #include "cli/doctor/loader.h"
 #include "cli/doctor/subprocess.h"
+#include "elf_image.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <sys/stat.h>
@@ -108,17 +108,6 @@ int cs_subprocess_run(const char *const *argv, const char *const *set, char **te
     return status;
 }
 
-char *cs_subprocess_line(char **text_p)
-{
-    char *line = *text_p;
-    if (!line || !*line)
-        return NULL;
-    char *end = strchrnul(line, '\n');
-    *text_p = *end ? end + 1 : end;
-    *end = '\0';
-    return line;
-}
-
 /* --- its files --- */
 
 static void write_bytes(const char *path, const void *bytes, size_t size, mode_t mode)
@@ -139,11 +128,11 @@ enum {
 
 static struct image {
     Elf64_Ehdr header;
-    Elf64_Phdr segment[3];
+    Elf64_Phdr segment[ELF_SEGMENTS];
     Elf64_Dyn dynamic[5];
     Elf64_Sym symbol[SYMBOLS];
-    char names[512], constants[256], interpreter[16], sections[32];
-    Elf64_Shdr section[5];
+    char names[512], constants[256], interpreter[ELF_INTERPRETER], sections[32];
+    Elf64_Shdr section[ELF_SECTIONS];
 } image;
 
 #define AT(member) offsetof(struct image, member)
@@ -162,53 +151,40 @@ static void write_elf(const char *path, const char *symbols, const char *constan
                       const char *runpath)
 {
     static const char sections[] = "\0.rodata\0.x";
+    static const struct elf_places at = {AT(segment), AT(section),          AT(interpreter),
+                                         AT(dynamic), sizeof image.dynamic, sizeof image};
     const Elf64_Addr base = 0x1000;
     size_t used = 1;
     int count = 1;
-    image = (struct image){
-        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                   .e_type = ET_DYN,
-                   .e_machine = (Elf64_Half)cs_elf_this_machine(),
-                   .e_version = EV_CURRENT,
-                   .e_phoff = AT(segment),
-                   .e_phnum = 3,
-                   .e_phentsize = sizeof(Elf64_Phdr),
-                   .e_shoff = AT(section),
-                   .e_shnum = 5,
-                   .e_shentsize = sizeof(Elf64_Shdr),
-                   .e_shstrndx = 4},
-        .segment = {{.p_type = PT_LOAD, .p_vaddr = base, .p_filesz = sizeof image},
-                    {.p_type = PT_INTERP, .p_offset = AT(interpreter), .p_filesz = 16},
-                    {.p_type = PT_DYNAMIC,
-                     .p_offset = AT(dynamic),
-                     .p_filesz = sizeof image.dynamic}},
-        .interpreter = "/lib/ld.so",
-        .section = {{.sh_type = SHT_NULL},
-                    {.sh_name = 9,
-                     .sh_type = SHT_DYNSYM,
-                     .sh_offset = AT(symbol),
-                     .sh_size = sizeof image.symbol,
-                     .sh_link = 2},
-                    {.sh_name = 9,
-                     .sh_type = SHT_STRTAB,
-                     .sh_offset = AT(names),
-                     .sh_size = sizeof image.names},
-                    {.sh_name = 1,
-                     .sh_type = SHT_PROGBITS,
-                     .sh_offset = AT(constants),
-                     .sh_size = sizeof image.constants},
-                    {.sh_name = 9,
-                     .sh_type = SHT_STRTAB,
-                     .sh_offset = AT(sections),
-                     .sh_size = sizeof image.sections}}};
+    image = (struct image){.header = elf_header(&at),
+                           .interpreter = "/lib/ld.so",
+                           .section = {{.sh_type = SHT_NULL},
+                                       {.sh_name = 9,
+                                        .sh_type = SHT_DYNSYM,
+                                        .sh_offset = AT(symbol),
+                                        .sh_size = sizeof image.symbol,
+                                        .sh_link = 2},
+                                       {.sh_name = 9,
+                                        .sh_type = SHT_STRTAB,
+                                        .sh_offset = AT(names),
+                                        .sh_size = sizeof image.names},
+                                       {.sh_name = 1,
+                                        .sh_type = SHT_PROGBITS,
+                                        .sh_offset = AT(constants),
+                                        .sh_size = sizeof image.constants},
+                                       {.sh_name = 9,
+                                        .sh_type = SHT_STRTAB,
+                                        .sh_offset = AT(sections),
+                                        .sh_size = sizeof image.sections}}};
+    elf_segments(&at, base, image.segment);
     memcpy(image.sections, sections, sizeof sections);
-    for (const char *at = symbols; *at && count < SYMBOLS; at += strspn(at, " ")) {
+    for (const char *next = symbols; *next && count < SYMBOLS; next += strspn(next, " ")) {
         char name[64];
-        size_t length = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)length - 1, at + 1);
+        size_t length = strcspn(next, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length - 1, next + 1);
         image.symbol[count++] =
-            (Elf64_Sym){.st_name = add_name(&used, name), .st_shndx = *at == '+' ? 3 : SHN_UNDEF};
-        at += length;
+            (Elf64_Sym){.st_name = add_name(&used, name), .st_shndx = *next == '+' ? 3 : SHN_UNDEF};
+        next += length;
     }
     image.dynamic[0] = (Elf64_Dyn){.d_tag = DT_STRTAB, .d_un.d_ptr = base + AT(names)};
     if (runpath)
@@ -575,11 +551,9 @@ static void memory_that_runs_short(void)
 int main(void)
 {
     char remove[64];
-    const char *usual = getenv("PATH");
     heap_watch();
-    if (!usual || !mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
-    char *path = strdup(usual);
     golden_hide(folder, "FOLDER");
     setenv("HOME", folder, 1);
     setenv("XDG_CONFIG_HOME", folder, 1);
@@ -596,8 +570,7 @@ int main(void)
     TEST(sixty_modules_are_asked_for);
     TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
-    setenv("PATH", path, 1);
-    free(path);
+    setenv("PATH", "/usr/bin:/bin", 1);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -3,9 +3,9 @@
 #include "golden.h"
 
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/elf.h"
 #include "cli/doctor/start_script.h"
 #include "cli/doctor/wrapper.h"
+#include "elf_image.h"
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/convshim-outputs-XXXXXX", root[PATH_MAX];
@@ -97,11 +97,11 @@ static void scripts_of_shells(void)
 
 struct image {
     Elf64_Ehdr header;
-    Elf64_Phdr segment[3];
+    Elf64_Phdr segment[ELF_SEGMENTS];
     Elf64_Dyn dynamic[9];
     Elf64_Sym symbol[4];
-    char names[64], sections[48], constants[32], interpreter[16];
-    Elf64_Shdr section[5];
+    char names[64], sections[48], constants[32], interpreter[ELF_INTERPRETER];
+    Elf64_Shdr section[ELF_SECTIONS];
 };
 
 static struct image image;
@@ -112,24 +112,11 @@ static void make_image(void)
 {
     static const char names[] = "\0libone.so\0libtwo.so\0libown.so\0/rpath\0/runpath\0defd\0und";
     static const char sections[] = "\0.dynsym\0.dynstr\0.rodata.x\0.shstrtab";
+    static const struct elf_places at = {AT(segment), AT(section),          AT(interpreter),
+                                         AT(dynamic), sizeof image.dynamic, sizeof image};
     const Elf64_Addr base = 0x400000;
     image = (struct image){
-        .header = {.e_ident = ELFMAG,
-                   .e_type = ET_DYN,
-                   .e_machine = (Elf64_Half)cs_elf_this_machine(),
-                   .e_version = EV_CURRENT,
-                   .e_phoff = AT(segment),
-                   .e_phnum = 3,
-                   .e_phentsize = sizeof(Elf64_Phdr),
-                   .e_shoff = AT(section),
-                   .e_shnum = 5,
-                   .e_shentsize = sizeof(Elf64_Shdr),
-                   .e_shstrndx = 4},
-        .segment = {{.p_type = PT_LOAD, .p_vaddr = base, .p_filesz = sizeof image},
-                    {.p_type = PT_INTERP, .p_offset = AT(interpreter), .p_filesz = 16},
-                    {.p_type = PT_DYNAMIC,
-                     .p_offset = AT(dynamic),
-                     .p_filesz = sizeof image.dynamic}},
+        .header = elf_header(&at),
         .dynamic = {{.d_tag = DT_NEEDED, .d_un.d_val = 1},
                     {.d_tag = DT_NEEDED, .d_un.d_val = 11},
                     {.d_tag = DT_SONAME, .d_un.d_val = 21},
@@ -155,8 +142,7 @@ static void make_image(void)
              .sh_type = SHT_STRTAB,
              .sh_offset = AT(sections),
              .sh_size = sizeof sections}}};
-    image.header.e_ident[EI_CLASS] = ELFCLASS64;
-    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    elf_segments(&at, base, image.segment);
     memcpy(image.names, names, sizeof names);
     memcpy(image.sections, sections, sizeof sections);
 }

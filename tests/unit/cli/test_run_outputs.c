@@ -216,19 +216,16 @@ static void places(void)
 int main(void)
 {
     char remove[64];
-    const char *usual = getenv("PATH");
     heap_watch();
-    if (!usual || !mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
     snprintf(place, sizeof place, "%s/bin", folder);
     golden_hide(folder, "FOLDER");
-    char *path = strdup(usual);
     make_files();
     TEST(what_a_program_would_get);
     TEST(what_is_refused);
     TEST(places);
-    setenv("PATH", path, 1);
-    free(path);
+    setenv("PATH", "/usr/bin:/bin", 1);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
