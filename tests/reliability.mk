@@ -36,7 +36,8 @@ $(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/inte
 $(B)/unit/test_capture_profile: $(call objects,src/cudnn/standalone/capture_profile.c)
 $(B)/unit/test_intercept: $(call objects,src/intercept/intercept.c)
 $(B)/unit/test_dlsym: $(call objects,src/intercept/loader/dlsym.c)
-$(B)/unit/test_dlsym: UNITLIBS := -ldl
+$(B)/unit/test_dlsym $(B)/unit/test_cudnn_host: UNITLIBS := -ldl
+$(B)/unit/test_cudnn_host: $(call objects,src/intercept/cudnn_host.c)
 $(B)/unit/test_ending: $(call objects,src/intercept/ending.c)
 $(B)/unit/test_bypass: $(call objects,src/intercept/loader/object_range.c)
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "cli/common/cli.h"
 #include "cli/simulate/simulated_pair.h"
+#include "heap.h"
 
 static struct cs_simulated_run ran[16];
 static size_t rans, rounds, asked;
@@ -74,7 +75,9 @@ static void every_pair_has_its_runs(void)
         {.device = &devices[0], .chosen = {true, true}},
         {.device = &devices[1], .capacity = 600 << 20, .chosen = {true, true}},
         {.device = &devices[0], .chosen = {false, true}}};
+    long long taken = heap_taken;
     CHECK(cs_simulated_pairs_run(&simulation, pair, 3));
+    CHECK_INT(heap_taken, taken);
     for (int i = 0; i < 3; i++)
         for (int side = 0; side < CS_SIDES; side++) {
             const struct cs_simulated_run *run = &pair[i].run[side];
@@ -174,6 +177,7 @@ static void what_cannot_be_started(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(every_pair_has_its_runs);
     TEST(runs_that_came_too_late);
     TEST(the_smallest_capacities);
