@@ -176,6 +176,7 @@ static void a_run_of_many_sites(void)
         "{\"workspace\":\"auto\",\"lanes\":\"auto\",\"tiles\":\"7\",\"policy\":\"fit\",\"log\":"
         "\"info\","
         "\"of_the_future\":\"1\",\"trace\":\"\"}");
+    set(run, "process", "command", "[\"python\",\"app two.py\\u0001\\u007f~\",7,\"\"]");
     write_json("many.json", run);
     cJSON_Delete(run);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
