@@ -36,18 +36,15 @@ static void good_plan(struct cs_plan *plan)
     CHECK_INT(plan->shapes, 3);
 }
 
-/* Damages a plan in the way of that number; what was done, or NULL beyond the last way. */
-static const char *break_plan(struct cs_plan *plan, int way)
-{
-    struct cs_problem *untiled = &plan->problem;
-    struct cs_cut *cut = &plan->cut[0];
-    struct cs_slice *inner = &cut->slice[1];
-    int number = 0;
+/* One way of damaging, if its number is `way`. */
 #define BREAK(change)                                                                              \
-    if (number++ == way) {                                                                         \
+    if ((*number)++ == way) {                                                                      \
         change;                                                                                    \
         return #change;                                                                            \
     }
+
+static const char *break_cut(struct cs_cut *cut, int way, int *number)
+{
     BREAK(cut->run[0].step++)
     BREAK(cut->run[0].step--)
     BREAK(cut->run[0].step = 0)
@@ -58,7 +55,6 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(cut->runs = 0)
     BREAK(cut->runs = 2)
     BREAK(cut->runs = CS_MAX_RUNS + 2)
-    BREAK(plan->shape[0].relaxation = CS_RELAXATIONS)
     BREAK(cut->tiles--)
     BREAK(cut->tiles++)
     BREAK(cut->tiles = 0)
@@ -73,6 +69,12 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(cut->axis = CS_AXIS_C)
     BREAK(cut->axis = CS_AXES)
     BREAK(cut->axis = CS_AXIS_NONE)
+    return NULL;
+}
+
+static const char *break_sums(struct cs_plan *plan, int way, int *number)
+{
+    BREAK(plan->shape[0].relaxation = CS_RELAXATIONS)
     BREAK(plan->cuts = 0)
     BREAK(plan->cuts = 2)
     BREAK(plan->cuts = 3)
@@ -91,6 +93,12 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(plan->workspace++)
     BREAK(plan->staged += CS_SCRATCH_ALIGNMENT; cs_plan_settle(plan))
     BREAK(plan->halo++)
+    return NULL;
+}
+
+static const char *break_slices(struct cs_cut *cut, int way, int *number)
+{
+    struct cs_slice *inner = &cut->slice[1];
     BREAK(inner->in_count++)
     BREAK(inner->in_count--)
     BREAK(inner->in_count = INT64_MAX)
@@ -104,6 +112,11 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(inner->alignment[CS_X] = 0)
     BREAK(inner->alignment[CS_Y] = 3)
     BREAK(inner->alignment[CS_Y] = -16)
+    return NULL;
+}
+
+static const char *break_problem(struct cs_problem *untiled, int way, int *number)
+{
     BREAK(untiled->pre[1]++)
     BREAK(untiled->post[1]--)
     BREAK(untiled->tensor[CS_X].dims[CS_H]--)
@@ -113,6 +126,16 @@ static const char *break_plan(struct cs_plan *plan, int way)
     BREAK(untiled->tensor[CS_Y].side = CS_X)
     BREAK(untiled->tensors--)
     return NULL;
+}
+
+/* Damages a plan in the way of that number; what was done, or NULL beyond the last way. */
+static const char *break_plan(struct cs_plan *plan, int way)
+{
+    int number = 0;
+    const char *change = break_cut(&plan->cut[0], way, &number);
+    change = change ? change : break_sums(plan, way, &number);
+    change = change ? change : break_slices(&plan->cut[0], way, &number);
+    return change ? change : break_problem(&plan->problem, way, &number);
 }
 
 static int break_in_every_way(const struct cs_plan *good)
