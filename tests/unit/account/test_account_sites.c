@@ -203,85 +203,92 @@ static void only_so_many_calls_have_an_order(void)
 
 /* --- advice --- */
 
-struct advised {
+static const struct advised {
     int64_t reasons[3][2]; /* reason, calls */
     int64_t required_max, folds, tiled, workspace;
     const char *advice;
+} advised[] = {
+    {{{CS_REASON_SMALL, 5}}, 0, 0, 0, 1 << 20, "nothing to save: all convolutions are within"},
+    {{{CS_REASON_SMALL, 5}},
+     1,
+     0,
+     0,
+     1 << 20,
+     "no convolution requires more than the limit; "
+     "the largest requires 1 B"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_NO_TILING, 1}},
+     0,
+     0,
+     0,
+     1 << 20,
+     "no tiling fits 1 MiB: try a larger workspace"},
+    {{{CS_REASON_NO_TILING, 1}}, 0, 0, 0, 0, "no tiling fits 0 B: try a larger workspace"},
+    {{{CS_REASON_NO_TILING, 1}}, 0, 0, 0, -1, "no tiling fits the limit: try"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_NO_TILING, 1}, {CS_REASON_REPORT_ONLY, 1}},
+     0,
+     0,
+     0,
+     1,
+     "policy p only reports: use policy = fit to apply it"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_DEAR, 1}},
+     0,
+     0,
+     0,
+     1,
+     "max_slowdown allows no tiling: raise it"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_PROVIDED, 1}},
+     0,
+     0,
+     0,
+     1,
+     "the application ignores the reported size and allocates its own"},
+    {{{CS_REASON_DEAR, 5}, {CS_REASON_PROVIDED, 9}}, 0, 0, 0, 1, "max_slowdown allows"},
+    {{{CS_REASON_NO_TILING, 5}, {CS_REASON_DEAR, 9}}, 0, 0, 0, 1, "no tiling fits 1 B"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 5}}, 7, 0, 0, 1, "no convolution requires more"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 6}},
+     7,
+     0,
+     0,
+     1,
+     "nothing was tiled; mostly: cuDNN refused the tile plans"},
+    {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 6}}, 7, 0, 1, 1, ""},
 };
+
+/* What ran well, or did not, counts alike. */
+static struct cs_account *account_advised(const struct advised *row, int how)
+{
+    struct cs_account *account = new_account();
+    for (int i = 0; i < 3; i++)
+        if (row->reasons[i][1])
+            account->passed[row->reasons[i][0]] = row->reasons[i][1];
+    account->required_max = row->required_max;
+    account->folds = row->folds;
+    *(how == 0   ? &account->tiled_calls
+      : how == 1 ? &account->fallbacks
+                 : &account->failed) = row->tiled;
+    return account;
+}
+
+static void check_advice(const struct advised *row, int how)
+{
+    char text[CS_ADVICE_TEXT], cut[12];
+    struct cs_account *account = account_advised(row, how);
+    struct cs_summary_head head = {.policy = "p", .bypass = "", .workspace = row->workspace};
+    int length = cs_advice_text(account, &head, text, sizeof text);
+    CHECK_INT(length, strlen(text));
+    CHECK(strncmp(text, row->advice, strlen(row->advice)) == 0 && (*row->advice || length == 0));
+    CHECK_INT(cs_advice_text(account, &head, cut, sizeof cut), length);
+    head.bypass = "libx.so";
+    cs_advice_text(account, &head, text, sizeof text);
+    CHECK(strncmp(text, "convshim doctor says", 20) == 0);
+    free(account);
+}
 
 static void advice_by_reasons(void)
 {
-    static const struct advised rows[] = {
-        {{{CS_REASON_SMALL, 5}}, 0, 0, 0, 1 << 20, "nothing to save: all convolutions are within"},
-        {{{CS_REASON_SMALL, 5}},
-         1,
-         0,
-         0,
-         1 << 20,
-         "no convolution requires more than the limit; "
-         "the largest requires 1 B"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_NO_TILING, 1}},
-         0,
-         0,
-         0,
-         1 << 20,
-         "no tiling fits 1 MiB: try a larger workspace"},
-        {{{CS_REASON_NO_TILING, 1}}, 0, 0, 0, 0, "no tiling fits 0 B: try a larger workspace"},
-        {{{CS_REASON_NO_TILING, 1}}, 0, 0, 0, -1, "no tiling fits the limit: try"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_NO_TILING, 1}, {CS_REASON_REPORT_ONLY, 1}},
-         0,
-         0,
-         0,
-         1,
-         "policy p only reports: use policy = fit to apply it"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_DEAR, 1}},
-         0,
-         0,
-         0,
-         1,
-         "max_slowdown allows no tiling: raise it"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_PROVIDED, 1}},
-         0,
-         0,
-         0,
-         1,
-         "the application ignores the reported size and allocates its own"},
-        {{{CS_REASON_DEAR, 5}, {CS_REASON_PROVIDED, 9}}, 0, 0, 0, 1, "max_slowdown allows"},
-        {{{CS_REASON_NO_TILING, 5}, {CS_REASON_DEAR, 9}}, 0, 0, 0, 1, "no tiling fits 1 B"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 5}}, 7, 0, 0, 1, "no convolution requires more"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 6}},
-         7,
-         0,
-         0,
-         1,
-         "nothing was tiled; mostly: cuDNN refused the tile plans"},
-        {{{CS_REASON_SMALL, 5}, {CS_REASON_VENDOR, 6}}, 7, 0, 1, 1, ""},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int how = 0; how < (rows[i].tiled ? 3 : 1); how++) {
-            char text[CS_ADVICE_TEXT], cut[12];
-            struct cs_account *account = new_account();
-            struct cs_summary_head head = {
-                .policy = "p", .bypass = "", .workspace = rows[i].workspace};
-            for (int j = 0; j < 3; j++)
-                if (rows[i].reasons[j][1])
-                    account->passed[rows[i].reasons[j][0]] = rows[i].reasons[j][1];
-            account->required_max = rows[i].required_max;
-            account->folds = rows[i].folds;
-            *(how == 0   ? &account->tiled_calls
-              : how == 1 ? &account->fallbacks
-                         : &account->failed) = rows[i].tiled;
-            int length = cs_advice_text(account, &head, text, sizeof text);
-            CHECK_INT(length, strlen(text));
-            CHECK(strncmp(text, rows[i].advice, strlen(rows[i].advice)) == 0 &&
-                  (*rows[i].advice || length == 0));
-            CHECK_INT(cs_advice_text(account, &head, cut, sizeof cut), length);
-            head.bypass = "libx.so";
-            cs_advice_text(account, &head, text, sizeof text);
-            CHECK(strncmp(text, "convshim doctor says", 20) == 0);
-            free(account);
-        }
-    }
+    for (size_t i = 0; i < sizeof advised / sizeof *advised; i++)
+        for (int how = 0; how < (advised[i].tiled ? 3 : 1); how++)
+            check_advice(&advised[i], how);
 }
 
 /* From 32 tiles of a call on; channels last only if all of them are. */
