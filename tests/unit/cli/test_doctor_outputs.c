@@ -354,7 +354,7 @@ static void commands(void)
 
 int main(void)
 {
-    char remove[64], *path = strdup(getenv("PATH"));
+    char remove[64];
     heap_watch();
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
@@ -362,8 +362,7 @@ int main(void)
     TEST(files_byte_by_byte);
     TEST(commands);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
-    setenv("PATH", path, 1);
-    free(path);
+    setenv("PATH", "/usr/bin:/bin", 1);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

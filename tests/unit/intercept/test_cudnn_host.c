@@ -95,7 +95,7 @@ static void its_file_is_one_of_its_libraries(void)
     static const char *const names[] = {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn.so.9",
                                         "libcudnn_cnn.so.9"};
     char folder[] = "/tmp/convshim-host-XXXXXX", command[256], text[256];
-    Dl_info libm;
+    Dl_info libm = {.dli_fname = ""};
     void *loaded = dlopen("libm.so.6", RTLD_NOW);
     CHECK(loaded && dladdr(dlsym(loaded, "cos"), &libm) && mkdtemp(folder));
     cs_host.file(text, sizeof text);
