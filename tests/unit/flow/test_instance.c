@@ -2,10 +2,12 @@
  * finds; the page that others read while it lives. */
 #include "flow/instance.h"
 
+#include "base/lock.h"
 #include "check.h"
 #include "config/session.h"
 #include "flow/exit_report.h"
 #include "flow/sign_of_life.h"
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +94,35 @@ static int look_in_child(void)
     return cs->account.calls == 1 ? 0 : 3;
 }
 
+/* Ranks of locks that are held while the process forks: what registers first is asked last. */
+static unsigned held_at_fork;
+
+static void note_locks(void)
+{
+    held_at_fork = cs_locks_held;
+}
+
+static int hold_none(void)
+{
+    return cs_locks_held == 0 ? 0 : 1;
+}
+
+/* All but those that the host holds itself. */
+static void every_lock_is_held_across_a_fork(void)
+{
+    static const enum cs_lock_rank ranks[] = {CS_RANK_MEMO,  CS_RANK_BUDGET,  CS_RANK_PEAK,
+                                              CS_RANK_STORE, CS_RANK_LANES,   CS_RANK_ARENA,
+                                              CS_RANK_GATE,  CS_RANK_ACCOUNT, CS_RANK_TRACE};
+    CHECK_INT(sizeof ranks / sizeof *ranks, CS_RANKS - CS_RANK_MEMO);
+    held_at_fork = 0;
+    CHECK_INT(status_of_child(hold_none), 0);
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        CHECK((held_at_fork >> ranks[i] & 1) == 1);
+    CHECK_INT(cs_locks_held, 0);
+    CHECK_INT(held, freed);
+    held = freed = 0;
+}
+
 static void a_child_counts_anew(void)
 {
     struct cs *cs = cs_instance_made();
@@ -169,8 +200,10 @@ int main(void)
     setenv("XDG_CONFIG_HOME", folder, 1);
     setenv("HOME", folder, 1);
     setenv("CONVSHIM_CONFIG", "workspace=3MiB;policy=budget;summary=off", 1);
+    pthread_atfork(note_locks, NULL, NULL);
     TEST(there_is_none_for_what_is_not_supported);
     TEST(options_are_taken_when_it_is_made);
+    TEST(every_lock_is_held_across_a_fork);
     TEST(a_child_counts_anew);
     TEST(its_page_is_there_until_it_ends);
     TEST(reports_take_the_accounts_lock);

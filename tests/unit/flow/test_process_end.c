@@ -238,12 +238,13 @@ static int renew(void)
     later = 30;
     cs_renewal_pass(cs);
     RETURN_IF(summary_bytes() <= 0);
+    later = 35;
     cs_renewal_fork(); /* which counts from now */
-    later = 39;
+    later = 44;
     unlink("summary.json");
     cs_renewal_pass(cs);
     RETURN_IF(summary_bytes() >= 0);
-    later = 40;
+    later = 45;
     cs_renewal_pass(cs);
     RETURN_IF(summary_bytes() <= 0);
     return GOOD;
@@ -445,11 +446,11 @@ static int report(void)
     RETURN_IF(!strstr(whole, "\"first\"") || !strstr(whole, "\"second\""));
     for (size_t size = 0; size < 40; size++) {
         memset(part, '#', sizeof part);
-        size_t told = cs_exit_report_text(cs, part, size);
+        size_t told = cs_exit_report_text(cs, part + 1, size);
         RETURN_IF(told < length - 20 || told > length + 20); /* times may have other digits */
-        RETURN_IF(part[size] != '#');
-        RETURN_IF(size > 0 && strlen(part) != size - 1);
-        RETURN_IF(size > 0 && memcmp(part, whole, size - 1) != 0);
+        RETURN_IF(part[0] != '#' || part[1 + size] != '#');
+        RETURN_IF(size > 0 && strlen(part + 1) != size - 1);
+        RETURN_IF(size > 0 && memcmp(part + 1, whole, size - 1) != 0);
     }
     cs_exit_report_early(cs, "cuDNN");
     RETURN_IF(summary_bytes() <= 0 || cs->reported != 0);
