@@ -306,6 +306,22 @@ static void nothing_left_is_said_once(void)
     end(&process);
 }
 
+/* What is left may be just enough. */
+static void what_is_just_enough_is_not_said(void)
+{
+    struct rng rng = {SEED};
+    make_sites(&rng);
+    for (int less = 0; less < 2; less++) {
+        struct process process;
+        unlink(path);
+        unlink(log_path);
+        start(&process, offer_of[0][0].bytes - less, PROGRAM);
+        CHECK_INT(limit_of(&process, &request_of[0]), offer_of[0][0].limit);
+        CHECK_INT(log_lines("was given to those before"), less);
+        end(&process);
+    }
+}
+
 /* A site that no earlier run has met gets of what is left, and the others keep theirs. */
 static void a_new_site(void)
 {
@@ -618,6 +634,7 @@ int main(void)
     TEST(runs);
     TEST(too_small);
     TEST(nothing_left_is_said_once);
+    TEST(what_is_just_enough_is_not_said);
     TEST(a_new_site);
     TEST(a_site_too_many);
     TEST(what_is_the_same);

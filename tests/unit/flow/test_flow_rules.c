@@ -76,6 +76,28 @@ static void a_rule_names_a_policy(void)
     free(cs);
 }
 
+/* What could not be tiled as its rule says is left alone by that rule still. */
+static void a_rule_is_named_where_no_fallback_plan_is(void)
+{
+    struct cs *cs = new_instance("fit");
+    const struct cs_request request = ordinary();
+    add_rule(cs, (struct cs_rule){.name = "other",
+                                  .given = 1 << CS_RULE_lanes | 1 << CS_RULE_n,
+                                  .n = {77, 77},
+                                  .lanes = 1});
+    add_rule(cs, (struct cs_rule){.name = "this", .given = 1 << CS_RULE_lanes, .lanes = 1});
+    fake.no_fallback = true;
+    for (int i = 0; i < 2; i++) {
+        struct cs_site_facts facts;
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK_INT(verdict.reason, CS_REASON_NO_FALLBACK);
+        CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+        CHECK_INT(facts.rule, 2);
+        CHECK(verdict.rewrite == NULL);
+    }
+    free(cs);
+}
+
 /* What is too small for the options must be looked at if it is not for some rule. */
 static void the_least_threshold_of_all_rules_counts(void)
 {
@@ -175,6 +197,7 @@ int main(void)
     TEST(a_rule_leaves_alone);
     TEST(a_rule_sets_limits);
     TEST(a_rule_names_a_policy);
+    TEST(a_rule_is_named_where_no_fallback_plan_is);
     TEST(the_least_threshold_of_all_rules_counts);
     TEST(a_policy_is_asked_once_a_problem);
     TEST(the_first_answer_stays);
