@@ -21,7 +21,7 @@ static void heap_count(void)
 
 /* How many more requests are answered before one is refused, by the allocator below alone; below 0:
  * none is. */
-static atomic_llong heap_left = -1;
+__attribute__((unused)) static atomic_llong heap_left = -1;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 /* Of the sanitizers' runtime, whose own header is not everywhere. */

@@ -401,7 +401,10 @@ static void a_child_has_one_thread(void)
     pid_t child = fork();
     cs_gate_fork(&gate, false, child == 0);
     if (child == 0) {
-        if (heap_taken != taken - 4) /* two threads, and what each has for a context */
+#ifndef __SANITIZE_THREAD__ /* whose runtime tells nothing of a child */
+        taken -= 4;         /* two threads, and what each has for a context */
+#endif
+        if (heap_taken != taken)
             exit(2);
         for (int i = 0; i < 2; i++) {
             go_in(&gate, 1);
