@@ -296,6 +296,22 @@ static void limits_are_what_is_left_below_the_target_and_grow(void)
     CHECK_INT(cs_exposures_rules(&exposures), 0);
 }
 
+/* A limit of all that is required would say nothing. */
+static void a_limit_is_less_than_what_is_required(void)
+{
+    struct cs_exposure item[] = {{.around = (100 << 20) - 10, .required = 64 << 10},
+                                 {.around = (100 << 20) - 10, .required = (64 << 10) + 1},
+                                 {.around = (100 << 20) - (64 << 10), .required = 64 << 10},
+                                 {.around = (100 << 20) - (64 << 10) + 1, .required = 128 << 10}};
+    struct cs_exposures exposures = {.item = item, .count = 4, .level = 90 << 20};
+    cs_exposures_limit(&exposures, 100 << 20);
+    CHECK_INT(item[0].limit, 0);
+    CHECK_INT(item[1].limit, 64 << 10);
+    CHECK_INT(item[2].limit, 0);
+    CHECK_INT(item[3].limit, 64 << 10);
+    CHECK_INT(cs_exposures_rules(&exposures), 2);
+}
+
 static void without_a_framework_blocks_are_the_devices(void)
 {
     static const char tiled[] =
@@ -399,6 +415,7 @@ int main(void)
     TEST(a_first_block_counts_what_is_held_beside_it);
     TEST(a_run_that_held_nothing_has_no_peak);
     TEST(limits_are_what_is_left_below_the_target_and_grow);
+    TEST(a_limit_is_less_than_what_is_required);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(a_run_without_blocks_has_exposures);
     TEST(a_long_run_keeps_all);
