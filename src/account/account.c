@@ -287,17 +287,24 @@ int cs_account_order(const struct cs_account *account, int64_t number)
     return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
 }
 
+/* Last of all that a call adds to the account's own counters: who sees the number sees the others.
+ */
+static int64_t number_of_call(struct cs_account *account)
+{
+    return atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
+}
+
 /* One execution, whatever became of it. `reported` is what it had to run with. */
 static int64_t count_call(struct cs_account *account, const struct cs_site_ref *site,
                           int64_t reported)
 {
-    int64_t number = add_to(&account->calls, 1) + 1;
     if (!site || site->place == 0)
-        return number;
-    count(account, site, CS_COUNT_CALLS, 1);
-    note_order(account, site, number);
+        return number_of_call(account);
     raise_to(&account->required_max, site->required);
     raise_to(&account->reported_max, reported);
+    int64_t number = number_of_call(account);
+    count(account, site, CS_COUNT_CALLS, 1);
+    note_order(account, site, number);
     return number;
 }
 

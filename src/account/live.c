@@ -146,20 +146,34 @@ static void put(_Atomic int64_t *to, const _Atomic int64_t *from)
 
 static int64_t calls_of(const _Atomic int64_t *calls)
 {
-    return atomic_load_explicit(calls, memory_order_relaxed);
+    return atomic_load_explicit(calls, memory_order_acquire);
 }
 
-/* Not inlined, as the next one: most calls of cs_live_count have nothing to copy. */
-__attribute__((noinline)) static void copy_counters(struct cs_live_page *page,
-                                                    const struct cs_account *account)
+/* Calls last: whoever finds them equal need not copy the others. */
+static void copy_once(struct cs_live_page *page, const struct cs_account *account)
 {
-    put(&page->calls, &account->calls);
     put(&page->tiled, &account->tiled_calls);
     put(&page->fallback, &account->fallbacks);
     put(&page->failed, &account->failed);
     put(&page->launches, &account->launches);
     put(&page->required_max, &account->required_max);
     put(&page->reported_max, &account->reported_max);
+    put(&page->calls, &account->calls);
+}
+
+/* Again if another thread has counted meanwhile: it has written what is newer than some of what was
+ * loaded here, and this thread may have written over it. The fences keep what is written between
+ * the two loads. Not inlined, as the next one: most calls of cs_live_count have nothing to copy. */
+__attribute__((noinline)) static void copy_counters(struct cs_live_page *page,
+                                                    const struct cs_account *account)
+{
+    int64_t before;
+    do {
+        before = calls_of(&account->calls);
+        atomic_thread_fence(memory_order_seq_cst);
+        copy_once(page, account);
+        atomic_thread_fence(memory_order_seq_cst);
+    } while (calls_of(&account->calls) != before);
 }
 
 /* True for one of the threads that ask, ten times a second. */
@@ -179,10 +193,7 @@ bool cs_live_count(struct cs_live *live, const struct cs_account *account, bool 
     *look_p = false;
     if (!page || calls_of(&page->calls) == calls_of(&account->calls))
         return false;
-    /* Until no other thread has counted meanwhile: else the older of two might write last. */
-    do
-        copy_counters(page, account);
-    while (calls_of(&page->calls) != calls_of(&account->calls));
+    copy_counters(page, account);
     *look_p = is_due(live, page);
     return true;
 }

@@ -5,6 +5,8 @@
 #include "check.h"
 #include "descriptors.h"
 #include <errno.h>
+#include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -236,6 +238,77 @@ static void notes_of_what_is_gone_are_removed(void)
     CHECK(access(file_of(".ran"), F_OK) == 0);
 }
 
+/* A copy that stalls: its first store behind the border of two pages faults, and the handler counts
+ * and copies as another thread would. What the first one has loaded is old by then. */
+static struct {
+    struct cs_live live;
+    struct cs_account *account;
+    char *border;
+    size_t bytes;
+    int stalls;
+} stalled;
+
+static void count_all(void)
+{
+    static const struct cs_site_ref site = {.place = 1, .required = 900, .reported = 700};
+    cs_account_passed(stalled.account, NULL, CS_REASON_SMALL);
+    cs_account_tiled(stalled.account, &site, 3, 2);
+    cs_account_fallback(stalled.account, &site);
+    cs_account_failed(stalled.account, &site);
+}
+
+static void another_counts(int signal)
+{
+    bool look;
+    (void)signal;
+    if (stalled.stalls++ > 0 ||
+        mprotect(stalled.border, stalled.bytes, PROT_READ | PROT_WRITE) != 0)
+        _exit(1);
+    count_all();
+    if (!cs_live_count(&stalled.live, stalled.account, &look))
+        _exit(1);
+}
+
+/* The page lies so that `offset` bytes of it are in front of the border. */
+static void stall_at(size_t offset)
+{
+    bool look;
+    struct cs_live_page *page = (struct cs_live_page *)(stalled.border - offset);
+    stalled.account = new_account();
+    stalled.stalls = 0;
+    stalled.live = (struct cs_live){.page = page, .process = getpid()};
+    memset(page, 0, sizeof *page);
+    cs_account_passed(stalled.account, NULL, CS_REASON_SMALL);
+    CHECK(mprotect(stalled.border, stalled.bytes, PROT_READ) == 0);
+    CHECK(cs_live_count(&stalled.live, stalled.account, &look));
+    CHECK_INT(stalled.stalls, 1);
+    CHECK_INT(page->calls, 5);
+    CHECK_INT(page->tiled, 1);
+    CHECK_INT(page->fallback, 1);
+    CHECK_INT(page->failed, 1);
+    CHECK_INT(page->launches, 3);
+    CHECK_INT(page->required_max, 900);
+    CHECK_INT(page->reported_max, 700);
+    free(stalled.account);
+}
+
+static void who_stalls_leaves_nothing_old(void)
+{
+    struct sigaction usual, action = {.sa_handler = another_counts, .sa_flags = SA_NODEFER};
+    stalled.bytes = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages =
+        mmap(NULL, 2 * stalled.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return CHECK(!"two pages");
+    stalled.border = pages + stalled.bytes;
+    sigaction(SIGSEGV, &action, &usual);
+    for (size_t at = offsetof(struct cs_live_page, calls);
+         at <= offsetof(struct cs_live_page, reported_max); at += sizeof(int64_t))
+        stall_at(at);
+    sigaction(SIGSEGV, &usual, NULL);
+    munmap(pages, 2 * stalled.bytes);
+}
+
 int main(void)
 {
     if (!mkdtemp(base))
@@ -250,6 +323,7 @@ int main(void)
     TEST(what_is_no_page_is_none);
     TEST(notes_are_taken_once);
     TEST(notes_of_what_is_gone_are_removed);
+    TEST(who_stalls_leaves_nothing_old);
     TEST(no_descriptor_is_left_open);
     char remove[96];
     snprintf(remove, sizeof remove, "rm -rf %s", base);
