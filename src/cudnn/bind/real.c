@@ -2,6 +2,7 @@
  * that calls dlopen and dlsym. */
 #include "cudnn/bind/real.h"
 
+#include "base/pages.h"
 #include "base/path.h"
 #include "cudnn/bind/driver.h"
 #include "cudnn/bind/find_dlsym.h"
@@ -15,7 +16,7 @@
 #define VENDOR_PREFIX "libcudnn"
 
 enum {
-    MAX_FILES = 2048
+    NAMES_BYTES = 4 << 20 /* of all that is loaded; what is not used costs nothing */
 };
 
 /* Where cuDNN was found. */
@@ -55,19 +56,23 @@ bool cs_real_has_file(const char *path)
     return strncmp(cs_path_file(path), VENDOR_PREFIX, strlen(VENDOR_PREFIX)) == 0;
 }
 
-/* The files of all that is loaded. Collected first: the loader's list must not be held while the
- * loader is asked. */
+/* The files of all that is loaded, one name behind the other, an empty one last. Collected first,
+ * as the loader's list must not be held while the loader is asked; and copied, since another thread
+ * may unload one as soon as the list is free. */
 struct files {
-    const char *path[MAX_FILES];
-    int count;
+    char *names;
+    size_t used;
 };
 
 static int add_file(struct dl_phdr_info *object, size_t size, void *opaque)
 {
     struct files *files = opaque;
+    size_t length = strlen(object->dlpi_name) + 1;
     (void)size;
-    if (files->count < MAX_FILES && object->dlpi_name[0] != '\0')
-        files->path[files->count++] = object->dlpi_name;
+    if (length == 1 || length >= NAMES_BYTES - files->used)
+        return 0;
+    memcpy(files->names + files->used, object->dlpi_name, length);
+    files->used += length;
     return 0;
 }
 
@@ -107,15 +112,24 @@ static bool place_other(struct places *places, const char *path, bool by_name, b
     return false;
 }
 
+static bool place_one_of(struct places *places, const char *names, bool by_name, bool any_major)
+{
+    for (const char *name = names; *name; name += strlen(name) + 1)
+        if (place_other(places, name, by_name, any_major))
+            return true;
+    return false;
+}
+
 static bool find_others(struct places *places, bool any_major)
 {
-    struct files files = {.count = 0};
+    struct files files = {.names = cs_pages(NAMES_BYTES)};
+    if (!files.names)
+        return false;
     dl_iterate_phdr(add_file, &files);
-    for (int by_name = 1; by_name >= 0; by_name--)
-        for (int i = 0; i < files.count; i++)
-            if (place_other(places, files.path[i], by_name, any_major))
-                return true;
-    return false;
+    bool found = place_one_of(places, files.names, true, any_major) ||
+                 place_one_of(places, files.names, false, any_major);
+    cs_pages_free(files.names, NAMES_BYTES);
+    return found;
 }
 
 static const char *const our_files[] = {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_cnn.so.9",

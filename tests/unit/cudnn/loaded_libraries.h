@@ -6,13 +6,18 @@
 #include "check.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
+/* A name is there only while its object is shown: another thread may unload it afterwards. */
 static int each(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
+    static char name[512];
     for (int i = 0; i < libraries; i++) {
-        struct dl_phdr_info object = {.dlpi_name = loaded[i].path};
+        struct dl_phdr_info object = {.dlpi_name = name};
+        snprintf(name, sizeof name, "%s", loaded[i].path);
         int result = callback(&object, sizeof object, data);
+        memset(name, '?', sizeof name - 1);
         if (result != 0)
             return result;
     }

@@ -132,10 +132,33 @@ static void inside_of_a_library_that_exports_it(void)
     CHECK_STR(taken(false), packed.path);
 }
 
+/* A name that has no room is left out whole, and the last one is followed by an empty one. */
+static void names_as_far_as_there_is_room(void)
+{
+    static const struct {
+        const char *name;
+        size_t room, taken;
+    } file[] = {{"abc", 6, 4}, {"abc", 5, 4}, {"abc", 4, 0}, {"abc", 1, 0}, {"", 6, 0}};
+    struct files files = {.names = cs_pages(NAMES_BYTES)};
+    if (!files.names)
+        return CHECK(!"pages");
+    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+        struct dl_phdr_info object = {.dlpi_name = file[i].name};
+        size_t begin = NAMES_BYTES - file[i].room;
+        memset(files.names + begin, 0, file[i].room);
+        files.used = begin;
+        CHECK_INT(add_file(&object, sizeof object, &files), 0);
+        CHECK_INT(files.used - begin, file[i].taken);
+        CHECK_STR(files.names + begin, file[i].taken > 0 ? file[i].name : "");
+    }
+    cs_pages_free(files.names, NAMES_BYTES);
+}
+
 int main(void)
 {
     TEST(another_name);
     TEST(another_major_version_only_where_any_will_do);
     TEST(inside_of_a_library_that_exports_it);
+    TEST(names_as_far_as_there_is_room);
     return REPORT();
 }
