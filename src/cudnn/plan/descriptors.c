@@ -201,15 +201,15 @@ cudnnBackendDescriptor_t cs_descriptors_engine(struct cs_descriptor_builder *bui
                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph);
     cs_descriptor_set(builder, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     set_device(builder, target, engine, CUDNN_ATTR_ENGINE_DEVICEPROP);
-    if (target->sm_count > 0)
+    if (target->settings.sm_count > 0)
         cs_descriptor_set(builder, engine, CUDNN_ATTR_ENGINE_SM_COUNT_TARGET, CUDNN_TYPE_INT32, 1,
-                          &target->sm_count);
-    if (target->no_clusters)
+                          &target->settings.sm_count);
+    if (target->settings.no_clusters)
         cs_descriptor_set(builder, engine, CS_ATTR_ENGINE_NO_CLUSTERS, CUDNN_TYPE_BOOLEAN, 1,
-                          &target->no_clusters);
-    if (target->shared_memory > 0)
+                          &target->settings.no_clusters);
+    if (target->settings.shared_memory > 0)
         cs_descriptor_set(builder, engine, CS_ATTR_ENGINE_SHARED_MEMORY, CUDNN_TYPE_INT32, 1,
-                          &target->shared_memory);
+                          &target->settings.shared_memory);
     cs_descriptor_finalize(builder, engine);
     return engine;
 }

@@ -6,14 +6,19 @@
 #include "convshim/problem.h"
 #include "cudnn/plan/descriptor_builder.h"
 
-/* For whom and for what descriptors are built. */
-struct cs_target {
-    cudnnHandle_t handle;            /* the device; or, if NULL, */
-    cudnnBackendDescriptor_t device; /* its properties */
-    int64_t uid[CS_MAX_TENSORS];     /* names of the tensors in variant packs */
-    int32_t sm_count;      /* settings of the application's engine beside its knobs; 0: none */
+/* What an application may set of its engine beside the knobs; of none: zeros. */
+struct cs_engine_settings {
+    int32_t sm_count;
     int32_t shared_memory; /* bytes; 0: not limited */
     bool no_clusters;
+};
+
+/* For whom and for what descriptors are built. */
+struct cs_target {
+    cudnnHandle_t handle;               /* the device; or, if NULL, */
+    cudnnBackendDescriptor_t device;    /* its properties */
+    int64_t uid[CS_MAX_TENSORS];        /* names of the tensors in variant packs */
+    struct cs_engine_settings settings; /* of the application's engine, for every one */
 };
 
 /* A finalized operation graph of the convolution and its steps. */

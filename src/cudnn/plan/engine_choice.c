@@ -46,19 +46,42 @@ static void read_knobs(struct cs_descriptor_builder *builder,
     }
 }
 
+/* The engine's number and knobs; its descriptor is the builder's. */
+static cudnnBackendDescriptor_t read_engine(struct cs_descriptor_builder *builder,
+                                            cudnnBackendDescriptor_t configuration,
+                                            struct cs_engine *engine)
+{
+    cudnnBackendDescriptor_t made = cs_descriptor_make(builder, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    cs_descriptor_get(builder, configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
+                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &made);
+    cs_descriptor_get(builder, made, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
+                      &engine->index);
+    read_knobs(builder, configuration, engine);
+    return made;
+}
+
+bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct cs_engine *engine)
+{
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+    read_engine(&builder, configuration, engine);
+    cs_descriptor_builder_clear(&builder);
+    return builder.status == CUDNN_STATUS_SUCCESS;
+}
+
 /* Settings that older cuDNNs do not have: what cannot be read was not set. */
 static void read_settings(struct cs_engine_choice *choice, cudnnBackendDescriptor_t engine)
 {
     int64_t count;
     if (CS_REAL(cudnnBackendGetAttribute, engine, CUDNN_ATTR_ENGINE_SM_COUNT_TARGET,
-                CUDNN_TYPE_INT32, 1, &count, &choice->target.sm_count) != CUDNN_STATUS_SUCCESS)
-        choice->target.sm_count = 0;
+                CUDNN_TYPE_INT32, 1, &count,
+                &choice->target.settings.sm_count) != CUDNN_STATUS_SUCCESS)
+        choice->target.settings.sm_count = 0;
     if (CS_REAL(cudnnBackendGetAttribute, engine, CS_ATTR_ENGINE_NO_CLUSTERS, CUDNN_TYPE_BOOLEAN, 1,
-                &count, &choice->target.no_clusters) != CUDNN_STATUS_SUCCESS)
-        choice->target.no_clusters = false;
+                &count, &choice->target.settings.no_clusters) != CUDNN_STATUS_SUCCESS)
+        choice->target.settings.no_clusters = false;
     if (CS_REAL(cudnnBackendGetAttribute, engine, CS_ATTR_ENGINE_SHARED_MEMORY, CUDNN_TYPE_INT32, 1,
-                &count, &choice->target.shared_memory) != CUDNN_STATUS_SUCCESS)
-        choice->target.shared_memory = 0;
+                &count, &choice->target.settings.shared_memory) != CUDNN_STATUS_SUCCESS)
+        choice->target.settings.shared_memory = 0;
 }
 
 static void read_device(struct cs_descriptor_builder *builder, struct cs_engine_choice *choice,
@@ -76,12 +99,7 @@ static void read_configuration(struct cs_descriptor_builder *builder,
                                struct cs_engine_choice *choice,
                                cudnnBackendDescriptor_t configuration)
 {
-    cudnnBackendDescriptor_t engine = cs_descriptor_make(builder, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    cs_descriptor_get(builder, configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
-                      CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
-    cs_descriptor_get(builder, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
-                      &choice->engine.index);
-    read_knobs(builder, configuration, &choice->engine);
+    cudnnBackendDescriptor_t engine = read_engine(builder, configuration, &choice->engine);
     if (builder->status == CUDNN_STATUS_SUCCESS)
         read_settings(choice, engine);
     if (!choice->target.handle)
@@ -120,8 +138,9 @@ static int64_t device_number(cudnnBackendDescriptor_t device)
 /* What a plan needs may depend on these settings of its engine as on the device. */
 static int64_t settings_number(const struct cs_target *target)
 {
-    uint64_t settings = (uint64_t)(uint32_t)target->sm_count << 33 |
-                        (uint64_t)(uint32_t)target->shared_memory << 1 | target->no_clusters;
+    uint64_t settings = (uint64_t)(uint32_t)target->settings.sm_count << 33 |
+                        (uint64_t)(uint32_t)target->settings.shared_memory << 1 |
+                        target->settings.no_clusters;
     return (int64_t)cs_hash_spread(settings);
 }
 

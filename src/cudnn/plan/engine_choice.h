@@ -28,7 +28,10 @@ void cs_engine_choice_fini(struct cs_engine_choice *choice);
  * them all. */
 bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration);
 
-/* The same from a finalized execution plan. */
+/* The engine and its knobs alone. */
+bool cs_engine_choice_engine_of(cudnnBackendDescriptor_t configuration, struct cs_engine *engine);
+
+/* All of it from a finalized execution plan. */
 bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDescriptor_t plan);
 
 /* Picks the engine by heuristics: the first whose numerical notes have none of the `forbidden` bits

@@ -70,6 +70,28 @@ static enum cs_status build_engine(const struct cs_engine_choice *choice,
                       workspace_p);
 }
 
+static bool has_settings(const struct cs_engine_settings *settings)
+{
+    return settings->sm_count > 0 || settings->shared_memory > 0 || settings->no_clusters;
+}
+
+/* On what the heuristics offer. An application that limits its engine beyond the knobs, in its
+ * multiprocessors for one, gets an engine of the same number and knobs under the same limits. */
+static enum cs_status build_offered(const struct cs_engine_choice *choice,
+                                    const struct cs_problem *problem,
+                                    cudnnBackendDescriptor_t offered, void **execution_plan_p,
+                                    int64_t *workspace_p)
+{
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+    struct cs_engine engine;
+    if (!has_settings(&choice->target.settings))
+        return cs_finished_plan(&builder, &choice->target, offered, execution_plan_p, workspace_p);
+    if (!cs_engine_choice_engine_of(offered, &engine))
+        return CS_REFUSED;
+    return build_with(cs_finished_plan, &choice->target, problem, &engine, execution_plan_p,
+                      workspace_p);
+}
+
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
@@ -91,10 +113,9 @@ static enum cs_status build_alike(const struct cs_engine_choice *choice,
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (alike(choice, configuration[i]))
-            status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
-                                      workspace_p);
+            status =
+                build_offered(choice, problem, configuration[i], execution_plan_p, workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
     return status;
@@ -112,12 +133,10 @@ static enum cs_status build_least(const struct cs_engine_choice *choice,
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && (!least || least_workspace > 0); i++) {
-        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         void *execution_plan;
         int64_t workspace;
         if (!alike(choice, configuration[i]) ||
-            cs_finished_plan(&own, &choice->target, configuration[i], &execution_plan,
-                             &workspace) != CS_OK)
+            build_offered(choice, problem, configuration[i], &execution_plan, &workspace) != CS_OK)
             continue;
         bool better = !least || workspace < least_workspace;
         cs_execution_plan_destroy(better ? least : execution_plan);
@@ -187,10 +206,9 @@ static enum cs_status build_own(const struct cs_engine_choice *choice,
     int results = cs_descriptors_heuristics(&builder, &choice->target, problem, CUDNN_HEUR_MODE_A,
                                             configuration, RESULTS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (may_stand_in(choice, configuration[i]))
-            status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
-                                      workspace_p);
+            status =
+                build_offered(choice, problem, configuration[i], execution_plan_p, workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
     return status;
@@ -244,11 +262,10 @@ static enum cs_status build_fallback_engine(const struct cs_engine_choice *choic
     int results = cs_descriptors_heuristics(&builder, &choice->target, &choice->problem,
                                             CUDNN_HEUR_MODE_FALLBACK, configuration, FALLBACKS);
     for (int i = 0; i < results && status == CS_REFUSED; i++) {
-        struct cs_descriptor_builder own = {.status = CUDNN_STATUS_SUCCESS};
         if (!may_fall_back(choice, configuration[i]))
             continue;
-        status = cs_finished_plan(&own, &choice->target, configuration[i], execution_plan_p,
-                                  workspace_p);
+        status = build_offered(choice, &choice->problem, configuration[i], execution_plan_p,
+                               workspace_p);
         status = keep_within(status, limit, execution_plan_p, workspace_p);
     }
     cs_descriptor_builder_clear(&builder);
@@ -324,7 +341,6 @@ static bool read_other(const struct cs_engine_choice *choice,
                        cudnnBackendDescriptor_t configuration, struct cs_engine_choice *other,
                        int64_t *required_p)
 {
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
     const unsigned cores = 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
     void *execution_plan;
     cs_engine_choice_init(other, &choice->problem, choice->target.uid, choice->target.handle);
@@ -333,9 +349,10 @@ static bool read_other(const struct cs_engine_choice *choice,
         !computes_alike(choice, other->notes.numerical) ||
         (choice->notes.numerical & cores & ~other->notes.numerical) != 0 ||
         (other->notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != 0 ||
-        cs_finished_plan(&builder, &choice->target, configuration, &execution_plan, required_p) !=
+        build_offered(choice, &choice->problem, configuration, &execution_plan, required_p) !=
             CS_OK)
         return false;
+    other->target.settings = choice->target.settings;
     cs_execution_plan_destroy(execution_plan);
     return true;
 }

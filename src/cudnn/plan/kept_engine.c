@@ -22,9 +22,9 @@ static int words_of(const struct cs_target *target, int64_t handle_number,
     used += problem->tensors;
     word[used++] = handle_number;
     word[used++] = index;
-    word[used++] = target->sm_count;
-    word[used++] = target->shared_memory;
-    word[used++] = target->no_clusters;
+    word[used++] = target->settings.sm_count;
+    word[used++] = target->settings.shared_memory;
+    word[used++] = target->settings.no_clusters;
     return used;
 }
 

@@ -83,12 +83,12 @@ static void settings_are_read_where_they_are_known(void)
         cudnn.sm_count = 20;
         cudnn.shared_memory = 4096;
         cudnn.no_clusters = true;
-        choice.target.sm_count = choice.target.shared_memory = 7;
-        choice.target.no_clusters = true;
+        choice.target.settings.sm_count = choice.target.settings.shared_memory = 7;
+        choice.target.settings.no_clusters = true;
         CHECK(read_engine(false));
-        CHECK_INT(choice.target.sm_count, known ? 20 : 0);
-        CHECK_INT(choice.target.shared_memory, known ? 4096 : 0);
-        CHECK_INT(choice.target.no_clusters, known);
+        CHECK_INT(choice.target.settings.sm_count, known ? 20 : 0);
+        CHECK_INT(choice.target.settings.shared_memory, known ? 4096 : 0);
+        CHECK_INT(choice.target.settings.no_clusters, known);
     }
 }
 
@@ -174,9 +174,9 @@ static void a_scope_is_made_of_handle_and_settings(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start(handles);
         choice.handle_number = 500;
-        choice.target.sm_count = cases[i].sm_count;
-        choice.target.shared_memory = cases[i].shared_memory;
-        choice.target.no_clusters = cases[i].no_clusters;
+        choice.target.settings.sm_count = cases[i].sm_count;
+        choice.target.settings.shared_memory = cases[i].shared_memory;
+        choice.target.settings.no_clusters = cases[i].no_clusters;
         CHECK_INT(cs_engine_choice_scope(&choice), 500 ^ (int64_t)cs_hash_spread(cases[i].word));
     }
     start(NULL);
@@ -264,9 +264,9 @@ static void an_engine_is_kept_for_the_very_same(void)
         CHECK(!kept_for(3));
         CHECK(kept_for(3));
         choice.engine.index += changed == 1;
-        choice.target.sm_count = changed == 2;
-        choice.target.shared_memory = changed == 3;
-        choice.target.no_clusters = changed == 4;
+        choice.target.settings.sm_count = changed == 2;
+        choice.target.settings.shared_memory = changed == 3;
+        choice.target.settings.no_clusters = changed == 4;
         choice.target.uid[0] += changed == 5;
         choice.target.uid[2] += changed == 6;
         choice.problem.tensor[CS_Y].dims[CS_W] += changed == 7;

@@ -288,9 +288,9 @@ static void settings_of_an_engine_are_set_again(void)
         struct cs_problem problem = rows(CS_FORWARD, 1);
         struct cs_target target = target_of(handle);
         recorded_start();
-        target.sm_count = which == 1;
-        target.shared_memory = which == 2;
-        target.no_clusters = which == 3;
+        target.settings.sm_count = which == 1;
+        target.settings.shared_memory = which == 2;
+        target.settings.no_clusters = which == 3;
         struct recorded *graph = cs_descriptors_graph(&builder, &target, &problem);
         struct recorded *engine = cs_descriptors_engine(&builder, &target, graph, 1);
         CHECK_INT(engine->attributes, 2 + (which > 0));

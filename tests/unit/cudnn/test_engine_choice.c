@@ -61,9 +61,9 @@ static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_c
     static const int64_t uid[CS_MAX_TENSORS];
     struct cs_engine_choice choice;
     cs_engine_choice_init(&choice, &problem, uid, (cudnnHandle_t)handle);
-    choice.target.sm_count = sm_count;
-    choice.target.shared_memory = shared_memory;
-    choice.target.no_clusters = no_clusters;
+    choice.target.settings.sm_count = sm_count;
+    choice.target.settings.shared_memory = shared_memory;
+    choice.target.settings.no_clusters = no_clusters;
     int64_t scope = cs_engine_choice_scope(&choice);
     cs_engine_choice_fini(&choice);
     return scope;
@@ -172,7 +172,7 @@ static void knobs_of_a_configuration_are_read(void)
         CHECK_INT(choice.engine.knob_type[i], 5 + i);
         CHECK_INT(choice.engine.knob_value[i], 101 + i);
     }
-    CHECK_INT(choice.target.sm_count, 0);
+    CHECK_INT(choice.target.settings.sm_count, 0);
     cs_engine_choice_fini(&choice);
     CHECK_INT(created, 0);
 }

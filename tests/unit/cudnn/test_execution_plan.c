@@ -2,6 +2,7 @@
  * plain one, by what each of them is and what its plan requires. */
 #include "cudnn/plan/execution_plan.h"
 
+#include "cudnn/bind/new_attributes.h"
 #include "cudnn/plan/fusion.h"
 #include "cudnn/plan/kept_engine.h"
 #include "recorded_cudnn.h"
@@ -224,65 +225,67 @@ static void what_cannot_be_read_is_not_alike(void)
 }
 
 /* Whether an engine may stand in for the plain one on a tile. */
+static const struct stand_in {
+    enum cs_dtype dtype;
+    unsigned own_numerical, own_behaviour;
+    struct offer offer;
+    bool taken;
+} stand_ins[] = {
+    {CS_F16, 0, 0, {.engine.index = 1}, true},
+    {CS_F16, 0, 0, {.engine.index = 0}, false},
+    {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
+    {CS_BF16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
+    {CS_F32, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, false},
+    {CS_F32,
+     NUMERICAL(TENSOR_CORE),
+     0,
+     {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)},
+     true},
+    {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(NONDETERMINISTIC)}, false},
+    {CS_F16,
+     NUMERICAL(FFT),
+     0,
+     {.engine.index = 1, .numerical = NUMERICAL(FFT) | NUMERICAL(WINOGRAD)},
+     false},
+    {CS_F16, NUMERICAL(FFT) | NUMERICAL(WINOGRAD), 0, {.engine.index = 1}, true},
+    {CS_F16, 0, 0, {.engine.index = 1, .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)}, false},
+    {CS_F16, 0, 0, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
+    {CS_F16, 0, 1u << NATIVE, {.engine.index = 1}, false},
+    {CS_F16, 0, 1u << NATIVE, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
+    {CS_F16, 0, BEHAVIOUR(RUNTIME_COMPILATION), {.engine.index = 1}, true},
+    {CS_F16, 0, 0, {.engine.index = 1, .plan = CUDNN_STATUS_NOT_SUPPORTED, .workspace = 3}, false}};
+
+/* The engine is offered first, then two that anybody may take. */
+static void stands_in_or_not(const struct stand_in *stand_in)
+{
+    start();
+    choice.engine.index = 0;
+    choice.problem.tensor[CS_X].dtype = stand_in->dtype;
+    choice.notes = (struct cs_engine_notes){stand_in->own_numerical, stand_in->own_behaviour};
+    cudnn.own = alike(99, 9); /* what nobody offered is like */
+    offer(0, stand_in->offer);
+    if (stand_in->taken) {
+        CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
+        CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
+        CHECK_INT(cudnn.asked_capacity, 12);
+        check_made(1, 0, stand_in->offer.workspace);
+    } else {
+        check_none(build(CS_TILE_HEURISTICS), CS_REFUSED);
+    }
+    offer(0, (struct offer){.engine.index = 7, .workspace = 9});
+    offer(0, (struct offer){.engine.index = 8});
+    choice.notes.behaviour = 0;
+    CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
+    if (!stand_in->taken && stand_in->own_behaviour == 0)
+        check_made(7, 0, 9);
+    else
+        plans.destroy(made);
+}
+
 static void what_may_stand_in_for_the_plain_engine(void)
 {
-    static const struct {
-        enum cs_dtype dtype;
-        unsigned own_numerical, own_behaviour;
-        struct offer offer;
-        bool taken;
-    } cases[] = {
-        {CS_F16, 0, 0, {.engine.index = 1}, true},
-        {CS_F16, 0, 0, {.engine.index = 0}, false},
-        {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
-        {CS_BF16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
-        {CS_F32, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, false},
-        {CS_F32,
-         NUMERICAL(TENSOR_CORE),
-         0,
-         {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)},
-         true},
-        {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(NONDETERMINISTIC)}, false},
-        {CS_F16,
-         NUMERICAL(FFT),
-         0,
-         {.engine.index = 1, .numerical = NUMERICAL(FFT) | NUMERICAL(WINOGRAD)},
-         false},
-        {CS_F16, NUMERICAL(FFT) | NUMERICAL(WINOGRAD), 0, {.engine.index = 1}, true},
-        {CS_F16, 0, 0, {.engine.index = 1, .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)}, false},
-        {CS_F16, 0, 0, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
-        {CS_F16, 0, 1u << NATIVE, {.engine.index = 1}, false},
-        {CS_F16, 0, 1u << NATIVE, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
-        {CS_F16, 0, BEHAVIOUR(RUNTIME_COMPILATION), {.engine.index = 1}, true},
-        {CS_F16,
-         0,
-         0,
-         {.engine.index = 1, .plan = CUDNN_STATUS_NOT_SUPPORTED, .workspace = 3},
-         false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        start();
-        choice.engine.index = 0;
-        choice.problem.tensor[CS_X].dtype = cases[i].dtype;
-        choice.notes = (struct cs_engine_notes){cases[i].own_numerical, cases[i].own_behaviour};
-        cudnn.own = alike(99, 9); /* what nobody offered is like */
-        offer(0, cases[i].offer);
-        if (cases[i].taken) {
-            CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
-            CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
-            CHECK_INT(cudnn.asked_capacity, 12);
-            check_made(1, 0, cases[i].offer.workspace);
-        } else {
-            check_none(build(CS_TILE_HEURISTICS), CS_REFUSED);
-        }
-        offer(0, (struct offer){.engine.index = 7, .workspace = 9});
-        offer(0, (struct offer){.engine.index = 8});
-        choice.notes.behaviour = 0;
-        CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
-        if (!cases[i].taken && cases[i].own_behaviour == 0)
-            check_made(7, 0, 9);
-        else
-            plans.destroy(made);
-    }
+    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++)
+        stands_in_or_not(&stand_ins[i]);
     /* Only where the application has the plain one, as far as that is known. */
     for (int i = 0; i < 2; i++) {
         start();
@@ -391,6 +394,74 @@ static void a_fallback_plan_may_come_later(void)
     check_none(plans.fallback_later(plans.ctx, 70, &made), CS_REFUSED);
 }
 
+static cudnnStatus_t refuse_the_first(const struct recorded *plan)
+{
+    const struct attribute_set *of = attribute_of(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    int64_t index = index_of(&cudnn.descriptor[of->value[0]]);
+    return index == INDEX || index == 0 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+}
+
+/* An engine made by its number, which is under the limits of the application's. */
+static void check_limits(const struct cs_engine_settings *limits)
+{
+    const struct recorded *configuration = configuration_of(made);
+    const struct attribute_set *named = attribute_of(configuration, CUDNN_ATTR_ENGINECFG_ENGINE);
+    CHECK(named != NULL);
+    if (!named)
+        return;
+    const struct recorded *engine = &cudnn.descriptor[named->value[0]];
+    const struct attribute_set *sm_count = attribute_of(engine, CUDNN_ATTR_ENGINE_SM_COUNT_TARGET),
+                               *no_clusters = attribute_of(engine, CS_ATTR_ENGINE_NO_CLUSTERS),
+                               *memory = attribute_of(engine, CS_ATTR_ENGINE_SHARED_MEMORY);
+    CHECK_INT(sm_count ? sm_count->value[0] : 0, limits->sm_count);
+    CHECK_INT(no_clusters ? no_clusters->value[0] : 0, limits->no_clusters);
+    CHECK_INT(memory ? memory->value[0] : 0, limits->shared_memory);
+}
+
+/* What the heuristics offer knows nothing of them. */
+static void limits_hold_for_offered_engines(void)
+{
+    static const struct cs_engine_settings limits[] = {
+        {20, 0, false}, {0, 4096, false}, {0, 0, true}};
+    static const enum cs_relaxation ways[] = {CS_SAME_KNOBS, CS_SIMILAR_ENGINE, CS_TILE_HEURISTICS};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (size_t way = 0; way <= sizeof ways / sizeof *ways; way++) {
+            bool falls_back = way == sizeof ways / sizeof *ways;
+            start();
+            choice.target.settings = limits[i];
+            choice.engine.index = way >= 2 ? 0 : INDEX;
+            cudnn.judge = refuse_the_first;
+            struct offer offered = alike(5, 70);
+            offered.engine.knobs = 1;
+            offer(falls_back ? 2 : 0, offered);
+            if (falls_back)
+                add_a_step();
+            CHECK_INT(falls_back ? fall_back(70) : build(ways[way]), CS_OK);
+            check_limits(&limits[i]);
+            check_made(5, 1, 70);
+        }
+}
+
+/* Nor are those that cannot be read taken without them. */
+static void offered_engines_that_cannot_be_read_are_refused(void)
+{
+    for (int at = 1, calls = 2; at < calls; at++) {
+        start();
+        choice.target.settings.sm_count = 20;
+        offer(0, alike(5, 70));
+        cudnn.fails_at = at;
+        cudnn.failure = CUDNN_STATUS_INTERNAL_ERROR;
+        check_none(build(CS_SIMILAR_ENGINE), CS_REFUSED);
+        CHECK_INT(cudnn.calls >= at, true);
+        start();
+        choice.target.settings.sm_count = 20;
+        offer(0, alike(5, 70));
+        CHECK_INT(build(CS_SIMILAR_ENGINE), CS_OK);
+        calls = cudnn.calls;
+        check_made(5, 0, 70);
+    }
+}
+
 static struct {
     int64_t index[8], required[8];
     int looks, until;
@@ -417,6 +488,10 @@ static bool look(void *to, const struct cs_engine *engine, int64_t required,
     looked.required[looked.looks++] = required;
     CHECK_INT(of->build(of->ctx, &choice.problem, CS_SAME_KNOBS, &own, &bytes), CS_OK);
     CHECK_INT(index_of(configuration_of(own)), engine->index);
+    if (choice.target.settings.sm_count > 0) {
+        made = own;
+        check_limits(&choice.target.settings);
+    }
     of->destroy(own);
     return looked.looks == looked.until;
 }
@@ -462,6 +537,19 @@ static void others_that_compute_alike_are_looked_at(void)
     offer(0, (struct offer){.engine.index = 2});
     CHECK(!plans.others(plans.ctx, look, &looked));
     CHECK_INT(looked.looks, 1);
+}
+
+static void others_are_under_the_same_limits(void)
+{
+    start();
+    memset(&looked, 0, sizeof looked);
+    looked.until = 1;
+    choice.notes.numerical = 0;
+    choice.target.settings.sm_count = 20;
+    offer(0, (struct offer){.engine.index = 5});
+    CHECK(plans.others(plans.ctx, look, &looked));
+    CHECK(!looked.wrong);
+    CHECK_INT(looked.required[0], 70);
 }
 
 /* Neither is looked at what could not be read, nor is anything left. */
@@ -579,7 +667,10 @@ int main(void)
     TEST(what_is_fused_may_fall_back_to_others);
     TEST(one_of_many_is_finalized_later);
     TEST(a_fallback_plan_may_come_later);
+    TEST(limits_hold_for_offered_engines);
+    TEST(offered_engines_that_cannot_be_read_are_refused);
     TEST(others_that_compute_alike_are_looked_at);
+    TEST(others_are_under_the_same_limits);
     TEST(others_that_cannot_be_read_are_passed_over);
     TEST(others_on_a_described_device_leave_nothing);
     TEST(the_engine_s_traits_are_read);

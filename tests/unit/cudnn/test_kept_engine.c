@@ -89,11 +89,11 @@ static void an_engine_is_kept_by_all_that_it_depends_on(void)
         else if (what == 1)
             index++;
         else if (what == 2)
-            other.sm_count = 20;
+            other.settings.sm_count = 20;
         else if (what == 3)
-            other.shared_memory = 4096;
+            other.settings.shared_memory = 4096;
         else if (what == 4)
-            other.no_clusters = true;
+            other.settings.no_clusters = true;
         else if (what == 5)
             other.uid[0]++;
         else if (what == 6)
