@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+import predict
 import prices
 
 GPUS = ("t4", "h200")
@@ -31,7 +32,7 @@ TYPES = ("f16", "bf16")
 
 def list_left(build, layers, gpu, layout, dtype):
     """How many layers require more than the limit, and the names of those that still do with the library."""
-    done = prices.predict(build, "--csv", layers, "--device", gpu, "--layout", layout, "--dir", "wgrad", "--dtype", dtype,
+    done = predict.run(build, "--csv", layers, "--device", gpu, "--layout", layout, "--dir", "wgrad", "--dtype", dtype,
                           "--workspace", "64MiB", "--format", "csv")
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if int(row["workspace_bytes"] or 0) > prices.LIMIT]
     return len(rows), [(row["model"], row["layer"]) for row in rows if int(row["tiled_workspace_bytes"]) > prices.LIMIT]
@@ -48,13 +49,13 @@ def engines(build, row, gpu, layout, dtype):
                "--filter", "x".join(map(str, [row["k"], int(row["c"]) // int(row["groups"]), *kernel])),
                "--pad", "x".join(map(str, extents(row, "pd", "ph", "pw"))), "--groups", row["groups"],
                "--stride", "x".join(map(str, extents(row, "sd", "sh", "sw"))), "--dtype", dtype, "--dir", "wgrad"]
-    done = prices.predict(build, *options, "--device", gpu, "--layout", layout, "--engines", "--format", "csv")
+    done = predict.run(build, *options, "--device", gpu, "--layout", layout, "--engines", "--format", "csv")
     return [(int(offer["workspace_bytes"]), offer["notes"]) for offer in csv.DictReader(io.StringIO(done.stdout))]
 
 
 def times(build, layers, gpu, dtype):
     """Predicted seconds of the untiled gradients."""
-    done = prices.predict(build, "--csv", layers, "--device", gpu, "--dir", "wgrad", "--dtype", dtype, "--format", "json")
+    done = predict.run(build, "--csv", layers, "--device", gpu, "--dir", "wgrad", "--dtype", dtype, "--format", "json")
     return [float(row["predicted_seconds"] or 0) for row in json.loads(done.stdout)["layers"]]
 
 
@@ -151,7 +152,7 @@ def check_engines(tap, build, rows, left):
 
 
 def check_cudnn(tap, build, layers):
-    command = [os.path.join(prices.ROOT, "scripts", "with-simdev"), "--", sys.executable, __file__, build, "--ask", layers]
+    command = [os.path.join(predict.ROOT, "scripts", "with-simdev"), "--", sys.executable, __file__, build, "--ask", layers]
     done = subprocess.run(command, capture_output=True, text=True, check=False,
                           env={**os.environ, "SIMDEV_DIR": os.path.join(os.path.realpath(build), "simdev")})
     answers = [line.split()[-3:] for line in done.stdout.splitlines() if line.endswith(("True", "False"))]
@@ -178,7 +179,7 @@ def check_times(tap, build, layers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--csv", default=os.path.join(prices.ROOT, "tests", "data", "conv_layers.csv"))
+    parser.add_argument("--csv", default=predict.LAYERS)
     parser.add_argument("--ask", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.ask:

@@ -11,15 +11,13 @@ import argparse
 import csv
 import io
 import json
-import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-GPUS = ("t4", "a100", "rtx3060", "rtx4090", "rtx5090", "h200", "b200")
+import predict
+
 LIMIT = 64 << 20
 LARGE = 1 << 30
 SLOWDOWN = 1.15
@@ -28,27 +26,13 @@ SLOWDOWN = 1.15
 MEDIAN, LARGE_MEDIAN = 1.10, 1.03
 
 
-def cudnn():
-    """The one that the tests are built against; without it a rule of thumb would answer."""
-    with open(os.path.join(ROOT, "build/config.mk"), encoding="utf-8") as file:
-        found = [line.split(":=")[1].strip() for line in file if line.startswith("CUDNN_LIB :=")]
-    return ["--cudnn", found[0]] if found and found[0] else []
-
-
-def predict(build, *options):
-    # The real cuDNN keeps what it was planned with.
-    environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-    return subprocess.run([os.path.join(build, "convshim"), "predict", *cudnn(), *options], capture_output=True, text=True,
-                          env=environment, check=False)
-
-
 def is_planned(build):
-    return not json.loads(predict(build, "1x8x16x16 -> 8 k3x3 s1 p1 f16 nchw", "--format", "json").stdout)["estimate"]
+    return not json.loads(predict.run(build, "1x8x16x16 -> 8 k3x3 s1 p1 f16 nchw", "--format", "json").stdout)["estimate"]
 
 
 def predicted(build, layers, gpu, layout, direction, workspace):
     """The rows of a list that have a plan; engines for a type that the GPU lacks make the command's status 1."""
-    done = predict(build, "--csv", layers, "--device", gpu, "--layout", layout, "--dir", direction, "--workspace", workspace,
+    done = predict.run(build, "--csv", layers, "--device", gpu, "--layout", layout, "--dir", direction, "--workspace", workspace,
                    "--format", "csv")
     rows = [row for row in csv.DictReader(io.StringIO(done.stdout)) if row["workspace_bytes"]]
     if done.returncode not in (0, 1) or not rows:
@@ -84,7 +68,7 @@ HEADS = ("GPU", "layout", "direction", "over 64 MiB", "not tiled", "raised", "st
 
 
 def table(build, layers, workspace):
-    for gpu in GPUS:
+    for gpu in predict.GPUS:
         for layout in ("nchw", "nhwc"):
             for direction in ("fwd", "dgrad", "wgrad"):
                 result = judged(predicted(build, layers, gpu, layout, direction, workspace))
@@ -126,7 +110,7 @@ def random_layers(seed, file):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--csv", default=os.path.join(ROOT, "tests/data/conv_layers.csv"))
+    parser.add_argument("--csv", default=predict.LAYERS)
     parser.add_argument("--random", type=int, metavar="SEED")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
@@ -139,13 +123,13 @@ def main():
 
 
 def judge(options):
-    if not is_planned(os.path.realpath(options.build)):
+    if not is_planned(options.build):
         print("ok 1 - prices # SKIP no real cuDNN: nothing real can be planned\n1..1")
         return 0
     tests = failed = 0
     for workspace in ("auto", "64MiB"):
         lines, results = [], []
-        for gpu, layout, direction, result in table(os.path.realpath(options.build), options.csv, workspace):
+        for gpu, layout, direction, result in table(options.build, options.csv, workspace):
             results.append((gpu, layout, direction, result))
             lines.append("| " + " | ".join(cells(gpu, layout, direction, result)) + " |")
             good = result["slowest"] <= SLOWDOWN if workspace == "auto" else direction == "wgrad" or result["left"] == 0

@@ -10,11 +10,12 @@ in docs/design/decisions.md; --table prints the rows for it.
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-MODELS, SINGLE = "tests/data/published_peaks.csv", "tests/data/published_convolutions.csv"
+import predict
+
+MODELS, SINGLE = (os.path.join(predict.ROOT, "tests/data", name) for name in ("published_peaks.csv", "published_convolutions.csv"))
 BANDWIDTH = 0.85 * 1008e9  # of an RTX 4090, as the model takes it
 BANDWIDTH_OF_A100 = 0.85 * 2039e9
 TENSOR = {"float16": 0.6 * 165e12, "float32": 0.7 * 82.6e12}  # of its attention; float32 without TF32
@@ -22,15 +23,6 @@ BYTES = {"float16": 2, "float32": 4}
 # Times the published time that a prediction may be: see docs/design/decisions.md.
 LEAST, MOST = 0.95, 1.35
 LEAST_OF_ONE, MOST_OF_ONE = 0.75, 1.45
-
-
-def cudnn():
-    """The one that the tests are built against; without it a rule of thumb would answer."""
-    with open("build/config.mk", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("CUDNN_LIB :="):
-                return ["--cudnn", line.split(":=")[1].strip()]
-    return []
 
 
 def resnet(layers, c, k, px):
@@ -81,9 +73,10 @@ def convolutions(build, layers, dtype, device="rtx4090"):
             extent = px + 1 if stride == 2 else px
             file.write(f"{number},1,{c},{extent},{extent},{k},{window},{window},{stride},{stride},{pad},{pad},{short}\n")
         file.flush()
-        command = [build + "/convshim", "predict", *cudnn(), "--csv", file.name, "--device", device, "--format", "json"]
-        environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        told = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+        done = predict.run(build, "--csv", file.name, "--device", device, "--format", "json")
+    if done.returncode != 0:
+        sys.exit(f"Bail out! {device}: {done.stderr.strip()}")
+    told = json.loads(done.stdout)
     if told["estimate"]:
         return None
     return sum(layer["predicted_seconds"] for layer in told["layers"])
