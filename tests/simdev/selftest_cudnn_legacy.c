@@ -1,6 +1,9 @@
 /* Checks of the legacy API: convolutions, queries, tensor operations, order on a stream. */
 #include "selftest_cudnn.h"
 
+/* Factors. */
+static const float zero = 0, half = 0.5F, one = 1, two = 2;
+
 /* ---- the legacy API ---- */
 
 struct legacy {
@@ -137,7 +140,6 @@ static void check_legacy_results(void)
 static void check_legacy_queries(void)
 {
     const cudnnConvolutionFwdAlgo_t precomp = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    const float one = 1, zero = 0;
     cudnnConvolutionFwdAlgoPerf_t perf[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     struct tensor t[ROLES];
     size_t bytes = 0;
@@ -183,7 +185,6 @@ static void check_legacy_fused(void)
 {
     static const struct problem p = {"f16",   H,      0,      0,      2,      1,      2, 16, 8,
                                      {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0};
-    const float one = 1, half = 0.5F;
     struct tensor t[ROLES], bias;
     shape(&p, t);
     bias = bias_like(&t[Y], false);
@@ -223,78 +224,117 @@ static struct tensor make_like(int n, int c, int h, int w, bool nhwc, cudnnDataT
     return t;
 }
 
-static void check_operations(void)
+/* Operands of one extent in two layouts and types, and a bias. */
+struct operands {
+    struct tensor a, b, c, bias;
+    cudnnTensorDescriptor_t ad, bd, cd, biasd;
+    int64_t count;
+    double *wanted;
+};
+
+static struct operands make_operands(void)
 {
-    const float one = 1, two = 2, zero = 0, half = 0.5F;
-    struct tensor a = make_like(2, 5, 7, 9, false, H), b = make_like(2, 5, 7, 9, true, F);
-    struct tensor c = make_like(2, 5, 7, 9, true, F), bias = make_like(1, 5, 1, 1, false, F);
-    const cudnnTensorDescriptor_t ad = legacy_tensor(&a, H), bd = legacy_tensor(&b, F);
-    const cudnnTensorDescriptor_t cd = legacy_tensor(&c, F), biasd = legacy_tensor(&bias, F);
-    const int64_t count = elements(&a);
-    double *wanted = calloc((size_t)count, sizeof *wanted);
+    struct operands o = {.a = make_like(2, 5, 7, 9, false, H),
+                         .b = make_like(2, 5, 7, 9, true, F),
+                         .c = make_like(2, 5, 7, 9, true, F),
+                         .bias = make_like(1, 5, 1, 1, false, F)};
+    o.ad = legacy_tensor(&o.a, H);
+    o.bd = legacy_tensor(&o.b, F);
+    o.cd = legacy_tensor(&o.c, F);
+    o.biasd = legacy_tensor(&o.bias, F);
+    o.count = elements(&o.a);
+    o.wanted = calloc((size_t)o.count, sizeof *o.wanted);
+    return o;
+}
+
+static void unmake_operands(struct operands *o)
+{
+    free(o->wanted);
+    NEED(cudnnDestroyTensorDescriptor(o->ad));
+    NEED(cudnnDestroyTensorDescriptor(o->bd));
+    NEED(cudnnDestroyTensorDescriptor(o->cd));
+    NEED(cudnnDestroyTensorDescriptor(o->biasd));
+    unmake(&o->a);
+    unmake(&o->b);
+    unmake(&o->c);
+    unmake(&o->bias);
+}
+
+static void check_sums(struct operands *o)
+{
+    for (int64_t i = 0; i < o->count; i++)
+        o->wanted[i] = 2 * (double)o->a.host[i] + (double)o->b.host[i];
+    NEED(cudnnTransformTensor(handle, &two, o->ad, o->a.device, &one, o->bd, o->b.device));
+    download(&o->b, F);
+    ok(agrees(&o->b, F, o->wanted), "transform from f16 nchw to f32 nhwc, scaled and added");
+
+    for (int64_t i = 0; i < o->count; i++)
+        o->wanted[i] = 0.5 * (double)o->bias.host[i / 63 % 5] + 2 * (double)o->b.host[i];
+    NEED(cudnnAddTensor(handle, &half, o->biasd, o->bias.device, &two, o->bd, o->b.device));
+    download(&o->b, F);
+    ok(agrees(&o->b, F, o->wanted), "a broadcast bias added");
+}
+
+static void check_product(struct operands *o)
+{
     cudnnOpTensorDescriptor_t mul;
-    cudnnActivationDescriptor_t act;
     NEED(cudnnCreateOpTensorDescriptor(&mul));
-    NEED(cudnnCreateActivationDescriptor(&act));
     NEED(cudnnSetOpTensorDescriptor(mul, CUDNN_OP_TENSOR_MUL, F, CUDNN_NOT_PROPAGATE_NAN));
+    for (int64_t i = 0; i < o->count; i++)
+        o->wanted[i] = (double)o->b.host[i] * 2 * (double)o->c.host[i];
+    NEED(cudnnOpTensor(handle, mul, &one, o->bd, o->b.device, &two, o->cd, o->c.device, &zero,
+                       o->cd, o->c.device));
+    download(&o->c, F);
+    ok(agrees(&o->c, F, o->wanted), "a product in place");
+    NEED(cudnnDestroyOpTensorDescriptor(mul));
+}
 
-    for (int64_t i = 0; i < count; i++)
-        wanted[i] = 2 * (double)a.host[i] + (double)b.host[i];
-    NEED(cudnnTransformTensor(handle, &two, ad, a.device, &one, bd, b.device));
-    download(&b, F);
-    ok(agrees(&b, F, wanted), "transform from f16 nchw to f32 nhwc, scaled and added");
+static void activate(struct operands *o, cudnnActivationMode_t mode, double coefficient)
+{
+    cudnnActivationDescriptor_t act;
+    NEED(cudnnCreateActivationDescriptor(&act));
+    NEED(cudnnSetActivationDescriptor(act, mode, CUDNN_NOT_PROPAGATE_NAN, coefficient));
+    NEED(cudnnActivationForward(handle, act, &one, o->cd, o->c.device, &zero, o->bd, o->b.device));
+    download(&o->b, F);
+    NEED(cudnnDestroyActivationDescriptor(act));
+}
 
-    for (int64_t i = 0; i < count; i++)
-        wanted[i] = 0.5 * (double)bias.host[i / 63 % 5] + 2 * (double)b.host[i];
-    NEED(cudnnAddTensor(handle, &half, biasd, bias.device, &two, bd, b.device));
-    download(&b, F);
-    ok(agrees(&b, F, wanted), "a broadcast bias added");
+static void check_activations(struct operands *o)
+{
+    activate(o, CUDNN_ACTIVATION_CLIPPED_RELU, 3);
+    for (int64_t i = 0; i < o->count; i++)
+        o->wanted[i] = fmin(3, fmax(0, (double)o->c.host[i]));
+    ok(agrees(&o->b, F, o->wanted), "a clipped relu");
 
-    for (int64_t i = 0; i < count; i++)
-        wanted[i] = (double)b.host[i] * 2 * (double)c.host[i];
-    NEED(cudnnOpTensor(handle, mul, &one, bd, b.device, &two, cd, c.device, &zero, cd, c.device));
-    download(&c, F);
-    ok(agrees(&c, F, wanted), "a product in place");
-
-    NEED(cudnnSetActivationDescriptor(act, CUDNN_ACTIVATION_CLIPPED_RELU, CUDNN_NOT_PROPAGATE_NAN,
-                                      3));
-    for (int64_t i = 0; i < count; i++)
-        wanted[i] = fmin(3, fmax(0, (double)c.host[i]));
-    NEED(cudnnActivationForward(handle, act, &one, cd, c.device, &zero, bd, b.device));
-    download(&b, F);
-    ok(agrees(&b, F, wanted), "a clipped relu");
-
-    NEED(cudnnSetActivationDescriptor(act, CUDNN_ACTIVATION_SWISH, CUDNN_NOT_PROPAGATE_NAN, 0));
-    NEED(cudnnActivationForward(handle, act, &one, cd, c.device, &zero, bd, b.device));
-    download(&b, F);
+    activate(o, CUDNN_ACTIVATION_SWISH, 0);
     bool close = true;
-    for (int64_t i = 0; i < count; i++) {
-        const double x = (double)c.host[i], y = x / (1 + exp(-x));
-        close = close && fabs((double)b.host[i] - y) <= 1e-6 * fabs(y) + 1e-30;
+    for (int64_t i = 0; i < o->count; i++) {
+        const double x = (double)o->c.host[i], y = x / (1 + exp(-x));
+        close = close && fabs((double)o->b.host[i] - y) <= 1e-6 * fabs(y) + 1e-30;
     }
     ok(close, "a swish");
+}
 
-    NEED(cudnnSetTensor(handle, ad, a.device, &(_Float16){(_Float16)1.5}));
-    NEED(cudnnScaleTensor(handle, ad, a.device, &two));
-    for (int64_t i = 0; i < count; i++)
-        wanted[i] = 3;
-    download(&a, H);
-    ok(agrees(&a, H, wanted), "a constant, scaled");
-
-    ok(cudnnScaleTensor(handle, bd, b.device + 4, &two) == CUDNN_STATUS_EXECUTION_FAILED,
+static void check_constant(struct operands *o)
+{
+    NEED(cudnnSetTensor(handle, o->ad, o->a.device, &(_Float16){(_Float16)1.5}));
+    NEED(cudnnScaleTensor(handle, o->ad, o->a.device, &two));
+    for (int64_t i = 0; i < o->count; i++)
+        o->wanted[i] = 3;
+    download(&o->a, H);
+    ok(agrees(&o->a, H, o->wanted), "a constant, scaled");
+    ok(cudnnScaleTensor(handle, o->bd, o->b.device + 4, &two) == CUDNN_STATUS_EXECUTION_FAILED,
        "an operation that reaches out of its allocation");
+}
 
-    free(wanted);
-    NEED(cudnnDestroyOpTensorDescriptor(mul));
-    NEED(cudnnDestroyActivationDescriptor(act));
-    NEED(cudnnDestroyTensorDescriptor(ad));
-    NEED(cudnnDestroyTensorDescriptor(bd));
-    NEED(cudnnDestroyTensorDescriptor(cd));
-    NEED(cudnnDestroyTensorDescriptor(biasd));
-    unmake(&a);
-    unmake(&b);
-    unmake(&c);
-    unmake(&bias);
+static void check_operations(void)
+{
+    struct operands o = make_operands();
+    check_sums(&o);
+    check_product(&o);
+    check_activations(&o);
+    check_constant(&o);
+    unmake_operands(&o);
 }
 
 /* y = conv(x), x = 2 y, y = conv(x): queued at once, the results are those of one after the other.
@@ -304,7 +344,6 @@ static bool ordered_on(cudaStream_t stream)
     static const struct problem p = {"order",  F,      0,      0,      2,      1,      1, 16, 16,
                                      {40, 40}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 0};
     static const int64_t uid[ROLES] = {1, 2, 3};
-    const float two = 2, zero = 0;
     struct tensor t[ROLES];
     void *workspace = NULL;
     shape(&p, t);
