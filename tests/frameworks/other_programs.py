@@ -298,3 +298,136 @@ def unet_plus_plus_train_f32():
 def vnet_train_f32():
     from monai.networks.nets import VNet
     return training(on_device(lambda: VNet(spatial_dims=3, in_channels=1, out_channels=2)), data(2, 1, 64, 64, 64), False)
+
+
+# --- tried once on 2026-11-25 -----------------------------------------------------------------------------------------
+
+@program("image VAE", "diffusers AutoencoderKLQwenImage, decode 1024 px, bfloat16")
+def qwen_decode_bf16():
+    from diffusers import AutoencoderKLQwenImage
+    vae = on_device(AutoencoderKLQwenImage, torch.bfloat16)
+    z = data(1, 16, 1, 128, 128, dtype=torch.bfloat16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("image VAE", "diffusers VQModel (MoVQ, Kandinsky), decode 768 px, float16")
+def movq_decode_f16():
+    from diffusers import VQModel
+    vae = on_device(lambda: VQModel(block_out_channels=(128, 256, 256, 512), norm_type="spatial", layers_per_block=2, latent_channels=4,
+                                    down_block_types=("DownEncoderBlock2D",) * 3 + ("AttnDownEncoderBlock2D",), vq_embed_dim=4,
+                                    up_block_types=("AttnUpDecoderBlock2D",) + ("UpDecoderBlock2D",) * 3), torch.float16)
+    z = data(1, 4, 96, 96, dtype=torch.float16)
+    return vae, lambda: vae.decode(z, force_not_quantize=True).sample
+
+
+@program("video VAE", "diffusers AutoencoderKLAllegro, decode 24 frames 320x320 by its own tiling, float16")
+def allegro_decode_f16():
+    from diffusers import AutoencoderKLAllegro
+    vae = on_device(AutoencoderKLAllegro, torch.float16)
+    vae.enable_tiling()
+    z = data(1, 4, 6, 40, 40, dtype=torch.float16)
+    return vae, lambda: vae.decode(z).sample
+
+
+@program("U-Net", "diffusers UNet3DConditionModel, 8 frames 256 px, float16")
+def unet3d_f16():
+    from diffusers import UNet3DConditionModel
+    unet = on_device(UNet3DConditionModel, torch.float16)
+    x, text = data(1, 4, 8, 32, 32, dtype=torch.float16), data(1, 77, 1024, dtype=torch.float16)
+    return unet, lambda: unet(x, 1, text).sample
+
+
+@program("upscaler", "32 residual blocks of 256 channels as of EDSR, 4x, 360x640, float32")
+def edsr_f32():
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(256, 256, 3, 1, 1), nn.ReLU(True), nn.Conv2d(256, 256, 3, 1, 1))
+
+        def forward(self, x):
+            return x + 0.1 * self.body(x)
+
+    model = on_device(lambda: nn.Sequential(nn.Conv2d(3, 256, 3, 1, 1), *[Block() for _ in range(32)], nn.Conv2d(256, 1024, 3, 1, 1),
+                                            nn.PixelShuffle(2), nn.Conv2d(256, 1024, 3, 1, 1), nn.PixelShuffle(2),
+                                            nn.Conv2d(256, 3, 3, 1, 1)))
+    x = data(1, 3, 360, 640)
+    return model, lambda: model(x)
+
+
+@program("segmentation", "segmentation-models-pytorch MAnet (efficientnet-b3), 4 x 1024 px, float16")
+def manet_f16():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.MAnet("efficientnet-b3", encoder_weights=None), torch.float16)
+    x = data(4, 3, 1024, 1024, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("segmentation", "segmentation-models-pytorch PSPNet (vgg16_bn), 8 x 768 px, float32")
+def pspnet_f32():
+    import segmentation_models_pytorch as smp
+    model = on_device(lambda: smp.PSPNet("vgg16_bn", encoder_weights=None))
+    x = data(8, 3, 768, 768)
+    return model, lambda: model(x)
+
+
+@program("classification 3-D", "monai DenseNet121, batch 4 of 128x128x128, float16")
+def densenet_3d_f16():
+    from monai.networks.nets import DenseNet121
+    model = on_device(lambda: DenseNet121(3, 1, 2), torch.float16)
+    x = data(4, 1, 128, 128, 128, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("vocoder", "transformers SpeechT5HifiGan, batch 4 of 2000 frames, float32")
+def hifigan_f32():
+    from transformers import SpeechT5HifiGan, SpeechT5HifiGanConfig
+    model = SpeechT5HifiGan(SpeechT5HifiGanConfig()).to("cuda").eval()
+    x = data(4, 2000, 80)
+    return model, lambda: model(x)
+
+
+@program("backbone", "timm resnest50d, batch 64 of 224 px, float32")
+def resnest_f32():
+    import timm
+    model = on_device(lambda: timm.create_model("resnest50d"))
+    x = data(64, 3, 224, 224)
+    return model, lambda: model(x)
+
+
+@program("backbone", "torchvision s3d, batch 8 of 32 x 224x224, float16")
+def s3d_f16():
+    from torchvision.models.video import s3d
+    model = on_device(lambda: s3d(weights=None), torch.float16)
+    x = data(8, 3, 32, 224, 224, dtype=torch.float16)
+    return model, lambda: model(x)
+
+
+@program("training", "the generator of DCGAN with 1024 channels, 64 images of 128 px, float32")
+def dcgan_train_f32():
+    from torch import nn
+    layers = [nn.ConvTranspose2d(128, 1024, 4, 1, 0, bias=False)]
+    for channels in (1024, 512, 256, 128):
+        layers += [nn.BatchNorm2d(channels), nn.ReLU(True), nn.ConvTranspose2d(channels, channels // 2, 4, 2, 1, bias=False)]
+    layers.append(nn.ConvTranspose2d(64, 3, 4, 2, 1))
+    return training(on_device(lambda: nn.Sequential(*layers)), data(64, 128, 1, 1), False)
+
+
+@program("training", "segmentation-models-pytorch Linknet (resnext50_32x4d), 8 x 512 px, automatic mixed precision")
+def linknet_train_amp():
+    import segmentation_models_pytorch as smp
+    return training(on_device(lambda: smp.Linknet("resnext50_32x4d", encoder_weights=None)), data(8, 3, 512, 512), True)
+
+
+@program("training", "monai UNet with residual units, 128x128x128, batch 2, float32")
+def unet_residual_train_f32():
+    from monai.networks.nets import UNet
+    return training(on_device(lambda: UNet(3, 1, 3, (32, 64, 128, 256, 512), (2, 2, 2, 2), num_res_units=2)), data(2, 1, 128, 128, 128),
+                    False)
+
+
+@program("training", "timm hrnet_w32, batch 32 of 256 px, automatic mixed precision")
+def hrnet_train_amp():
+    import timm
+    return training(on_device(lambda: timm.create_model("hrnet_w32")), data(32, 3, 256, 256), True)
