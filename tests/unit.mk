@@ -18,6 +18,7 @@ $(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,fl
 $(B)/unit/test_flow_calls: $(addprefix $(B)/obj/src/flow/,decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
 $(B)/unit/test_simulated_pair: $(call objects,src/cli/simulate/simulated_pair.c)
 $(B)/unit/test_instance $(B)/unit/test_options_taken $(B)/unit/test_process_end: $(call objects,$(wildcard src/flow/*.c))
+$(B)/unit/test_instance_start: $(call objects,$(filter-out src/flow/instance.c,$(wildcard src/flow/*.c)))
 $(B)/unit/test_caller: $(B)/obj/src/intercept/loader/object_range.o
 $(B)/unit/test_anatomy: $(B)/obj/src/cli/report/anatomy.o
 include tests/reliability.mk
