@@ -226,6 +226,46 @@ static void a_told_size_is_kept(void)
     }
 }
 
+/* A caller that brings less than is required: what could not be built is not tried again, but for
+ * the fallback plan, and has its reason still. What no tile fits has the limit in its site each
+ * time. */
+static void what_a_caller_cannot_have_is_tried_once(void)
+{
+    static const struct {
+        enum fault fault; /* from the time on when it is decided */
+        int64_t limit;    /* 0: of the tiles */
+        enum cs_reason reason;
+    } rows[] = {{REFUSES, 0, CS_REASON_VENDOR},
+                {NO_MEMORY, 0, CS_REASON_HOST_MEMORY},
+                {NEGATIVE, 0, CS_REASON_VENDOR},
+                {REFUSES, 1, CS_REASON_NO_TILING}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs *cs = new_instance("fit");
+        struct cs_request request = ordinary();
+        request.limit = rows[i].limit > 0 ? rows[i].limit : prepare(cs, &request).reported;
+        const struct answer decided = prepare(cs, &request);
+        CHECK_INT(decided.reason, CS_REASON_NONE);
+        CHECK_INT(decided.tiles > 1, rows[i].limit == 0);
+        fake.fault = rows[i].fault;
+        fake.no_fallback = true;
+        for (int again = 0; again < 3; again++) {
+            struct cs_site_facts facts;
+            fake.calls = fake.fallbacks = 0;
+            struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+            CHECK_INT(verdict.reason, rows[i].reason);
+            CHECK(!verdict.rewrite && !verdict.refused);
+            CHECK_INT(verdict.reported, request.required);
+            CHECK(fake.fallbacks >= 1 && fake.calls >= fake.fallbacks);
+            CHECK_INT(fake.calls > fake.fallbacks, again == 0 && rows[i].limit == 0);
+            CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+            CHECK(rows[i].limit == 0 || facts.limit == rows[i].limit);
+            CHECK_INT(facts.asked > 0, 1);
+        }
+        CHECK_INT(kernels, 0);
+        free(cs);
+    }
+}
+
 /* Nothing can be built in the size that was told: the plan must not run, now or later, and the
  * answer stays the same. */
 static void what_cannot_be_kept_is_refused(void)
@@ -553,6 +593,7 @@ int main(void)
     TEST(every_failing_call_is_survived);
     TEST(what_a_decision_built_is_not_built_again);
     TEST(a_told_size_is_kept);
+    TEST(what_a_caller_cannot_have_is_tried_once);
     TEST(what_cannot_be_kept_is_refused);
     TEST(what_was_decided_for_is_made_ready);
     TEST(a_list_of_plans_is_searched_for_once);
