@@ -414,6 +414,71 @@ static void who_holds_a_small_size(void)
     CHECK(is_held(&request, &decision));
     decision.promised = false;
     CHECK(is_held(&request, &decision));
+    request.limit = 1;
+    CHECK(is_held(&request, &decision));
+}
+
+/* What is to become of a convolution that cannot be built: of which limit, which was promised,
+ * which had been found to be none already. The fallback plan takes `fallback` bytes, below 0: there
+ * is none. */
+static void what_falls_back(void)
+{
+    static const struct {
+        int64_t limit, fallback;
+        bool promised, tiled;
+        enum cs_reason reason; /* NONE: it runs on the fallback plan */
+        bool left;             /* from now on */
+    } rows[] = {{0, 0, false, true, CS_REASON_VENDOR, true},
+                {0, 0, false, false, CS_REASON_VENDOR, false},
+                {0, 0, true, true, CS_REASON_NONE, false},
+                {0, -1, true, true, CS_REASON_VENDOR, false},
+                {1, 0, false, true, CS_REASON_NONE, false},
+                {1, 1, false, true, CS_REASON_NONE, false},
+                {1, 2, false, true, CS_REASON_VENDOR, true},
+                {1, -1, false, false, CS_REASON_VENDOR, false},
+                {LIMIT, LIMIT, false, true, CS_REASON_NONE, false},
+                {LIMIT, LIMIT + 1, false, true, CS_REASON_VENDOR, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs *cs = fresh();
+        struct cs_request request = ordinary();
+        struct cs_built_plans built;
+        struct cs_rewrite *rewrite = NULL;
+        struct cs_key key;
+        request.limit = rows[i].limit;
+        struct cs_decision decision = {.reason = rows[i].tiled ? 0 : CS_REASON_NO_TILING,
+                                       .required = request.required,
+                                       .reported = 4096,
+                                       .promised = rows[i].promised,
+                                       .rule = 3,
+                                       .asked = 12};
+        struct cs_decision after = {.rule = 0};
+        cs_memo_key_make(&request.problem, &request.engine, request.required, request.limit, 1,
+                         &key);
+        cs_memo_put(&cs->memo, &key, &decision);
+        if (rows[i].promised)
+            cs_memo_promise(&cs->memo, &key, &decision);
+        fake.fallback = rows[i].fallback;
+        fake.no_fallback = rows[i].fallback < 0;
+        cs_built_plans_init(&built, &vendor);
+        CHECK_INT(fall_back(cs, &request, &built, &key, &decision, CS_REASON_VENDOR, &rewrite),
+                  rows[i].reason);
+        cs_built_plans_fini(&built);
+        CHECK_INT(rewrite != NULL, rows[i].reason == CS_REASON_NONE);
+        if (rewrite) {
+            CHECK_INT(decision.reported, rows[i].limit > 0 ? rows[i].limit : 4096);
+            CHECK_INT(decision.scratch, decision.reported);
+        }
+        CHECK(cs_memo_get(&cs->memo, &key, &after));
+        CHECK_INT(after.reason, rows[i].left    ? CS_REASON_VENDOR
+                                : rows[i].tiled ? CS_REASON_NONE
+                                                : CS_REASON_NO_TILING);
+        CHECK_INT(after.reported, rows[i].left ? request.required : 4096);
+        CHECK_INT(after.rule, 3);
+        CHECK_INT(after.asked, 12);
+        cs_rewrite_discard(rewrite);
+        CHECK_INT(kernels, 0);
+        free(cs);
+    }
 }
 
 /* Whichever request for memory is refused: the call is tiled as it would be, runs on its fallback
@@ -460,6 +525,7 @@ int main(void)
     TEST(settings_of_a_decision);
     TEST(what_is_left_alone_may_run_whole);
     TEST(who_holds_a_small_size);
+    TEST(what_falls_back);
     TEST(without_memory);
     return REPORT();
 }

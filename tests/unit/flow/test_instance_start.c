@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,6 +77,45 @@ static void trace_open_seen(struct cs_trace *trace, const char *path, int64_t li
     cs_trace_open(trace, path, limit, program);
 }
 
+/* What each part that is carried over a fork was told: b, before it; p, in the parent; c, in the
+ * child. */
+static char forks[32];
+
+static void note_fork(bool before, bool child)
+{
+    size_t length = strlen(forks);
+    if (length < sizeof forks - 1)
+        forks[length] = before && child ? '?' : before ? 'b' : child ? 'c' : 'p';
+}
+
+static void trace_fork_seen(struct cs_trace *trace, bool before, bool child)
+{
+    note_fork(before, child);
+    cs_trace_fork(trace, before, child);
+}
+
+static void gate_fork_seen(struct cs_gate *gate, bool before, bool child)
+{
+    note_fork(before, child);
+    cs_gate_fork(gate, before, child);
+}
+
+static void exec_fork_seen(struct cs_exec *exec, bool before, bool child)
+{
+    note_fork(before, child);
+    cs_exec_process_fork(exec, before, child);
+}
+
+static void peak_fork_seen(struct cs_peak *peak, bool before, bool child)
+{
+    note_fork(before, child);
+    cs_peak_fork(peak, before, child);
+}
+
+#define cs_trace_fork trace_fork_seen
+#define cs_gate_fork gate_fork_seen
+#define cs_exec_process_fork exec_fork_seen
+#define cs_peak_fork peak_fork_seen
 #define cs_program_script script_seen
 #define cs_program_number number_seen
 #define pthread_atfork atfork_seen
@@ -85,6 +125,10 @@ static void trace_open_seen(struct cs_trace *trace, const char *path, int64_t li
 #define cs_trace_open trace_open_seen
 #define note note_line
 #include "flow/instance.c" /* NOLINT(bugprone-suspicious-include) */
+#undef cs_trace_fork
+#undef cs_gate_fork
+#undef cs_exec_process_fork
+#undef cs_peak_fork
 #undef cs_program_script
 #undef cs_program_number
 #undef pthread_atfork
@@ -141,8 +185,11 @@ static int begin_with_rules(void)
     setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
     setenv("CONVSHIM_CONFIG", "summary=off", 1);
     RETURN_IF(!write_rules());
+    char place[CS_STORE_PATH];
+    cs_config_store_place(place);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs || strcmp(cs->script, "train.py") != 0);
+    RETURN_IF(!place[0] || strcmp(cs->store.path, place) != 0);
     RETURN_IF(cs->peak.on != watched_now);
     return GOOD;
 }
@@ -169,6 +216,22 @@ static void memory_is_watched_where_a_policy_wants_it(void)
         check_child(begin_with_rules);
         CHECK_STR(output, "");
     }
+}
+
+/* What lies behind the rules in force is none. */
+static void rules_are_as_many_as_are_counted(void)
+{
+    static struct cs cs;
+    cs.policy = cs_policy_find("fit");
+    for (int i = 0; i < 3; i++)
+        cs.rules.rule[i] = (struct cs_rule){.given = 1 << CS_RULE_policy, .policy = {"fit"}};
+    snprintf(cs.rules.rule[2].policy.text, sizeof cs.rules.rule[2].policy.text, "peak");
+    cs.rules.count = 2;
+    CHECK(!is_watched(&cs));
+    cs.rules.count = 3;
+    CHECK(is_watched(&cs));
+    cs.rules.count = 0;
+    CHECK(!is_watched(&cs));
 }
 
 /* --- what is not supported, and memory --- */
@@ -233,6 +296,11 @@ static void what_is_not_supported_is_said(void)
     check_child(begin_unsupported);
     CHECK_STR(output, "");
     CHECK(access("older.log", R_OK) == 0);
+    vendor_now = "8";
+    options_now = "summary=off";
+    check_child(begin_unsupported);
+    CHECK_STR(output, "8 is not supported: every call passes through\n");
+    vendor_now = "cuDNN 9.1.0";
 }
 
 #ifdef HEAP_REFUSES
@@ -281,6 +349,7 @@ static void *come_second(void *unused)
 
 static void let_another_come(void)
 {
+    waited = false;
     if (pthread_create(&second, NULL, come_second, NULL) != 0)
         _exit(2);
     while (!waited)
@@ -349,6 +418,7 @@ static int begin_cancelled(void)
     RETURN_IF(!cs_instance(&host));
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &after);
     RETURN_IF(cancelled_state != PTHREAD_CANCEL_DISABLE || after != cancelling);
+    RETURN_IF(waited); /* there was nobody to wait for */
     return GOOD;
 }
 
@@ -367,7 +437,7 @@ static void one_thread_makes_it(void)
 static int look_in_child(const struct cs *cs, const char *place)
 {
     struct cs_live_page page;
-    RETURN_IF(cs->reported != 0 || cs->start_ms < 1000);
+    RETURN_IF(cs->reported != 0 || cs->start_ms < 1000 || strcmp(forks, "bbbbcccc") != 0);
     RETURN_IF(!cs_live_missing(&cs->live) || cs_live_read(place, getpid(), &page));
     cs_account_passed(&instance->account, NULL, CS_REASON_SMALL);
     cs_sign_pass(instance);
@@ -397,6 +467,7 @@ static int begin_again(void)
     RETURN_IF(waitpid(child, &status, 0) != child || !WIFEXITED(status));
     RETURN_IF(WEXITSTATUS(status) != GOOD);
     RETURN_IF(cs->reported != 2 || cs->start_ms != 5 || cs->account.calls != 2);
+    RETURN_IF(strcmp(forks, "bbbbpppp") != 0);
     RETURN_IF(!cs_live_read(place, getpid(), &page));
     cs_sign_end(cs);
     return GOOD;
@@ -444,6 +515,7 @@ int main(void)
     TEST(a_total_is_eight_workspaces);
     TEST(another_program_is_another_number);
     TEST(memory_is_watched_where_a_policy_wants_it);
+    TEST(rules_are_as_many_as_are_counted);
     TEST(all_memory_is_given_back);
     TEST(what_is_not_supported_is_said);
 #ifdef HEAP_REFUSES
