@@ -157,7 +157,7 @@ static void few_sets_are_asked(void)
     int queries = fake_device.queries;
     void *stream = device_new_stream();
     CHECK_INT(call(lanes, stream, 2, BUSY), 2);
-    CHECK(fake_device.queries - queries <= 4);
+    CHECK_INT(fake_device.queries - queries, 4);
     CHECK_INT(lanes->sets, BUSY + 1);
     struct cs_capture capture = begin_capture(device_new_stream());
     void *captured = device_handle(fake_device.handles - 1);
@@ -165,6 +165,47 @@ static void few_sets_are_asked(void)
     CHECK_INT(lanes->sets, BUSY + 1); /* a replay is not behind what a stream was given before */
     CHECK(device_end_capture(capture.id));
     check_sound();
+}
+
+/* The fourth that is asked is taken if it is over, the fifth is not even asked. */
+static void the_fourth_set_may_be_taken(void)
+{
+    for (int over = 1; over <= 6; over++) {
+        struct cs_lanes *lanes = new_lanes();
+        void *first = NULL;
+        for (int i = 1; i <= 6; i++) {
+            void *stream = device_new_stream();
+            CHECK_INT(call(lanes, stream, 2, i), 2);
+            first = i == over ? stream : first;
+        }
+        device_run(first);
+        CHECK_INT(call(lanes, device_new_stream(), 2, 0), 2);
+        CHECK_INT(lanes->sets, over <= 4 ? 6 : 7);
+        check_sound();
+    }
+}
+
+/* Sets that captures have are not asked, but looked at: the sixteenth set may be taken. */
+static void few_sets_are_looked_at(void)
+{
+    for (int captured = 14; captured <= 17; captured++) {
+        struct cs_lanes *lanes = new_lanes();
+        struct cs_capture capture[17];
+        for (int i = 0; i < captured; i++) {
+            void *stream = device_new_stream();
+            capture[i] = begin_capture(stream);
+            CHECK_INT(call_in(lanes, stream, &capture[i], 2, i), 2);
+        }
+        void *other = device_new_stream();
+        CHECK_INT(call(lanes, other, 2, captured), 2);
+        CHECK_INT(lanes->sets, captured + 1);
+        device_run(other);
+        CHECK_INT(call(lanes, device_new_stream(), 2, captured + 1), 2);
+        CHECK_INT(lanes->sets, captured + (captured < 16 ? 1 : 2));
+        for (int i = 0; i < captured; i++)
+            CHECK(device_end_capture(capture[i].id));
+        check_sound();
+    }
 }
 
 static void calls_at_the_same_time_share_nothing(void)
@@ -575,6 +616,8 @@ int main(void)
     TEST(made_once);
     TEST(streams_do_not_come_behind_each_other);
     TEST(few_sets_are_asked);
+    TEST(the_fourth_set_may_be_taken);
+    TEST(few_sets_are_looked_at);
     TEST(calls_at_the_same_time_share_nothing);
     TEST(a_handle_that_is_used_again_is_another_stream);
     TEST(a_capture_keeps_its_lanes);

@@ -277,6 +277,24 @@ static void all_memory_is_given_back(void)
     }
 }
 
+/* Of any length, in any order. */
+static void notes_have_room(void)
+{
+    static char line[300];
+    struct candidate mine = {.cs = NULL};
+    size_t sum = 0;
+    for (size_t i = 0; i < 100; i++) {
+        const size_t length = i * 37 % 101 + (i == 50 ? 150 : 0);
+        memset(line, 'x', length);
+        line[length] = '\0';
+        note_line(&mine, line);
+        sum += length + 1;
+        CHECK(mine.used == sum && mine.used <= mine.room);
+        CHECK(mine.notes && strcmp(mine.notes + sum - length - 1, line) == 0);
+    }
+    discard(&mine);
+}
+
 static int begin_unsupported(void)
 {
     setenv("CONVSHIM_CONFIG", options_now, 1);
@@ -517,6 +535,7 @@ int main(void)
     TEST(memory_is_watched_where_a_policy_wants_it);
     TEST(rules_are_as_many_as_are_counted);
     TEST(all_memory_is_given_back);
+    TEST(notes_have_room);
     TEST(what_is_not_supported_is_said);
 #ifdef HEAP_REFUSES
     TEST(without_memory);
