@@ -31,7 +31,7 @@ $(B)/unit/test_entry_backend: $(describers) $(call objects,src/intercept/entry/e
 $(B)/unit/test_populate: $(call objects,src/intercept/graph/populate.c)
 $(B)/unit/test_plan_hooks: $(describers) $(call objects,src/intercept/graph/plan_hooks.c)
 $(B)/unit/test_device_cuda: $(call objects,src/cudnn/run/device_cuda.c)
-$(B)/unit/test_find_algorithm: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
+$(B)/unit/test_find_algorithm $(B)/unit/test_find_timed: $(describers) $(call objects,$(addprefix src/intercept/legacy/,find_algorithm.c describe_legacy.c legacy_call.c \
                                oversized_tensor.c))
 $(B)/unit/test_capture_profile: $(call objects,src/cudnn/standalone/capture_profile.c)
 $(B)/unit/test_intercept: $(call objects,src/intercept/intercept.c)

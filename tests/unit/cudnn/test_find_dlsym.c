@@ -2,6 +2,9 @@
 #include "check.h"
 #include <dlfcn.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cudnn/bind/find_dlsym.c" /* NOLINT(bugprone-suspicious-include) */
 
@@ -11,6 +14,33 @@ static void the_loader_is_where_the_kernel_put_it(void)
     CHECK(found != NULL);
     CHECK(getauxval(AT_BASE) == 0 || (uintptr_t)found == getauxval(AT_BASE));
     CHECK(found && memcmp(found, ELFMAG, SELFMAG) == 0);
+}
+
+/* Also where the file is descriptor 0, of which none is left open; none where no file can be
+ * opened. */
+static int look_without_descriptors(void)
+{
+    const struct rlimit none = {0, 0};
+    const char *found = loader();
+    close(0);
+    for (int i = 0; i < 3; i++)
+        if (loader() != found || fcntl(0, F_GETFD) != -1)
+            return 1;
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0)
+        return 2;
+    return loader() || early_list() ? 3 : 0;
+}
+
+static void no_descriptor_is_kept(void)
+{
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(look_without_descriptors());
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), 0);
 }
 
 static void its_list_is_the_same_early(void)
@@ -60,6 +90,7 @@ static void what_a_table_defines(void)
 int main(void)
 {
     TEST(the_loader_is_where_the_kernel_put_it);
+    TEST(no_descriptor_is_kept);
     TEST(its_list_is_the_same_early);
     TEST(what_is_found_is_libcs_own);
     TEST(what_a_table_defines);

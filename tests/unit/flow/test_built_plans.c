@@ -4,10 +4,13 @@
 
 #include "check.h"
 #include "fake_vendor.h"
+#include "heap.h"
 
 static struct fake fake;
 static const struct cs_vendor real = {
     .ctx = &fake, .build = fake_build, .fallback = fake_fallback, .destroy = fake_destroy};
+
+static long long taken_before; /* memory, before all tests */
 
 static void start(struct cs_built_plans *kept)
 {
@@ -143,7 +146,8 @@ static void only_the_latest_are_kept(void)
     start(&kept);
     for (int64_t i = 1; i <= MANY; i++)
         kept.vendor.destroy(built(&kept, i, CS_SAME_KNOBS));
-    CHECK(fake.live > 4 && fake.live < MANY / 2);
+    CHECK_INT(fake.live, 48);
+    CHECK_INT(kept.count, 48);
     int64_t last = MANY - fake.live + 1;
     kept.vendor.destroy(built(&kept, last, CS_SAME_KNOBS));
     CHECK_INT(fake.calls, MANY);
@@ -170,13 +174,76 @@ static void failures_are_passed_on(void)
     cs_built_plans_fini(&kept);
 }
 
+/* Not even one for no bytes, in memory that a problem's plan of the same shape was kept in. */
+static void a_fallback_is_no_plan_of_a_problem(void)
+{
+    struct cs_built_plans kept;
+    struct cs_problem problem = rows(32);
+    int64_t workspace = -1;
+    void *execution_plan = NULL, *none = NULL;
+    start(&kept);
+    kept.vendor.destroy(built(&kept, 32, CS_SAME_KNOBS));
+    CHECK_INT(cs_built_plans_build(&kept, &problem, CS_SAME_KNOBS, &execution_plan, &workspace),
+              CS_OK);
+    CHECK_INT(fake.calls, 1);
+    CHECK(!cs_built_plans_has_fallback(&kept, 0));
+    CHECK_INT(kept.vendor.fallback(kept.vendor.ctx, 0, &none, &workspace), CS_OK);
+    kept.vendor.destroy(none);
+    CHECK_INT(fake.calls, 2);
+    real.destroy(built(&kept, 32, CS_SAME_KNOBS) ? execution_plan : NULL);
+    CHECK_INT(fake.calls, 3);
+    CHECK(cs_built_plans_has_fallback(&kept, 0));
+    CHECK(!cs_built_plans_has_fallback(&kept, 1));
+    CHECK_INT(kept.count, 1);
+    cs_built_plans_fini(&kept);
+    CHECK_INT(kept.count, 0);
+}
+
+/* What is asked for while there is none fails, and loses nothing that was kept. */
+static void without_memory(void)
+{
+#ifdef HEAP_REFUSES
+    struct cs_built_plans kept;
+    struct cs_problem problem = rows(32);
+    int64_t workspace = -1;
+    void *execution_plan = NULL;
+    start(&kept);
+    kept.vendor.destroy(built(&kept, 32, CS_SAME_KNOBS));
+    heap_left = 0;
+    CHECK_INT(
+        kept.vendor.build(kept.vendor.ctx, &problem, CS_SAME_KNOBS, &execution_plan, &workspace),
+        CS_NOMEM);
+    heap_left = 0;
+    CHECK_INT(kept.vendor.fallback(kept.vendor.ctx, 100, &execution_plan, &workspace), CS_NOMEM);
+    heap_left = -1;
+    CHECK(execution_plan == NULL && workspace == -1);
+    CHECK_INT(kept.count, 1);
+    CHECK_INT(fake.calls, 1);
+    kept.vendor.destroy(built(&kept, 32, CS_SAME_KNOBS));
+    CHECK_INT(fake.calls, 1);
+    cs_built_plans_fini(&kept);
+    CHECK_INT(fake.live, 0);
+#endif
+}
+
+/* After all the others. */
+static void all_memory_is_given_back(void)
+{
+    CHECK_INT(heap_taken - taken_before, 0);
+}
+
 int main(void)
 {
+    heap_watch();
     TEST(what_was_built_serves_again);
+    taken_before = heap_taken; /* the first line has taken a buffer */
     TEST(what_was_built_otherwise_does_not_serve);
     TEST(it_is_handed_over);
     TEST(a_fallback_serves_from_what_it_needs_to_its_limit);
     TEST(only_the_latest_are_kept);
     TEST(failures_are_passed_on);
+    TEST(without_memory);
+    TEST(all_memory_is_given_back);
+    TEST(a_fallback_is_no_plan_of_a_problem);
     return REPORT();
 }

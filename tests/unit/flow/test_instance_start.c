@@ -462,6 +462,9 @@ static int look_in_child(const struct cs *cs, const char *place)
     RETURN_IF(!cs_live_read(place, getpid(), &page) || page.calls != 1);
     RETURN_IF(!cs_live_read(place, getppid(), &page) || page.calls != 2);
     cs_sign_end(instance);
+    RETURN_IF(access("forked.json", F_OK) == 0);
+    cs_renewal_exit(); /* as by a child's _exit */
+    RETURN_IF(access("forked.json", F_OK) != 0);
     return GOOD;
 }
 
@@ -470,7 +473,7 @@ static int begin_again(void)
     char place[CS_SESSION_PATH];
     int status = -1;
     struct cs_live_page page;
-    setenv("CONVSHIM_CONFIG", "summary=off", 1);
+    setenv("CONVSHIM_CONFIG", "summary=json:forked.json;log=off", 1);
     cs_session_folder(place);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs);

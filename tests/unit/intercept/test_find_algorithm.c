@@ -105,6 +105,8 @@ static cudnnStatus_t search(cudnnHandle_t handle, const cudnnTensorDescriptor_t 
     return CUDNN_STATUS_SUCCESS;
 }
 
+static bool indescribable;
+
 /* One search where WANTED is reported as `reports`, and where allocation `fails_at` fails. */
 static void find(size_t reports, int fails_at)
 {
@@ -120,6 +122,8 @@ static void find(size_t reports, int fails_at)
     fake.reports = reports;
     fake.fails_at = fails_at;
     call.execution = (struct cs_legacy_execution){NULL};
+    if (indescribable)
+        x.rank = 2;
     CHECK_INT(cs_find_algorithm(NULL, &call, &to), CUDNN_STATUS_SUCCESS);
     CHECK_INT(returned, 1);
     CHECK_INT(result[0].memory, fake.searches ? reports : WANTED);
@@ -164,11 +168,22 @@ static void by_cudnn_where_memory_is_short(void)
     }
 }
 
+static void by_cudnn_where_the_tensors_are_none(void)
+{
+    indescribable = true;
+    find(100, 0);
+    CHECK_INT(fake.searched, 1);
+    CHECK_INT(fake.searches + fake.allocated, 0);
+    CHECK_INT(fake.told, 1);
+    indescribable = false;
+}
+
 int main(void)
 {
     TEST(in_what_is_reported);
     TEST(in_no_workspace_at_all);
     TEST(by_cudnn_where_nothing_is_less);
     TEST(by_cudnn_where_memory_is_short);
+    TEST(by_cudnn_where_the_tensors_are_none);
     return REPORT();
 }

@@ -156,6 +156,7 @@ static cudnnStatus_t destroy(cudnnHandle_t handle)
 }
 
 static cudnnMathType_t math;
+static size_t required_now; /* by cuDNN */
 
 static cudnnStatus_t get_math(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t *found)
 {
@@ -171,7 +172,7 @@ static cudnnStatus_t size_of(cudnnHandle_t handle, const cudnnTensorDescriptor_t
                              size_t *bytes)
 {
     (void)handle, (void)in, (void)filter, (void)window, (void)out, (void)algorithm;
-    *bytes = WANTED;
+    *bytes = required_now;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -194,6 +195,7 @@ static struct cs_legacy_call start(void)
     vendor.cudnnGetConvolutionMathType = get_math;
     vendor.cudnnGetConvolutionForwardWorkspaceSize = size_of;
     math = CUDNN_DEFAULT_MATH;
+    required_now = WANTED;
     limit = 0;
     limited = false;
     for (int i = 0; i < 2; i++)
@@ -234,6 +236,22 @@ static void a_call_without_an_engine_has_none(void)
         fake.none = none;
         CHECK_INT(prepared_for(call), 1);
         CHECK_INT(fake.engine, none ? -1 : 42);
+    }
+}
+
+/* One that requires so little that no tiles are thought of has an engine where the caller brings
+ * less than even that. */
+static void a_small_call_that_brings_less_has_an_engine(void)
+{
+    for (size_t provided = 0; provided <= 11; provided++) {
+        struct cs_legacy_call call = start();
+        int status = 0;
+        required_now = 10;
+        call.execution.provided = provided;
+        CHECK(cs_legacy_try(instance, &call, &status));
+        CHECK_INT(status, RUN_STATUS);
+        CHECK_INT(fake.prepared, provided < 10 ? 2 : 1);
+        CHECK_INT(fake.engine, provided < 10 ? 42 : -1);
     }
 }
 
@@ -477,6 +495,7 @@ int main(void)
     heap_watch();
     TEST(the_same_call_is_prepared_once);
     TEST(a_call_without_an_engine_has_none);
+    TEST(a_small_call_that_brings_less_has_an_engine);
     TEST(each_math_type_has_an_engine_of_its_own);
     TEST(each_algorithm_has_an_engine_of_its_own);
     TEST(each_limit_of_the_program_has_its_own);
