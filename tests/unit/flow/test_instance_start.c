@@ -503,12 +503,19 @@ static void a_child_begins_anew(void)
 
 static int end_by_exit(void)
 {
+    char place[CS_SESSION_PATH];
+    struct cs_live_page page;
     setenv("CONVSHIM_CONFIG", options_now, 1);
     struct cs *cs = cs_instance(&host);
     RETURN_IF(!cs);
     cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+    cs_trace_tile(&cs->trace, 0, 1, 1000, 2000);
+    cs_sign_pass(cs);
+    cs_session_folder(place);
+    RETURN_IF(!cs_live_read(place, getpid(), &page));
     on_other_stack = 0;
     summary_at_exit();
+    RETURN_IF(cs_live_read(place, getpid(), &page) || !cs->trace.closed);
     RETURN_IF(on_other_stack != narrow || cs->reported != 1);
     summary_at_exit(); /* nothing since */
     RETURN_IF(cs->reported != 1);
@@ -524,6 +531,7 @@ static void the_last_summary_has_the_stack_it_needs(void)
         check_child(end_by_exit);
         CHECK(access("at_exit.json", R_OK) == 0);
         CHECK(strncmp(output, "summary in ", strlen("summary in ")) == 0);
+        CHECK(strstr(output, "\ntrace in ") != NULL);
     }
     narrow = false;
 }

@@ -657,13 +657,18 @@ static void a_program_may_set_options_before_the_first_call(void)
 static void a_limit_in_a_scope_is_one_that_the_option_allows(void)
 {
     CHECK_INT(cs_scoped_limit(), 0);
+    CHECK_INT(cs_scoped_limit_set(0), 0);
+    CHECK_INT(cs_scoped_limit_set(-5), -1);
+    CHECK(!cs_scoped_limit_used());
     CHECK_INT(cs_scoped_limit_set(1 << 20), 0);
+    CHECK(cs_scoped_limit_used());
     CHECK_INT(cs_scoped_limit(), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(-5), -1);
     CHECK_INT(cs_scoped_limit(), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(2 << 20), 1 << 20);
     CHECK_INT(cs_scoped_limit_set(0), 2 << 20);
     CHECK_INT(cs_scoped_limit(), 0);
+    CHECK(cs_scoped_limit_used());
 }
 
 int main(void)
