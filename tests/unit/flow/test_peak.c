@@ -312,6 +312,58 @@ static void foreign_records(void)
     end();
 }
 
+/* A room of a layer, as an earlier run has left it. */
+static void put_room(int layer, int64_t room, uint64_t number)
+{
+    const int64_t whose[] = {1, PROGRAM};
+    struct cs_store_record record = {.words = 2, .word = {(int64_t)name_of(layer, 0).site, room}};
+    record.key = (struct cs_store_key){{cs_store_key(whose, 2).part[0], number}};
+    cs_store_put(&process.store, &record);
+}
+
+/* In whichever order they stand. */
+static void of_several_records_the_least_counts(void)
+{
+    static const int64_t orders[][3] = {{50, 60, 70}, {50, 70, 60}, {60, 50, 70},
+                                        {60, 70, 50}, {70, 50, 60}, {70, 60, 50}};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        unlink(path);
+        start(PROGRAM);
+        for (uint64_t k = 0; k < 3; k++)
+            put_room(0, orders[i][k], k);
+        put_room(1, CS_PEAK_PASS, 3);
+        put_room(2, CS_PEAK_PASS - 1, 4);
+        CHECK_INT(room_of(0), 50);
+        CHECK_INT(room_of(1), CS_PEAK_PASS);
+        CHECK_INT(room_of(2), CS_PEAK_NEW);
+        CHECK_INT(process.peak.sites, 2);
+        cs_store_fini(&process.store);
+    }
+}
+
+/* Where there is no place for more sites, those that are known may still be lowered. */
+static void there_are_no_more_sites_than_so_many(void)
+{
+    for (int left = 0; left <= 1; left++) {
+        unlink(path);
+        start(PROGRAM);
+        put_room(0, INT64_C(1) << 50, 1);
+        CHECK_INT(room_of(0), INT64_C(1) << 50);
+        for (int i = 1; i < CS_PEAK_SITES - left; i++)
+            process.peak.site[i] =
+                (struct cs_peak_site){.site = (uint64_t)i, .room = 7, .given = CS_PEAK_NEW};
+        process.peak.sites = CS_PEAK_SITES - left;
+        process.peak.site[0].given = CS_PEAK_NEW; /* a later run's pass may lower it */
+        run_pass();
+        cs_peak_end(&process.peak, &process.store);
+        CHECK_INT(process.peak.sites, CS_PEAK_SITES);
+        CHECK(process.peak.site[0].room < INT64_C(1) << 50);
+        for (int i = 1; i < CS_PEAK_SITES - left; i++)
+            CHECK(process.peak.site[i].room == 7);
+        cs_store_fini(&process.store);
+    }
+}
+
 int main(void)
 {
     const char *temporary = getenv("TMPDIR");
@@ -329,6 +381,8 @@ int main(void)
     TEST(engines_that_are_compared);
     TEST(too_long_a_pass);
     TEST(foreign_records);
+    TEST(of_several_records_the_least_counts);
+    TEST(there_are_no_more_sites_than_so_many);
     unlink(path);
     return REPORT();
 }
