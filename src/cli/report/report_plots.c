@@ -16,11 +16,6 @@ enum {
     MOST_BARS = 25
 };
 
-static double share(int64_t bytes, double of)
-{
-    return of > 0 ? (double)bytes / of : 0;
-}
-
 /* --- memory over one step
  * ------------------------------------------------------------------------------------------*/
 
@@ -59,7 +54,7 @@ static void put_outline(const struct cs_anatomy *anatomy, const char *class, boo
     fprintf(out, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0; i < columns; i++) {
         struct column column = column_at(anatomy, i);
-        double y = HEIGHT * (1 - share(after ? column.after : column.before, top));
+        double y = HEIGHT * (1 - (double)(after ? column.after : column.before) / top);
         if (i == 0 && area)
             fprintf(out, "M0,%d", HEIGHT);
         fprintf(out, i == 0 && !area ? "M0,%.1f" : "V%.1f", y);
@@ -143,7 +138,7 @@ static void put_stripe(const char *class, double y, int64_t bytes, int64_t most,
 {
     if (bytes > 0)
         fprintf(out, "<rect class=\"%s\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>", class, y,
-                fmax(WIDTH * share(bytes, (double)most), THINNEST), BAR);
+                fmax(WIDTH * (double)bytes / (double)most, THINNEST), BAR);
 }
 
 static void put_bar(const struct bar *bar, int64_t most, FILE *out)

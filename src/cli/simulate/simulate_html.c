@@ -35,7 +35,8 @@ static bool by_calls(const struct page *page)
     return calls > 0 && !differ;
 }
 
-/* How far a moment is into the run, 0 to 1; `next` is the call that comes at it or behind. */
+/* How far a moment is into the run, from 0 and below 1; `next` is the call that comes at it or
+ * behind. */
 static double progress(const struct cs_timeline *timeline, size_t moment, size_t next, bool calls)
 {
     if (!calls)
@@ -56,7 +57,6 @@ static void fill_columns(struct page *page, int side)
         while (next < timeline->calls && timeline->call[next].moment <= i)
             next++;
         size_t column = (size_t)(progress(timeline, i, next, calls) * COLUMNS);
-        column = column < COLUMNS ? column : COLUMNS - 1;
         for (; last < column; last++)
             page->most[side][last + 1] = held;
         held = timeline->live[i];

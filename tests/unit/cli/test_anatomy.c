@@ -130,6 +130,40 @@ static void tiny_checkpoints(void)
     cs_anatomy_fini(&anatomy);
 }
 
+/* By bytes an operation, of equals the larger first, then the earlier; what is not kept, is empty
+ * or costs nothing is none. */
+static void the_order_of_checkpoints(void)
+{
+    static const struct {
+        int64_t dgrad, wgrad, outputs, flops;
+        int64_t place; /* -1: none */
+    } rows[] = {{0, 1, 20, 10, 3}, {1, 0, 40, 20, 1}, {1, 1, 20, 10, 4},  {1, 1, 30, 10, 0},
+                {0, 1, 10, 10, 6}, {1, 0, 40, 20, 2}, {1, 0, 10, 10, 7},  {0, 0, 90, 10, -1},
+                {1, 1, 0, 10, -1}, {1, 1, 90, 0, -1}, {1, 0, 19, 10, 5},  {0, 1, 9, 10, 8},
+                {1, 1, 1, 2, 9},   {1, 1, 1, 3, 10},  {1, 1, -5, 10, -1}, {1, 1, 5, -10, -1}};
+    enum {
+        ROWS = sizeof rows / sizeof *rows
+    };
+    struct cs_anatomy_layer layers[ROWS] = {{0}};
+    struct cs_anatomy_checkpoint list[ROWS];
+    struct cs_anatomy whole = {.layers = ROWS, .layer = layers};
+    for (size_t i = 0; i < ROWS; i++)
+        layers[i] = (struct cs_anatomy_layer){.calls = {7, rows[i].dgrad, rows[i].wgrad},
+                                              .outputs = rows[i].outputs,
+                                              .flops = rows[i].flops};
+    CHECK_INT(cs_anatomy_checkpoints(&whole, list), 11);
+    int64_t bytes = 0, flops = 0;
+    for (int64_t place = 0; place < 11; place++)
+        for (size_t i = 0; i < ROWS; i++)
+            if (rows[i].place == place) {
+                CHECK_INT(list[place].layer, i);
+                CHECK_INT(list[place].saved, rows[i].outputs);
+                CHECK_INT(list[place].flops, rows[i].flops);
+                CHECK_INT(list[place].running, bytes += rows[i].outputs);
+                CHECK_INT(list[place].running_flops, flops += rows[i].flops);
+            }
+}
+
 static void one_step_of_many(void)
 {
     tiny_calls(5, true);
@@ -284,6 +318,7 @@ int main(void)
     TEST(tiny_totals);
     TEST(tiny_moments);
     TEST(tiny_checkpoints);
+    TEST(the_order_of_checkpoints);
     TEST(one_step_of_many);
     TEST(inference);
     TEST(frozen);

@@ -7,6 +7,7 @@
 #include "file_contents.h"
 #include <errno.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/convshim-runs-XXXXXX";
@@ -93,7 +94,7 @@ static void start(char **command)
 
 static void what_a_run_prints_is_in_its_folder(void)
 {
-    char *command[] = {"sh", "-c", "echo $WHICH; echo wrong >&2; cat; exit $((${#WHICH} - 3))",
+    char *command[] = {"sh", "-c", "echo $WHICH; echo wrong >&2; cat; exit $((${#WHICH} - 2))",
                        NULL};
     struct cs_simulated_run run[] = {{.name = "one"}, {.name = "three"}};
     start(command);
@@ -102,7 +103,7 @@ static void what_a_run_prints_is_in_its_folder(void)
         char wanted[32];
         snprintf(wanted, sizeof wanted, "%s\nwrong\n", run[i].name);
         CHECK_INT(run[i].state, CS_RUN_ENDED);
-        CHECK_INT(run[i].status, i == 0 ? 0 : 2);
+        CHECK_INT(run[i].status, i == 0 ? 1 : 3);
         CHECK_STR(contents_in(run[i].folder, "output"), wanted);
     }
     CHECK(strcmp(run[0].folder, run[1].folder) != 0);
@@ -157,6 +158,60 @@ static void a_long_path_is_whole(void)
     CHECK_INT(run.status, 3);
 }
 
+/* Up to the longest path that the system takes; where it takes none the program is not begun. */
+static void a_long_path_of_a_process_of_its_own(void)
+{
+    char *command[] = {"sh", "-c", "echo long", NULL};
+    const size_t longest = PATH_MAX - 1 - strlen("/run1") - strlen("/output");
+    for (size_t more = 0; more < 3; more++) {
+        struct cs_simulated_run run = {.name = "one"};
+        start(command);
+        snprintf(simulation.work, sizeof simulation.work, "%s/%zu", folder, more);
+        CHECK(mkdir(simulation.work, 0700) == 0);
+        make_long(simulation.work, longest + more);
+        CHECK(cs_simulation_run(&simulation, &run, 1));
+        CHECK_INT(run.status, more == 0 ? 0 : 127);
+        CHECK_STR(contents_in(run.folder, "output"), more == 0 ? "long\n" : "(none)");
+    }
+}
+
+/* In a child, which may lack its standard streams. */
+static int run_without_streams(int streams)
+{
+    char *command[] = {"sh", "-c", "cat; echo out; echo error >&2; true <&3 || echo no more", NULL};
+    struct cs_simulated_run run = {.name = "one"};
+    pid_t pid = fork();
+    if (pid == 0) {
+        start(command);
+        simulation.runs = 100 * (streams + 1);
+        for (int stream = 0; stream < 3; stream++)
+            if (streams >> stream & 1)
+                close(stream);
+        _exit(!cs_simulation_run(&simulation, &run, 1) ? 126 : run.status);
+    }
+    int status = 0;
+    CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Whatever this process lacks, a program has all three, and nothing else; what it prints is for its
+ * owner alone. */
+static void streams_that_are_closed(void)
+{
+    fflush(stdout);
+    for (int streams = 0; streams < 8; streams++) {
+        char name[64], where[PATH_MAX];
+        struct stat file;
+        CHECK_INT(run_without_streams(streams), 0);
+        snprintf(name, sizeof name, "run%d/output", 100 * (streams + 1) + 1);
+        CHECK(strncmp(contents_in(folder, name), "out\nerror\n", 10) == 0);
+        CHECK(strstr(contents_in(folder, name), "no more"));
+        snprintf(where, sizeof where, "%s/%s", folder, name);
+        CHECK(stat(where, &file) == 0);
+        CHECK_INT(file.st_mode & 0777, 0600);
+    }
+}
+
 static void a_folder_that_cannot_be_made_ends_it(void)
 {
     char *command[] = {"sh", "-c", "exit 0", NULL};
@@ -176,6 +231,8 @@ int main(void)
     TEST(what_a_run_prints_is_in_its_folder);
     TEST(how_a_run_ends);
     TEST(a_long_path_is_whole);
+    TEST(a_long_path_of_a_process_of_its_own);
+    TEST(streams_that_are_closed);
     TEST(a_folder_that_cannot_be_made_ends_it);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || system(remove) != 0;

@@ -17,6 +17,7 @@
 static char folder[] = "/tmp/convshim-program-XXXXXX";
 static char complaint[256];
 static bool missing, broken; /* the program; memory */
+static char python[32];
 static char *words[] = {"program", NULL};
 static struct cs_package packages[3];
 static struct cs_client client;
@@ -33,6 +34,7 @@ void cs_cli_complain(const char *format, ...)
 void cs_doctor_examine(struct cs_doctor *doctor)
 {
     snprintf(doctor->program, sizeof doctor->program, "%s", missing ? "" : "/bin/program");
+    snprintf(doctor->python, sizeof doctor->python, "%s", python);
     doctor->broken = broken;
     doctor->packages.package = packages;
     doctor->packages.packages = sizeof packages / sizeof *packages;
@@ -55,17 +57,26 @@ bool cs_loader_list(const char *file, const char *preload, cs_loader_fn *each, v
     return true;
 }
 
+static const char *opens; /* the one file that can be opened; NULL: none */
+static const char *needed[3];
+static int opened;
+
 bool cs_elf_open(struct cs_elf *elf, const char *path, const char **why_p)
 {
-    (void)elf, (void)path;
     *why_p = "none";
-    return false;
+    if (!opens || strcmp(path, opens) != 0)
+        return false;
+    memset(elf, 0, sizeof *elf);
+    for (; elf->needs < 3 && needed[elf->needs]; elf->needs++)
+        elf->needed[elf->needs] = needed[elf->needs];
+    opened++;
+    return true;
 }
 
 void cs_elf_close(struct cs_elf *elf)
 {
-    (void)elf;
-    CHECK(!"closed");
+    CHECK(elf->needs > 0);
+    opened--;
 }
 
 int cs_libcudnn_version(const char *path, const struct cs_packages *of)
@@ -176,6 +187,41 @@ static void the_runtime_that_is_stood_in_for(void)
     CHECK_INT(rename("kept", "nvidia/a/lib/libcudart.so.12"), 0);
 }
 
+/* A file that lacks a library says itself which runtime it is for; nothing else can be had of it.
+ */
+static void what_a_file_itself_names(void)
+{
+    static const struct {
+        const char *needed[3];
+        int cuda; /* 0: as where nothing says it */
+    } row[] = {{{"libm.so.6", "libcudart.so.12", "libcudart.so.13"}, 12},
+               {{"libcudart.so.13", "libcublas.so.13", "libcudart.so.12"}, 13},
+               {{"libcublas.so.12", "libcudart.so.11", NULL}, 0},
+               {{"libm.so.6", "libcudart.so.1", "libcudart.so.12"}, 12}};
+    CHECK_INT(rename("nvidia/a/lib/libcudart.so.12", "kept"), 0);
+    struct cs_simulated_program program;
+    CHECK(find(&program, NULL, 0));
+    const int none = program.cuda;
+    const size_t libraries = program.libraries;
+    cs_simulated_program_free(&program);
+    for (int i = 0; i < 8; i++) {
+        memcpy(needed, row[i / 2].needed, sizeof needed);
+        opens = i % 2 ? "/bin/program" : client.path; /* of a Python's program nothing is asked */
+        CHECK(find(&program, NULL, 0));
+        CHECK_INT(program.cuda, row[i / 2].cuda > 0 ? row[i / 2].cuda : none);
+        CHECK_INT(program.libraries, libraries);
+        CHECK_INT(opened, 0);
+        cs_simulated_program_free(&program);
+    }
+    snprintf(python, sizeof python, "/bin/python3");
+    CHECK(find(&program, NULL, 0));
+    CHECK_INT(program.cuda, none);
+    cs_simulated_program_free(&program);
+    python[0] = '\0';
+    opens = NULL;
+    CHECK_INT(rename("kept", "nvidia/a/lib/libcudart.so.12"), 0);
+}
+
 static void the_cudnn_that_is_named(void)
 {
     struct cs_simulated_program program;
@@ -224,6 +270,7 @@ int main(void)
     set_up();
     TEST(what_it_brings_along);
     TEST(the_runtime_that_is_stood_in_for);
+    TEST(what_a_file_itself_names);
     TEST(the_cudnn_that_is_named);
     TEST(nothing_is_found_without_program_or_memory);
     TEST(nothing_stays_taken);
