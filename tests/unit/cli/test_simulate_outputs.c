@@ -329,6 +329,8 @@ static void make_pair(struct cs_simulated_pair *to, int variant)
 {
     static const char *const names[] = {"plain", "tiled"};
     *to = (struct cs_simulated_pair){.device = &device[variant % 3], .history = true};
+    /* There is no third side. */
+    ((char *)to)[offsetof(struct cs_simulated_pair, chosen) + CS_SIDES] = 1;
     device[variant % 3].memory = INT64_C(80) << 30 >> (variant % 3);
     to->capacity = variant == 3 ? 50000000 : 0;
     for (int side = 0; side < CS_SIDES; side++) {

@@ -62,7 +62,9 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
 {
     (void)simulation;
     tell("run", pair, pairs);
-    for (size_t i = 0; i < pairs; i++)
+    for (size_t i = 0; i < pairs; i++) {
+        /* There is no third side. */
+        ((char *)&pair[i])[offsetof(struct cs_simulated_pair, chosen) + CS_SIDES] = 1;
         for (int side = 0; side < CS_SIDES; side++) {
             bool room = answers.status[side] >= 0;
             pair[i].result[side] =
@@ -72,6 +74,7 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
                                              .refused = !room};
             snprintf(pair[i].run[side].folder, PATH_MAX, "%s/%d", folder, side);
         }
+    }
     return !answers.no_runs;
 }
 
