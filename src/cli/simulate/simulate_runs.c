@@ -130,7 +130,9 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     struct cs_simulated_run base = *run;
     base.with = with;
     cs_fork_server_close(server);
-    if (!make_folder(simulation, "base", base.folder) || !cs_fork_server_open(server)) {
+    if (!make_folder(simulation, "base", base.folder))
+        return false;
+    if (!cs_fork_server_open(server)) {
         cs_cli_complain("no socket can be had: %s", strerror(errno));
         return false;
     }

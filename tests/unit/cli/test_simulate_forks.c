@@ -8,6 +8,7 @@
 #include "cli/simulate/simulation.h"
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,11 +16,49 @@
 static int64_t moment; /* the clock's */
 static bool on_terminal;
 
+/* --- in place of the system's --- */
+
+static bool no_process; /* can be made */
+static pid_t waited[8]; /* what each wait for a process of its own says; behind them: it ended */
+static int errors[8];   /* errno of each */
+static size_t waits, expected;
+
+static pid_t fork_or_not(void)
+{
+    errno = EAGAIN;
+    return no_process ? -1 : fork();
+}
+
+static pid_t wait_as_told(pid_t pid, int *status, int options)
+{
+    CHECK_INT(options, WNOHANG);
+    if (waits < expected) {
+        errno = errors[waits];
+        return waited[waits++];
+    }
+    waits++;
+    return waitpid(pid, status, 0);
+}
+
+/* The program of a run sees what was asked for. */
+static int note_in_the_environment(int option, int signal)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s by %d", option == PR_SET_PDEATHSIG ? "dies" : "?", signal);
+    return setenv("ASKED_OF_SYSTEM", text, 1);
+}
+
 #define cs_clock(clock) (moment)
+#define fork() fork_or_not()
+#define waitpid(pid, status, options) wait_as_told(pid, status, options)
+#define prctl(option, signal) note_in_the_environment(option, signal)
 #define isatty(file) (on_terminal)
 #include "cli/simulate/child_variables.c"
 #include "cli/simulate/simulate_runs.c"
 #undef cs_clock
+#undef fork
+#undef waitpid
+#undef prctl
 #undef isatty
 
 static char folder[] = "/tmp/convshim-forks-XXXXXX";
@@ -164,7 +203,8 @@ static void begin(int jobs)
     asked[0] = complaints[0] = '\0';
     moment = 100 * CS_SECOND;
     each_look = 0;
-    no_socket = gone = false;
+    no_socket = gone = no_process = false;
+    waits = expected = 0;
 }
 
 static const char *folder_of(const struct cs_simulated_run *of)
@@ -331,6 +371,18 @@ static void what_cannot_be_had_ends_it(void)
     CHECK(!cs_simulation_run(&simulation, run, 2));
     CHECK_STR(complaints, "no socket can be had: Too many open files\n");
     CHECK_INT(simulation.runs, 1);
+    for (int ready = 0; ready < 2; ready++) {
+        begin(2);
+        strcat(simulation.work, "/none");
+        hear(0, heard, 1);
+        simulation.server[0].state = ready ? CS_FORK_READY : CS_FORK_NONE;
+        CHECK(!cs_simulation_run(&simulation, run, 2));
+        CHECK(strstr(complaints, ready ? "/none/run1: No such file or directory\n"
+                                       : "/none/base1: No such file or directory\n"));
+        CHECK(strchr(complaints, '\n')[1] == '\0');
+        CHECK_STR(asked, "");
+        CHECK_INT(other[0].opened, 0);
+    }
     begin(2);
     gone = true;
     hear(0, heard, 1);
@@ -363,26 +415,87 @@ static void so_many_at_once(void)
     }
 }
 
+/* --- processes of this one --- */
+
+static void hear_of_processes(pid_t said, int error)
+{
+    waited[expected] = said;
+    errors[expected++] = error;
+}
+
+/* However often it is looked for while it runs; where nobody knows it any more it has ended, too.
+ */
+static void a_process_that_is_waited_for(void)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        begin(1);
+        simulation.many = false;
+        run->with = true;
+        hear_of_processes(0, 0);
+        hear_of_processes(0, ECHILD); /* of some call before */
+        hear_of_processes(-1, EINTR);
+        hear_of_processes(0, 0);
+        if (lost)
+            hear_of_processes(-1, ECHILD);
+        moment = 7 * CS_SECOND;
+        CHECK(cs_simulation_run(&simulation, run, 1));
+        CHECK_INT(waits, 5);
+        CHECK_INT(run->status, lost ? 127 : 1);
+        CHECK(run->seconds == 0);
+        look_plain(run); /* nobody is asked of what has ended */
+        CHECK_INT(waits, 5);
+    }
+}
+
+static void no_process_can_be_made(void)
+{
+    begin(2);
+    no_process = true;
+    simulation.many = false;
+    CHECK(!cs_simulation_run(&simulation, run, 2));
+    CHECK_STR(complaints, "no process can be made: Resource temporarily unavailable\n");
+    CHECK_INT(run[0].state, CS_RUN_WAITING);
+    CHECK_STR(folder_of(&run[0]), "run1");
+    CHECK_STR(folder_of(&run[1]), "");
+    begin(2);
+    no_process = true;
+    CHECK(!cs_simulation_run(&simulation, run, 2));
+    CHECK_STR(complaints, "no process can be made: Resource temporarily unavailable\n");
+    CHECK_INT(other[0].opened, 1);
+    CHECK_INT(run[0].state, CS_RUN_WAITING);
+}
+
 /* A process to fork from knows its socket and itself, besides what its first run has. */
 static void what_a_process_to_fork_from_gets(void)
 {
     static char *command[] = {
-        "sh", "-c", "echo $WHICH, $SERVER; test \"$SIMDEV_FORK_PID\" = $$ && echo itself", NULL};
-    static const struct heard heard[] = {{CS_FORK_ENDED, QUIET}};
-    for (int with = 0; with < 2; with++) {
+        "sh", "-c",
+        "echo $WHICH, $SERVER, $ASKED_OF_SYSTEM; test \"$SIMDEV_FORK_PID\" = $$ && echo itself",
+        NULL};
+    static const struct {
+        int run;
+        bool shared, with; /* which of the processes it is */
+        const char *which;
+    } rows[] = {
+        {0, false, false, "one"}, {2, false, true, "three, with"}, {0, true, true, "one, with"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cs_fork_server *server = &simulation.server[rows[i].with];
         char wanted[64], text[256] = "", path[PATH_MAX + 32];
+        struct stat facts;
         begin(1);
+        simulation.shared = rows[i].shared;
         simulation.program.command = command;
-        hear((size_t)with, heard, 1);
-        CHECK(start_server(&simulation, &run[2 * with]));
-        CHECK_INT(waitpid(simulation.server[with].pid, NULL, 0), simulation.server[with].pid);
-        CHECK_STR(strrchr(simulation.server[with].folder, '/'), "/base1");
-        snprintf(path, sizeof path, "%s/output", simulation.server[with].folder);
+        CHECK(start_server(&simulation, &run[rows[i].run]));
+        CHECK_INT(waitpid(server->pid, NULL, 0), server->pid);
+        CHECK_STR(strrchr(server->folder, '/'), "/base1");
+        CHECK(stat(server->folder, &facts) == 0);
+        CHECK_INT(facts.st_mode & 0777, 0700);
+        snprintf(path, sizeof path, "%s/output", server->folder);
         FILE *file = fopen(path, "re");
         CHECK(file && fread(text, 1, sizeof text - 1, file) > 0);
         fclose(file);
-        snprintf(wanted, sizeof wanted, "%s, socket%d\nitself\n", with ? "three, with" : "one",
-                 with);
+        snprintf(wanted, sizeof wanted, "%s, socket%d, dies by 15\nitself\n", rows[i].which,
+                 rows[i].with);
         CHECK_STR(text, wanted);
     }
 }
@@ -520,6 +633,8 @@ int main(void)
     TEST(processes_of_one_run_each);
     TEST(what_cannot_be_had_ends_it);
     TEST(so_many_at_once);
+    TEST(a_process_that_is_waited_for);
+    TEST(no_process_can_be_made);
     TEST(what_a_process_to_fork_from_gets);
     TEST(how_far_runs_are);
     TEST(how_far_runs_of_long_names_are);

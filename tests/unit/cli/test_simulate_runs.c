@@ -221,6 +221,15 @@ static void a_folder_that_cannot_be_made_ends_it(void)
     CHECK(!cs_simulation_run(&simulation, &run, 1));
     CHECK_INT(run.state, CS_RUN_WAITING);
     CHECK_INT(complaints, 1);
+    for (size_t length = PATH_MAX - 5; length < PATH_MAX; length++) { /* "/run1" behind it */
+        start(command);
+        memset(simulation.work, '/', length);
+        memcpy(simulation.work, folder, strlen(folder));
+        simulation.work[length] = '\0';
+        CHECK(!cs_simulation_run(&simulation, &run, 1));
+        CHECK_INT(run.state, CS_RUN_WAITING);
+        CHECK_INT(complaints, 1);
+    }
 }
 
 int main(void)
