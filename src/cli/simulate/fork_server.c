@@ -104,7 +104,7 @@ static size_t put_request(char *message, const char *output,
                           const struct cs_child_variables *variables)
 {
     size_t length = strlen(output) + 1;
-    if (length > MESSAGE)
+    if (length >= MESSAGE)
         return 0;
     memcpy(message, output, length);
     for (size_t i = 0; i < variables->items; i++) {

@@ -1,9 +1,15 @@
-/* A server's process is ended with the simulation, whether it heeds the request or not. */
+/* What a server hears of its process and asks of it, and that the process is ended with the
+ * simulation, whether it heeds the request or not. The process's end of the line is the test's own.
+ */
 #include "cli/simulate/fork_server.h"
 
 #include "check.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,8 +90,287 @@ static void who_has_ended_gets_no_signal(void)
     CHECK_INT(waitpid(pid, NULL, 0), pid);
 }
 
+/* --- what is said --- */
+
+enum {
+    MOST_ASKED = 128 << 10 /* bytes of a request: what the device's end takes, and one more */
+};
+
+static struct cs_fork_server talking;
+
+/* A program's end of the line. */
+static int join_server(const struct cs_fork_server *server)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(server->name);
+    memcpy(address.sun_path + 1, server->name, length);
+    int joined = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CHECK_INT(connect(joined, (struct sockaddr *)&address,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+              0);
+    return joined;
+}
+
+/* A server with a program that has come, of which this test is the process. */
+static int open_joined(void)
+{
+    CHECK(cs_fork_server_open(&talking));
+    CHECK_INT(talking.state, CS_FORK_STARTING);
+    talking.pid = getpid(); /* no child: only what ends it would ask */
+    int program = join_server(&talking);
+    CHECK_INT(talking.connection, -1);
+    return program;
+}
+
+static void close_joined(int program)
+{
+    talking.state = CS_FORK_ENDED;
+    cs_fork_server_close(&talking);
+    char byte;
+    CHECK_INT(recv(program, &byte, 1, 0), 0); /* it sees the end */
+    close(program);
+}
+
+static struct cs_fork_news heard(int program, const char *message, size_t bytes)
+{
+    CHECK_INT(send(program, message, bytes, MSG_NOSIGNAL), bytes);
+    return cs_fork_server_look(&talking);
+}
+
+#define HEARD(program, text) heard(program, text, sizeof text)
+
+/* Messages of one, two and three texts, as the device sends them. */
+static void what_a_program_says(void)
+{
+    int program = open_joined();
+    struct cs_fork_news news = HEARD(program, "ready\0");
+    CHECK_INT(news.what, CS_FORK_QUIET);
+    CHECK_INT(talking.state, CS_FORK_READY);
+    news = HEARD(program, "started\0"
+                          "4711");
+    CHECK_INT(news.what, CS_FORK_STARTED);
+    CHECK_INT(news.pid, 4711);
+    CHECK_INT(news.status, 0);
+    news = HEARD(program, "ended\0"
+                          "4711\0"
+                          "256");
+    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
+    CHECK_INT(news.pid, 4711);
+    CHECK_INT(news.status, 256);
+    CHECK_INT(talking.state, CS_FORK_READY);
+    CHECK_STR(talking.reason, "");
+    close_joined(program);
+}
+
+/* Nothing of the messages before is taken for a part of one that lacks its later texts. */
+static void messages_that_are_cut(void)
+{
+    static char whole[700] = "ended";
+    int program = open_joined();
+    memset(whole + 6, '9', sizeof whole - 7);
+    struct cs_fork_news news = heard(program, whole, sizeof whole);
+    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
+    CHECK_INT(news.status, 0);
+    news = heard(program, "started", 7);
+    CHECK_INT(news.what, CS_FORK_STARTED);
+    CHECK_INT(news.pid, 0);
+    CHECK_INT(news.status, 0);
+    news = heard(program,
+                 "ended\0"
+                 "12",
+                 8);
+    CHECK_INT(news.what, CS_FORK_RUN_ENDED);
+    CHECK_INT(news.pid, 12);
+    CHECK_INT(news.status, 0);
+    close_joined(program);
+}
+
+static void why_it_cannot_be_forked(void)
+{
+    static char reason[160] = "single";
+    for (size_t length = 98; length < 103; length++) {
+        int program = open_joined();
+        memset(reason + 7, 'r', length);
+        reason[7 + length] = '\0';
+        struct cs_fork_news news = heard(program, reason, 7 + length + 1);
+        CHECK_INT(news.what, CS_FORK_QUIET);
+        CHECK_INT(talking.state, CS_FORK_SINGLE);
+        CHECK_INT(strlen(talking.reason), length < 100 ? length : 100);
+        CHECK(strspn(talking.reason, "r") == strlen(talking.reason));
+        close_joined(program);
+    }
+}
+
+/* What else the program starts may come, too: it is sent away, and hears no request. */
+static void only_the_first_is_the_program(void)
+{
+    char byte;
+    int program = open_joined();
+    struct cs_fork_news news = HEARD(program, "ready\0");
+    int other = join_server(&talking);
+    CHECK_INT(send(other, "single", 7, MSG_NOSIGNAL), 7);
+    news = HEARD(program, "started\0"
+                          "5");
+    CHECK_INT(news.pid, 5);
+    CHECK_INT(talking.state, CS_FORK_READY);
+    ssize_t got = recv(other, &byte, 1, 0);
+    CHECK(got == 0 || (got < 0 && errno == ECONNRESET));
+    close(other);
+    close_joined(program);
+}
+
+/* --- what is asked --- */
+
+static void requests(void)
+{
+    static char taken[256];
+    static const char wanted[] = "/run1/output\0A=1\0B\0C=two words";
+    struct cs_child_variables variables = {.item = NULL};
+    int program = open_joined();
+    HEARD(program, "ready\0");
+    cs_child_variables_set(&variables, "A", "%d", 1);
+    cs_child_variables_remove(&variables, "B");
+    cs_child_variables_set(&variables, "C", "two words");
+    CHECK(cs_fork_server_ask(&talking, "/run1/output", &variables));
+    CHECK_INT(talking.state, CS_FORK_READY);
+    CHECK_INT(recv(program, taken, sizeof taken, 0), sizeof wanted);
+    CHECK(memcmp(taken, wanted, sizeof wanted) == 0);
+    HEARD(program, "single\0x");
+    CHECK(cs_fork_server_ask(&talking, "", &variables));
+    CHECK_INT(talking.state, CS_FORK_RUNNING);
+    CHECK_INT(recv(program, taken, sizeof taken, 0), sizeof wanted - strlen("/run1/output"));
+    variables.broken = true;
+    talking.state = CS_FORK_SINGLE;
+    CHECK(!cs_fork_server_ask(&talking, "", &variables));
+    CHECK_INT(talking.state, CS_FORK_SINGLE);
+    variables.broken = false;
+    close(program);
+    CHECK(!cs_fork_server_ask(&talking, "", &variables)); /* and no signal ends this process */
+    CHECK_INT(talking.state, CS_FORK_SINGLE);
+    cs_child_variables_free(&variables);
+    talking.state = CS_FORK_ENDED;
+    cs_fork_server_close(&talking);
+}
+
+/* As many bytes as the other end takes, in the file's name or in a variable behind another; no
+ * more. */
+static void requests_of_any_length(void)
+{
+    static char text[MOST_ASKED + 8], taken[MOST_ASKED + 8];
+    memset(text, 't', sizeof text - 1);
+    int program = open_joined();
+    HEARD(program, "ready\0");
+    for (int as = 0; as < 3; as++)
+        for (size_t bytes = MOST_ASKED - 2; bytes <= MOST_ASKED + 2; bytes++) {
+            char *items[] = {"A=1", as == 1 ? "B" : text}; /* the last fills what is left */
+            const struct cs_child_variables variables = {.item = items, .items = (size_t)as};
+            size_t before = as == 0 ? 0 : as == 1 ? strlen("A=1") + 1 : strlen("A=1") + 1 + 2;
+            size_t length = bytes - before - 1;
+            text[length] = '\0';
+            bool sent = cs_fork_server_ask(&talking, as == 2 ? "/" : text, &variables);
+            CHECK_INT(sent, bytes < MOST_ASKED);
+            ssize_t got = recv(program, taken, sizeof taken, 0);
+            CHECK_INT(got, sent ? (ssize_t)bytes : -1);
+            text[length] = 't';
+        }
+    close_joined(program);
+}
+
+/* --- how it ends --- */
+
+/* What it said before is heard first; then how it ended, once. */
+static void a_process_that_has_ended(void)
+{
+    CHECK(cs_fork_server_open(&talking));
+    talking.pid = fork();
+    if (talking.pid == 0) {
+        int program = join_server(&talking);
+        (void)!send(program, "ready\0", 7, 0);
+        _exit(9);
+    }
+    siginfo_t ended;
+    CHECK_INT(waitid(P_PID, (id_t)talking.pid, &ended, WEXITED | WNOWAIT), 0);
+    CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
+    CHECK_INT(talking.state, CS_FORK_READY);
+    CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
+    CHECK_INT(talking.state, CS_FORK_ENDED);
+    CHECK_INT(talking.status, 9 << 8);
+    gone(talking.pid);
+    talking.status = 5;
+    CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
+    CHECK_INT(talking.status, 5);
+    cs_fork_server_close(&talking);
+    talking.state = CS_FORK_NONE; /* nobody is waited for */
+    talking.pid = getpid();
+    cs_fork_server_look(&talking);
+    CHECK_INT(talking.state, CS_FORK_NONE);
+}
+
+/* Which does not come to the device, and one that nobody knows any more. */
+static void a_process_that_says_nothing(void)
+{
+    CHECK(cs_fork_server_open(&talking));
+    talking.pid = fork();
+    if (talking.pid == 0)
+        for (;;)
+            pause();
+    cs_fork_server_look(&talking);
+    CHECK_INT(talking.state, CS_FORK_STARTING);
+    kill(talking.pid, SIGKILL);
+    siginfo_t ended;
+    CHECK_INT(waitid(P_PID, (id_t)talking.pid, &ended, WEXITED | WNOWAIT), 0);
+    cs_fork_server_look(&talking);
+    CHECK_INT(talking.state, CS_FORK_ENDED);
+    CHECK_INT(talking.status, SIGKILL);
+    talking.state = CS_FORK_RUNNING;
+    cs_fork_server_look(&talking);
+    CHECK_INT(talking.state, CS_FORK_ENDED);
+    cs_fork_server_close(&talking);
+}
+
+static int descriptors(void)
+{
+    int open = 0;
+    for (int i = 0; i < 64; i++)
+        open += fcntl(i, F_GETFD) >= 0;
+    return open;
+}
+
+/* Each has a name of its own, and nothing of it stays. */
+static void nothing_stays_open(void)
+{
+    char name[sizeof talking.name] = "";
+    for (int joins = 0; joins < 4; joins++) {
+        int before = descriptors(), program = -1;
+        CHECK(cs_fork_server_open(&talking));
+        CHECK(strcmp(talking.name, name) != 0);
+        strcpy(name, talking.name);
+        talking.pid = joins == 1 ? 0 : -1; /* no process has been made */
+        if (joins & 1)
+            program = join_server(&talking);
+        if (joins & 2)
+            cs_fork_server_look(&talking);
+        CHECK(fcntl(talking.listening, F_GETFD) & FD_CLOEXEC);
+        CHECK(talking.connection < 0 || fcntl(talking.connection, F_GETFD) & FD_CLOEXEC);
+        cs_fork_server_close(&talking);
+        cs_fork_server_close(&talking); /* the second one does nothing */
+        if (program >= 0)
+            close(program);
+        CHECK_INT(descriptors(), before);
+    }
+}
+
 int main(void)
 {
+    TEST(what_a_program_says);
+    TEST(messages_that_are_cut);
+    TEST(why_it_cannot_be_forked);
+    TEST(only_the_first_is_the_program);
+    TEST(requests);
+    TEST(requests_of_any_length);
+    TEST(a_process_that_has_ended);
+    TEST(a_process_that_says_nothing);
+    TEST(nothing_stays_open);
     TEST(who_heeds_the_request_is_not_killed);
     TEST(who_ignores_it_is_killed);
     TEST(who_has_ended_gets_no_signal);
