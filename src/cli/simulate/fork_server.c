@@ -66,11 +66,11 @@ static void look_at_process(struct cs_fork_server *server)
         server->state = CS_FORK_ENDED;
 }
 
-static struct cs_fork_news take(struct cs_fork_server *server, char *message, size_t bytes)
+/* A message of up to three texts, behind which there are NUL bytes. */
+static struct cs_fork_news take(struct cs_fork_server *server, const char *message)
 {
     struct cs_fork_news news = {CS_FORK_QUIET, 0, 0};
-    message[bytes] = '\0';
-    char *first = message + strlen(message) + 1, *second = first + strlen(first) + 1;
+    const char *first = message + strlen(message) + 1, *second = first + strlen(first) + 1;
     if (strcmp(message, "ready") == 0) {
         server->state = CS_FORK_READY;
     } else if (strcmp(message, "single") == 0) {
@@ -94,7 +94,7 @@ struct cs_fork_news cs_fork_server_look(struct cs_fork_server *server)
                         ? -1
                         : recv(server->connection, message, sizeof message - 4, MSG_DONTWAIT);
     if (bytes > 0)
-        return take(server, message, (size_t)bytes);
+        return take(server, message);
     look_at_process(server);
     return quiet;
 }

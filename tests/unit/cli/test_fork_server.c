@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,17 @@ int nanosleep(const struct timespec *pause, struct timespec *left)
 {
     waits++;
     return hurried ? 0 : clock_nanosleep(CLOCK_MONOTONIC, 0, pause, left);
+}
+
+static uid_t foreign; /* who comes is another user's; 0: whoever it is */
+static bool unknown;  /* nobody says whose it is */
+
+int getsockopt(int file, int level, int name, void *restrict value, socklen_t *restrict bytes)
+{
+    long status = syscall(SYS_getsockopt, file, level, name, value, bytes);
+    if (foreign > 0)
+        ((struct ucred *)value)->uid = foreign;
+    return unknown ? -1 : (int)status;
 }
 
 /* A process that is ready for SIGTERM, as its handling says. */
@@ -127,7 +139,10 @@ static void close_joined(int program)
     talking.state = CS_FORK_ENDED;
     cs_fork_server_close(&talking);
     char byte;
-    CHECK_INT(recv(program, &byte, 1, 0), 0); /* it sees the end */
+    ssize_t left;
+    while ((left = recv(program, &byte, 1, 0)) > 0) /* what was asked */
+        ;
+    CHECK_INT(left, 0); /* it sees the end */
     close(program);
 }
 
@@ -217,6 +232,59 @@ static void only_the_first_is_the_program(void)
     CHECK(got == 0 || (got < 0 && errno == ECONNRESET));
     close(other);
     close_joined(program);
+}
+
+/* Anybody on the machine can come; the program may come behind them. */
+static void who_is_not_ours_is_sent_away(void)
+{
+    for (int as = 0; as < 2; as++) {
+        CHECK(cs_fork_server_open(&talking));
+        talking.pid = -1;
+        foreign = as == 0 ? geteuid() + 1 : 0;
+        unknown = as == 1;
+        int other = join_server(&talking);
+        CHECK_INT(send(other, "ready", 6, MSG_NOSIGNAL), 6);
+        talking.state = CS_FORK_NONE; /* so that no process is looked for */
+        CHECK_INT(cs_fork_server_look(&talking).what, CS_FORK_QUIET);
+        CHECK_INT(talking.state, CS_FORK_NONE);
+        CHECK_INT(talking.connection, -1);
+        foreign = 0;
+        unknown = false;
+        int program = join_server(&talking);
+        HEARD(program, "ready\0");
+        CHECK_INT(talking.state, CS_FORK_READY);
+        close(other);
+        close_joined(program);
+    }
+}
+
+/* Either end may be descriptor 0 where this process has no standard input. */
+static void ends_of_any_number(void)
+{
+    for (int first = 0; first < 2; first++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            check_failures = 0;
+            if (first == 0)
+                close(STDIN_FILENO);
+            CHECK(cs_fork_server_open(&talking));
+            int program = join_server(&talking);
+            if (first == 1)
+                close(STDIN_FILENO);
+            talking.pid = -1;
+            HEARD(program, "ready\0");
+            CHECK_INT(first == 0 ? talking.listening : talking.connection, 0);
+            CHECK_INT(talking.state, CS_FORK_READY);
+            CHECK(cs_fork_server_ask(&talking, "/", &(struct cs_child_variables){.items = 0}));
+            close_joined(program);
+            CHECK(fcntl(0, F_GETFD) < 0);
+            fflush(stdout);
+            _exit(check_failures > 0);
+        }
+        int status = -1;
+        CHECK_INT(waitpid(pid, &status, 0), pid);
+        CHECK_INT(status, 0);
+    }
 }
 
 /* --- what is asked --- */
@@ -366,6 +434,8 @@ int main(void)
     TEST(messages_that_are_cut);
     TEST(why_it_cannot_be_forked);
     TEST(only_the_first_is_the_program);
+    TEST(who_is_not_ours_is_sent_away);
+    TEST(ends_of_any_number);
     TEST(requests);
     TEST(requests_of_any_length);
     TEST(a_process_that_has_ended);

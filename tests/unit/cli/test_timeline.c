@@ -356,6 +356,142 @@ static void a_run_without_blocks_has_exposures(void)
     remove_record();
 }
 
+/* Workspaces that lie in no block of what PyTorch recorded, of which there may be none. */
+static void workspaces_that_no_block_has(void)
+{
+    static const struct {
+        const char *events;
+        size_t moments;
+    } rows[] = {{"", 0},
+                {"[\"f\",4194304,4096,0]", 1},
+                {"[\"a\",4190208,4096,0]", 1},
+                {"[\"a\",4198400,4096,0]", 1},
+                {"[\"x\",4194304,4096,0]", 0},
+                {"[\"a\",4194304,4096],7,[7,4194304,4096,0]", 0},
+                {"[\"a\",4194304,8192,0]", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char recorded[256];
+        struct cs_timeline timeline;
+        snprintf(recorded, sizeof recorded,
+                 "{\"framework\":\"PyTorch\",\"history\":{\"stacks\":[],\"events\":[%s]}}",
+                 rows[i].events);
+        write_record("m 5000\nc 400000 4096 100 10 5000 first\nc 0 0 100 10 5000 second\n");
+        struct cs_simulated_result result = result_of(
+            "{\"order\":[0,1],\"sites\":[{\"problem\":" PROBLEM(
+                4, 32) ",\"calls\":1,\"tiled\":0},{\"problem\":" PROBLEM(8, 32) ",\"calls\":1,"
+                                                                                "\"tiled\":0}]}",
+            recorded);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK(timeline.of_framework && timeline.matched);
+        CHECK_INT(timeline.moments, rows[i].moments);
+        CHECK_INT(timeline.calls, 2);
+        for (size_t c = 0; c < timeline.calls; c++) {
+            CHECK_INT(timeline.call[c].block, CS_NO_BLOCK);
+            CHECK_INT(timeline.call[c].moment, 0);
+        }
+        for (size_t b = 0; b < timeline.blocks; b++)
+            CHECK_INT(timeline.block[b].workspace, 0);
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
+/* A workspace is the next block of its size at its address, else the one that the call before it
+ * had; moments are those of the blocks. */
+static void which_block_a_workspace_is(void)
+{
+    static const char events[] =
+        "{\"history\":{\"stacks\":[],\"events\":["
+        "[\"f\",2097152,1,0],"                              /* of a block from before: moment 0 */
+        "[\"a\",2097152,4096,0],[\"f\",2097152,4096,0],"    /* block 0, moments 1 and 2 */
+        "[\"a\",2097152,4096,0],[\"f\",2097152,4096,0],"    /* 1, 3 and 4 */
+        "[\"a\",3145728,4000,0],[\"a\",2097152,8192,0]]}}"; /* 2 and 3, 5 and 6 */
+    static const struct {
+        struct {
+            const char *launch; /* address and workspace; NULL: no more */
+            long block;
+            size_t moment;
+        } call[8];
+    } rows[] = {{{{"500000 4096", CS_NO_BLOCK, 0},
+                  {"200000 4096", 0, 1},
+                  {"200000 8192", 3, 6},
+                  {"200000 4096", 3, 6},
+                  {"201fff 8000", 3, 6},
+                  {"202000 8192", CS_NO_BLOCK, 6},
+                  {"300000 4096", CS_NO_BLOCK, 6}}},
+                {{{"200000 4096", 0, 1},
+                  {"200fff 3585", 1, 3},
+                  {"200000 4000", 1, 3},
+                  {"300000 3584", CS_NO_BLOCK, 3},
+                  {"300000 4096", 2, 5},
+                  {"300fff 9000", 2, 5},
+                  {"200000 7681", 3, 6}}},
+                {{{"200000 4096", 0, 1},
+                  {"200000 512", 0, 1},
+                  {"201000 512", CS_NO_BLOCK, 1},
+                  {"200000 0", CS_NO_BLOCK, 1},
+                  {"200000 1", 0, 1},
+                  {"201000 1", CS_NO_BLOCK, 1}}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024] = "m 5000\n";
+        struct cs_timeline timeline;
+        for (int c = 0; c < 8 && rows[i].call[c].launch; c++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "c %s 100 10 5000 p\n",
+                     rows[i].call[c].launch);
+        write_record(text);
+        struct cs_simulated_result result = result_of("{}", events);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK_INT(timeline.blocks, 4);
+        for (size_t c = 0; c < timeline.calls && rows[i].call[c].launch; c++) {
+            CHECK_INT(timeline.call[c].block, rows[i].call[c].block);
+            CHECK_INT(timeline.call[c].moment, rows[i].call[c].moment);
+        }
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
+/* Of calls that share one: that of the first with the most. What a site reported is its workspace
+ * where it was tiled alone. */
+static void whose_workspace_a_block_is(void)
+{
+    static const char events[] =
+        "{\"history\":{\"stacks\":[],\"events\":[[\"a\",2097152,4096,0],[\"a\",2097152,8192,0]]}}";
+    static const struct {
+        int tiled;
+        const char *launches;
+        long block;
+        int site;
+        int64_t workspace;
+    } rows[] = {{0, "c 200000 4096 1 1 1 p\nc 200000 4096 1 1 1 p\n", 0, 0, 4096},
+                {0, "c 200000 4000 1 1 1 p\nc 200000 4001 1 1 1 p\n", 0, 1, 4001},
+                {0, "c 200000 4000 1 1 1 p\nc 200000 3999 1 1 1 p\n", 0, 0, 4000},
+                {1, "c 200000 4096 1 1 1 p\nc 200000 4096 1 1 1 p\n", 1, 0, 4096},
+                {0, "c 200000 1 1 1 1 p\nc 200000 1 1 1 1 p\n", CS_NO_BLOCK, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char summary[512];
+        struct cs_timeline timeline;
+        snprintf(summary, sizeof summary,
+                 "{\"order\":[0,1],\"sites\":[{\"calls\":1,\"tiled\":%d,\"launches\":1,"
+                 "\"reported\":8192},{\"calls\":1,\"tiled\":0,\"reported\":8192}]}",
+                 rows[i].tiled);
+        write_record(rows[i].launches);
+        struct cs_simulated_result result = result_of(summary, events);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK_INT(timeline.call[0].block, rows[i].block);
+        for (long b = 0; b < 2; b++) {
+            CHECK_INT(timeline.block[b].workspace, b == rows[i].block ? rows[i].workspace : 0);
+            CHECK_INT(timeline.block[b].site, b == rows[i].block ? rows[i].site : CS_NO_SITE);
+            CHECK_INT(timeline.block[b].until, 2); /* neither was freed */
+        }
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
 /* More of everything than there is room for at first. */
 static void a_long_run_keeps_all(void)
 {
@@ -418,6 +554,9 @@ int main(void)
     TEST(a_limit_is_less_than_what_is_required);
     TEST(without_a_framework_blocks_are_the_devices);
     TEST(a_run_without_blocks_has_exposures);
+    TEST(workspaces_that_no_block_has);
+    TEST(which_block_a_workspace_is);
+    TEST(whose_workspace_a_block_is);
     TEST(a_long_run_keeps_all);
     TEST(calls_that_the_summary_does_not_have_are_told);
     return REPORT();
