@@ -50,17 +50,17 @@ static void take_cudnn(void *ctx, const char *name, const char *path)
 static void find_packaged(const struct cs_doctor *doctor, char path[PATH_MAX])
 {
     for (size_t i = 0; i < doctor->packages.packages && !*path; i++) {
-        const char *folder = doctor->packages.package[i].folder;
-        if (strncmp(doctor->packages.package[i].name, "nvidia-cudnn", strlen("nvidia-cudnn")) != 0)
+        const struct cs_package *package = &doctor->packages.package[i];
+        if (strncmp(package->name, "nvidia-cudnn", strlen("nvidia-cudnn")) != 0)
             continue;
-        snprintf(path, PATH_MAX, "%s%snvidia/cudnn/lib/libcudnn.so.9", folder,
-                 *folder && folder[strlen(folder) - 1] == '/' ? "" : "/");
+        snprintf(path, PATH_MAX, "%s/nvidia/cudnn/lib/libcudnn.so.9", package->folder);
         if (access(path, R_OK) != 0)
             path[0] = '\0';
     }
 }
 
-/* A path without the ".." that $ORIGIN leaves in it. The file's own name stays: it is a link. */
+/* A path without the ".." that $ORIGIN leaves in it, and without empty names. The file's own name
+ * stays: it is a link. */
 static void tidy(char path[PATH_MAX])
 {
     char folder[PATH_MAX], real[PATH_MAX], whole[2 * PATH_MAX];

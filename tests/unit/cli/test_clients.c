@@ -58,7 +58,8 @@ static struct loaded {
     const char *name, *path;
 } loads[8];               /* what any file brings along, up to a name that is NULL */
 static const char *finds; /* the one cuDNN that is found; NULL: none */
-static int numbered;      /* each find is of another folder, by its number; 0: of one */
+static int most_found = 9;
+static int numbered; /* each find is of another folder, by its number; 0: of one */
 static char searched[256];
 
 static bool list_made(const char *file, const char *preload, cs_loader_fn *each, void *ctx,
@@ -77,7 +78,7 @@ static bool find_made(const char *name, const char *origin, const char *rpath, c
              strncmp(origin, work_folder, strlen(work_folder)) == 0 ? origin + strlen(work_folder)
                                                                     : origin,
              rpath, runpath);
-    if (!finds || strcmp(name, finds) != 0)
+    if (!finds || strcmp(name, finds) != 0 || numbered > most_found)
         return false;
     if (numbered > 0)
         snprintf(path, size, "/found%d/%s", numbered++, name);
@@ -89,11 +90,23 @@ static bool find_made(const char *name, const char *origin, const char *rpath, c
 static int version_made(const char *path, const struct cs_packages *of)
 {
     CHECK(of != NULL);
-    return strstr(path, "so.8") ? 8907 : strstr(path, "site") ? 91400 : 91900;
+    const char *number = strstr(path, "/found");
+    return number                 ? 91800 + atoi(number + strlen("/found"))
+           : strstr(path, "so.8") ? 8907
+           : strstr(path, "site") ? 91400
+                                  : 91900;
 }
 
 /* --- what is found --- */
 
+static int refuses = -1; /* the request for memory that is refused; -1: none */
+
+static void *grow_or_not(void *items, size_t count, size_t size)
+{
+    return refuses >= 0 && refuses-- == 0 ? NULL : (reallocarray)(items, count, size);
+}
+
+#define reallocarray(items, count, size) grow_or_not(items, count, size)
 #define cs_elf_open open_made
 #define cs_elf_close close_made
 #define cs_elf_holds holds_made
@@ -264,7 +277,8 @@ static void stand_ins(void)
             if (rows[i].has[j] > 0)
                 snprintf(has, sizeof has, " has /found%d/libcudnn.so.9", rows[i].has[j]);
             snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "  /%s%s%s %d\n",
-                     name, has, strstr(file, "linked") ? ", names none" : "", *has ? 91900 : 0);
+                     name, has, strstr(file, "linked") ? ", names none" : "",
+                     *has ? 91800 + rows[i].has[j] : 0);
         }
         numbered = 1;
         finds = "libcudnn.so.9";
@@ -317,6 +331,53 @@ static void stand_ins_for_a_package(void)
                        "  /site/torch/lib/libtorch2_looked.so has /lib/libcudnn.so.8 8907\n");
 }
 
+/* Also where the loader finds another one for the first. */
+static void a_package_in_place_of_what_is_found(void)
+{
+    begin();
+    touch("site/torch/lib/libtorch1_linked.so");
+    touch("site/torch/lib/libtorch2_looked.so");
+    touch("site/nvidia/cudnn/lib/libcudnn.so.9");
+    modules[0] = (struct cs_module){"torch", in("site/torch")};
+    packages[0] = (struct cs_package){"nvidia-cudnn-cu13", "9.14", in("site")};
+    have(1, 1);
+    finds = "libcudnn.so.9";
+    numbered = most_found = 1;
+    CHECK_STR(found(), "PyTorch\n"
+                       "  /site/torch/lib/libtorch1_linked.so has "
+                       "/site/nvidia/cudnn/lib/libcudnn.so.9, names none, packaged 91400\n"
+                       "  /site/torch/lib/libtorch2_looked.so has "
+                       "/site/nvidia/cudnn/lib/libcudnn.so.9, packaged 91400\n");
+    most_found = 9;
+}
+
+/* Two subjects with a file each: whichever request is refused, it is known. */
+static void memory_that_is_short(void)
+{
+    begin();
+    touch("site/torch/lib/libtorch1_looked.so");
+    touch("site/onnxruntime/capi/a_looked.so");
+    modules[0] = (struct cs_module){"torch", in("site/torch")};
+    modules[1] = (struct cs_module){"onnxruntime", in("site/onnxruntime")};
+    for (int request = 0; request < 5; request++) {
+        doctor = (struct cs_doctor){.library_option = NULL};
+        have(2, 0);
+        refuses = request;
+        cs_clients_find(&doctor);
+        CHECK_INT(doctor.broken, request < 4);
+        for (size_t i = 0; i < doctor.subjects; i++)
+            free(doctor.subject[i].client);
+        free(doctor.subject);
+    }
+    CHECK_INT(refuses, 0); /* none was left to refuse */
+    refuses = -1;
+    doctor = (struct cs_doctor){.program = "/bin/train_looked"};
+    refuses = 0;
+    cs_clients_find(&doctor);
+    CHECK(doctor.broken);
+    CHECK_INT(doctor.subjects, 0);
+}
+
 /* The command's file and its libraries; a cuDNN is no application of itself. */
 static void a_command(void)
 {
@@ -344,6 +405,8 @@ int main(void)
     TEST(files_of_frameworks);
     TEST(stand_ins);
     TEST(stand_ins_for_a_package);
+    TEST(a_package_in_place_of_what_is_found);
+    TEST(memory_that_is_short);
     TEST(a_command);
     snprintf(command, sizeof command, "rm -r %s", work_folder);
     return REPORT() || system(command) != 0;
