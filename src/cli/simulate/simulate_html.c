@@ -20,7 +20,7 @@ struct page {
     const struct cs_simulated_pair *pair;
     struct cs_timeline timeline[CS_SIDES];
     bool has[CS_SIDES];
-    int64_t most[CS_SIDES][COLUMNS]; /* held in a column; -1: that side has none */
+    int64_t most[CS_SIDES][COLUMNS]; /* held in a column */
     int64_t top;
 };
 
@@ -245,8 +245,6 @@ static bool read_timelines(struct page *page)
 {
     for (int side = 0; side < CS_SIDES; side++) {
         const struct cs_simulated_pair *pair = page->pair;
-        for (int i = 0; i < COLUMNS; i++)
-            page->most[side][i] = 0;
         if (!pair->chosen[side] || !pair->result[side].used)
             continue;
         if (!cs_timeline_read(&pair->run[side], &pair->result[side], &page->timeline[side]))

@@ -221,6 +221,8 @@ static void what_a_command_runs_is_found_first(void)
     new_doctor(WORDS("env", "A=1", "/bin/sh", "-c", "true"));
     cs_doctor_examine(&doctor);
     CHECK_STR(doctor.program, "/bin/sh");
+    CHECK_INT(doctor.subjects, 1);
+    CHECK_STR(doctor.subjects > 0 ? doctor.subject[0].title : "", "sh");
     CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
 }
 

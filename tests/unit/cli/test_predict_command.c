@@ -1,6 +1,7 @@
 /* `convshim predict` by the rule of thumb, as its user sees it: single convolutions, lists, whether
  * they fit, the picture. And the rule itself. */
 #include "capture.h"
+#include "cli/predict/device_files.h"
 #include "cli/predict/estimate.h"
 #include "cli/predict/predict.h"
 #include <limits.h>
@@ -212,6 +213,97 @@ static void copies_have_channels_by_eights_unless_in_groups(void)
     CHECK_INT(workspace_of(2, INT64_C(1) << 40, 1 << 20, 1 << 20), INT64_MAX);
 }
 
+/* Which numbers of a profile are taken, and which are none. */
+static void profiles_of_devices(void)
+{
+    static const char none[] =
+        "no device profile: deviceName, deviceVer and totalGlobalMem are needed",
+                      capability[] = "deviceVer is a compute capability times 100, as 900 for 9.0",
+                      units[] = "multiProcessorCount must be at least 1";
+    static const struct {
+        const char *memory, *version, *units; /* as JSON */
+        const char *said;                     /* NULL: it is taken */
+    } rows[] = {{"1", "900", "1", NULL},
+                {"1.5", "900", "1.9", NULL},
+                {"9007199254740992", "900", "1", NULL},
+                {"9007199254740994", "900", "1", none},
+                {"0.99", "900", "1", none},
+                {"0", "900", "1", none},
+                {"-1", "900", "1", none},
+                {"\"8\"", "900", "1", none},
+                {"null", "900", "1", none},
+                {"1", "0", "1", none},
+                {"1", "1", "1", capability},
+                {"1", "490", "1", capability},
+                {"1", "499", "1", capability},
+                {"1", "500", "1", NULL},
+                {"1", "501", "1", capability},
+                {"1", "1990", "1", NULL},
+                {"1", "2000", "1", capability},
+                {"1", "900", "0", units},
+                {"1", "900", "-1", units},
+                {"1", "900", "\"x\"", units}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_device_file profile;
+        char error[CS_DEVICE_FILE_ERROR] = "", wanted[CS_DEVICE_FILE_ERROR + 16];
+        FILE *file = fopen("made.json", "we");
+        CHECK(file && fprintf(file,
+                              "{\"deviceName\":\"A\",\"totalGlobalMem\":%s,\"deviceVer\":%s,"
+                              "\"multiProcessorCount\":%s}",
+                              rows[i].memory, rows[i].version, rows[i].units) > 0);
+        CHECK(file && fclose(file) == 0);
+        bool taken = cs_device_file_load("made.json", NULL, &profile, error);
+        snprintf(wanted, sizeof wanted, "%s%s", rows[i].said ? "made.json: " : "",
+                 rows[i].said ? rows[i].said : "");
+        CHECK_STR(error, wanted);
+        CHECK_INT(taken, !rows[i].said);
+        if (!taken)
+            continue;
+        CHECK_INT(profile.memory, strtod(rows[i].memory, NULL));
+        CHECK_INT(profile.version, atoi(rows[i].version));
+        CHECK_STR(profile.name, "made");
+        CHECK_STR(profile.title, "A");
+        CHECK(!profile.source);
+        cs_device_file_fini(&profile);
+    }
+}
+
+/* cuDNN reads a name of 255 bytes. */
+static void names_of_devices(void)
+{
+    for (int length = 254; length < 258; length++) {
+        struct cs_device_file profile;
+        char error[CS_DEVICE_FILE_ERROR] = "", name[300] = "";
+        memset(name, 'n', (size_t)length);
+        FILE *file = fopen("made.json", "we");
+        CHECK(file &&
+              fprintf(file, "{\"deviceName\":\"%s\",\"totalGlobalMem\":1,\"deviceVer\":900}",
+                      name) > 0);
+        CHECK(file && fclose(file) == 0);
+        bool taken = cs_device_file_load("./made.json", NULL, &profile, error);
+        CHECK_INT(taken, length <= 255);
+        CHECK_STR(error, taken ? "" : "./made.json: deviceName is longer than 255 characters");
+        if (taken)
+            cs_device_file_fini(&profile);
+    }
+}
+
+/* A library that is preloaded into this process must not answer for the cuDNN that is asked. */
+static void a_cudnn_is_asked_past_the_library(void)
+{
+    setenv("CONVSHIM", "1", 1);
+    RUN("--input", "2x64x64x64", "--filter", "64x64x3x3");
+    CHECK_STR(getenv("CONVSHIM"), "1");
+    said_on(STDERR_FILENO, cs_cli_predict,
+            (const char *const[]){"predict", "--devices", "conf/devices", "--device", "h100",
+                                  "--input", "2x64x64x64", "--filter", "64x64x3x3", "--cudnn",
+                                  "nowhere", NULL});
+    CHECK_INT(captured_status, CS_CLI_USAGE);
+    SAYS("no cuDNN that can be used at --cudnn: ");
+    CHECK_STR(getenv("CONVSHIM"), "0");
+    unsetenv("CONVSHIM");
+}
+
 int main(void)
 {
     char remove[64], link_to[PATH_MAX + 8];
@@ -226,6 +318,9 @@ int main(void)
     TEST(the_picture);
     TEST(the_limit_of_scratch);
     TEST(what_is_refused);
+    TEST(profiles_of_devices);
+    TEST(names_of_devices);
+    TEST(a_cudnn_is_asked_past_the_library);
     TEST(copies_have_channels_by_eights_unless_in_groups);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;

@@ -72,6 +72,17 @@ static void all_that_is_offered(void)
     offers[0] = (struct cs_ask_offer){
         .engine = {.index = 7}, .workspace = 50, .tensor_cores = true, .deterministic = true};
     offers[1] = offers[0];
+    offers[2] = offers[0];
+    offers[2].workspace = 0;
+    format = CS_FORMAT_CSV;
+    output_of(print, (const char *const[]){"predict", NULL});
+    CHECK_STR(captured, "mode,place,engine,workspace_bytes,peak_bytes,notes\n"
+                        "a,1,7,50,150,tensor cores\n"
+                        "a,2,7,50,150,tensor cores\n"
+                        "a,3,7,0,100,tensor cores\n");
+    offers[2].workspace = INT64_MAX;
+    output_of(print, (const char *const[]){"predict", NULL});
+    check_says((const char *const[]){"a,3,7,9223372036854775807,9223372036854775807,", NULL});
     offers[2] = (struct cs_ask_offer){
         .engine = {.index = 0}, .workspace = -1, .fft = true, .splits = true, .compiled = true};
     format = CS_FORMAT_CSV;

@@ -358,6 +358,47 @@ static void the_largest_workspace_with_which_all_fits(void)
     large->floor = 70 * MIB - 9000;
     CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
     CHECK_INT(found.workspace, 4096);
+    begin(); /* the first of all counts as any */
+    options.fits = 70 * MIB;
+    add("m", "first")->peak = 70 * MIB + 1;
+    add("m", "second");
+    prediction[0].floor = 70 * MIB - 9000;
+    CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
+    CHECK_INT(found.before, 1);
+    CHECK_INT(found.workspace, 8192);
+    CHECK(found.possible);
+}
+
+/* What was found is asked once more of all: with that workspace none may be larger, and one that is
+ * just as large fits. */
+static void the_workspace_is_confirmed(void)
+{
+    static const struct cs_rules none;
+    const struct cs_predictor predictor = {.settings = {.rules = &none,
+                                                        .program = "",
+                                                        .policy = cs_policy_find("fit"),
+                                                        .limits.workspace = 64 * MIB,
+                                                        .most = INT64_MAX},
+                                           .estimate = true,
+                                           .threads = 1};
+    struct cs_predict_fit found;
+    struct cs_prediction with;
+    const struct cs_problem *problem = &layer[0].problem;
+    struct cs_predictor other = predictor;
+    char error[200];
+    begin();
+    add("m", "first")->peak = INT64_MAX;
+    other.settings.limits.workspace = 4096;
+    CHECK(cs_predict(&other, &problem, 1, &with, error, sizeof error));
+    CHECK_INT(with.status, CS_OK);
+    for (int more = -1; more < 2; more++) {
+        options.fits = with.tiled_peak + more;
+        prediction[0].floor = options.fits - 4096;
+        CHECK(cs_predict_fits(&results, &predictor, &found, error, sizeof error));
+        CHECK_INT(found.workspace, 4096);
+        CHECK_INT(found.possible, more >= 0);
+        CHECK(more >= 0 ? !found.hopeless : found.hopeless == &layer[0]);
+    }
 }
 
 int main(void)
@@ -371,6 +412,7 @@ int main(void)
     TEST(what_fits);
     TEST(sums_by_model);
     TEST(the_largest_workspace_with_which_all_fits);
+    TEST(the_workspace_is_confirmed);
     free(golden_text);
     return REPORT();
 }

@@ -97,6 +97,62 @@ static void a_side_without_the_device_has_no_figures(void)
     SAYS("without     does not run: ended by signal 9\n");
 }
 
+/* Any sign of use is one. */
+static void a_device_that_was_left_unused(void)
+{
+    static const struct {
+        int64_t peak, kernels, launches;
+        bool used;
+    } rows[] = {{0, 0, 0, false}, {-1, -1, -1, false}, {1, 0, 0, true},
+                {0, 1, 0, true},  {0, 0, 1, true},     {1, 1, 1, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        memset(&pair, 0, sizeof pair);
+        pair.result[CS_WITH] = (struct cs_simulated_result){.used = true,
+                                                            .planned = true,
+                                                            .device_peak = rows[i].peak,
+                                                            .kernels = rows[i].kernels,
+                                                            .launches = rows[i].launches};
+        cs_simulate_verdict(&pair, CS_WITH, text, sizeof text);
+        CHECK_STR(text, rows[i].used
+                            ? "runs as it would with memory to spare"
+                            : "asked for the GPU and left it unused: it ran on the processor");
+    }
+}
+
+/* What it runs with beside memory to spare, in the singular and the plural. */
+static void a_run_that_had_little_memory(void)
+{
+    static const struct {
+        int64_t retries, failed, refused;
+        const char *said; /* NULL: nothing */
+    } rows[] = {{0, 0, 0, NULL},
+                {-1, 0, 5, NULL},
+                {-1, -1, 0, NULL},
+                {-1, -1, 1, "0 allocation retries, 1 failed allocation"},
+                {1, 0, 0, "1 allocation retry, 0 failed allocations"},
+                {2, 1, 7, "2 allocation retries, 1 failed allocation"},
+                {0, 2, 0, "0 allocation retries, 2 failed allocations"},
+                {3, -1, 2, "3 allocation retries, 2 failed allocations"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200], wanted[200] = "runs as it would with memory to spare";
+        memset(&pair, 0, sizeof pair);
+        pair.result[CS_WITH] = (struct cs_simulated_result){.used = true,
+                                                            .planned = true,
+                                                            .kernels = 1,
+                                                            .retries = rows[i].retries,
+                                                            .failed = rows[i].failed,
+                                                            .refused = rows[i].refused};
+        if (rows[i].said)
+            snprintf(wanted, sizeof wanted,
+                     "runs, but with %s and 0 convolutions on other engines than with memory to "
+                     "spare",
+                     rows[i].said);
+        cs_simulate_verdict(&pair, CS_WITH, text, sizeof text);
+        CHECK_STR(text, wanted);
+    }
+}
+
 static void names_are_counted_and_cut(void)
 {
     char text[32];
@@ -352,6 +408,8 @@ int main(void)
 {
     TEST(both_sides_are_shown_with_their_difference);
     TEST(a_side_without_the_device_has_no_figures);
+    TEST(a_device_that_was_left_unused);
+    TEST(a_run_that_had_little_memory);
     TEST(names_are_counted_and_cut);
     TEST(what_is_held_at_the_peak_of_nothing);
     TEST(rules_have_what_a_site_says);

@@ -223,6 +223,74 @@ static void a_run_with_rules_is_measured(void)
     remove_record();
 }
 
+/* More room does not help where the reason is another, or where there was no limit. */
+static void reasons_that_room_does_not_help(void)
+{
+    static const struct {
+        const char *reason; /* as JSON */
+        int64_t limit;
+        bool cannot;
+    } rows[] = {{"\"NO_TILING\"", 1000, false}, {"\"NO_FALLBACK\"", 1000, false},
+                {"\"NO_GAIN\"", 1000, false},   {"\"VENDOR\"", 1000, false},
+                {"\"NO_\"", 1000, true},        {"\"POLICY\"", 1000, true},
+                {"null", 1000, false},          {"7", 1000, false},
+                {"\"POLICY\"", 0, false},       {"\"POLICY\"", 1, true},
+                {"\"POLICY\"", 9000, false},    {"\"POLICY\"", 8999, true}};
+    struct cs_exposures exposures;
+    write_record(record);
+    struct cs_simulated_result result = result_of(untiled, history);
+    CHECK(cs_exposures_of_run(&run, &result, &exposures));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char ruled[512];
+        snprintf(ruled, sizeof ruled,
+                 "{\"order\":[],\"sites\":[{\"problem\":" PROBLEM(
+                     16, 32) ",\"calls\":3,"
+                             "\"tiled\":1,\"launches\":5,\"required\":9000,\"reason\":%s}]}",
+                 rows[i].reason);
+        struct cs_simulated_result other = result_of(ruled, NULL);
+        exposures.item[1].cannot = false;
+        exposures.item[1].limit = rows[i].limit;
+        CHECK(cs_exposures_measure(&exposures, &run, &other));
+        CHECK_INT(exposures.item[1].cannot, rows[i].cannot);
+        CHECK_INT(exposures.item[1].untiled, rows[i].limit > 0 && rows[i].limit < 9000 ? 2 : 0);
+        exposures.count = 1; /* what lies behind the last one is none */
+        exposures.item[1].untiled = 77;
+        CHECK(cs_exposures_measure(&exposures, &run, &other));
+        CHECK_INT(exposures.item[1].untiled, 77);
+        exposures.count = 2;
+        cs_simulated_result_free(&other);
+    }
+    remove_record();
+    CHECK(!cs_exposures_measure(&exposures, &run, &result)); /* the record is gone */
+    cs_exposures_fini(&exposures);
+    cs_simulated_result_free(&result);
+}
+
+/* Launches that a call would have and the record has not; the sites of the others are known. */
+static void calls_without_all_their_launches(void)
+{
+    static const struct {
+        const char *launches;
+        bool matched;
+    } rows[] = {{"3", true}, {"6", true}, {"2", true}, {"9", false}, {"7", true}, {"0", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char summary[512];
+        struct cs_timeline timeline;
+        snprintf(summary, sizeof summary,
+                 "{\"order\":[0,1],\"sites\":[{\"calls\":1,\"tiled\":0},{\"calls\":%d,"
+                 "\"tiled\":%d,\"launches\":%s}]}",
+                 *rows[i].launches == '3' ? 1 : 2, *rows[i].launches == '3' ? 1 : 2,
+                 rows[i].launches);
+        write_record("m 1\nc 0 0 1 1 1 a\nc 0 0 1 1 1 b\nc 0 0 1 1 1 b\nc 0 0 1 1 1 b\n");
+        struct cs_simulated_result result = result_of(summary, NULL);
+        CHECK(cs_timeline_read(&run, &result, &timeline));
+        CHECK_INT(timeline.matched, rows[i].matched);
+        cs_timeline_fini(&timeline);
+        cs_simulated_result_free(&result);
+        remove_record();
+    }
+}
+
 /* Nothing is held but a workspace, of whose block it fills a part. */
 static void a_workspace_alone_leaves_nothing(void)
 {
@@ -545,6 +613,8 @@ int main(void)
     TEST(tiles_share_a_workspace);
     TEST(what_sticks_out_gets_a_limit);
     TEST(a_run_with_rules_is_measured);
+    TEST(reasons_that_room_does_not_help);
+    TEST(calls_without_all_their_launches);
     TEST(a_workspace_alone_leaves_nothing);
     TEST(an_address_that_is_no_number_is_0);
     TEST(a_launch_like_another_is_of_its_site);
