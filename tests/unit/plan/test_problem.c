@@ -271,8 +271,12 @@ static void fused_refusals(void)
     CHANGE(p.steps_before = 3, CS_OK);
     CHANGE(p.steps_before = 4, CS_INVALID);
     CHANGE(p.steps_before = -1, CS_INVALID);
-    CHANGE(p.step[1].words = CS_STEP_WORDS + 1, CS_INVALID);
-    CHANGE(p.step[1].words = -1, CS_INVALID);
+    for (int i = 0; i < 3; i++) {
+        CHANGE(p.step[i].words = CS_STEP_WORDS, CS_OK);
+        CHANGE(p.step[i].words = CS_STEP_WORDS + 1, CS_INVALID);
+        CHANGE(p.step[i].words = -1, CS_INVALID);
+    }
+    CHANGE(p.step[3].words = -1, CS_OK); /* behind the last one */
     CHANGE(p.tensor[BIAS].dims[CS_C] = 511, CS_INVALID);
     CHANGE(p.tensor[BIAS].side = CS_X, CS_INVALID);
     CHANGE(p.tensor[BIAS].side = CS_OPERANDS, CS_INVALID);
