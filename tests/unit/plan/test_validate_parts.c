@@ -398,6 +398,34 @@ static void offsets_and_spare_elements_that_leave_64_bits(void)
     CHECK(!tensor_valid(&plan, &way, CS_X, &bad, &shape));
 }
 
+/* Two rows of an image of five, the second of which is the last or behind it. */
+static void a_view_ends_within_its_tensor(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1), shape;
+    problem.tensor[CS_X].dims[CS_H] = problem.tensor[CS_Y].dims[CS_H] = 5;
+    problem.dilation[1] = problem.pre[1] = problem.post[1] = 2;
+    cut(&problem, (struct cs_tiling){.axis = {CS_AXIS_H_PHASES}, .step = {1, 1}}, &plan);
+    struct way way;
+    struct cs_tile tile;
+    CHECK(find_way(&plan.problem, &plan.cut[0], &way));
+    cs_plan_tile(&plan, 1, &tile);
+    cs_plan_problem(&plan, tile.shape, &shape);
+    CHECK(tile.range[0].count == 2 && tile.range[0].in_count == 2);
+    for (int64_t row = 0; row < 5; row++) {
+        tile.range[0].first = tile.range[0].in_first = row;
+        for (int i = CS_X; i <= CS_Y; i += CS_Y - CS_X) {
+            tile.offset[i] = row * 24;
+            shape.tensor[i].alignment = 8;
+            CHECK_INT(tensor_valid(&plan, &way, i, &tile, &shape), row + 2 < 5);
+            shape.tensor[i].alignment = 16;
+            CHECK_INT(tensor_valid(&plan, &way, i, &tile, &shape), row == 0 || row == 2);
+            tile.offset[i]++;
+            CHECK(!tensor_valid(&plan, &way, i, &tile, &shape));
+        }
+    }
+}
+
 /* --- cuts ------------------------------------------------------------------------------------- */
 
 static void runs_are_counted(void)
@@ -617,6 +645,7 @@ int main(void)
     TEST(a_shape_promises_no_more_than_the_whole);
     TEST(paddings_are_those_of_the_tile);
     TEST(offsets_and_spare_elements_that_leave_64_bits);
+    TEST(a_view_ends_within_its_tensor);
     TEST(runs_are_counted);
     TEST(a_cut_is_as_large_as_its_tables);
     TEST(products_are_as_large_as_their_tables);
