@@ -5,6 +5,7 @@
 #include "base/pages.h"
 #include "base/text.h"
 #include "check.h"
+#include <sys/mman.h>
 
 /* By what the bytes stand for: the shortest form, no half of a pair, nothing beyond U+10FFFF. */
 static size_t length_by_value(const unsigned char *text)
@@ -167,6 +168,24 @@ static void pages_grow_and_keep_what_they_have(void)
     cs_pages_free(one, PAGE);
 }
 
+static bool is_mapped(char *page)
+{
+    return msync(page, 4096, MS_ASYNC) == 0;
+}
+
+static void pages_are_given_back(void)
+{
+    enum {
+        PAGE = 4096
+    };
+    char *pages = cs_pages(4 * PAGE);
+    CHECK(is_mapped(pages) && is_mapped(pages + 3 * PAGE));
+    CHECK(cs_pages_resize(pages, 4 * PAGE, 2 * PAGE) == pages);
+    CHECK(is_mapped(pages + PAGE) && !is_mapped(pages + 2 * PAGE));
+    cs_pages_free(pages, 2 * PAGE);
+    CHECK(!is_mapped(pages) && !is_mapped(pages + PAGE));
+}
+
 int main(void)
 {
     TEST(characters_are_those_of_utf8);
@@ -175,5 +194,6 @@ int main(void)
     TEST(a_quoted_text_ends_where_it_has_to);
     TEST(texts_are_cut_and_counted);
     TEST(pages_grow_and_keep_what_they_have);
+    TEST(pages_are_given_back);
     return REPORT();
 }

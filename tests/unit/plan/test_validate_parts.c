@@ -6,9 +6,21 @@
 #include "sample_problem.h"
 
 enum cs_status validate_in_parts(const struct cs_plan *plan, int64_t limit);
+static void tile_as_told(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 #define cs_plan_validate validate_in_parts
+#define cs_plan_tile tile_as_told
 #include "plan/validate.c" /* NOLINT(bugprone-suspicious-include) */
 #undef cs_plan_validate
+#undef cs_plan_tile
+
+static int64_t strange_tile = -1; /* which is of no shape that there is */
+
+static void tile_as_told(const struct cs_plan *plan, int64_t index, struct cs_tile *tile)
+{
+    cs_plan_tile(plan, index, tile);
+    if (index == strange_tile)
+        tile->shape = (int)plan->shapes;
+}
 
 static void cut(const struct cs_problem *problem, struct cs_tiling tiling, struct cs_plan *plan)
 {
@@ -516,6 +528,32 @@ static void products_are_as_large_as_their_tables(void)
     CHECK(!cuts_valid(&plan));
 }
 
+static void every_tile_is_of_a_shape_and_counted(void)
+{
+    static struct cs_plan plan;
+    struct cs_problem problem = rows(CS_FORWARD, 1);
+    cut(&problem, by_rows(10), &plan);
+    CHECK(plan.shape[1].tiles > 2 && shapes_valid(&plan));
+    for (int k = 0; k < plan.shapes; k++)
+        for (int more = -1; more <= 1; more++) {
+            plan.shape[k].tiles += more;
+            CHECK_INT(shapes_valid(&plan), more == 0);
+            plan.shape[k].tiles -= more;
+        }
+    strange_tile = 1;
+    CHECK(!shapes_valid(&plan));
+    plan.shape[1].tiles--;
+    CHECK(!shapes_valid(&plan));
+    plan.shape[1].tiles++;
+    CHECK(!tiles_valid(&plan));
+    strange_tile = -1;
+    CHECK(tiles_valid(&plan));
+    plan.shape[1].relaxation = CS_RELAXATIONS - 1;
+    CHECK(shapes_valid(&plan));
+    plan.shape[1].relaxation = CS_RELAXATIONS;
+    CHECK(!shapes_valid(&plan));
+}
+
 /* --- scratch ---------------------------------------------------------------------------------- */
 
 static void which_parts_are_apart(void)
@@ -649,6 +687,7 @@ int main(void)
     TEST(runs_are_counted);
     TEST(a_cut_is_as_large_as_its_tables);
     TEST(products_are_as_large_as_their_tables);
+    TEST(every_tile_is_of_a_shape_and_counted);
     TEST(which_parts_are_apart);
     TEST(a_plan_has_one_lane_to_as_many_as_there_may_be);
     TEST(a_scratch_beyond_64_bits_is_none);
