@@ -125,10 +125,81 @@ static void costs_what_fit_costs(const char *name)
     }
 }
 
-static void off_and_peak_cost_what_fit_costs(void)
+static void others_cost_what_fit_costs(void)
 {
     costs_what_fit_costs("off");
     costs_what_fit_costs("peak");
+    costs_what_fit_costs("budget");
+    costs_what_fit_costs("measure");
+}
+
+/* What each of them has the core do; a letter for each flag. */
+static void what_policies_are_for(void)
+{
+    static const struct {
+        const char *name, *flags;
+        int contenders;
+    } rows[] = {{"fit", "", 0},     {"off", "r", 0},    {"fixed", "", 0}, {"fast", "p", 0},
+                {"measure", "", 4}, {"budget", "d", 0}, {"peak", "w", 0}};
+    int count = 0;
+    for (; cs_policies[count]; count++)
+        continue;
+    CHECK_INT(count, sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cs_policy *policy = cs_policy_find(rows[i].name);
+        char flags[5];
+        snprintf(flags, sizeof flags, "%s%s%s%s", policy->report_only ? "r" : "",
+                 policy->predicts ? "p" : "", policy->divides ? "d" : "",
+                 policy->watches ? "w" : "");
+        CHECK_STR(flags, rows[i].flags);
+        CHECK_INT(policy->contenders, rows[i].contenders);
+    }
+}
+
+/* Copied bytes count as those that are read again, by the KiB; beyond 2^37 KiB all are as many. */
+static void fit_counts_copies(void)
+{
+    const struct cs_policy *fit = cs_policy_find("fit");
+    const int64_t most = (INT64_C(1) << 37) - 1;
+    static const struct {
+        int64_t halo, copied, kib;
+    } rows[] = {{0, 0, 0},
+                {1023, 1023, 0},
+                {1024, 0, 1},
+                {0, 1024, 1},
+                {3 << 10, 2 << 10, 5},
+                {1, INT64_MAX, -1},
+                {INT64_MAX, INT64_MAX, -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t kib = rows[i].kib < 0 ? most : rows[i].kib;
+        struct cs_limits limits = {.workspace = 100};
+        struct cs_candidate candidate = {.tiles = 3, .shapes = 2, .workspace = 100};
+        candidate.halo = rows[i].halo;
+        candidate.copied = rows[i].copied;
+        CHECK(fit->cost(&candidate, &limits) == (double)((3 * (most + 1) + kib) * 32 + 2));
+        candidate.workspace++;
+        CHECK(isinf(fit->cost(&candidate, &limits)));
+    }
+    for (int64_t kib = most - 1; kib <= most + 1; kib++) {
+        struct cs_limits limits = {.workspace = 100};
+        struct cs_candidate candidate = {.tiles = 0, .shapes = 1, .halo = kib * 1024};
+        CHECK(fit->cost(&candidate, &limits) == (double)((kib < most ? kib : most) * 32 + 1));
+    }
+}
+
+static void fixed_counts_copies(void)
+{
+    const struct cs_policy *fixed = cs_policy_find("fixed");
+    struct cs_limits limits = {.workspace = 0};
+    struct cs_candidate candidate = {.tiling = {.axis = {CS_AXIS_N}}, .workspace = 100};
+    CHECK(fixed->cost(&candidate, &limits) == 100);
+    candidate.copied = 1 << 30;
+    CHECK(fixed->cost(&candidate, &limits) == 100.5);
+    candidate.halo = INT64_C(2) << 30;
+    CHECK(fixed->cost(&candidate, &limits) == 100.75);
+    candidate.copied = 0;
+    candidate.halo = 1 << 30;
+    CHECK(fixed->cost(&candidate, &limits) == 100.5);
 }
 
 /* fixed never leaves a call whole; least workspace, then least halo, whatever the limit. */
@@ -199,6 +270,12 @@ static void fast_weighs_what_is_saved(void)
     struct cs_candidate other = untiled;
     other.workspace = 91 * KIB;
     CHECK(isinf(fast->cost(&other, &limits)));
+    other.tiling.relaxation = CS_TILE_HEURISTICS; /* calls that want nothing save nothing */
+    CHECK(isfinite(fast->cost(&other, &limits)));
+    other.tiling.relaxation = CS_SIMILAR_ENGINE;
+    CHECK(isinf(fast->cost(&other, &limits)));
+    other.workspace = 90 * KIB;
+    CHECK(isfinite(fast->cost(&other, &limits)));
     limits.provided = true;
     CHECK(isfinite(fast->cost(&halves, &limits)));
     limits.workspace = 99 * KIB;
@@ -224,7 +301,10 @@ int main(void)
     TEST(registry);
     TEST(costs_are_numbers);
     TEST(fit_orders);
-    TEST(off_and_peak_cost_what_fit_costs);
+    TEST(others_cost_what_fit_costs);
+    TEST(what_policies_are_for);
+    TEST(fit_counts_copies);
+    TEST(fixed_counts_copies);
     TEST(fixed_orders);
     TEST(fast_orders);
     TEST(fast_weighs_what_is_saved);

@@ -1,0 +1,214 @@
+/* The line of advice: which of all that could be said is said, and from where on. */
+#include "account/advice.h"
+
+#include "account_fixture.h"
+#include "check.h"
+#include <stdatomic.h>
+
+static const struct cs_summary_head plain = {.policy = "fit", .bypass = "", .workspace = 1 << 20};
+
+static void check_advice(const struct cs_account *account, const struct cs_summary_head *head,
+                         const char *want)
+{
+    char text[CS_ADVICE_TEXT];
+    memset(text, '#', sizeof text);
+    int length = cs_advice_text(account, head, text, sizeof text);
+    CHECK_STR(text, want);
+    CHECK_INT(length, strlen(want));
+}
+
+static void pass(struct cs_account *account, enum cs_reason reason, int times)
+{
+    for (int i = 0; i < times; i++)
+        cs_account_passed(account, NULL, reason);
+}
+
+/* One that was tiled so. */
+static struct cs_account *tiled_into(int64_t tiles, int times)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 64, CS_F16);
+    struct cs_site_facts facts = facts_of(&problem, 64 * mib, mib, tiles);
+    run(account, &facts, times);
+    return account;
+}
+
+static void many_tiles(void)
+{
+    static const struct {
+        int64_t tiles, workspace;
+        const char *advice;
+    } rows[] = {
+        {31, 1 << 20, ""},
+        {32, 1 << 20, "32 tiles per call cost time: workspace = 4 MiB needs about 8"},
+        {33, 1 << 20, "33 tiles per call cost time: workspace = 4 MiB needs about 9"},
+        {36, 1 << 20, "36 tiles per call cost time: workspace = 4 MiB needs about 9"},
+        {37, 0, "37 tiles per call cost time: workspace = 0 B needs about 10"},
+        {100, -1, ""},
+        {100, INT64_MAX / 4, ""},
+        {100, INT64_MAX / 4 - 1, "100 tiles per call cost time: workspace = 8 EiB needs about 25"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_account *account = tiled_into(rows[i].tiles, 1);
+        struct cs_summary_head head = plain;
+        head.workspace = rows[i].workspace;
+        check_advice(account, &head, rows[i].advice);
+        free(account);
+    }
+}
+
+/* Of several the most, of those that were called. */
+static void the_most_tiles_count(void)
+{
+    static const int64_t tiles[] = {40, 90, 50};
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 64, CS_F16);
+    for (int i = 0; i < 3; i++) {
+        struct cs_site_facts facts = facts_of(&problem, 64 * mib, mib, tiles[i]);
+        run(account, &facts, 1);
+    }
+    check_advice(account, &plain, "90 tiles per call cost time: workspace = 4 MiB needs about 23");
+    struct cs_site_facts never = facts_of(&problem, 64 * mib, mib, 200);
+    (void)cs_account_site(account, &never, "");
+    check_advice(account, &plain, "90 tiles per call cost time: workspace = 4 MiB needs about 23");
+    free(account);
+}
+
+static void what_bypasses_comes_first(void)
+{
+    struct cs_account *account = tiled_into(100, 1);
+    struct cs_summary_head head = plain;
+    head.bypass = "libx.so";
+    check_advice(account, &head,
+                 "convshim doctor says what can be done about calls that bypass convshim");
+    free(account);
+}
+
+/* Where anything was done there is nothing to say of what was not. */
+static void nothing_was_tiled(void)
+{
+    struct cs_account *account = new_account();
+    pass(account, CS_REASON_NO_TILING, 1);
+    check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
+    struct cs_summary_head head = plain;
+    head.workspace = -1;
+    check_advice(account, &head, "no tiling fits the limit: try a larger workspace");
+    head.workspace = 0;
+    check_advice(account, &head, "no tiling fits 0 B: try a larger workspace");
+    free(account);
+    for (int i = 0; i < 2; i++) {
+        struct cs_site_ref none = {0};
+        account = new_account();
+        pass(account, CS_REASON_NO_TILING, 1);
+        (void)(i ? cs_account_fallback : cs_account_failed)(account, &none);
+        check_advice(account, &plain, "");
+        free(account);
+    }
+}
+
+static void what_can_be_changed_goes_before_the_most_frequent(void)
+{
+    struct cs_account *account = new_account();
+    char want[CS_ADVICE_TEXT];
+    snprintf(want, sizeof want, "nothing was tiled; mostly: %s",
+             cs_account_reason_text(CS_REASON_DYNAMIC));
+    pass(account, CS_REASON_SMALL, 8);
+    pass(account, CS_REASON_DYNAMIC, 9);
+    check_advice(account, &plain, want);
+    pass(account, CS_REASON_PROVIDED, 1);
+    check_advice(account, &plain,
+                 "the application ignores the reported size and allocates its own");
+    pass(account, CS_REASON_DEAR, 1);
+    check_advice(
+        account, &plain,
+        "max_slowdown allows no tiling: raise it, or write how much workspace may be used");
+    pass(account, CS_REASON_NO_TILING, 1);
+    check_advice(account, &plain, "no tiling fits 1 MiB: try a larger workspace");
+    pass(account, CS_REASON_REPORT_ONLY, 1);
+    check_advice(account, &plain, "policy fit only reports: use policy = fit to apply it");
+    free(account);
+}
+
+/* Of as many calls the reason that comes first. */
+static void each_reason_can_be_the_main_one(void)
+{
+    for (int reason = CS_REASON_NONE + 1; reason < CS_REASONS; reason++) {
+        struct cs_account *account = new_account();
+        bool own = reason == CS_REASON_REPORT_ONLY || reason == CS_REASON_NO_TILING ||
+                   reason == CS_REASON_DEAR || reason == CS_REASON_PROVIDED ||
+                   reason == CS_REASON_SMALL;
+        char want[CS_ADVICE_TEXT];
+        snprintf(want, sizeof want, "nothing was tiled; mostly: %s",
+                 cs_account_reason_text((enum cs_reason)reason));
+        pass(account, (enum cs_reason)reason, 2);
+        if (!own)
+            check_advice(account, &plain, want);
+        pass(account, reason == CS_REASON_DYNAMIC ? CS_REASON_SMALL : CS_REASON_DYNAMIC, 1);
+        if (!own)
+            check_advice(account, &plain, want);
+        free(account);
+    }
+}
+
+static struct cs_account *small_ones(int64_t required, bool last)
+{
+    struct cs_account *account = new_account();
+    struct cs_problem problem = problem_of(2, 64, 64, 64, CS_F16);
+    for (int i = 0; i < CS_OPERANDS && last; i++) {
+        struct cs_tensor *tensor = &problem.tensor[i];
+        tensor->strides[CS_C] = 1;
+        tensor->strides[CS_W] = tensor->dims[CS_C];
+        tensor->strides[CS_H] = tensor->strides[CS_W] * tensor->dims[CS_W];
+    }
+    struct cs_site_facts facts = left_alone(&problem, required, CS_REASON_SMALL);
+    run(account, &facts, 1);
+    return account;
+}
+
+static const char *const within = "nothing to save: all convolutions are within the limit";
+static const char *const channels_last =
+    "channels last: cuDNN requires no workspace, there is nothing to save";
+
+static void small_calls(void)
+{
+    struct cs_account *account = small_ones(12345, true);
+    check_advice(account, &plain,
+                 "no convolution requires more than the limit; the largest requires 12.1 KiB");
+    free(account);
+    account = small_ones(1, false);
+    check_advice(account, &plain,
+                 "no convolution requires more than the limit; the largest requires 1 B");
+    free(account);
+    account = small_ones(0, false);
+    check_advice(account, &plain, within);
+    free(account);
+    account = small_ones(0, true);
+    check_advice(account, &plain, channels_last);
+    struct cs_problem first = problem_of(2, 64, 64, 32, CS_F16);
+    struct cs_site_facts facts = left_alone(&first, 0, CS_REASON_SMALL);
+    (void)cs_account_site(account, &facts, ""); /* described, never called */
+    check_advice(account, &plain, channels_last);
+    run(account, &facts, 1);
+    check_advice(account, &plain, within);
+    free(account);
+    account = small_ones(0, true);
+    atomic_store(&account->folds, 1); /* of those nothing is known */
+    check_advice(account, &plain, within);
+    free(account);
+    account = new_account();
+    pass(account, CS_REASON_SMALL, 1);
+    check_advice(account, &plain, within);
+    free(account);
+}
+
+int main(void)
+{
+    TEST(many_tiles);
+    TEST(the_most_tiles_count);
+    TEST(what_bypasses_comes_first);
+    TEST(nothing_was_tiled);
+    TEST(what_can_be_changed_goes_before_the_most_frequent);
+    TEST(each_reason_can_be_the_main_one);
+    TEST(small_calls);
+    return REPORT();
+}
