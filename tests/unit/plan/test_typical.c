@@ -4,20 +4,23 @@
 #include "convshim/plan.h"
 #include "sample_problem.h"
 
-/* True if one of the plan's shapes has the tile's extents. */
-static bool is_a_shape(const struct cs_plan *plan, const struct cs_problem *tile)
+/* Of each cut the tile in the middle, of phases the first. */
+static bool is_the_middle(const struct cs_plan *plan, const struct cs_problem *typical)
 {
     static struct cs_problem shape;
-    for (int64_t k = 0; k < plan->shapes; k++) {
-        bool same = true;
-        cs_plan_problem(plan, k, &shape);
-        for (int i = 0; i < tile->tensors; i++)
-            same &= memcmp(shape.tensor[i].dims, tile->tensor[i].dims,
-                           sizeof shape.tensor[i].dims) == 0;
-        if (same)
-            return true;
+    struct cs_tile tile;
+    int64_t index = 0;
+    bool same = true;
+    for (int c = 0; c < plan->cuts; c++) {
+        bool phases = plan->cut[c].axis >= CS_AXIS_D_PHASES;
+        index = index * plan->cut[c].tiles + (phases ? 0 : (plan->cut[c].tiles - 1) / 2);
     }
-    return false;
+    cs_plan_tile(plan, index, &tile);
+    cs_plan_problem(plan, tile.shape, &shape);
+    for (int i = 0; i < typical->tensors; i++)
+        same &=
+            memcmp(shape.tensor[i].dims, typical->tensor[i].dims, sizeof shape.tensor[i].dims) == 0;
+    return same;
 }
 
 static void check_tiling(const struct cs_problem *problem, const struct cs_tiling *tiling,
@@ -31,7 +34,7 @@ static void check_tiling(const struct cs_problem *problem, const struct cs_tilin
     if (status != CS_OK || cut != CS_OK)
         return;
     CHECK_INT(tiles, plan.tiles);
-    CHECK(is_a_shape(&plan, tile));
+    CHECK(is_the_middle(&plan, tile));
     CHECK(tile->beta ==
           (problem->direction == CS_BACKWARD_FILTER && tiling->axis[0] != CS_AXIS_NONE &&
                    tiling->axis[0] != CS_AXIS_K && tiling->axis[0] != CS_AXIS_C
@@ -51,6 +54,22 @@ static void every_step_of_every_axis(void)
                 check_tiling(&problem, &tiling, &tile);
             }
         check_tiling(&problem, &(struct cs_tiling){.step = {1, 1}}, &tile);
+    }
+}
+
+/* Strides, groups, another padding behind than before. */
+static void axes_that_are_no_two_alike(void)
+{
+    for (int direction = 0; direction < CS_DIRECTIONS; direction++) {
+        const struct cs_problem problem = awkward((enum cs_direction)direction);
+        struct cs_problem tile = problem;
+        for (int axis = CS_AXIS_H; axis <= CS_AXIS_C; axis++)
+            for (int64_t step = 1; step <= 21; step++) {
+                struct cs_tiling tiling = {.axis = {(enum cs_axis)axis}, .step = {step, 1}};
+                check_tiling(&problem, &tiling, &tile);
+                tiling = (struct cs_tiling){.axis = {CS_AXIS_H, CS_AXIS_W}, .step = {step, 3}};
+                check_tiling(&problem, &tiling, &tile);
+            }
     }
 }
 
@@ -123,6 +142,7 @@ static void as_many_phases_as_there_may_be(void)
 int main(void)
 {
     TEST(every_step_of_every_axis);
+    TEST(axes_that_are_no_two_alike);
     TEST(phases);
     TEST(as_many_tiles_as_there_may_be);
     TEST(as_many_phases_as_there_may_be);
