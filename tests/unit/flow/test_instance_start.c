@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,6 +76,17 @@ static void trace_open_seen(struct cs_trace *trace, const char *path, int64_t li
     if (now)
         now();
     cs_trace_open(trace, path, limit, program);
+}
+
+static int64_t wall; /* seconds and milliseconds of the coarse clock; 0: it goes on by itself */
+
+/* In libc's place. */
+int clock_gettime(clockid_t clock, struct timespec *to)
+{
+    int status = (int)syscall(SYS_clock_gettime, clock, to);
+    if (clock == CLOCK_REALTIME_COARSE && wall > 0)
+        *to = (struct timespec){.tv_sec = wall / 1000, .tv_nsec = wall % 1000 * CS_MILLISECOND};
+    return status;
 }
 
 /* What each part that is carried over a fork was told: b, before it; p, in the parent; c, in the
@@ -499,6 +511,38 @@ static void a_child_begins_anew(void)
     check_child(begin_again);
 }
 
+/* --- while it runs --- */
+
+static int tell_scratch_often(void)
+{
+    static const struct {
+        int64_t wall, peak, told;
+    } rows[] = {{1000000, 100, 100}, {1000099, 200, 100}, {1000100, 300, 300}, {1000150, 400, 300},
+                {1000200, 500, 500}, {1000210, 600, 500}, {1009999, 700, 700}};
+    char place[CS_SESSION_PATH];
+    struct cs_live_page page;
+    setenv("CONVSHIM_CONFIG", "summary=off", 1);
+    cs_session_folder(place);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        wall = rows[i].wall;
+        cs->exec.arena.facts.peak = rows[i].peak;
+        cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
+        cs_sign_pass(cs);
+        cs_sign_pass(cs); /* nothing was counted since */
+        RETURN_IF(!cs_live_read(place, getpid(), &page) || page.calls != (int64_t)i + 1);
+        RETURN_IF(page.own_peak != rows[i].told);
+    }
+    cs_sign_end(cs);
+    return GOOD;
+}
+
+static void scratch_is_told_ten_times_a_second(void)
+{
+    check_child(tell_scratch_often);
+}
+
 /* --- at exit --- */
 
 static int end_by_exit(void)
@@ -553,6 +597,7 @@ int main(void)
 #endif
     TEST(one_thread_makes_it);
     TEST(a_child_begins_anew);
+    TEST(scratch_is_told_ten_times_a_second);
     TEST(the_last_summary_has_the_stack_it_needs);
     return REPORT() || !leave_folder();
 }
