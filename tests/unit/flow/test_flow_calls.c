@@ -400,6 +400,38 @@ static void what_is_left_alone_may_run_whole(void)
     }
 }
 
+/* Its own engine's plan as far as there is room for that, else a fallback plan in what was
+ * reported, else nothing. */
+static void a_plan_that_is_not_tiled(void)
+{
+    static const struct {
+        int64_t room;     /* beside what the own plan requires */
+        int64_t fallback; /* bytes of the fallback plan */
+        enum fault fault;
+        int64_t workspace; /* that it runs in: 1, the own plan's; 2, the fallback plan's; 0: none */
+    } plans[] = {{0, 100, NO_FAULT, 1},  {1, 100, NO_FAULT, 1},    {-1, 100, NO_FAULT, 2},
+                 {-1, 101, NO_FAULT, 0}, {0, 100, REFUSES, 0},     {0, 101, NO_FAULT, 1},
+                 {0, 100, NO_MEMORY, 0}, {INT64_MAX / 2, 0, 0, 1}, {-1, 0, NO_FAULT, 2}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        const struct cs_request request = ordinary();
+        struct cs_rewrite *rewrite = NULL;
+        memset(&fake, 0, sizeof fake);
+        fake.fallback = plans[i].fallback;
+        fake.fault = plans[i].fault;
+        enum cs_status status =
+            cs_build_untiled(&request.problem, &vendor,
+                             workspace_of(&request.problem) + plans[i].room, 100, &rewrite);
+        CHECK_INT(status == CS_OK, plans[i].workspace > 0);
+        CHECK_INT(rewrite != NULL, plans[i].workspace > 0);
+        CHECK_INT(fake.fallbacks, plans[i].workspace != 1);
+        CHECK_INT(kernels, plans[i].workspace > 0);
+        CHECK(!rewrite || (rewrite->fallback && rewrite->plan.tiles == 0));
+        cs_rewrite_discard(rewrite);
+        CHECK_INT(kernels, 0);
+    }
+    memset(&fake, 0, sizeof fake);
+}
+
 /* By whom a small size is held: a caller that brought it, or one that had it reported. */
 static void who_holds_a_small_size(void)
 {
@@ -524,6 +556,7 @@ int main(void)
     TEST(what_is_small_follows_the_limit_of_the_scope);
     TEST(settings_of_a_decision);
     TEST(what_is_left_alone_may_run_whole);
+    TEST(a_plan_that_is_not_tiled);
     TEST(who_holds_a_small_size);
     TEST(what_falls_back);
     TEST(without_memory);

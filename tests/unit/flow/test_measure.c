@@ -23,7 +23,9 @@ static double seconds_of[CS_AXES];
 static int timed, refuses_from; /* the call, from 1; 0: none */
 static int64_t model_number;
 static int64_t most_limit;
-static bool later_is_faster; /* whatever it is */
+static bool later_is_faster;         /* whatever it is */
+static struct cs_store *other_store; /* that another thread writes to meanwhile; NULL: none does */
+static struct cs_store_record other_record;
 
 static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t limit,
                                 double *seconds_p)
@@ -31,6 +33,8 @@ static enum cs_status fake_time(void *ctx, const struct cs_plan *plan, int64_t l
     CHECK(ctx == &fake);
     timed++;
     most_limit = limit;
+    if (other_store)
+        cs_store_put(other_store, &other_record);
     if (refuses_from > 0 && timed >= refuses_from)
         return CS_REFUSED;
     *seconds_p = later_is_faster ? 1.0 / timed : seconds_of[plan->cut[0].axis];
@@ -238,28 +242,59 @@ static void times_that_are_none(void)
     }
 }
 
-/* A record under the right key that names nobody who contends. */
-static void a_record_of_nobody(void)
+/* The key of the only record of the file. */
+static struct cs_store_key key_in_file(void)
 {
     static char text[4096];
-    struct cs_store store, other;
-    struct cs_store_record record = {.words = 6, .word = {77, 1, 0, 1, 1, 5}};
-    fresh(&store);
-    struct cs_request request = volume();
-    CHECK_INT(axis_of(&store, &request), CS_AXIS_H);
-    cs_store_fini(&store);
-    FILE *file = fopen(path, "r");
     unsigned long long part[2] = {0};
+    FILE *file = fopen(path, "r");
     CHECK(file && fread(text, 1, sizeof text - 1, file) > 40);
     CHECK_INT(sscanf(strchr(text, '\n') + 2, "%16llx%16llx", &part[0], &part[1]), 2);
     fclose(file);
-    record.key = (struct cs_store_key){{part[0], part[1]}};
+    return (struct cs_store_key){{part[0], part[1]}};
+}
+
+/* A record under the right key that names nobody who contends. */
+static struct cs_store_record record_of_nobody(const struct cs_request *request)
+{
+    struct cs_store_record record = {.words = 6, .word = {77, 1, 0, 1, 1, 5}};
+    struct cs_store store;
+    fresh(&store);
+    CHECK_INT(axis_of(&store, request), CS_AXIS_H);
+    cs_store_fini(&store);
+    record.key = key_in_file();
     unlink(path);
-    cs_store_init(&other, path);
-    cs_store_put(&other, &record);
-    CHECK_INT(axis_of(&other, &request), CS_AXIS_N);
+    return record;
+}
+
+static void a_record_of_nobody(void)
+{
+    struct cs_store store;
+    const struct cs_request request = volume();
+    const struct cs_store_record record = record_of_nobody(&request);
+    cs_store_init(&store, path);
+    cs_store_put(&store, &record);
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_N);
     CHECK_INT(timed, 0);
-    cs_store_fini(&other);
+    cs_store_fini(&store);
+}
+
+/* The same, written while the contenders are timed: what was measured stands, and without that the
+ * policy's own. */
+static void a_record_of_nobody_meanwhile(void)
+{
+    const struct cs_request request = volume();
+    other_record = record_of_nobody(&request);
+    for (int refused = 0; refused < 2; refused++) {
+        struct cs_store store;
+        fresh(&store);
+        refuses_from = refused ? 1 : 0;
+        other_store = &store;
+        CHECK_INT(axis_of(&store, &request), refused ? CS_AXIS_N : CS_AXIS_H);
+        CHECK_INT(timed, refused ? 1 : 3);
+        other_store = NULL;
+        cs_store_fini(&store);
+    }
 }
 
 /* Tilings that differ in one thing are others: each pair is measured for itself, and what is
@@ -491,6 +526,7 @@ int main(void)
     TEST(not_asked);
     TEST(times_that_are_none);
     TEST(a_record_of_nobody);
+    TEST(a_record_of_nobody_meanwhile);
     TEST(what_differs_in_one_thing_is_another);
     TEST(tiles_on_lanes_are_faster_than_timed);
     TEST(contenders);
