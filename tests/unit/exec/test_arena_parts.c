@@ -284,6 +284,10 @@ static void a_slab_is_divided_without_gap(void)
     slabs[0].block[1].slab = &slabs[0];
     slabs[0].block[1].offset = UNIT;
     CHECK(is_divided(&arena));
+    make_pool("ff/");
+    slabs[0].block[0].bytes = slabs[0].block[1].bytes = slabs[0].block[1].offset = 1;
+    slabs[0].bytes = 2;
+    CHECK(is_divided(&arena));
 }
 
 /* No more than so many, each once, and counted as a user. */

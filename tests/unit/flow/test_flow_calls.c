@@ -340,6 +340,25 @@ static void what_is_known_of_a_site(void)
     }
 }
 
+/* Also when it was decided before, and the first that asked has told nobody. */
+static void the_choices_there_were_are_known_again(void)
+{
+    struct cs *cs = fresh();
+    const struct cs_request request = ordinary();
+    struct cs_site_facts facts[2];
+    (void)reported(cs, &request);
+    for (int i = 0; i < 2; i++) {
+        struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
+        CHECK(cs_account_facts(&cs->account, &verdict.site, &facts[i]));
+        CHECK(facts[i].choices.listed > 0 && facts[i].choices.count > 0);
+        cs_rewrite_discard(verdict.rewrite);
+        cs_account_init(&cs->account);
+        memset(&cs->account.site, 0, sizeof cs->account.site);
+    }
+    CHECK_INT(memcmp(&facts[0].choices, &facts[1].choices, sizeof facts[0].choices), 0);
+    free(cs);
+}
+
 /* The program's own limit stands in the place of the option. */
 static void what_is_small_follows_the_limit_of_the_scope(void)
 {
@@ -553,6 +572,7 @@ int main(void)
     TEST(scratch_is_reserved_when_it_is_ours);
     TEST(the_device_has_its_name);
     TEST(what_is_known_of_a_site);
+    TEST(the_choices_there_were_are_known_again);
     TEST(what_is_small_follows_the_limit_of_the_scope);
     TEST(settings_of_a_decision);
     TEST(what_is_left_alone_may_run_whole);

@@ -258,17 +258,28 @@ static void what_was_given_is_no_level(void)
 /* A layer whose engines are compared is one call, that of the last engine. */
 static void engines_that_are_compared(void)
 {
+    const int64_t alone = reported[0];
+    unlink(path);
+    start(PROGRAM);
+    run_pass();
+    end();
+    start(PROGRAM);
+    const int64_t room = room_of(2);
+    end();
     unlink(path);
     start(PROGRAM);
     for (int engine = 5; engine >= 0; engine--)
-        for (int again = 0; again < 3; again++)
+        for (int again = 0; again < 3; again++) {
+            reported[0] = engine > 0 ? alone + (1 << 30) : alone;
             call_layer(0, engine, 0x1000);
+        }
     call_layer(1, 0, 0x2000);
     call_layer(2, 0, 0x3000);
     CHECK_INT(process.peak.sites, 0); /* it was no pass yet */
     end();
     start(PROGRAM);
     CHECK(room_of(0) > 0);
+    CHECK_INT(room_of(2), room);
     CHECK_INT(cs_peak_room(&process.peak, &process.store, name_of(0, 3)), CS_PEAK_NEW);
     end();
 }
