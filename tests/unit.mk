@@ -14,7 +14,7 @@ $(B)/unit/test_measure: $(B)/obj/src/flow/measure.o
 $(B)/unit/test_budget: $(B)/obj/src/flow/budget.o
 $(B)/unit/test_peak: $(B)/obj/src/flow/peak.o
 $(B)/unit/test_built_plans: $(B)/obj/src/flow/built_plans.o
-$(B)/unit/test_flow $(B)/unit/test_flow_rules: $(addprefix $(B)/obj/src/flow/,flow.o decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
+$(B)/unit/test_flow $(B)/unit/test_flow_rules $(B)/unit/test_flow_policies: $(addprefix $(B)/obj/src/flow/,flow.o decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
 $(B)/unit/test_flow_calls: $(addprefix $(B)/obj/src/flow/,decisions.o build.o refusal.o budget.o peak.o built_plans.o measure.o traced_gpu.o scoped_limit.o)
 $(B)/unit/test_simulated_pair: $(call objects,src/cli/simulate/simulated_pair.c)
 $(B)/unit/test_instance $(B)/unit/test_options_taken $(B)/unit/test_process_end: $(call objects,$(wildcard src/flow/*.c))

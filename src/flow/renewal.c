@@ -83,14 +83,12 @@ void cs_renewal_exit(void)
 static void terminated(int signal)
 {
     struct sigaction current;
-    int error = errno;
     (void)signal;
     /* The program's own handler may have called this one. */
     bool last = sigaction(SIGTERM, NULL, &current) == 0 && current.sa_handler == terminated;
     write_now(last ? write_last : write_early);
     if (last)
         leave_to_default();
-    errno = error;
 }
 
 /* A program that was not started by `convshim run` keeps the action it has for signals, unless it

@@ -340,6 +340,25 @@ static void what_is_known_of_a_site(void)
     }
 }
 
+/* A limit was raised only for what is tiled, or would be. */
+static void where_a_limit_was_raised(void)
+{
+    for (int raised = 0; raised < 2; raised++)
+        for (int reason = CS_REASON_NONE; reason < CS_REASONS; reason++) {
+            struct cs *cs = fresh();
+            const struct cs_request request = ordinary();
+            const struct cs_decision decision = {.raised = raised, .scratch = 100, .reported = 50};
+            const bool tiled = reason == CS_REASON_NONE, would = reason == CS_REASON_REPORT_ONLY;
+            struct cs_site_facts facts;
+            struct cs_verdict verdict = verdict_of(cs, &request, &decision, (enum cs_reason)reason);
+            CHECK(cs_account_facts(&cs->account, &verdict.site, &facts));
+            CHECK_INT(facts.raised, raised && (tiled || would));
+            CHECK_INT(facts.reported, tiled || would ? 100 : request.required);
+            CHECK_INT(verdict.reported, tiled ? 50 : request.required);
+            free(cs);
+        }
+}
+
 /* Also when it was decided before, and the first that asked has told nobody. */
 static void the_choices_there_were_are_known_again(void)
 {
@@ -572,6 +591,7 @@ int main(void)
     TEST(scratch_is_reserved_when_it_is_ours);
     TEST(the_device_has_its_name);
     TEST(what_is_known_of_a_site);
+    TEST(where_a_limit_was_raised);
     TEST(the_choices_there_were_are_known_again);
     TEST(what_is_small_follows_the_limit_of_the_scope);
     TEST(settings_of_a_decision);

@@ -76,6 +76,9 @@ static int end_of_run(void)
     return GOOD;
 }
 
+#define FIFTY "/folders/with/names/that/take/fifty/bytes/each/one"
+#define LONG_NAME FIFTY FIFTY FIFTY FIFTY FIFTY "/libcudnn.so.9"
+
 static void a_run_ends_with_a_line(void)
 {
     static const struct {
@@ -97,6 +100,9 @@ static void a_run_ends_with_a_line(void)
          0, 0, false},
         {"summary=off", "libcudnn.so.9", "", "",
          "no convolution was run: libcudnn.so.9 is loaded, but had none to run\n", 0, 0, false},
+        {NULL, LONG_NAME, "", "",
+         "no convolution was run: " LONG_NAME " is loaded, but was never called through convshim\n",
+         0, 0, false},
         {"summary=off", "libcudnn.so.9", "libtorch.so", "",
          "no convolution was seen: libtorch.so bypasses convshim; convshim doctor says more\n", 0,
          0, false},
