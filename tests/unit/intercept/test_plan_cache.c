@@ -9,6 +9,7 @@
 #include "heap.h"
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/dispatch.h"
+#include "intercept/legacy/query_filter.h"
 #include "legacy_fixture.h"
 
 static struct {
@@ -490,9 +491,97 @@ static void results_that_succeeded_are_answered_with_less(void)
     }
 }
 
+static int ran_by_cudnn;
+static cudnnStatus_t ran_with;
+
+static cudnnStatus_t run_whole(cudnnHandle_t handle, const void *alpha,
+                               const cudnnTensorDescriptor_t in, const void *in_data,
+                               const cudnnFilterDescriptor_t filter, const void *filter_data,
+                               const cudnnConvolutionDescriptor_t window,
+                               cudnnConvolutionFwdAlgo_t algorithm, void *workspace, size_t bytes,
+                               const void *beta, const cudnnTensorDescriptor_t out, void *out_data)
+{
+    (void)handle, (void)alpha, (void)in, (void)in_data, (void)filter, (void)filter_data;
+    (void)window, (void)algorithm, (void)workspace, (void)bytes, (void)beta, (void)out;
+    (void)out_data;
+    ran_by_cudnn++;
+    return ran_with;
+}
+
+/* The application's call, where cuDNN's own answer would be `answer`. */
+static int called(const struct cs_legacy_call *call, cudnnStatus_t answer)
+{
+    const struct cs_legacy_execution *how = &call->execution;
+    vendor.cudnnConvolutionForward = run_whole;
+    ran_by_cudnn = 0;
+    ran_with = answer;
+    return cudnnConvolutionForward(call->handle, how->alpha, call->x, how->data[CS_X], call->w,
+                                   how->data[CS_FILTER], call->conv,
+                                   (cudnnConvolutionFwdAlgo_t)call->algorithm, how->workspace,
+                                   how->provided, how->beta, call->y, how->data[CS_Y]);
+}
+
+/* Before any query was answered with less, and after one about another algorithm: cuDNN runs it,
+ * and it is looked at only where cuDNN refuses it, which may be for what another shape was told. */
+static void what_no_query_met_is_passed_on_first(void)
+{
+    static const struct {
+        cudnnStatus_t answer;
+        bool refused;
+    } rows[] = {{CUDNN_STATUS_SUCCESS, false},
+                {CUDNN_STATUS_EXECUTION_FAILED, false},
+                {CUDNN_STATUS_BAD_PARAM, true},
+                {CUDNN_STATUS_NOT_SUPPORTED, true}};
+    for (int met = 0; met < 2; met++) {
+        struct cs_legacy_call call = start(), other = call;
+        other.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_FFT;
+        CHECK(met || cs_query_filter_empty());
+        CHECK(!met || prepared_for(other) == 1);
+        CHECK_INT(cs_query_filter_has(&other), met);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            const bool again = met && rows[i].refused;
+            CHECK_INT(destroy_handle(0), CUDNN_STATUS_SUCCESS);
+            fake.passed = fake.run = 0;
+            CHECK(cs_legacy_unfiltered(instance, &call));
+            CHECK_INT(called(&call, rows[i].answer), again ? RUN_STATUS : (int)rows[i].answer);
+            CHECK_INT(ran_by_cudnn, 1);
+            CHECK_INT(fake.passed, !again);
+            CHECK_INT(fake.run, again);
+        }
+    }
+}
+
+/* What a query met, and everything where somebody wants to know of each call. */
+static void what_is_looked_at_is_looked_at_first(void)
+{
+    struct cs_legacy_call call = start();
+    CHECK_INT(prepared_for(call), 1);
+    CHECK(!cs_legacy_unfiltered(instance, &call));
+    CHECK_INT(called(&call, CUDNN_STATUS_SUCCESS), RUN_STATUS);
+    CHECK_INT(ran_by_cudnn, 0);
+    call.execution.provided = WANTED;
+    CHECK_INT(called(&call, CUDNN_STATUS_SUCCESS), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(ran_by_cudnn, 1);
+    call.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
+    CHECK(cs_legacy_unfiltered(instance, &call));
+    instance->config.interleave = CS_INTERLEAVE_STAGE;
+    CHECK(!cs_legacy_unfiltered(instance, &call));
+    instance->config.interleave = CS_INTERLEAVE_OFF;
+    instance->config.summary.form = CS_SUMMARY_JSON;
+    CHECK(!cs_legacy_unfiltered(instance, &call));
+    instance->config.summary.form = CS_SUMMARY_TEXT;
+    CHECK(cs_legacy_unfiltered(instance, &call));
+    instance->limits.huge = 1; /* some query met something */
+    CHECK(!cs_legacy_unfiltered(instance, &call));
+    instance->limits.huge = 0;
+    CHECK(cs_legacy_unfiltered(instance, &call));
+}
+
 int main(void)
 {
     heap_watch();
+    TEST(what_no_query_met_is_passed_on_first);
+    TEST(what_is_looked_at_is_looked_at_first);
     TEST(the_same_call_is_prepared_once);
     TEST(a_call_without_an_engine_has_none);
     TEST(a_small_call_that_brings_less_has_an_engine);
