@@ -1,14 +1,45 @@
 /* How a program is given the library: which file, what is preloaded before and behind it, which
  * items of CONVSHIM_CONFIG stay. */
 #include "check.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    GUARD = 16
+};
+static unsigned char *guard; /* behind what was asked for last */
+static bool unreadable;      /* every file */
+
+static void *guarded(size_t bytes)
+{
+    unsigned char *memory = malloc(bytes + GUARD);
+    guard = memory + bytes;
+    memset(guard, 0xa5, GUARD);
+    return memory;
+}
+
+static void check_guard(void)
+{
+    for (int i = 0; i < GUARD; i++)
+        CHECK_INT(guard[i], 0xa5);
+}
+
+static int access_made(const char *path, int mode)
+{
+    errno = EACCES;
+    return unreadable ? -1 : access(path, mode);
+}
+
+#define malloc(bytes) guarded(bytes)
+#define access(path, mode) access_made(path, mode)
 #define cs_cli_installed installed_made
 #include "cli/run/preload.c"
+#undef malloc
+#undef access
 
 static char folder[] = "/tmp/convshim-preload-XXXXXX";
 static const char *installed; /* NULL: it is not */
@@ -70,6 +101,11 @@ static void which_library_is_taken(void)
                  in(rows[i].named));
         CHECK_STR(why, wanted);
     }
+    char path[PATH_MAX], why[PATH_MAX + 128];
+    unreadable = true;
+    CHECK(!cs_preload_library("a.so", path, sizeof path, why, sizeof why));
+    CHECK_STR(why, "a.so: Permission denied");
+    unreadable = false;
 }
 
 /* The installed one is taken where its path is whole. */
@@ -185,12 +221,22 @@ static void items_of_options(void)
                 {"xtiles=1", "xtiles=1;tiles=4"},
                 {"tilez=1", "tilez=1;tiles=4"},
                 {";;a=1;\n;", "a=1;tiles=4"},
+                {"a;b", "a;b;tiles=4"},
                 {"a=tiles=1", "a=tiles=1;tiles=4"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *items = cs_preload_items(rows[i].now, "tiles", "4");
         CHECK_STR(items, rows[i].then);
+        check_guard();
         free(items);
     }
+    char value[200], wanted[300];
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    char *items = cs_preload_items("a=1", "name", value);
+    snprintf(wanted, sizeof wanted, "a=1;name=%s", value);
+    CHECK_STR(items, wanted);
+    check_guard();
+    free(items);
 }
 
 int main(void)

@@ -167,8 +167,13 @@ static void what_cannot_be_started(void)
     struct cs_simulation simulation = {.title = "simulate"};
     struct cs_simulated_pair pair = {.device = &devices[0], .chosen = {true, true}};
     CHECK(cs_simulated_pairs_run(&simulation, &pair, 1));
+    long long taken = heap_taken;
+    CHECK(cs_simulated_pairs_smallest(&simulation, &pair, 1));
+    CHECK_INT(heap_taken, taken);
+    memset(pair.smallest, 0, sizeof pair.smallest);
     starts = false;
     CHECK(!cs_simulated_pairs_smallest(&simulation, &pair, 1));
+    CHECK_INT(heap_taken, taken);
     CHECK_INT(pair.smallest[CS_WITH].runs, 0);
     CHECK(!cs_simulated_pairs_run(&simulation, &pair, 1));
     CHECK(!cs_simulated_runs(&simulation, pair.run, pair.result, 2));

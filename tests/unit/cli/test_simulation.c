@@ -47,14 +47,19 @@ char *cs_preload_list(const char *library, const char *now)
     return strdup(now);
 }
 
+static struct cs_simulation simulation;
+static int closed[2], freed; /* servers; the program and the options */
+
 void cs_fork_server_close(struct cs_fork_server *server)
 {
-    (void)server;
+    size_t which = (size_t)(server - simulation.server);
+    CHECK(which < 2);
+    closed[which % 2]++;
 }
 
 void cs_simulated_program_free(struct cs_simulated_program *program)
 {
-    (void)program;
+    freed += program == &simulation.program;
 }
 
 const char *cs_library_options_variable(const struct cs_library_options *options, int index)
@@ -65,7 +70,7 @@ const char *cs_library_options_variable(const struct cs_library_options *options
 
 void cs_library_options_free(struct cs_library_options *options)
 {
-    (void)options;
+    freed += options == &simulation.options;
 }
 
 static void write_file(const char *path, const char *text, mode_t mode)
@@ -78,7 +83,6 @@ static void write_file(const char *path, const char *text, mode_t mode)
 static bool begin(const char *library, const char *keep)
 {
     static char *libraries[] = {"/a/libcublas.so.13", "/a/libcufft.so.12"};
-    static struct cs_simulation simulation;
     memset(&simulation, 0, sizeof simulation);
     simulation.title = "simulate";
     simulation.program =
@@ -120,6 +124,112 @@ static void nothing_begins_without_its_parts(void)
     CHECK(strstr(complaint, "the simulated device is not installed") != NULL);
 }
 
+/* Everything is given back; the folder goes with all that is in it, unless it is to be kept. */
+static void what_stays_at_the_end(void)
+{
+    char work[PATH_MAX], inside[PATH_MAX + 16];
+    write_file("simdev/standins", "#!/bin/sh\n", 0700);
+    for (int keep = 0; keep < 2; keep++) {
+        CHECK(begin("library.so", keep ? "kept" : NULL));
+        CHECK_INT(simulation.keep, keep);
+        snprintf(work, sizeof work, "%s", simulation.work);
+        snprintf(inside, sizeof inside, "%s/deep", work);
+        CHECK_INT(mkdir(inside, 0700), 0);
+        CHECK_INT(symlink("/", strcat(inside, "/link")), 0);
+        closed[0] = closed[1] = freed = 0;
+        cs_simulation_end(&simulation);
+        CHECK_INT(closed[0], 1);
+        CHECK_INT(closed[1], 1);
+        CHECK_INT(freed, 2);
+        CHECK_INT(access(work, F_OK), keep ? 0 : -1);
+        CHECK_INT(access(inside, F_OK), keep ? 0 : -1);
+    }
+    memset(&simulation, 0, sizeof simulation); /* one that made no folder removes none */
+    cs_simulation_end(&simulation);
+    CHECK_INT(access(folder, F_OK), 0);
+}
+
+/* Its own folder is made where temporary ones are. */
+static void where_the_folder_is(void)
+{
+    static const struct {
+        const char *temporary; /* TMPDIR */
+        const char *begins;    /* the path; NULL: it is refused */
+    } rows[] = {{NULL, "/tmp/convshim-"}, {"temporary", NULL}, {"with blank", ""}, {"nowhere", ""}};
+    CHECK(mkdir("temporary", 0700) == 0 && mkdir("with blank", 0700) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[PATH_MAX];
+        bool good = i < 2;
+        unsetenv("TMPDIR");
+        if (rows[i].temporary)
+            setenv("TMPDIR", rows[i].temporary, 1);
+        CHECK_INT(begin("library.so", NULL), good);
+        snprintf(wanted, sizeof wanted, "%s/%s/convshim-", folder,
+                 rows[i].temporary ? rows[i].temporary : "");
+        if (good)
+            CHECK(strncmp(simulation.work, i == 0 ? rows[i].begins : wanted,
+                          strlen(i == 0 ? rows[i].begins : wanted)) == 0);
+        else
+            CHECK(strstr(complaint, i == 2 ? "cannot name a path with a blank or a colon"
+                                           : ": No such file or directory"));
+        cs_simulation_end(&simulation);
+        CHECK_INT(rmdir(rows[i].temporary ? rows[i].temporary : "none"), i == 0 || i == 3 ? -1 : 0);
+    }
+    unsetenv("TMPDIR");
+}
+
+/* The hook is written into a folder that is there, or not at all. */
+static void a_hook_that_cannot_be_written(void)
+{
+    char long_name[PATH_MAX];
+    CHECK(mkdir("work2", 0700) == 0);
+    write_file("work2/python", "", 0600);
+    CHECK(!begin("library.so", "work2"));
+    CHECK(strstr(complaint, "/work2/python/sitecustomize.py: Not a directory"));
+    CHECK(unlink("work2/python") == 0 && mkdir("work2/python", 0700) == 0);
+    CHECK(begin("library.so", "work2"));
+    CHECK(symlink("/dev/full", "work2/python/full") == 0 &&
+          rename("work2/python/full", "work2/python/sitecustomize.py") == 0);
+    CHECK(!begin("library.so", "work2"));
+    CHECK(strstr(complaint, "/work2/python/sitecustomize.py: No space left on device"));
+    snprintf(long_name, sizeof long_name, "%s", folder);
+    while (strlen(long_name) < PATH_MAX - 220) {
+        size_t length = strlen(long_name);
+        memset(long_name + length, 'a', 100);
+        long_name[length] = '/';
+        long_name[length + 100] = '\0';
+        CHECK(mkdir(long_name, 0700) == 0);
+    }
+    size_t length = strlen(long_name),
+           left = PATH_MAX - 1 - strlen("/python/sitecustomize.py") - length;
+    memset(long_name + length, 'a', left);
+    long_name[length] = '/';
+    long_name[length + left] = '\0';
+    CHECK(begin("library.so", long_name)); /* as long as a path can be */
+    strcat(long_name, "/python/sitecustomize.py");
+    CHECK_INT(strlen(long_name), PATH_MAX - 1);
+    CHECK_INT(access(long_name, F_OK), 0);
+}
+
+/* Beside the library, in either folder, or where a variable says. */
+static void where_the_device_is(void)
+{
+    CHECK(rename("simdev", "other") == 0);
+    CHECK(!begin("library.so", "work"));
+    CHECK(mkdir("convshim", 0700) == 0 && rename("other", "convshim/simdev") == 0);
+    CHECK(begin("library.so", "work"));
+    CHECK(strstr(simulation.device, "/convshim/simdev"));
+    CHECK(rename("convshim/simdev", "other") == 0);
+    CHECK(!begin("library.so", "work"));
+    setenv("SIMDEV_DIR", "other", 1);
+    CHECK(begin("library.so", "work"));
+    CHECK(strstr(simulation.device, "/other"));
+    CHECK(rename("other", "simdev") == 0);
+    CHECK(!begin("library.so", "work"));
+    unsetenv("SIMDEV_DIR");
+    CHECK(begin("library.so", "work"));
+}
+
 int main(void)
 {
     char remove[64], real[PATH_MAX];
@@ -132,6 +242,10 @@ int main(void)
     write_file("simdev/standins", "#!/bin/sh\necho \"$@\" >said\n", 0700);
     TEST(stand_ins_and_the_hook_are_written);
     TEST(stand_ins_that_fail);
+    TEST(what_stays_at_the_end);
+    TEST(where_the_folder_is);
+    TEST(a_hook_that_cannot_be_written);
+    TEST(where_the_device_is);
     TEST(nothing_begins_without_its_parts);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
