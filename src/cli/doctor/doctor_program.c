@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    DEEPEST = 4, /* scripts whose interpreter is a script */
+    DEEPEST = 5, /* scripts that the kernel follows, each the next one's interpreter */
     FIRST_LINE = 512
 };
 

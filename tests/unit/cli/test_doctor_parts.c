@@ -8,6 +8,11 @@
 #include "descriptors.h"
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <sys/stat.h>
+
+enum {
+    DEEPEST_SCRIPTS = 5 /* of which each is the next one's interpreter */
+};
 
 #define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -58,6 +63,45 @@ static void what_a_cudnn_is_called_and_whether_it_is_served(void)
                   row[i].title);
         CHECK_INT(cs_libcudnn_served(row[i].path, row[i].version), row[i].served);
     }
+}
+
+/* By the first name that is there, whatever its case and its dashes. */
+static void packages_by_their_names(void)
+{
+    static struct cs_package packages[] = {{"nvidia-cudnn-cu13", "1", ""},
+                                           {"AZaz.pkg", "2", ""},
+                                           {"jax", "3", ""},
+                                           {"jaxlib", "4", ""}};
+    static const struct {
+        const char *names;
+        int found; /* -1: none */
+    } rows[] = {{"nvidia_cudnn.cu13", 0},
+                {"NVIDIA-CUDNN-CU13", 0},
+                {"azAZ-PKG", 1},
+                {"azAZ_pkg", 1},
+                {"bzaz-pkg", -1},
+                {"ayaz-pkg", -1},
+                {"jax", 2},
+                {"jaxli", -1},
+                {"jaxlibs", -1},
+                {"ja", -1},
+                {"jaxlib jax", 3},
+                {"none jax", 2},
+                {"none jax jaxlib", 2},
+                {"", -1},
+                {"none", -1},
+                {"[zaz-pkg", -1},
+                {"@zaz-pkg", -1},
+                {"aZaz-pk", -1},
+                {"jax ", 2},
+                {"none ", -1}};
+    const struct cs_packages whole = {.package = packages, .packages = 4},
+                             part = {.package = packages, .packages = 3};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct cs_package *found = cs_packages_find(&whole, rows[i].names);
+        CHECK_INT(found ? found - packages : -1, rows[i].found);
+    }
+    CHECK(!cs_packages_find(&part, "jaxlib"));
 }
 
 static void files_that_a_script_names(void)
@@ -226,6 +270,27 @@ static void what_a_command_runs_is_found_first(void)
     CHECK_INT(doctor.findings > 0 ? (int)doctor.finding[0].check : -1, CS_CHECK_program);
 }
 
+/* As deep as the kernel follows. A Python on the way is the one that imports. */
+static void scripts_of_scripts(void)
+{
+    char folder[] = "/tmp/convshim-scripts-XXXXXX", path[8][64], command[64];
+    CHECK(mkdtemp(folder));
+    for (int depth = 0; depth < 8; depth++) {
+        snprintf(path[depth], sizeof path[depth], "%s/%s%d", folder, depth == 2 ? "python" : "s",
+                 depth);
+        FILE *file = fopen(path[depth], "we");
+        CHECK(file && fprintf(file, "#!%s\n", depth == 0 ? "/bin/sh" : path[depth - 1]) > 0 &&
+              fclose(file) == 0 && chmod(path[depth], 0700) == 0);
+        new_doctor(WORDS(path[depth], "x"));
+        cs_doctor_program(&doctor);
+        CHECK_STR(doctor.program, depth < DEEPEST_SCRIPTS ? "/bin/sh" : "");
+        if (depth < DEEPEST_SCRIPTS)
+            CHECK_STR(doctor.python, depth >= 2 ? path[2] : "");
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
 static void where_a_script_sets_ld_preload(void)
 {
     static const struct {
@@ -360,6 +425,7 @@ int main(void)
     descriptors_begin();
     TEST(what_wrappers_run);
     TEST(what_a_cudnn_is_called_and_whether_it_is_served);
+    TEST(packages_by_their_names);
     TEST(files_that_a_script_names);
     TEST(what_a_file_says_of_itself);
     TEST(where_a_word_of_a_script_may_be);
@@ -368,6 +434,7 @@ int main(void)
     TEST(which_pytorch_bypasses_which_cudnn);
     TEST(without_a_python_nothing_is_looked_for);
     TEST(what_a_command_runs_is_found_first);
+    TEST(scripts_of_scripts);
     TEST(where_a_script_sets_ld_preload);
     TEST(without_a_cudnn_there_is_no_profile_to_read);
     TEST(run_says_what_it_would_set);
