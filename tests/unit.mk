@@ -43,6 +43,8 @@ $(B)/unit/test_doctor_checks: $(filter-out %/cli/main.o %/doctor/subprocess.o,$(
 $(B)/unit/test_doctor_checks: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_clients: $(filter-out %/cli/main.o %/doctor/clients.o,$(cliobj))
 $(B)/unit/test_clients: UNITLIBS := -lcjson -ldl
+$(B)/unit/test_answers: $(filter-out %/cli/main.o %/doctor/loader.o %/doctor/packages.o,$(cliobj))
+$(B)/unit/test_answers: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_doctor_machine: $(filter-out %/cli/main.o %/doctor/doctor_machine.o,$(cliobj))
 $(B)/unit/test_doctor_machine: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_simulation_commands: $(filter-out $(addprefix %/cli/,main.o tune/tune_search.o tune/tune_print.o $(addprefix simulate/,simulated_program.o \
