@@ -111,7 +111,9 @@ static bool model_runs(struct cs_simulation *simulation, struct cs_simulated_run
 {
     CHECK(simulation == tune->simulation);
     for (size_t i = 0; i < runs; i++, asked++) {
+        static const struct cs_simulated_result none;
         int64_t limit[SITES] = {0};
+        CHECK(memcmp(&result[i], &none, sizeof none) == 0); /* what is there would be freed */
         if (asked == 1)
             for (int j = 0; j < SITES; j++)
                 limit[j] = 12 * unit; /* as 64 MiB of larger ones */
@@ -248,6 +250,76 @@ static void every_search(void)
     golden_check(root, "outputs_tune_search.txt");
 }
 
+/* A limit was too small where a call could not be tiled with it; where more than it was reported
+ * without that, half of what was. */
+static void limits_that_did_not_do(void)
+{
+    static const struct {
+        int64_t limit, untiled, reported;
+        int64_t too_small; /* 7: as it was */
+    } rows[] = {{0, 3, 900, 7},     {100, 0, 100, 7},  {100, 0, 99, 7},   {100, 1, 0, 100},
+                {100, 1, 900, 100}, {100, 0, 101, 51}, {100, 0, 102, 51}, {100, 0, 900, 450},
+                {1, 1, 0, 1},       {100, 0, 0, 7}};
+    enum {
+        ROWS = sizeof rows / sizeof *rows
+    };
+    struct cs_exposure item[ROWS + 1];
+    for (size_t i = 0; i < ROWS; i++) {
+        struct cs_exposures one = {.item = item, .count = 1};
+        item[0] = item[1] = (struct cs_exposure){.limit = rows[i].limit,
+                                                 .untiled = rows[i].untiled,
+                                                 .reported = rows[i].reported,
+                                                 .too_small = 7};
+        CHECK_INT(note_too_small(&one), rows[i].too_small != 7);
+        CHECK_INT(item[0].too_small, rows[i].too_small);
+        CHECK_INT(item[1].too_small, 7); /* there is but one */
+    }
+}
+
+/* By what the peak is over the goal, down to the level, and so often. */
+static void how_low_it_aims(void)
+{
+    static const struct {
+        int64_t peak, level;
+        int64_t target; /* of 1000, with a goal of 900 */
+    } rows[] = {{900, 0, 1000},   {899, 0, 1000},   {901, 0, 999}, {950, 949, 950},
+                {950, 950, 1000}, {950, 951, 1000}, {1899, 0, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_tune aims = {
+            .target = 1000, .tuned.peak = rows[i].peak, .exposures.level = rows[i].level};
+        int lowered = 0;
+        CHECK_INT(aim_lower(&aims, 900, &lowered), rows[i].target < 1000);
+        CHECK_INT(aims.target, rows[i].target);
+    }
+    struct cs_tune aims = {.target = 1000, .tuned.peak = 901};
+    int lowered = 0;
+    for (int i = 0; i < MOST_LOWERED; i++)
+        CHECK(aim_lower(&aims, 900, &lowered));
+    CHECK(!aim_lower(&aims, 900, &lowered));
+    CHECK_INT(aims.target, 1000 - MOST_LOWERED);
+}
+
+/* Rules first, the dearest of them first; of equals by their keys. */
+static void the_order_of_prices(void)
+{
+    static const struct cs_exposure sorted[] = {
+        {.limit = 1, .extra_ns = 9, .extra_launches = 1, .keys = "b"},
+        {.limit = 900, .extra_ns = 8, .extra_launches = 3, .keys = "z"},
+        {.limit = 1, .extra_ns = 8, .extra_launches = 2, .keys = "a"},
+        {.limit = 2, .extra_ns = 8, .extra_launches = 2, .keys = "b"},
+        {.limit = 1, .extra_ns = -1, .extra_launches = -1, .keys = "a"},
+        {.limit = 0, .extra_ns = 99, .extra_launches = 0, .keys = "a"},
+        {.limit = 0, .extra_ns = 9, .extra_launches = 99, .keys = "a"}};
+    enum {
+        COUNT = sizeof sorted / sizeof *sorted
+    };
+    for (int i = 0; i < COUNT; i++)
+        for (int j = 0; j < COUNT; j++) {
+            int order = compare_price(&sorted[i], &sorted[j]);
+            CHECK_INT((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+}
+
 int main(void)
 {
     char remove[64];
@@ -255,6 +327,9 @@ int main(void)
     if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
         return 1;
     TEST(every_search);
+    TEST(limits_that_did_not_do);
+    TEST(how_low_it_aims);
+    TEST(the_order_of_prices);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
