@@ -5,6 +5,7 @@
 #include "cli/common/cli.h"
 #include "cli/run/preload.h"
 #include "file_contents.h"
+#include "heap.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -91,6 +92,50 @@ static bool begin(const char *library, const char *keep)
     return cs_simulation_begin(&simulation, library, keep);
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat facts;
+    CHECK(stat(path, &facts) == 0);
+    return facts.st_mode & 0777;
+}
+
+/* What is kept is the user's, with a mask of theirs; what is in it nobody else's. */
+static void modes_of_folders(void)
+{
+    mode_t mask = umask(0022);
+    CHECK(begin("library.so", "masked"));
+    CHECK_INT(mode_of("masked"), 0755);
+    CHECK_INT(mode_of("masked/python"), 0700);
+    umask(0);
+    CHECK(begin("library.so", "open"));
+    CHECK_INT(mode_of("open"), 0777);
+    CHECK_INT(mode_of("open/python"), 0700);
+    umask(mask);
+}
+
+/* All that is taken is given back; where memory is short it does not begin. */
+static void memory_of_a_beginning(void)
+{
+    bool began = true;
+    for (int round = 0; round < 3; round++) {
+        long long taken = atomic_load(&heap_taken);
+        CHECK(begin("library.so", "work"));
+        CHECK(round == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
+    }
+#ifdef HEAP_REFUSES
+    int requests = 0;
+    for (began = false; !began && requests < 100; requests++) {
+        long long taken = atomic_load(&heap_taken);
+        atomic_store(&heap_left, requests);
+        began = begin("library.so", "work") && atomic_load(&heap_left) >= 0;
+        atomic_store(&heap_left, -1);
+        CHECK_INT(atomic_load(&heap_taken), taken);
+    }
+    CHECK(requests > 2);
+#endif
+    CHECK(began);
+}
+
 static void stand_ins_and_the_hook_are_written(void)
 {
     char wanted[512];
@@ -172,6 +217,7 @@ static void where_the_folder_is(void)
         else
             CHECK(strstr(complaint, i == 2 ? "cannot name a path with a blank or a colon"
                                            : ": No such file or directory"));
+        CHECK_INT(*simulation.work != '\0', i < 3); /* what was not made is not removed */
         cs_simulation_end(&simulation);
         CHECK_INT(rmdir(rows[i].temporary ? rows[i].temporary : "none"), i == 0 || i == 3 ? -1 : 0);
     }
@@ -233,6 +279,7 @@ static void where_the_device_is(void)
 int main(void)
 {
     char remove[64], real[PATH_MAX];
+    heap_watch();
     unsetenv("SIMDEV_DIR");
     if (!mkdtemp(folder) || chdir(folder) != 0 || !getcwd(real, sizeof real) ||
         strcmp(real, folder) != 0 || mkdir("simdev", 0700) != 0)
@@ -241,6 +288,8 @@ int main(void)
     write_file("simdev/libcudart.so.13", "", 0600);
     write_file("simdev/standins", "#!/bin/sh\necho \"$@\" >said\n", 0700);
     TEST(stand_ins_and_the_hook_are_written);
+    TEST(modes_of_folders);
+    TEST(memory_of_a_beginning);
     TEST(stand_ins_that_fail);
     TEST(what_stays_at_the_end);
     TEST(where_the_folder_is);
