@@ -70,8 +70,10 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     snprintf(out, sizeof out, "%s/standins", simulation->work);
     const char **argv = calloc(program->libraries + 6, sizeof *argv);
     char *said = NULL;
-    if (!argv)
+    if (!argv) {
+        cs_cli_complain("out of memory");
         return false;
+    }
     argv[0] = tool;
     argv[1] = "--out";
     argv[2] = out;

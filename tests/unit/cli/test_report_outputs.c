@@ -173,7 +173,7 @@ static void a_run_of_many_sites(void)
         set(site, "", "calls", number);
     }
     set(run, "config", "options",
-        "{\"tiles\":\"7\",\"workspace\":\"auto\",\"lanes\":\"auto\",\"policy\":\"fit\",\"log\":"
+        "{\"tiles\":\"7\",\"workspace\":\"auto\",\"lanes\":\"auto\",\"policy\":\"fast\",\"log\":"
         "\"info\","
         "\"of_the_future\":\"1\",\"trace\":\"\"}");
     set(run, "process", "command", "[\"python\",\"app two.py\\u0001\\u007f~\",7,\"\"]");

@@ -312,6 +312,7 @@ static void what_programs_printed(void)
     }
     golden_add("nothing", show_output, "");
     golden_add("no newline", show_output, "word");
+    golden_add("a letter", show_output, "x");
     golden_add("a traceback without end", show_output, (void *)begin);
     golden_check(root, "outputs_simulate_printed.txt");
 }

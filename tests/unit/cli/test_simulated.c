@@ -6,6 +6,7 @@
 #include "cli/simulate/simulate.h"
 #include "cli/tune/rule_keys.h"
 #include "cli/tune/tune.h"
+#include "heap.h"
 #include <cjson/cJSON.h>
 
 #define SAYS(...) check_says((const char *const[]){__VA_ARGS__, NULL})
@@ -360,6 +361,40 @@ static void write_text(const char *folder, const char *name, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
+/* Of several processes the one that held most, the first of equals; of the others nothing stays. */
+static void the_process_that_held_most(void)
+{
+    static const struct {
+        int peak[3]; /* 0: no report */
+        int pid, processes;
+    } rows[] = {{{5, 0, 0}, 11, 1}, {{5, 3, 0}, 11, 2}, {{3, 5, 0}, 12, 2},
+                {{5, 5, 0}, 11, 2}, {{1, 9, 4}, 12, 3}, {{0, 0, 2}, 13, 1}};
+    char folder_of_run[] = "/tmp/convshim-most-XXXXXX", command[64];
+    struct cs_simulated_run run = {.with = false};
+    CHECK(mkdtemp(folder_of_run));
+    snprintf(run.folder, sizeof run.folder, "%s", folder_of_run);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_simulated_result result = {.used = false};
+        for (int p = 0; p < 3; p++) {
+            char path[96];
+            snprintf(path, sizeof path, "%s/report.%d.json", folder_of_run, 11 + p);
+            (void)unlink(path);
+            FILE *file = rows[i].peak[p] > 0 ? fopen(path, "we") : NULL;
+            CHECK(rows[i].peak[p] == 0 ||
+                  (file && fprintf(file, "{\"peak_bytes\":%d}", rows[i].peak[p]) > 0 &&
+                   fclose(file) == 0));
+        }
+        long long taken = atomic_load(&heap_taken);
+        CHECK(cs_simulated_result_read(&run, &result));
+        CHECK_INT(result.pid, rows[i].pid);
+        CHECK_INT(result.processes, rows[i].processes);
+        cs_simulated_result_free(&result);
+        CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder_of_run);
+    CHECK(system(command) == 0);
+}
+
 /* Three calls, at the second, third and fifth of six moments: a quarter of the 480 columns leads to
  * each, and one behind the last. */
 static void the_page_goes_by_calls(void)
@@ -406,6 +441,7 @@ static void the_page_goes_by_calls(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(both_sides_are_shown_with_their_difference);
     TEST(a_side_without_the_device_has_no_figures);
     TEST(a_device_that_was_left_unused);
@@ -418,6 +454,7 @@ int main(void)
     TEST(the_file_of_tune_says_what_each_way_takes);
     TEST(tune_of_a_summary_alone);
     TEST(runs_of_a_job_become_one);
+    TEST(the_process_that_held_most);
     TEST(the_page_goes_by_calls);
     TEST(what_a_summary_says_is_read_and_shown);
     return REPORT();

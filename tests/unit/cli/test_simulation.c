@@ -127,8 +127,11 @@ static void memory_of_a_beginning(void)
     for (began = false; !began && requests < 100; requests++) {
         long long taken = atomic_load(&heap_taken);
         atomic_store(&heap_left, requests);
-        began = begin("library.so", "work") && atomic_load(&heap_left) >= 0;
-        atomic_store(&heap_left, -1);
+        (void)unlink("said");
+        began = begin("library.so", "work");
+        const bool all = atomic_exchange(&heap_left, -1) >= 0;
+        CHECK(began ? access("said", F_OK) == 0 : *complaint != '\0');
+        began = began && all;
         CHECK_INT(atomic_load(&heap_taken), taken);
     }
     CHECK(requests > 2);
