@@ -26,6 +26,8 @@ $(B)/unit/test_nonsense: $(B)/obj/tests/unit/decide/test_nonsense.o $(call witht
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
 $(B)/unit/test_timeline: $(call objects,$(addprefix src/cli/,$(addprefix simulate/,timeline.c timeline_record.c simulated_result.c) \
 	$(addprefix tune/,exposure.c rule_keys.c) $(addprefix common/,json_output.c json_value.c read_file.c command_line.c data_files.c table.c table_markup.c)))
+$(B)/unit/test_simulate_advice: $(filter-out %/cli/main.o,$(cliobj))
+$(B)/unit/test_simulate_advice: UNITLIBS := -lcjson -ldl
 $(B)/unit/test_fork_server: $(call objects,$(addprefix src/cli/simulate/,fork_server.c child_variables.c))
 $(B)/unit/test_find_cudnn: $(call objects,src/cli/predict/find_cudnn.c)
 $(B)/unit/test_simulated_program: $(call objects,src/cli/simulate/simulated_program.c)

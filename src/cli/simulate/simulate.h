@@ -32,6 +32,10 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);
 
+/* What keeps a program from needing a larger device with the library than without, where that is
+ * known; NULL: nothing has to. Reads the environment. */
+const char *cs_simulate_advice(const struct cs_simulated_pair *pair);
+
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size);

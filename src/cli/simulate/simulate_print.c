@@ -306,6 +306,9 @@ static void print_verdicts(const struct cs_simulated_pair *pair)
         cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
         printf("%-10s  %s\n", cs_side_names[side], text);
     }
+    const char *advice = cs_simulate_advice(pair);
+    if (advice)
+        printf("\nadvice      %s\n", advice);
 }
 
 static void add_smallest(struct cs_table *table, const struct cs_simulated_pair *pair)
@@ -384,6 +387,9 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_s
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             cs_json_add(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
+    const char *advice = cs_simulate_advice(pair);
+    if (advice)
+        cJSON_AddStringToObject(root, "advice", advice);
     return cs_json_print(root, stdout);
 }
 

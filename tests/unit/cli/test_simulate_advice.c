@@ -1,0 +1,104 @@
+/* When a simulation advises expandable segments: a PyTorch program that wants a larger device with
+ * the library, and does not have them. */
+#include "cli/simulate/simulate.h"
+
+#include "check.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ENDED_SHORT = 1
+};
+
+/* Without the library and with it: the smallest devices, peaks, how it ended. */
+static const struct figures {
+    int64_t smallest[CS_SIDES], peak[CS_SIDES];
+    int status[CS_SIDES];
+    int64_t missing; /* bytes that the one with the library was short of */
+    bool advised;
+} cases[] = {
+    {{0, 0}, {1000, 1020}, {0, 0}, 0, false},
+    {{0, 0}, {1000, 1021}, {0, 0}, 0, true},
+    {{0, 0}, {1000, 500}, {0, 0}, 0, false},
+    {{0, 0}, {0, 500}, {0, 0}, 0, false},
+    {{2000, 2040}, {1000, 2000}, {0, 0}, 0, false}, /* the smallest devices decide */
+    {{2000, 2041}, {1000, 1000}, {0, 0}, 0, true},
+    {{2000, 1000}, {1000, 2000}, {0, 0}, 0, false},
+    {{0, 2021}, {1000, 1000}, {0, 0}, 0, false}, /* where both are known */
+    {{2000, 0}, {1000, 1021}, {0, 0}, 0, true},
+    {{0, 0}, {1000, 900}, {0, ENDED_SHORT}, 64, true},
+    {{0, 0}, {1000, 2000}, {0, ENDED_SHORT}, 0, false}, /* it failed otherwise */
+    {{0, 0}, {1000, 2000}, {ENDED_SHORT, 0}, 0, false},
+    {{0, 0}, {1000, 900}, {ENDED_SHORT, ENDED_SHORT}, 64, false},
+};
+
+static struct cs_simulated_pair pair_of(const struct figures *figures)
+{
+    struct cs_simulated_pair pair = {.chosen = {true, true}};
+    for (int side = 0; side < CS_SIDES; side++) {
+        pair.smallest[side].runs = figures->smallest[side];
+        pair.result[side].device_peak = figures->peak[side];
+        pair.result[side].status = figures->status[side];
+        pair.result[side].used = true;
+        snprintf(pair.result[side].framework, sizeof pair.result[side].framework, "PyTorch 2.15.0");
+    }
+    pair.result[CS_WITH].refused = figures->missing > 0;
+    pair.result[CS_WITH].missing_bytes = figures->missing;
+    return pair;
+}
+
+static bool names_the_option(const struct cs_simulated_pair *pair)
+{
+    const char *advice = cs_simulate_advice(pair);
+    CHECK(!advice || strstr(advice, "convshim run --expandable-segments"));
+    return advice != NULL;
+}
+
+static void where_a_larger_device_is_wanted(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cs_simulated_pair pair = pair_of(&cases[i]);
+        if (names_the_option(&pair) != cases[i].advised)
+            CHECK_INT((int64_t)i, -1);
+    }
+}
+
+static void to_programs_of_pytorch_that_ran_both_ways(void)
+{
+    struct cs_simulated_pair pair = pair_of(&cases[1]);
+    CHECK(names_the_option(&pair));
+    for (int side = 0; side < CS_SIDES; side++) {
+        pair.chosen[side] = false;
+        CHECK(!names_the_option(&pair));
+        pair.chosen[side] = true;
+    }
+    snprintf(pair.result[CS_WITHOUT].framework, sizeof pair.result[CS_WITHOUT].framework,
+             "JAX 0.10");
+    CHECK(!names_the_option(&pair));
+    *pair.result[CS_WITHOUT].framework = '\0';
+    CHECK(!names_the_option(&pair));
+}
+
+/* By either name of the variable, whatever is chosen of them. */
+static void unless_segments_are_chosen_already(void)
+{
+    static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
+    const struct cs_simulated_pair pair = pair_of(&cases[1]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        setenv(names[i], "max_split_size_mb:512", 1);
+        CHECK(names_the_option(&pair));
+        setenv(names[i], "max_split_size_mb:512,expandable_segments:False", 1);
+        CHECK(!names_the_option(&pair));
+        unsetenv(names[i]);
+    }
+}
+
+int main(void)
+{
+    unsetenv("PYTORCH_CUDA_ALLOC_CONF");
+    unsetenv("PYTORCH_ALLOC_CONF");
+    TEST(where_a_larger_device_is_wanted);
+    TEST(to_programs_of_pytorch_that_ran_both_ways);
+    TEST(unless_segments_are_chosen_already);
+    return REPORT();
+}
