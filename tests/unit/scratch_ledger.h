@@ -89,6 +89,7 @@ static void ledger_see(void *ctx, const struct cs_scratch_event *event)
 {
     (void)ctx;
     int at = ledger_graph(event->capture);
+    CHECK((cs_locks_held >> CS_RANK_ARENA & 1) == 1); /* what is told is true as long */
     ledger.events++;
     switch (event->what) {
     case CS_SCRATCH_ALLOCATED:

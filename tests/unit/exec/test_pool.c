@@ -24,7 +24,7 @@ static const int64_t MIB = 1 << 20;
 
 /* A device that is asked one thing at a time, and fails when it is told to. */
 static struct {
-    int events, allocations, frees, calls, fails_at;
+    int events, allocations, frees, lives, calls, fails_at;
     uint64_t dead; /* context */
     int keeps, kept_status;
     void (*gone)(void *arg);
@@ -50,6 +50,7 @@ static int allocate(void *ctx, int64_t bytes, void **memory_p)
 {
     (void)ctx;
     CHECK(bytes > 0);
+    CHECK_INT(cs_locks_held, 0);
     const int status = fake_status();
     if (status == 0)
         *memory_p = &fake;
@@ -61,6 +62,7 @@ static void free_memory(void *ctx, void *memory)
 {
     (void)ctx;
     CHECK(memory == &fake);
+    CHECK_INT(cs_locks_held, 0);
     fake.frees++;
 }
 
@@ -68,6 +70,8 @@ static bool lives(void *ctx, void *handle, uint64_t context)
 {
     (void)ctx;
     CHECK(handle == &fake);
+    CHECK_INT(cs_locks_held, 0);
+    fake.lives++;
     return context != fake.dead;
 }
 
@@ -102,6 +106,7 @@ static void see(void *ctx, const struct cs_scratch_event *event)
 {
     const size_t length = strlen(seen);
     (void)ctx;
+    CHECK((cs_locks_held >> CS_RANK_ARENA & 1) == 1);
     if (length < sizeof seen - 1)
         seen[length] = "AFTGLKR"[event->what];
     seen_bytes += event->bytes;
@@ -341,6 +346,25 @@ static void so_many_contexts_have_pools(void)
     end();
 }
 
+/* Of more than that, which were in use at once, as many are asked whether they are gone. */
+static void so_many_contexts_are_asked(void)
+{
+    enum {
+        MANY = 40
+    };
+    (void)start(10 * MIB);
+    struct cs_pool *pool[MANY];
+    for (int i = 0; i < MANY; i++)
+        pool[i] = cs_pool_enter(&arena, &device, 100 + (uint64_t)i);
+    for (int unused = 0; unused < MANY; unused++) {
+        fake.lives = 0;
+        forget_gone(&arena, &device);
+        CHECK_INT(fake.lives, unused < 32 ? unused : 32);
+        cs_pool_leave(pool[unused]);
+    }
+    end();
+}
+
 int main(void)
 {
     heap_watch();
@@ -351,5 +375,6 @@ int main(void)
     TEST(a_graph_gives_its_blocks_back);
     TEST(owners_are_freed_once);
     TEST(so_many_contexts_have_pools);
+    TEST(so_many_contexts_are_asked);
     return REPORT();
 }
