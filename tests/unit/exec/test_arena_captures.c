@@ -126,6 +126,27 @@ static void a_capture_that_comes_to_nothing(void)
     check_sound();
 }
 
+/* What a graph that is gone had lost is there for whoever reserves. */
+static void what_a_graph_gave_back_need_not_be_allocated(void)
+{
+    for (int gone = 0; gone <= 1; gone++) {
+        struct cs_arena *arena = new_arena(16 * MIB);
+        void *stream = device_new_stream();
+        struct cs_lease lease;
+        struct cs_capture capture = begin_capture(stream);
+        CHECK(cs_arena_take(arena, device, stream, &capture, 4 * MIB, true, &lease));
+        cs_arena_give(arena, device, stream, true, &lease);
+        CHECK(device_end_capture(capture.id));
+        if (gone)
+            device_drop_graph(capture.id);
+        cs_arena_reserve(arena, device, 4 * MIB);
+        CHECK_INT(arena->facts.allocations, gone ? 1 : 2);
+        if (!gone)
+            device_drop_graph(capture.id);
+        check_sound();
+    }
+}
+
 /* No program does that, but it must not end in freed memory. */
 static void a_graph_that_goes_during_a_call(void)
 {
@@ -164,6 +185,7 @@ int main(void)
     TEST(an_event_that_is_asked_is_not_captured_meanwhile);
     TEST(a_capture_whose_dependencies_are_set);
     TEST(a_capture_that_comes_to_nothing);
+    TEST(what_a_graph_gave_back_need_not_be_allocated);
     TEST(a_graph_that_goes_during_a_call);
     TEST(a_capture_without_word_of_its_end_gets_nothing);
     (void)new_arena(0);

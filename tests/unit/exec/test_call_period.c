@@ -93,6 +93,7 @@ static void a_period_is_known_when_it_came_again(void)
     for (int low = 13; low <= 45; low += 8) {
         struct program program = stages(1, low, 3);
         int calls = 0;
+        memset(&detector, 0x55, sizeof detector); /* of whatever it is used for again */
         cs_call_period_init(&detector);
         while (detector.period == 0 && calls < 200) {
             int at = calls++ % program.calls;

@@ -401,6 +401,7 @@ static void a_child_has_one_thread(void)
     fflush(stdout);
     long long taken = heap_taken;
     cs_gate_fork(&gate, true, false);
+    CHECK_INT(cs_locks_held, 1 << CS_RANK_GATE);
     pid_t child = fork();
     cs_gate_fork(&gate, false, child == 0);
     if (child == 0) {
