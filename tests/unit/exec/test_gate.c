@@ -385,6 +385,38 @@ static void a_wait_that_ends_well_pays_for_vain_ones(void)
     CHECK(!cs_gate_facts(&gate).given_up);
 }
 
+/* A thread that says that it holds what comes last breaks the order with every lock that it takes:
+ * so many are taken by its first call, by one inside a period that is not known yet, and by those
+ * behind which it is known; and when it ends. */
+static void *count_locks(void *argument)
+{
+    struct cs_gate *gate = argument;
+    static const int locks[] = {2, 2, 2};
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    const int before = cs_lock_faults();
+    for (int i = 0; i < 3; i++) {
+        cs_gate_pass(gate, 1, (uint64_t)i, MIB);
+        CHECK_INT(cs_lock_faults() - before, locks[i]);
+    }
+    (void)cs_gate_facts(gate);
+    CHECK_INT(cs_lock_faults() - before, 3);
+    cs_gate_pass(gate, 2, 0, MIB); /* to another context */
+    CHECK_INT(cs_lock_faults() - before, 4);
+    return NULL;
+}
+
+static void what_is_shared_is_locked(void)
+{
+    static struct cs_gate gate;
+    pthread_t thread;
+    const int before = cs_lock_faults();
+    cs_gate_init(&gate, LONG);
+    CHECK_INT(pthread_create(&thread, NULL, count_locks, &gate), 0);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK_INT(cs_lock_faults() - before, 5); /* the last one as the thread ended */
+    CHECK(gate.threads == NULL);
+}
+
 /* The child of a process in which another thread is inside and a third waits. */
 static void a_child_has_one_thread(void)
 {
@@ -544,6 +576,7 @@ int main(void)
     TEST(time_out);
     TEST(after_vain_waits_doors_stay_open);
     TEST(a_wait_that_ends_well_pays_for_vain_ones);
+    TEST(what_is_shared_is_locked);
     TEST(a_child_has_one_thread);
     TEST(two_threads_never_high_together);
     TEST(four_threads_never_high_together);

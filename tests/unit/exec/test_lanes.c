@@ -610,10 +610,20 @@ static void threads_share(void)
     check_sound();
 }
 
+static long long taken_before; /* memory, when there were no lanes */
+
+static void all_memory_is_given_back(void)
+{
+    (void)new_lanes();
+    CHECK_INT(heap_taken - taken_before, 0);
+}
+
 int main(void)
 {
     heap_watch();
     TEST(made_once);
+    (void)new_lanes();
+    taken_before = heap_taken;
     TEST(streams_do_not_come_behind_each_other);
     TEST(few_sets_are_asked);
     TEST(the_fourth_set_may_be_taken);
@@ -633,6 +643,7 @@ int main(void)
     TEST(no_traffic_races);
     TEST(every_wait_is_needed);
     TEST(no_failure_breaks_the_pool);
+    TEST(all_memory_is_given_back);
     TEST(threads_share);
     (void)new_lanes();
     return REPORT();
