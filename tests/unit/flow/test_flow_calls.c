@@ -393,6 +393,24 @@ static void what_is_small_follows_the_limit_of_the_scope(void)
     free(cs);
 }
 
+/* Whichever limit is in force, what was decided for one device is none of another's. */
+static void scopes_are_apart_under_every_limit(void)
+{
+    struct cs *cs = fresh();
+    struct cs_request request = ordinary();
+    for (int64_t limit = 0; limit <= 4; limit++) {
+        (void)cs_scoped_limit_set(limit > 0 ? LIMIT + limit : 0);
+        for (request.scope = 0; request.scope < 4; request.scope++) {
+            (void)reported(cs, &request);
+            CHECK(fake.calls > 0);
+            (void)reported(cs, &request);
+            CHECK_INT(fake.calls, 0);
+        }
+    }
+    (void)cs_scoped_limit_set(0);
+    free(cs);
+}
+
 /* Scratch that is lent is bounded by the arena; a scope's limit stands for the option's. */
 static void settings_of_a_decision(void)
 {
@@ -498,16 +516,19 @@ static void what_falls_back(void)
         bool promised, tiled;
         enum cs_reason reason; /* NONE: it runs on the fallback plan */
         bool left;             /* from now on */
-    } rows[] = {{0, 0, false, true, CS_REASON_VENDOR, true},
-                {0, 0, false, false, CS_REASON_VENDOR, false},
-                {0, 0, true, true, CS_REASON_NONE, false},
-                {0, -1, true, true, CS_REASON_VENDOR, false},
-                {1, 0, false, true, CS_REASON_NONE, false},
-                {1, 1, false, true, CS_REASON_NONE, false},
-                {1, 2, false, true, CS_REASON_VENDOR, true},
-                {1, -1, false, false, CS_REASON_VENDOR, false},
-                {LIMIT, LIMIT, false, true, CS_REASON_NONE, false},
-                {LIMIT, LIMIT + 1, false, true, CS_REASON_VENDOR, true}};
+        bool meanwhile;        /* it was promised, by another thread */
+    } rows[] = {{0, 0, false, true, CS_REASON_VENDOR, true, false},
+                {0, 0, false, false, CS_REASON_VENDOR, false, false},
+                {0, 0, true, true, CS_REASON_NONE, false, false},
+                {0, 0, true, true, CS_REASON_NONE, false, true},
+                {0, -1, true, true, CS_REASON_VENDOR, false, true},
+                {0, -1, true, true, CS_REASON_VENDOR, false, false},
+                {1, 0, false, true, CS_REASON_NONE, false, false},
+                {1, 1, false, true, CS_REASON_NONE, false, false},
+                {1, 2, false, true, CS_REASON_VENDOR, true, false},
+                {1, -1, false, false, CS_REASON_VENDOR, false, false},
+                {LIMIT, LIMIT, false, true, CS_REASON_NONE, false, false},
+                {LIMIT, LIMIT + 1, false, true, CS_REASON_VENDOR, true, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs *cs = fresh();
         struct cs_request request = ordinary();
@@ -527,6 +548,7 @@ static void what_falls_back(void)
         cs_memo_put(&cs->memo, &key, &decision);
         if (rows[i].promised)
             cs_memo_promise(&cs->memo, &key, &decision);
+        decision.promised = rows[i].promised && !rows[i].meanwhile;
         fake.fallback = rows[i].fallback;
         fake.no_fallback = rows[i].fallback < 0;
         cs_built_plans_init(&built, &vendor);
@@ -534,6 +556,7 @@ static void what_falls_back(void)
                   rows[i].reason);
         cs_built_plans_fini(&built);
         CHECK_INT(rewrite != NULL, rows[i].reason == CS_REASON_NONE);
+        CHECK_INT(decision.promised, rows[i].promised);
         if (rewrite) {
             CHECK_INT(decision.reported, rows[i].limit > 0 ? rows[i].limit : 4096);
             CHECK_INT(decision.scratch, decision.reported);
@@ -594,6 +617,7 @@ int main(void)
     TEST(where_a_limit_was_raised);
     TEST(the_choices_there_were_are_known_again);
     TEST(what_is_small_follows_the_limit_of_the_scope);
+    TEST(scopes_are_apart_under_every_limit);
     TEST(settings_of_a_decision);
     TEST(what_is_left_alone_may_run_whole);
     TEST(a_plan_that_is_not_tiled);

@@ -330,6 +330,7 @@ static void what_differs_in_one_thing_is_another(void)
         {.axis = {CS_AXIS_H}, .step = {15, 1}},
         {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 16}},
         {.axis = {CS_AXIS_N, CS_AXIS_D}, .step = {1, 4}},
+        {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 4}},
         {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 32}},
         {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {2, 16}},
         {.axis = {CS_AXIS_H}, .step = {16, 1}, .lanes = 2},

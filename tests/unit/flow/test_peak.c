@@ -377,6 +377,53 @@ static void there_are_no_more_sites_than_so_many(void)
     }
 }
 
+static void ask_room(void)
+{
+    (void)room_of(0);
+}
+
+static void ask_earlier(void)
+{
+    (void)cs_peak_earlier(&process.peak);
+}
+
+static void call_one(void)
+{
+    call_layer(0, 0, 0x1000);
+}
+
+static void end_it(void)
+{
+    cs_peak_end(&process.peak, &process.store);
+}
+
+/* A thread that says that it holds what comes last breaks the order with every lock that it takes:
+ * this one's, and the store's where that is read. */
+static void what_is_shared_is_locked(void)
+{
+    static const struct {
+        void (*does)(void);
+        int locks;
+    } rows[] = {{ask_room, 2}, {ask_room, 1}, {ask_earlier, 1}, {call_one, 1}};
+    unlink(path);
+    start(PROGRAM);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int before = cs_lock_faults();
+        cs_locks_held = 1U << CS_RANK_TRACE;
+        rows[i].does();
+        cs_locks_held = 0;
+        CHECK_INT(cs_lock_faults() - before, rows[i].locks);
+        CHECK_INT(pthread_mutex_trylock(&process.peak.lock.mutex), 0);
+        pthread_mutex_unlock(&process.peak.lock.mutex);
+    }
+    const int before = cs_lock_faults();
+    cs_locks_held = 1U << CS_RANK_TRACE;
+    end_it(); /* and what there is to remember, site by site */
+    cs_locks_held = 0;
+    CHECK(cs_lock_faults() - before > 3);
+    cs_store_fini(&process.store);
+}
+
 int main(void)
 {
     const char *temporary = getenv("TMPDIR");
@@ -396,6 +443,7 @@ int main(void)
     TEST(foreign_records);
     TEST(of_several_records_the_least_counts);
     TEST(there_are_no_more_sites_than_so_many);
+    TEST(what_is_shared_is_locked);
     unlink(path);
     return REPORT();
 }

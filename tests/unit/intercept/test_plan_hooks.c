@@ -6,6 +6,8 @@
 #include "vendor_fixture.h"
 
 static cudnnHandle_t made_with; /* that the last choice of an engine was begun with */
+static int64_t made_number;     /* that it had when a plan was read, and whether it was of many */
+static bool made_many;
 static char graphs_own[8], plans_own[8];
 
 void cs_engine_choice_init(struct cs_engine_choice *choice, const struct cs_problem *problem,
@@ -29,7 +31,9 @@ bool cs_engine_choice_read(struct cs_engine_choice *choice, cudnnBackendDescript
 
 bool cs_engine_choice_read_plan(struct cs_engine_choice *choice, cudnnBackendDescriptor_t plan)
 {
-    (void)choice, (void)plan;
+    (void)plan;
+    made_number = choice->handle_number;
+    made_many = choice->many;
     return true;
 }
 
@@ -113,8 +117,23 @@ static void plans_are_made_with_the_plans_handle(void)
     CHECK(finalized_with(NULL, plans_own) == NULL);
 }
 
+/* The number that the graph's handle had, and whether the graph has had a plan before. */
+static void plans_know_their_graph(void)
+{
+    struct cs_graph graph = {
+        .convolution = true, .handle = (cudnnHandle_t)(void *)graphs_own, .handle_number = 4711};
+    for (int i = 0; i < 3; i++) {
+        struct cs_shadow plan = {.type = CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, .graph = &graph};
+        vendor = (struct cs_real){.cudnnBackendGetAttribute = get};
+        cs_plan_hooks_finalize(NULL, &plan);
+        CHECK_INT(made_number, 4711);
+        CHECK_INT(made_many, i > 0);
+    }
+}
+
 int main(void)
 {
+    TEST(plans_know_their_graph);
     TEST(plans_are_made_with_the_plans_handle);
     return REPORT();
 }
