@@ -424,6 +424,7 @@ static void settings_of_a_decision(void)
         CHECK_INT(settings.most, i % 2 && arena > 0 ? arena : INT64_MAX);
         CHECK_INT(settings.limits.workspace, scope > 0 ? scope : LIMIT);
         CHECK_INT(settings.limits.threshold, LIMIT);
+        CHECK_INT(cs_decisions_settings(cs, 1).limits.workspace, 1);
         CHECK(settings.rules == &cs->rules && settings.policy == cs->policy);
         CHECK(settings.program == cs->program && settings.script == cs->script);
         free(cs);

@@ -2,6 +2,7 @@
  * what it learns. Each case is a child. */
 #include "child_fixture.h"
 
+#include "flow/exit_report.h"
 #include <errno.h>
 
 static const char *begin_options;
@@ -121,6 +122,44 @@ static void what_is_wrong_with_options_is_said(void)
               "to 1TiB\n");
 }
 
+static int rules_now; /* of the file */
+
+static int name_rules(void)
+{
+    static char text[1 << 17];
+    FILE *file_p = fopen("many.ini", "w");
+    RETURN_IF(!file_p);
+    for (int i = 0; i < rules_now; i++)
+        fprintf(file_p, "[rule number%d]\nkernel = 3x3\nworkspace = 1MiB\n", i);
+    RETURN_IF(fclose(file_p) != 0);
+    setenv("CONVSHIM_CONFIGFILE", "many.ini", 1);
+    setenv("CONVSHIM_CONFIG", "summary=off;log=off", 1);
+    struct cs *cs = cs_instance(&host);
+    RETURN_IF(!cs || cs->rules.count != rules_now);
+    RETURN_IF(cs_exit_report_text(cs, text, sizeof text) >= sizeof text);
+    char *begin_p = strstr(text, "\"rules\""), *end_p = begin_p ? strchr(begin_p, ']') : NULL;
+    RETURN_IF(!end_p);
+    *end_p = '\0';
+    int named = 0;
+    for (const char *at = begin_p; (at = strstr(at, "\"name\"")); at++, named++) {
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "\"number%d\"", named);
+        const char *name = strstr(at, wanted);
+        RETURN_IF(!name || name - at > 16);
+    }
+    return named == rules_now ? GOOD : 1;
+}
+
+/* All that are in force, and no other, in their order. */
+static void rules_are_named_in_a_summary(void)
+{
+    static const int counts[] = {0, 1, 2, 3, CS_MAX_RULES - 1, CS_MAX_RULES};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        rules_now = counts[i];
+        check_child(name_rules);
+    }
+}
+
 int main(void)
 {
     if (!enter_folder())
@@ -129,5 +168,6 @@ int main(void)
     TEST(each_part_has_its_options);
     TEST(what_is_kept_is_kept_by_what_decides);
     TEST(what_is_wrong_with_options_is_said);
+    TEST(rules_are_named_in_a_summary);
     return REPORT() || !leave_folder();
 }

@@ -236,10 +236,10 @@ static void true_convolutions_are_told_apart(void)
 
 static void scales_and_windows_are_read(void)
 {
-    static const int64_t pre[] = {2, 3}, post[] = {0, 1}, stride[] = {1, 2}, dilation[] = {1, 1};
+    static const int64_t pre[] = {2, 3}, post[] = {0, 1}, stride[] = {3, 2}, dilation[] = {2, 1};
     static const float alpha = 0.5F;
     static const double beta = -2;
-    static const int64_t image[] = {2, 6, 8, 5}, packed[] = {240, 40, 5, 1};
+    static const int64_t image[] = {2, 6, 2, 5}, packed[] = {60, 10, 5, 1};
     start();
     set(CONV, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, pre);
     set(CONV, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, post);
@@ -253,7 +253,9 @@ static void scales_and_windows_are_read(void)
     CHECK_INT(graph->reason, CS_REASON_NONE);
     const struct cs_problem *p = &graph->problem;
     CHECK(p->pre[1] == 2 && p->pre[2] == 3 && p->post[1] == 0 && p->post[2] == 1);
-    CHECK(p->stride[0] == 1 && p->stride[1] == 1 && p->stride[2] == 2);
+    CHECK(p->pre[0] == 0 && p->post[0] == 0);
+    CHECK(p->stride[0] == 1 && p->stride[1] == 3 && p->stride[2] == 2);
+    CHECK(p->dilation[0] == 1 && p->dilation[1] == 2 && p->dilation[2] == 1);
     CHECK(p->alpha == 0.5 && p->beta == -2);
     cs_graph_drop(graph);
     stop();
