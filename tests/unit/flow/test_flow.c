@@ -421,6 +421,12 @@ static void a_list_of_plans_is_searched_for_once(void)
     CHECK_INT(laters, 3);
     CHECK_INT(readied, 0);
     CHECK_INT(kernels, 0);
+    /* Another problem follows none of them. */
+    request.problem.tensor[CS_X].dims[CS_N] = request.problem.tensor[CS_Y].dims[CS_N] = 448;
+    request.required = workspace_of(&request.problem);
+    cs_rewrite_discard(cs_flow_prepare(cs, &request, &many).rewrite);
+    CHECK_INT(laters, 3); /* its fallback plan is one that the search has built */
+    CHECK_INT(kernels, 0);
     free(cs);
     free(alone);
 }
