@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "check.h"
 #include "fake_vendor.h"
+#include "file_contents.h"
 #include "flow/flow.h"
 #include "flow/measure.h"
 #include <math.h>
@@ -121,6 +122,27 @@ static void the_fastest_wins(void)
         CHECK(most_limit >= request.required && most_limit <= 2 * request.required + 16 * MIB);
         cs_store_fini(&store);
     }
+}
+
+/* A line for each that is timed: what, in how many tiles, on how many streams, how long. */
+static void what_is_measured_is_logged(void)
+{
+    static char log[600];
+    struct cs_store store;
+    fresh(&store);
+    const struct cs_request request = volume();
+    snprintf(log, sizeof log, "%s.log", path);
+    cs_log_open(CS_LOG_DEBUG, log);
+    CHECK_INT(axis_of(&store, &request), CS_AXIS_H);
+    const char *text = contents(log);
+    int lines = 0;
+    for (const char *at = text; (at = strstr(at, "]: measured: ")); at++)
+        lines++;
+    CHECK_INT(lines, 3);
+    CHECK(strstr(text, " on 1, 3.000 ms\n") && strstr(text, " on 1, 1.000 ms\n"));
+    cs_log_open(CS_LOG_WARN, "");
+    unlink(log);
+    cs_store_fini(&store);
 }
 
 static void without_a_referee_the_policy_decides(void)
@@ -543,6 +565,7 @@ int main(void)
              (int)getpid());
     cs_log_open(CS_LOG_WARN, NULL);
     TEST(the_fastest_wins);
+    TEST(what_is_measured_is_logged);
     TEST(without_a_referee_the_policy_decides);
     TEST(remembered);
     TEST(keys);
