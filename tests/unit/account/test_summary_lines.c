@@ -163,7 +163,8 @@ static void calls(void)
 /* The n-th of the reasons n times: all of the last line's are summed up. */
 static void reasons_beyond_the_last_line(void)
 {
-    for (int kinds = 0; kinds <= PASSED + 2 && kinds < CS_REASONS; kinds++) {
+    _Static_assert(PASSED + 2 < CS_REASONS, "reasons beyond the last line");
+    for (int kinds = 0; kinds <= PASSED + 2; kinds++) {
         struct cs_account *account = new_account();
         struct cs_text text = begin();
         int lines = 0, further = kinds - PASSED + 1, sum = further * (further + 1) / 2;

@@ -115,7 +115,7 @@ static void *grow_or_not(void *items, size_t count, size_t size)
 #define cs_loader_list list_made
 #define cs_loader_find find_made
 #define cs_libcudnn_version version_made
-#include "cli/doctor/clients.c"
+#include "cli/doctor/clients.c" /* NOLINT(bugprone-suspicious-include) */
 
 static struct cs_doctor doctor;
 

@@ -8,7 +8,7 @@ static int loads;
 
 #define cs_config_load_script load_script
 #define cs_wrapper_unwrap unwrap
-#include "cli/doctor/command_config.c"
+#include "cli/doctor/command_config.c" /* NOLINT(bugprone-suspicious-include) */
 
 static void load_script_of(const char *program, const char *script)
 {

@@ -221,11 +221,11 @@ static void only_the_first_is_the_program(void)
 {
     char byte;
     int program = open_joined();
-    struct cs_fork_news news = HEARD(program, "ready\0");
+    (void)HEARD(program, "ready\0");
     int other = join_server(&talking);
     CHECK_INT(send(other, "single", 7, MSG_NOSIGNAL), 7);
-    news = HEARD(program, "started\0"
-                          "5");
+    struct cs_fork_news news = HEARD(program, "started\0"
+                                              "5");
     CHECK_INT(news.pid, 5);
     CHECK_INT(talking.state, CS_FORK_READY);
     ssize_t got = recv(other, &byte, 1, 0);

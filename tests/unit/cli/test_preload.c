@@ -37,7 +37,7 @@ static int access_made(const char *path, int mode)
 #define malloc(bytes) guarded(bytes)
 #define access(path, mode) access_made(path, mode)
 #define cs_cli_installed installed_made
-#include "cli/run/preload.c"
+#include "cli/run/preload.c" /* NOLINT(bugprone-suspicious-include) */
 #undef malloc
 #undef access
 

@@ -53,8 +53,8 @@ static int note_in_the_environment(int option, int signal)
 #define waitpid(pid, status, options) wait_as_told(pid, status, options)
 #define prctl(option, signal) note_in_the_environment(option, signal)
 #define isatty(file) (on_terminal)
-#include "cli/simulate/child_variables.c"
-#include "cli/simulate/simulate_runs.c"
+#include "cli/simulate/child_variables.c" /* NOLINT(bugprone-suspicious-include) */
+#include "cli/simulate/simulate_runs.c"   /* NOLINT(bugprone-suspicious-include) */
 #undef cs_clock
 #undef fork
 #undef waitpid

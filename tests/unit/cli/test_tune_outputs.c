@@ -113,7 +113,8 @@ static bool model_runs(struct cs_simulation *simulation, struct cs_simulated_run
     for (size_t i = 0; i < runs; i++, asked++) {
         static const struct cs_simulated_result none;
         int64_t limit[SITES] = {0};
-        CHECK(memcmp(&result[i], &none, sizeof none) == 0); /* what is there would be freed */
+        /* What is there would be freed. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+        CHECK(memcmp(&result[i], &none, sizeof none) == 0);
         if (asked == 1)
             for (int j = 0; j < SITES; j++)
                 limit[j] = 12 * unit; /* as 64 MiB of larger ones */

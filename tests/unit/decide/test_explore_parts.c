@@ -60,7 +60,7 @@ static void a_line_through_what_is_known(void)
 {
     for (int lanes = 0; lanes <= 2; lanes++) {
         struct cs_candidate known = {.tiling = of_images(4), .workspace = 4000};
-        struct workspace_line line;
+        struct workspace_line line = {0};
         begin(8000);
         known.tiling.lanes = lanes;
         known.workspace *= lanes > 1 ? lanes : 1;
@@ -80,7 +80,7 @@ static void a_line_through_what_is_known(void)
 
 static void even_cuts(void)
 {
-    struct cs_tiling tiling;
+    struct cs_tiling tiling = {.step = {0}};
     begin(8000);
     for (int64_t tiles = -1; tiles <= 18; tiles++) {
         CHECK_INT(even_cut(&exploration, CS_AXIS_N, tiles, &tiling), tiles >= 2 && tiles <= 16);

@@ -162,7 +162,7 @@ static const char *run(const struct cs_call *call, const char *order)
     tiles[0] = '\0';
     told_bytes = 0;
     for (; *order; order++) {
-        if (*order != '.')
+        if (*order != '.' && gpu->choose)
             (void)gpu->choose(gpu->ctx, &streams[*order - '0']);
         (void)gpu->launch(gpu->ctx, 0, NULL);
     }
