@@ -138,6 +138,23 @@ static void the_limit(void)
     }
 }
 
+/* Microseconds with three decimals, as all events have them. */
+static void the_last_event_has_its_time(void)
+{
+    char text[4 * LAST] = "", time[64];
+    open_trace(PAGE * 4);
+    strcpy(trace.path, path);
+    trace.position = PAGE * 4;
+    clock_now = 1234567;
+    put_event(&trace, "%s", line_of(1));
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0);
+    snprintf(time, sizeof time, "\"pid\":%lld,\"tid\":%lld,\"ts\":1234.567}", (long long)getpid(),
+             (long long)gettid());
+    CHECK(strstr(text, time) != NULL);
+    close(fd);
+}
+
 static void lines_that_are_too_long_are_left_out(void)
 {
     open_trace(1 << 30);
@@ -201,6 +218,7 @@ int main(void)
     TEST(a_full_buffer_is_written);
     TEST(after_a_second_or_at_the_end);
     TEST(the_limit);
+    TEST(the_last_event_has_its_time);
     TEST(lines_that_are_too_long_are_left_out);
     TEST(a_bracket_is_taken_off);
     return unlink(path) != 0 || REPORT();

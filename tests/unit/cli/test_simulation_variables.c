@@ -118,6 +118,36 @@ static void variables_of_runs(void)
     golden_check(root, "outputs_simulate_variables.txt");
 }
 
+static bool is_removed(const struct cs_child_variables *variables, const char *name)
+{
+    bool removed = false;
+    for (size_t i = 0; i < variables->items; i++)
+        removed = removed || strcmp(variables->item[i], name) == 0;
+    return removed;
+}
+
+/* An option that is given comes before its own variable, and before no other's. */
+static void the_variable_of_an_option_that_is_given(void)
+{
+    simulation.options.items = (char *)"given";
+    for (int i = 0; i < CS_OPTIONS; i++)
+        setenv(cs_config_variable(cs_options[i].name), "1", 1);
+    for (int given = 0; given < CS_OPTIONS; given++) {
+        struct cs_child_variables variables = {.items = 0};
+        memset(simulation.options.given, 0, sizeof simulation.options.given);
+        simulation.options.given[given] = true;
+        cs_simulation_variables(&simulation, &with, &variables);
+        for (int i = 0; i < CS_OPTIONS; i++) {
+            const char *name = cs_config_variable(cs_options[i].name);
+            if (is_removed(&variables, name) != (i == given))
+                CHECK_STR(cs_options[i].name, cs_options[given].name);
+        }
+        cs_child_variables_free(&variables);
+    }
+    for (int i = 0; i < CS_OPTIONS; i++)
+        unsetenv(cs_config_variable(cs_options[i].name));
+}
+
 static void variables_to_fork(void)
 {
     unsetenv("OMP_NUM_THREADS");
@@ -162,6 +192,7 @@ int main(void)
         return 1;
     set_up();
     TEST(variables_of_runs);
+    TEST(the_variable_of_an_option_that_is_given);
     TEST(variables_to_fork);
     TEST(they_become_this_processs_own);
     snprintf(remove, sizeof remove, "rm -r %s", folder);

@@ -441,6 +441,22 @@ static void what_is_explained_can_be_read_again(void)
     }
 }
 
+/* All that is printed but the semicolon, which begins a comment where the rule is written down. */
+static void patterns_of_any_printable_letter(void)
+{
+    for (int letter = 1; letter < 256; letter++) {
+        bool taken = letter >= ' ' && letter <= '~' && letter != ';';
+        char ini[64];
+        if (letter == '\n' || letter == '\r') /* another line */
+            continue;
+        snprintf(ini, sizeof ini, "[rule r]\nskip = yes\nprogram = a%cb\n", letter);
+        load_text(ini);
+        CHECK_INT(config.rules.count, taken);
+        if (taken && config.rules.count == 1)
+            CHECK(config.rules.rule[0].program.text[1] == letter);
+    }
+}
+
 int main(void)
 {
     if (!make_folder())
@@ -449,6 +465,7 @@ int main(void)
     TEST(bounds_of_sizes_have_decimals);
     TEST(globs);
     TEST(globs_of_up_to_six_letters);
+    TEST(patterns_of_any_printable_letter);
     TEST(each_key_by_itself);
     TEST(layouts_of_any_dimensions);
     TEST(limits_as_a_rule_changes_them);
