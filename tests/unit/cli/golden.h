@@ -22,7 +22,10 @@ static void golden_put(const char *text, size_t length)
 {
     if (golden_length + length + 1 > golden_room) {
         golden_room = 2 * (golden_length + length + 1);
-        golden_text = realloc(golden_text, golden_room);
+        char *more = realloc(golden_text, golden_room);
+        if (!more)
+            abort();
+        golden_text = more;
     }
     memcpy(golden_text + golden_length, text, length);
     golden_length += length;

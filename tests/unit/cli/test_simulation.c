@@ -24,6 +24,8 @@ void cs_cli_complain(const char *format, ...)
 
 bool cs_preload_library(const char *named, char *path, size_t size, char *why, size_t why_size)
 {
+    if (!named)
+        return false;
     snprintf(path, size, "%s/%s", folder, named);
     snprintf(why, why_size, "no %s", named);
     return access(path, F_OK) == 0;

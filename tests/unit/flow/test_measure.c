@@ -459,7 +459,7 @@ static void contenders(void)
     const struct cs_limits limits = {.workspace = 1000};
     int several = 0;
     for (int turn = 0; turn < RANDOM; turn++) {
-        struct seen seen;
+        struct seen seen = {.count = 0};
         list.count = (int)rng_between(&rng, 1, 20);
         for (int i = 0; i < list.count; i++)
             list.candidate[i] = (struct cs_candidate){

@@ -650,7 +650,7 @@ static void a_copy_off_by_one_is_none(void)
             stride *= extent[dims[place[i]]];
             pitch *= extent[dims[place[i]]] + 2;
         }
-        struct cs_copy good, bad;
+        struct cs_copy good, bad = {.times = 0};
         if (used != 15 || cs_copy_between(&view, &packed, &good) != CS_OK)
             continue;
         copies++;
