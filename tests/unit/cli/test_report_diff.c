@@ -26,8 +26,53 @@ static void one_difference_is_one(void)
         CHECK_INT(same(rows[i].a, rows[i].b), rows[i].same);
 }
 
+/* The only row of the section of options; "": there is none, "several". */
+static const char *only_option(const struct cs_run_summary *a, const struct cs_run_summary *b)
+{
+    static char text[128];
+    static struct cs_report report;
+    report.sections = 0;
+    add_options(&report, a, b);
+    const struct cs_table *table = &report.section[0].table;
+    snprintf(text, sizeof text, "%s", table->rows > 1 ? "several" : "");
+    if (table->rows == 1)
+        snprintf(text, sizeof text, "%s: %s, %s", table->value[0].text, table->value[1].text,
+                 table->value[2].text);
+    cs_table_fini(&report.section[0].table);
+    return text;
+}
+
+/* Surroundings that differ are named, each in a row of its own. */
+static void surroundings_that_differ(void)
+{
+    static char same[] = "same", other[] = "other", nothing[] = "";
+    const struct cs_run_summary one = {
+        .program = same, .command = same, .device = same, .vendor = same, .convshim = same};
+    struct cs_run_summary two = one;
+    const struct {
+        char **field;
+        const char *name;
+    } fields[] = {{&two.program, "(program)"},
+                  {&two.command, "(command)"},
+                  {&two.device, "(device)"},
+                  {&two.vendor, "(cuDNN)"},
+                  {&two.convshim, "(convshim)"}};
+    CHECK_STR(only_option(&one, &two), "");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char wanted[64];
+        *fields[i].field = other;
+        snprintf(wanted, sizeof wanted, "%s: same, other", fields[i].name);
+        CHECK_STR(only_option(&one, &two), wanted);
+        *fields[i].field = nothing;
+        snprintf(wanted, sizeof wanted, "%s: -, same", fields[i].name);
+        CHECK_STR(only_option(&two, &one), wanted);
+        *fields[i].field = same;
+    }
+}
+
 int main(void)
 {
     TEST(one_difference_is_one);
+    TEST(surroundings_that_differ);
     return REPORT();
 }

@@ -212,6 +212,20 @@ static void what_is_staged_can_be_copied(void)
     CHECK(!is_ever_staged(&plan, CS_FILTER));
 }
 
+static void a_fork_holds_lanes_before_the_arena(void)
+{
+    static struct cs_exec exec;
+    int faults = cs_lock_faults();
+    parts_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);
+    for (int child = 0; child <= 1; child++) {
+        parts_exec_process_fork(&exec, true, false);
+        CHECK_INT(cs_locks_held, 1U << CS_RANK_LANES | 1U << CS_RANK_ARENA);
+        parts_exec_process_fork(&exec, false, child);
+        CHECK_INT(cs_locks_held, 0);
+    }
+    CHECK_INT(cs_lock_faults(), faults);
+}
+
 int main(void)
 {
     TEST(bytes_overlap_where_they_meet);
@@ -221,5 +235,6 @@ int main(void)
     TEST(whose_scratch_will_do);
     TEST(staged_tensors_are_aligned);
     TEST(what_is_staged_can_be_copied);
+    TEST(a_fork_holds_lanes_before_the_arena);
     return REPORT();
 }
