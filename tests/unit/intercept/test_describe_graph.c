@@ -234,6 +234,25 @@ static void true_convolutions_are_told_apart(void)
     }
 }
 
+/* Sums of 16 bits are another result than those of 32. */
+static void what_is_summed_in_is_read(void)
+{
+    static const struct {
+        int type;
+        enum cs_dtype dtype;
+    } types[] = {
+        {CUDNN_DATA_FLOAT, CS_F32}, {CUDNN_DATA_HALF, CS_F16}, {CUDNN_DATA_BFLOAT16, CS_BF16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        start();
+        set(CONV, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &types[i].type);
+        struct cs_graph *graph = described(false);
+        CHECK_INT(graph->reason, CS_REASON_NONE);
+        CHECK_INT(graph->problem.compute, types[i].dtype);
+        cs_graph_drop(graph);
+        stop();
+    }
+}
+
 static void scales_and_windows_are_read(void)
 {
     static const int64_t pre[] = {2, 3}, post[] = {0, 1}, stride[] = {3, 2}, dilation[] = {2, 1};
@@ -415,6 +434,7 @@ int main(void)
     TEST(one_name_for_two_tensors_is_refused);
     TEST(what_was_never_seen_is_refused);
     TEST(true_convolutions_are_told_apart);
+    TEST(what_is_summed_in_is_read);
     TEST(scales_and_windows_are_read);
     TEST(numbers_of_a_pointwise_operation_are_kept);
     TEST(a_pack_that_says_more_than_addresses_is_not_understood);

@@ -188,8 +188,21 @@ static void a_summary_is_written_and_something_said(void)
     start();
 }
 
+/* What this process was started with is not the test's: in the background of a script some signals
+ * are ignored. */
+static void take_signals_as_usual(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t none;
+    sigemptyset(&none);
+    CHECK_INT(pthread_sigmask(SIG_SETMASK, &none, NULL), 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        CHECK(signal(numbers[i], SIG_DFL) != SIG_ERR);
+}
+
 int main(void)
 {
+    take_signals_as_usual();
     now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (now == MAP_FAILED)
         return 1;
