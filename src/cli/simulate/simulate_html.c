@@ -57,6 +57,7 @@ static void fill_columns(struct page *page, int side)
         while (next < timeline->calls && timeline->call[next].moment <= i)
             next++;
         size_t column = (size_t)(progress(timeline, i, next, calls) * COLUMNS);
+        column = column < COLUMNS ? column : COLUMNS - 1; /* rounding may come to 1 */
         for (; last < column; last++)
             page->most[side][last + 1] = held;
         held = timeline->live[i];
