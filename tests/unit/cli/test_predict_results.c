@@ -206,53 +206,12 @@ static void lists(void)
     begin();
     slow = add_tiled("m", "only", 1, false);
     slow->time_ratio = 3;
-    show("a slow one alone");
     begin();
     add_unanswered("m", "none");
     add_unanswered("m", "nor");
     show("no engine at all");
     golden_add("its picture", show_picture, "-");
-    begin();
-    options.estimate = true;
-    prediction[0] = *add("m", "one");
-    show("by the rule of thumb");
-    golden_add("its picture", show_picture, "-");
-    begin();
-    show("nothing");
-    golden_add("its picture", show_picture, "-");
     golden_check(root, "outputs_predict_results_lists.txt");
-}
-
-/* How far an axis goes and how much of a name there is room for. */
-static void pictures(void)
-{
-    static const int64_t peaks[] = {1,        1023,         1024,          1025,      5 * MIB,
-                                    64 * MIB, 64 * MIB + 1, 100 * MIB - 1, 100 * MIB, 101 * MIB};
-    static const int64_t tiles[] = {0, 1, 2, 3};
-    char title[300], name[300];
-    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
-        begin();
-        memset(name, 'm', sizeof name);
-        name[30 + i * 10] = '\0';
-        for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++) {
-            struct cs_prediction *one = add(j % 2 ? name : "", "l");
-            one->floor = peaks[i] / 4;
-            one->peak = peaks[i];
-            one->tiled_peak = peaks[i] / 2 + tiles[j];
-        }
-        snprintf(title, sizeof title, "a picture of %lld", (long long)peaks[i]);
-        golden_add(title, show_picture, "-");
-    }
-    begin();
-    snprintf(device.title, sizeof device.title,
-             "A GPU whose name is long, and then it goes on a bit more");
-    add("", "l")->floor = 100 * MIB;
-    add_unanswered("", "m");
-    prediction[1].floor = 200 * MIB;
-    golden_add("a long name, and the largest is not the first", show_picture, "-");
-    snprintf(device.title, sizeof device.title, "A GPU");
-    CHECK(show_picture((void *)"/dev/full") != 0);
-    golden_check(root, "outputs_predict_results_pictures.txt");
 }
 
 /* Every sentence about what fits. */
@@ -279,9 +238,6 @@ static void what_fits(void)
                                           .hopeless = &layer[i % (size_t)count]};
             options.format = CS_FORMAT_TEXT;
             golden_add("whether it fits", show_list, NULL);
-            options.format = CS_FORMAT_JSON;
-            if (count == 1)
-                golden_add("whether it fits, as JSON", show_list, NULL);
         }
     asked_to_fit = false;
     golden_check(root, "outputs_predict_results_fits.txt");
@@ -408,7 +364,6 @@ int main(void)
         return 1;
     TEST(one_convolution);
     TEST(lists);
-    TEST(pictures);
     TEST(what_fits);
     TEST(sums_by_model);
     TEST(the_largest_workspace_with_which_all_fits);

@@ -96,109 +96,38 @@ static void make_summaries(void)
 
 static void forms_and_tables(void)
 {
-    static const char *const forms[] = {"text", "json", "markdown"};
-    static const char *const tables[] = {"conclusion",  "options", "figures",
-                                         "processes",   "sites",   "layers",
-                                         "checkpoints", "moments", "candidates"};
-    static const char *const optimizers[] = {"sgd", "momentum", "adam"};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        REPORT_OF("--format", forms[i], "run.json");
-        REPORT_OF("--format", forms[i], "run.json", "other.json", "run.json");
-        REPORT_OF("--format", forms[i], "empty.json");
-        REPORT_OF("--format", forms[i], "--diff", "run.json", "other.json");
-        REPORT_OF("--format", forms[i], "--diff", "other.json", "empty.json");
-        REPORT_OF("--format", forms[i], "--optimizer", optimizers[i], "other.json");
-    }
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    static const char *const tables[] = {"conclusion", "figures", "sites", "candidates"};
+    REPORT_OF("run.json");
+    REPORT_OF("empty.json");
+    REPORT_OF("--format", "markdown", "run.json", "other.json", "run.json");
+    REPORT_OF("--diff", "run.json", "other.json");
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         REPORT_OF("--format", "csv", "--table", tables[i], "run.json", "other.json");
-        REPORT_OF("--format", "csv", "--table", tables[i], "--diff", "run.json", "other.json");
-    }
-    golden_check(root, "outputs_report.txt");
+    golden_check(root, "report.txt");
 }
 
-/* Each has its text; one that is not known is told by its id. */
+/* Each reason is shown as its text, and one that is not known as its id. */
 static void reasons(void)
 {
-    static const char *const id[] = {
-#define CS_REASON(id, text) "\"" #id "\"",
+    static const char *const reason[][2] = {
+#define CS_REASON(id, text) {"\"" #id "\"", text},
 #include "convshim/reasons.def"
 #undef CS_REASON
-        "\"OF_THE_FUTURE\"", "null"};
+        {"\"OF_THE_FUTURE\"", "OF_THE_FUTURE"}};
     cJSON *run = read_json("summary_training.json");
-    for (size_t i = 0; i < sizeof id / sizeof *id;) {
-        for (int site = 0; site < 3 && i < sizeof id / sizeof *id; site++) {
-            char way[16];
-            snprintf(way, sizeof way, "sites.%d", site);
-            set(run, way, "reason", id[i++]);
-        }
+    for (size_t i = 1; i < sizeof reason / sizeof *reason; i++) {
+        set(run, "sites.0", "reason", reason[i][0]);
         write_json("reasons.json", run);
-        REPORT_OF("--format", "text", "reasons.json");
+        int status;
+        struct golden_command call = {cs_cli_report,
+                                      (const char *const[]){"report", "reasons.json", NULL}};
+        char *text = golden_read(golden_run(reason[i][0], golden_call, &call, &status));
+        CHECK_INT(status, 0);
+        if (!strstr(text, reason[i][1]))
+            CHECK_STR(text, reason[i][1]);
+        free(text);
     }
     cJSON_Delete(run);
-    golden_check(root, "outputs_report_reasons.txt");
-}
-
-/* What needs no workspace has no bar. */
-static void page_without_a_workspace(void)
-{
-    cJSON *run = read_json("run.json");
-    set(run, "sites.0", "reported", "0");
-    set(run, "sites.1", "required", "0");
-    write_json("without.json", run);
-    set(run, "sites.0", "reported", "1234567890"); /* more than anything required */
-    write_json("more.json", run);
-    cJSON_Delete(run);
-    REPORT_OF("--html", "-", "without.json");
-    REPORT_OF("--html", "-", "more.json");
-}
-
-/* More convolutions than people are shown, many of them alike, options at their defaults and not.
- */
-static void a_run_of_many_sites(void)
-{
-    static const char *const forms[] = {"text", "markdown", "json"};
-    cJSON *run = read_json("run.json"), *sites = at(run, "sites");
-    int first = cJSON_GetArraySize(sites);
-    for (int i = first; i < 60; i++) {
-        cJSON *site = cJSON_Duplicate(cJSON_GetArrayItem(sites, i % first), true);
-        char number[32];
-        cJSON_AddItemToArray(sites, site);
-        snprintf(number, sizeof number, "\"site %d\"", i);
-        set(site, "", "name", number);
-        snprintf(number, sizeof number, "%d", 1000 * (i / 2));
-        set(site, "", "required", number);
-        snprintf(number, sizeof number, "%d", 300 * (i / 3));
-        set(site, "", "reported", number);
-        snprintf(number, sizeof number, "%d", i);
-        set(site, "", "calls", number);
-    }
-    set(run, "config", "options",
-        "{\"tiles\":\"7\",\"workspace\":\"auto\",\"lanes\":\"auto\",\"policy\":\"fast\",\"log\":"
-        "\"info\","
-        "\"of_the_future\":\"1\",\"trace\":\"\"}");
-    set(run, "process", "command", "[\"python\",\"app two.py\\u0001\\u007f~\",7,\"\"]");
-    write_json("many.json", run);
-    cJSON_Delete(run);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        REPORT_OF("--format", forms[i], "many.json");
-        REPORT_OF("--format", forms[i], "--diff", "many.json", "run.json");
-    }
-    REPORT_OF("--format", "text", "--diff", "run.json", "many.json");
-    REPORT_OF("--html", "-", "many.json", "many.json", "other.json");
-    golden_check(root, "outputs_report_many.txt");
-}
-
-static void pages(void)
-{
-    REPORT_OF("--html", "-", "run.json", "other.json");
-    REPORT_OF("--html", "-", "--diff", "run.json", "other.json");
-    REPORT_OF("--html", "-", "empty.json");
-    REPORT_OF("--html", "page.html", "empty.json");
-    REPORT_OF("--html", "no/such/page.html", "empty.json");
-    REPORT_OF("--html", "/dev/full", "empty.json");
-    REPORT_OF("--html", "/dev/full", "run.json", "other.json");
-    page_without_a_workspace();
-    golden_check(root, "outputs_report_pages.txt");
 }
 
 static void what_is_refused(void)
@@ -225,15 +154,27 @@ static void what_is_refused(void)
 
 /* --- one value that is not what it should be --- */
 
+static int refused; /* values */
+
+/* A refusal names the file, the site and the member. */
 static void try_with(cJSON *whole, const char *way, const char *as)
 {
-    char title[256];
-    static const char *const words[] = {"report",  "--format",   "csv", "--table",
-                                        "figures", "wrong.json", NULL};
-    struct golden_command call = {cs_cli_report, words};
+    const char *member = strrchr(way, '.') + 1;
+    int status;
+    struct golden_command call = {
+        cs_cli_report, (const char *const[]){"report", "--format", "csv", "wrong.json", NULL}};
     write_json("wrong.json", whole);
-    snprintf(title, sizeof title, "%s %s", way, as);
-    golden_add_short(title, golden_call, &call);
+    char *text = golden_read(golden_run(way, golden_call, &call, &status));
+    char title[256];
+    snprintf(title, sizeof title, "%s %s: status %d, %s", way, as, status, text);
+    bool named =
+        strstr(text, "wrong.json: ") &&
+        (strncmp(way, ".sites.", 7) != 0 || strstr(text, "sites[0]: ")) &&
+        (*member == '0' || strcmp(member, "schema") == 0 || *as == '{' || strstr(text, member));
+    if (status == 2 ? !named : status != 0)
+        CHECK_STR(title, "a refusal that names its place");
+    refused += status == 2;
+    free(text);
 }
 
 /* Each member in turn has another value, and then its own again. Of arrays the first element. */
@@ -270,12 +211,10 @@ static void wrong_values(void)
         cJSON_DeleteItemFromArray(at(run, "sites"), 1);
     set(run, "", "order", "[0,0]");
     spoil(run, run, "");
+    CHECK(refused > 600);
     set(run, "", "order", "[0,1]");
-    try_with(run, "order", "[0,1]");
-    set(run, "", "order", "[-1]");
-    try_with(run, "order", "[-1]");
+    try_with(run, ".order", "[0,1]");
     cJSON_Delete(run);
-    golden_check(root, "outputs_report_wrong_values.txt");
 }
 
 /* --- other commands of files --- */
@@ -304,16 +243,9 @@ static int without_date(void *words)
 
 static void rules_of_a_summary(void)
 {
-    TUNE_OF("run.json");
-    TUNE_OF("run.json", "--lowest");
-    TUNE_OF("run.json", "--within", "50");
-    TUNE_OF("run.json", "--fits", "64MiB");
     TUNE_OF("run.json", "--fits", "121MiB");
-    TUNE_OF("run.json", "--fits", "1KiB");
     TUNE_OF("run.json", "--fits", "1GiB");
-    TUNE_OF("other.json", "--runs", "4", "--jobs", "1", "--cuda", "12", "--within", "0.1");
-    TUNE_OF("other.json", "--runs", "1000", "--jobs", "8", "--cuda", "13", "--within", "100");
-    TUNE_OF("other.json", "--within", "100", "--lowest");
+    TUNE_OF("other.json", "--within", "0.1");
     TUNE_OF("empty.json");
     TUNE_OF("nowhere.json");
     TUNE_OF("half.json");
@@ -397,8 +329,10 @@ static void options_of_shapes(void)
     setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         CONFIG("--explain", shapes[i]);
-        CONFIG("--explain", shapes[i], "--format", "json");
-        CONFIG("--explain", shapes[i], "--program", "trainer");
+        if (i < 2) {
+            CONFIG("--explain", shapes[i], "--format", "json");
+            CONFIG("--explain", shapes[i], "--program", "trainer");
+        }
     }
 }
 
@@ -540,8 +474,6 @@ int main(void)
     make_summaries();
     TEST(forms_and_tables);
     TEST(reasons);
-    TEST(a_run_of_many_sites);
-    TEST(pages);
     TEST(what_is_refused);
     TEST(wrong_values);
     TEST(rules_of_a_summary);
