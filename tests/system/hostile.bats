@@ -3,6 +3,7 @@
 # Hostile processes: killed, sandboxed, privileged, without what is usually there. The program's results and its end are
 # those without the library.
 load helper
+load predict
 
 # hostile MODE [STATUS]: everything is tiled; both runs end with that status (0).
 hostile()
@@ -337,4 +338,31 @@ without()
     CONVSHIM_LOG_FILE=log.txt CONVSHIM_SUMMARY=text CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/hostile" local "$CLIENTS/libwork.so"
     expect_empty target
     expect_line shimmed.err 'cannot open the log file'
+}
+
+# A folder that has a file for every module of Python's library and a cuDNN; each leaves a file when it runs.
+# bats test_tags=quick
+@test "commands in a folder of another user: no code of the folder runs" {
+    mkdir -p hidden hostile/nvidia/cudnn/lib hostile/torch
+    : >hidden/libcudnn.so.9 # the loader finds no cuDNN
+    python3 - <<'END'
+import sys
+for name in {*sys.stdlib_module_names, "sitecustomize", "usercustomize", "nvidia/__init__", "nvidia/cudnn/__init__", "torch/__init__"}:
+    with open(f"hostile/{name}.py", "w") as file:
+        file.write(f"open('RAN-{name}'.replace('/', '-'), 'w')\n")
+END
+    gcc -shared -fPIC -o hostile/nvidia/cudnn/lib/libcudnn.so.9 -x c - <<<'#include <stdio.h>
+__attribute__((constructor)) static void run(void) { fclose(fopen("RAN-library", "w")); }'
+    : >pass.py
+    cd hostile
+    python3 -c 'import csv' 2>/dev/null || :
+    [ -e RAN-csv ] || fail "Python itself runs no code of the folder: the test cannot fail"
+    rm RAN-*
+    local command
+    for command in "predict ${SPIKE[*]}" doctor "doctor -- python3 ../pass.py" "simulate -- python3 ../pass.py" \
+        "tune -- python3 ../pass.py" "run -- true" config report status; do
+        # shellcheck disable=SC2086 # words of a command
+        PYTHONPATH='' LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/hidden "$BUILD/convshim" $command >../command.out 2>../command.err || :
+        expect_equal "$command: code that ran" "$(find . -name 'RAN-*')" ""
+    done
 }

@@ -10,11 +10,12 @@ enum {
     MAX_MODULES = 60
 };
 
-/* find_spec of a name without a dot reads folders; it imports nothing. The folder that -c puts
- * first is not where a program's modules come from. */
+/* find_spec of a name without a dot reads folders; it imports nothing. The current directory, which -c
+ * puts first, is removed before the first import that could find a file there. */
 static const char script[] =
-    "import sys, importlib.util, importlib.metadata\n"
+    "import sys\n"
     "sys.path = [place for place in sys.path if place]\n"
+    "import importlib.util, importlib.metadata\n"
     "print('python', sys.executable, '.'.join(map(str, sys.version_info[:3])), sep='\\t')\n"
     "for name in sys.argv[1:]:\n"
     "    try:\n"

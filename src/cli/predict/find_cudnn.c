@@ -27,18 +27,20 @@ static bool open_at(const char *path, char *error, size_t size)
     return cs_standalone_open(file, error, size);
 }
 
-/* The folders that python's package may be in, one a line; the first one that has it. */
+/* The folders that Python's package may be in, one a line; opens the first one that has it. -I: runs
+ * no code of the current directory, of PYTHONPATH or of the packages. */
 static bool open_of_python(char *error, size_t size)
 {
     static const char ask[] =
-        "python3 -c 'import importlib.util as u; s = u.find_spec(\"nvidia.cudnn\"); "
-        "print(\"\\n\".join(s.submodule_search_locations) if s else \"\")' 2>/dev/null";
-    char line[PATH_MAX], path[PATH_MAX + sizeof "/lib/" LIBRARY];
+        "python3 -I -c 'import importlib.util, site; s = importlib.util.find_spec(\"nvidia\"); "
+        "print(*(s.submodule_search_locations or () if s else ()), "
+        "site.getusersitepackages() + \"/nvidia\", sep=\"\\n\")' 2>/dev/null";
+    char line[PATH_MAX], path[PATH_MAX + sizeof "/cudnn/lib/" LIBRARY];
     bool opened = false;
     FILE *answer = popen(ask, "re");
     while (answer && !opened && fgets(line, sizeof line, answer)) {
         line[strcspn(line, "\n")] = '\0';
-        snprintf(path, sizeof path, "%s/lib/" LIBRARY, line);
+        snprintf(path, sizeof path, "%s/cudnn/lib/" LIBRARY, line);
         opened = *line && cs_standalone_open(path, error, size);
     }
     if (answer)

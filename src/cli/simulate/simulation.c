@@ -280,7 +280,7 @@ void cs_simulation_variables(const struct cs_simulation *simulation,
     if (run->with)
         set_library(simulation, run, variables);
     cs_child_variables_set(variables, "PYTHONPATH", "%s/python%s%s", simulation->work,
-                           python ? ":" : "", python ? python : "");
+                           python && *python ? ":" : "", python ? python : "");
     cs_child_variables_set(variables, "SIMDEV_HOOK", "%s/python", run->folder);
     cs_child_variables_set(variables, "SIMDEV_HISTORY", "%d", run->history);
 }

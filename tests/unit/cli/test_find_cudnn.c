@@ -60,11 +60,11 @@ static void what_the_loader_finds_comes_first(void)
 static void then_the_folders_of_the_package(void)
 {
     write_python("/a\\n/b c\\n/d\\n");
-    CHECK(find(NULL, "/b c/lib/libcudnn.so.9"));
-    CHECK_STR(tried, "libcudnn.so.9,/a/lib/libcudnn.so.9,/b c/lib/libcudnn.so.9,");
+    CHECK(find(NULL, "/b c/cudnn/lib/libcudnn.so.9"));
+    CHECK_STR(tried, "libcudnn.so.9,/a/cudnn/lib/libcudnn.so.9,/b c/cudnn/lib/libcudnn.so.9,");
     CHECK(!find(NULL, NULL));
     write_python("\\n"); /* there is no such package */
-    CHECK(!find(NULL, "/lib/libcudnn.so.9"));
+    CHECK(!find(NULL, "/cudnn/lib/libcudnn.so.9"));
     CHECK_STR(tried, "libcudnn.so.9,");
 }
 
