@@ -14,5 +14,5 @@ POLICIES ?= fit
 random    = random='tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward fit fast' \
             caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data $(POLICIES)' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter $(POLICIES)' \
-            predicted_time='tests/sweeps/predicted_time.py $(B)' published_times='tests/sweeps/published_times.py $(B)' \
+            published_times='tests/sweeps/published_times.py $(B)' \
             prices='tests/sweeps/prices.py $(B)'

@@ -33,9 +33,8 @@ struct cs_limits {
     int64_t most;         /* bytes that workspace is raised to at most; 0: what is required */
     int64_t threshold;    /* calls that want no more than this are not tiled; < 0: than workspace */
     int64_t tiles;        /* for policies that take a fixed number of tiles */
-    /* bytes that tiles must save, for policies that weigh time against it */
-    int64_t min_saving;
-    int lanes; /* tiles that may run at once; 0: two where a plan gains by it */
+    int64_t min_saving;   /* bytes that tiles beyond workspace must save */
+    int lanes;            /* tiles that may run at once; 0: two where a plan gains by it */
     enum cs_staging staging;
     bool exceeds;  /* where no tiling comes under workspace the one of least scratch is taken, if it
                       saves more than min_saving */
@@ -67,15 +66,9 @@ struct cs_policy {
     /* Decide, but leave every call as it is: the report shows what could be saved. */
     bool report_only;
 
-    /* Weighs the candidates' seconds: the core predicts them, and looks beyond the fewest tiles at
-     * tilings for which `cost` predicts less: of other sizes, on other axes, on more lanes. */
-    bool predicts;
     /* More than 1: `cost` only finds the best few, at most so many, each of another way to cut;
      * which of them is taken is measured on the device, where that is possible. */
     int contenders;
-
-    /* limits->workspace is each call site's share of a total for the program. */
-    bool divides;
 
     /* Where workspace is auto, limits->workspace grows to what earlier runs of the program have
      * shown to do its peak no harm. */

@@ -11,7 +11,7 @@ and then may ask and tell it:
     import convshim
 
     if convshim.active():
-        convshim.configure(workspace="32MiB", policy="fast")    # before the first convolution
+        convshim.configure(workspace="32MiB", policy="measure")    # before the first convolution
         with convshim.limit(8 << 20):                           # for what is planned inside
             warm_up(model)
         print(convshim.stats()["totals"])

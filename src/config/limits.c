@@ -66,21 +66,13 @@ static int64_t workspace_limit(const struct cs_config *config, const struct cs_r
     return own > 0 && own < workspace ? own : workspace;
 }
 
-/* Auto is negative; of a total every call site that requires anything takes its part. */
-static int64_t threshold_of(const struct cs_config *config, const struct cs_policy *policy)
-{
-    bool divides = policy && policy->divides;
-    return config->threshold < 0 && divides ? 0 : config->threshold;
-}
-
-struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules,
-                              const struct cs_policy *policy)
+struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules)
 {
     return (struct cs_limits){.workspace = workspace_limit(config, rules),
                               .max_slowdown = config->max_slowdown,
                               .most = own_scratch(config, rules),
                               .exceeds = true,
-                              .threshold = threshold_of(config, policy),
+                              .threshold = config->threshold,
                               .tiles = config->tiles,
                               .min_saving = config->min_saving,
                               .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes,

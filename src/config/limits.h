@@ -16,8 +16,7 @@ void cs_limits_rules(const struct cs_config *config, const char *program, const 
 /* The most bytes that arenas may hold; `rules`: those in force. */
 int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *rules);
 
-/* What is allowed where no rule says another; `policy` may be NULL. */
-struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules,
-                              const struct cs_policy *policy);
+/* What is allowed where no rule says another. */
+struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_rules *rules);
 
 #endif

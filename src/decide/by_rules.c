@@ -1,5 +1,5 @@
-/* The one place where options, rules, what the caller has provided and a share of a total become
- * the limits of a decision. */
+/* The one place where options, rules, what the caller has provided become the limits of a decision.
+ */
 #include "decide/by_rules.h"
 
 #include "base/checked.h"
@@ -53,8 +53,7 @@ static void work_out(struct cs_limits *limits, const struct cs_problem *problem)
 
 /* The limits of a call, in this order: those of the options (cs_limits_of), changed by the rule
  * that it follows (NULL: none), replaced by what its caller has provided (0: nothing); what is auto
- * in them is worked out. The share of a total comes after these, and the bounds of the search
- * itself in cs_decide_judged. */
+ * in them is worked out. The bounds of the search itself come in cs_decide_judged. */
 static struct cs_limits limits_for(const struct cs_settings *settings, const struct cs_rule *rule,
                                    const struct cs_problem *problem, int64_t provided)
 {
@@ -69,32 +68,6 @@ static struct cs_limits limits_for(const struct cs_settings *settings, const str
     }
     work_out(&limits, problem);
     return limits;
-}
-
-/* Shares of a total are all that there is: what prices do not allow within one is not tiled. A
- * total is a limit that was written, so that there are prices only where they are written, too. */
-static void keep_to_share(struct cs_limits *limits, int64_t share, int64_t written_slowdown)
-{
-    limits->workspace = share;
-    limits->most = share > 0 ? share : 1; /* never raised; 0 would be any */
-    if (written_slowdown <= 0)
-        limits->max_slowdown = 0;
-    limits->aim = 0;
-    limits->exceeds = false;
-}
-
-/* As options and the rule have it; < 0: auto. */
-static int64_t written_slowdown(const struct cs_settings *settings, const struct cs_rule *rule)
-{
-    return rule ? cs_rule_limits(rule, &settings->limits, settings->most).max_slowdown
-                : settings->limits.max_slowdown;
-}
-
-/* What the caller has provided is no part of the total, and who requires nothing takes no share. */
-static bool takes_share(const struct cs_decide_call *call, const struct cs_policy *policy,
-                        const struct cs_decide_help *help)
-{
-    return help && help->share && policy->divides && call->provided == 0 && call->required > 0;
 }
 
 /* What does no harm to the program's peak is given, in the place of what is auto. */
@@ -159,8 +132,7 @@ static void report_output(const struct cs_decide_call *call, const struct cs_pol
 static bool is_exemplary(const struct cs_policy *policy, const struct cs_limits *limits,
                          const struct cs_decision *decision)
 {
-    bool plain = !policy->report_only && !policy->predicts && policy->contenders <= 1 &&
-                 !policy->divides && !policy->watches;
+    bool plain = !policy->report_only && policy->contenders <= 1 && !policy->watches;
     return plain && policy->tiles(limits) == 0 && decision->reason == CS_REASON_NONE &&
            decision->required > 0;
 }
@@ -175,11 +147,6 @@ static struct cs_decision decide_under(const struct cs_settings *settings,
         return cs_decide_leave(CS_REASON_RULE, call->required);
     const struct cs_policy *policy = policy_for(settings, rule);
     struct cs_limits limits = limits_for(settings, rule, call->problem, call->provided);
-    int64_t slowdown = written_slowdown(settings, rule);
-    if (policy->divides)
-        keep_to_share(&limits, limits.workspace, slowdown);
-    if (takes_share(call, policy, help))
-        keep_to_share(&limits, help->share(help->ctx, policy, &limits), slowdown);
     const bool automatic = limits.aim > 0;
     if (automatic && may_widen(call, policy, help))
         widen(&limits, help->room(help->ctx));

@@ -28,8 +28,6 @@ struct cs_decide_call {
 /* What only a running process has; a NULL struct or member: it has not. */
 struct cs_decide_help {
     void *ctx;
-    /* A call's share of a total, as its workspace limit, for policies that divide. */
-    int64_t (*share)(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits);
     /* The bytes of workspace that a call may use without the program's peak growing, for policies
      * that watch it; < 0: not known. */
     int64_t (*room)(void *ctx);

@@ -4,7 +4,6 @@
 
 #include "decide/choice_record.h"
 #include "decide/contest.h"
-#include "decide/explore.h"
 #include "decide/further.h"
 #include "decide/price.h"
 #include "decide/staged_search.h"
@@ -134,8 +133,7 @@ static int64_t most_scratch(int64_t tiles, bool huge, int64_t required,
     return free || required < limits->workspace ? required : limits->workspace;
 }
 
-/* A policy that vetoes everything, or likes the untiled call best, is not asked again but where it
- * predicts. */
+/* A policy that vetoes everything, or prefers the untiled call, is not asked again. */
 static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
                            const struct cs_policy *policy, int64_t tiles,
                            const struct cs_limits *limits, const struct cs_candidate **best_p)
@@ -144,16 +142,16 @@ static enum cs_status pick(struct cs_search *search, struct cs_mode mode,
     bool priced = tiles == 0 && search->question->required > 0;
     if (priced)
         cs_price_mark(search, limits);
-    const struct cs_candidate *best = cs_explore_best(&search->list, policy, limits);
+    const struct cs_candidate *best = cs_shortlist_best(&search->list, policy, limits);
     bool content = !best || best->tiling.axis[0] == CS_AXIS_NONE;
     int listed = search->list.count;
     enum cs_status status = CS_OK;
-    if (tiles == 0 && (policy->predicts || !content))
-        status = cs_further_list(search, mode, policy, tiles, limits);
+    if (tiles == 0 && !content)
+        status = cs_further_list(search, mode, tiles, limits);
     if (search->list.count != listed) {
         if (priced)
             cs_price_mark(search, limits);
-        best = cs_explore_best(&search->list, policy, limits);
+        best = cs_shortlist_best(&search->list, policy, limits);
     }
     *best_p = best;
     return status;
@@ -228,7 +226,7 @@ static enum cs_status list_priced(struct cs_search *search, struct deciding *dec
     if (status == CS_OK && *priced_p == CS_PRICED) {
         deciding->allowed.workspace = workspace;
         cs_price_mark(search, &deciding->allowed);
-        deciding->best = cs_explore_best(&search->list, deciding->policy, &deciding->allowed);
+        deciding->best = cs_shortlist_best(&search->list, deciding->policy, &deciding->allowed);
     } else {
         cs_shortlist_clear(&search->list);
     }
@@ -276,8 +274,7 @@ static enum cs_status search_all(struct cs_search *search, struct deciding *deci
                                  enum cs_priced *priced_p)
 {
     const struct cs_policy *policy = deciding->policy;
-    bool last = policy->predicts || policy->contenders > 1 ||
-                deciding->limits->staging == CS_STAGING_ALWAYS;
+    bool last = policy->contenders > 1 || deciding->limits->staging == CS_STAGING_ALWAYS;
     enum cs_status status = CS_OK;
     *priced_p = CS_UNPRICED;
     if (is_priced(deciding) && !last)

@@ -38,7 +38,6 @@ enum {
     CS_RELAXATION_ASKS = 24, /* of them, for relaxations beyond the application's knobs */
     CS_LANE_ASKS = 30,       /* for another number of lanes */
     CS_STAGED_ASKS = 24,     /* for staged tilings beside others */
-    CS_EXPLORE_ASKS = 12,    /* for policies that explore */
     CS_PRICE_ASKS = 24,      /* for what stays within max_slowdown */
     CS_LEAST_ASKS = 24,      /* where nothing comes under the limit */
     CS_FALLBACK_ASKS = 2,

@@ -1,9 +1,7 @@
-/* Tilings beside the fewest tiles on one lane: packed copies, two lanes, and what a policy that
- * predicts explores. */
+/* Tilings beside the fewest tiles on one lane: packed copies and two lanes. */
 #include "decide/further.h"
 
 #include "base/checked.h"
-#include "decide/explore.h"
 #include "decide/staged_search.h"
 
 enum {
@@ -75,14 +73,11 @@ static enum cs_status look_at_lanes(struct cs_search *search, struct cs_mode mod
     return list_beside(search, mode, &alone);
 }
 
-enum cs_status cs_further_list(struct cs_search *search, struct cs_mode mode,
-                               const struct cs_policy *policy, int64_t tiles,
+enum cs_status cs_further_list(struct cs_search *search, struct cs_mode mode, int64_t tiles,
                                const struct cs_limits *limits)
 {
     enum cs_status status = look_at_staged(search, limits, &mode);
     if (status == CS_OK)
         status = look_at_lanes(search, mode, tiles, limits);
-    if (status == CS_OK && policy->predicts && !search->question->vendor->compiles)
-        status = cs_explore(search, policy, limits);
     return status;
 }

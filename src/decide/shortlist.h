@@ -36,6 +36,11 @@ static inline void cs_shortlist_clear(struct cs_shortlist *list)
     list->count = 1;
 }
 
+/* The candidate that costs least; NULL if all are vetoed. */
+const struct cs_candidate *cs_shortlist_best(const struct cs_shortlist *list,
+                                             const struct cs_policy *policy,
+                                             const struct cs_limits *limits);
+
 /* The tiling of the fewest tiles, then of the least halo, then of the fewest tile shapes, of those
  * that are not dear. Valid until the list changes; NULL if there is none. */
 const struct cs_candidate *cs_shortlist_fewest(const struct cs_shortlist *list);

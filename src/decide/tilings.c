@@ -9,7 +9,7 @@
 enum {
     PRODUCT_ASKS = 28, /* kept for products of two cuts */
     MOST_ASKS = CS_MAX_ASKS - CS_PRICE_ASKS - CS_LEAST_ASKS - CS_RELAXATION_ASKS - CS_LANE_ASKS -
-                CS_EXPLORE_ASKS - CS_STAGED_ASKS - CS_FALLBACK_ASKS
+                -CS_STAGED_ASKS - CS_FALLBACK_ASKS
 };
 
 static enum cs_status list_count(struct cs_search *search, struct cs_mode mode, enum cs_axis axis,

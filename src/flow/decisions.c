@@ -30,13 +30,6 @@ struct help {
     struct cs_referee referee;
 };
 
-static int64_t share(void *ctx, const struct cs_policy *policy, const struct cs_limits *limits)
-{
-    struct help *help = ctx;
-    return cs_budget_limit(&help->cs->budget, &help->cs->store, help->request, policy, limits,
-                           help->vendor);
-}
-
 static int64_t room(void *ctx)
 {
     struct help *help = ctx;
@@ -62,7 +55,7 @@ static struct cs_decision decide_anew(struct cs *cs, const struct cs_request *re
                                         .engine = request->engine.index,
                                         .provided = request->limit};
     return cs_decide_by_rules(&settings, &call, vendor,
-                              &(struct cs_decide_help){&help, share, room, referee_for});
+                              &(struct cs_decide_help){&help, room, referee_for});
 }
 
 /* What is decided under a limit of the program is another matter than the same without. */

@@ -2,7 +2,6 @@
  * process. */
 #include "flow/instance.h"
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stack.h"
@@ -20,8 +19,7 @@
 #include <unistd.h>
 
 enum {
-    BUDGET_WORKSPACES = 8, /* that a total has where the user says nothing */
-    NANOSECONDS = 1000000  /* of the milliseconds that options are given in */
+    NANOSECONDS = 1000000 /* of the milliseconds that options are given in */
 };
 
 enum state {
@@ -101,7 +99,6 @@ static void before_fork(void)
         return;
     instance->host->fork(true);
     cs_lock(&instance->memo.lock);
-    cs_lock(&instance->budget.lock);
     cs_peak_fork(&instance->peak, true, false);
     cs_lock(&instance->store.lock);
     cs_exec_process_fork(&instance->exec, true, false);
@@ -121,7 +118,6 @@ static void after_fork(bool child)
     cs_exec_process_fork(&instance->exec, false, child);
     cs_unlock(&instance->store.lock);
     cs_peak_fork(&instance->peak, false, child);
-    cs_unlock(&instance->budget.lock);
     cs_unlock(&instance->memo.lock);
     instance->host->fork(false);
 }
@@ -144,15 +140,6 @@ static void after_fork_in_child(void)
     cs_renewal_fork();
 }
 
-/* What all convolutions together may be asked to provide. */
-static int64_t budget_total(const struct cs_config *config)
-{
-    int64_t total = config->budget_total;
-    if (total == CS_CONFIG_AUTO && !cs_mul(cs_limits_workspace(config), BUDGET_WORKSPACES, &total))
-        total = INT64_MAX;
-    return total;
-}
-
 static void configure(struct candidate *mine)
 {
     struct cs *cs = mine->cs;
@@ -162,7 +149,7 @@ static void configure(struct candidate *mine)
     cs_config_load_script(&cs->config, cs->program, cs->script, cs_policy_names, note, mine);
     cs->policy = cs_policy_find(cs->config.policy.text);
     cs_limits_rules(&cs->config, cs->program, cs->script, &cs->rules);
-    cs->limits = cs_limits_of(&cs->config, &cs->rules, cs->policy);
+    cs->limits = cs_limits_of(&cs->config, &cs->rules);
 }
 
 /* The program under these options: under others its sites ask for other sizes. */
@@ -201,7 +188,6 @@ static void provide(struct cs *cs)
     cs_account_init(&cs->account);
     cs_config_store_place(place);
     cs_store_init(&cs->store, place);
-    cs_budget_init(&cs->budget, budget_total(&cs->config), options_number(cs));
     cs_peak_init(&cs->peak, is_watched(cs), options_number(cs));
     cs_exec_init(&cs->exec, cs->host->device, (enum cs_backing)cs->config.backing,
                  cs_limits_arena(&cs->config, &cs->rules));

@@ -15,7 +15,6 @@
 #include "decide/memo.h"
 #include "exec/exec.h"
 #include "exec/gate.h"
-#include "flow/budget.h"
 #include "flow/host.h"
 #include "flow/peak.h"
 
@@ -29,7 +28,6 @@ struct cs {
     struct cs_limits limits;        /* likewise */
     struct cs_memo memo;
     struct cs_store store; /* what earlier runs have measured */
-    struct cs_budget budget;
     struct cs_peak peak;
     struct cs_account account;
     struct cs_exec exec;

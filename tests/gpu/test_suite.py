@@ -245,10 +245,6 @@ def layers_and_capacity_run_on_the_simulated_device():
         assert tiled and tiled[0]["summary"]["tiled"] > 0, f"no tiled call was read: {tiled}"
         assert all(entry["command"] and entry["status"] in (0, 1) for entry in data["measurements"])
         check_predictions(data, verdict)
-        fast = [entry for entry in data["measurements"] if entry["name"] == "layers-fast-f16-nchw-graph-8MiB"]
-        assert fast and fast[0]["summary"]["tiled"] > 0, f"fast tiled nothing: {fast}"
-        assert "policy=fast" in fast[0]["command"]
-        assert verdict["time of policy fast over policy fit, median"] in ("met", "missed")
 
 
 def check_predictions(data, verdict):

@@ -152,8 +152,6 @@ arena = 1GiB
 [interleave]
 timeout = 5
 budget = 1GiB
-[budget]
-total = 1GiB
 [rule all]
 kernel = *
 direction = fwd, dgrad, wgrad
@@ -167,17 +165,16 @@ skip = yes
 lanes = 1
 END
     advice vain.ini '1: tiles has no effect: it counts only with policy = fixed$' \
-        '10: budget.total has no effect: it counts only with policy = budget$' \
         '7: interleave.timeout has no effect: it counts only with interleave = stage$' \
         '5: arena has no effect: it counts only with interleave.budget = off$' \
         '3: log_file: the quotes are taken for a part of the path$' \
         '4: trace: ~ is taken for a part of the path$' \
-        '11: rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
-        '15: rule some: tiles has no effect: it counts only with policy = fixed$' \
-        '18: rule none: skip = yes leaves its other settings without effect$'
-    printf 'trace_limit = 1MiB\npolicy = budget\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
+        '9: rule all: every convolution matches it: the rules after it, from some on, are never tried$' \
+        '13: rule some: tiles has no effect: it counts only with policy = fixed$' \
+        '16: rule none: skip = yes leaves its other settings without effect$'
+    printf 'trace_limit = 1MiB\npolicy = fixed\nmin_saving = 1MiB\nmax_slowdown = 2\n' >limit.ini
     advice limit.ini '1: trace_limit has no effect: it counts only with trace$' \
-        '3: min_saving has no effect: it counts only with a policy other than fixed and budget$'
+        '3: min_saving has no effect: it counts only with a policy other than fixed$'
     printf 'policy = fixed\nmax_slowdown = 2\n' >fixed.ini
     advice fixed.ini '2: max_slowdown has no effect: it counts only with a policy other than fixed$'
     cat >good.ini <<'END'
@@ -191,7 +188,7 @@ direction = fwd
 policy = fixed
 [rule others]
 direction = dgrad
-policy = fast
+policy = off
 [rule last]
 lanes = 2
 END

@@ -38,11 +38,6 @@ small_stack()
     small_stack 'policy=fit' legacy
 }
 
-@test "a thread with a small stack, policy fast, both APIs" {
-    small_stack 'policy=fast;min_saving=0'
-    small_stack 'policy=fast;min_saving=0' legacy
-}
-
 @test "threads that may be cancelled anywhere are: the others' descriptors are served" {
     [ -z "$SAN_RT" ] || cannot_run "sanitizers do not survive it"
     shimmed "$CLIENTS/cancelled" "$(few 300)"

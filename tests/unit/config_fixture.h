@@ -112,7 +112,6 @@ static inline void check_defaults(void)
     CHECK_INT(config.summary.form, want.summary.form);
     CHECK_INT(config.interleave_budget, want.interleave_budget);
     CHECK_INT(config.interleave_timeout, want.interleave_timeout);
-    CHECK_INT(config.budget_total, want.budget_total);
 }
 
 static uint64_t random_state = 0x2545f4914f6cdd1d;

@@ -63,29 +63,17 @@ static bool has_limit(const struct cs_config *config)
     return false;
 }
 
-/* True if some convolution's workspace is a matter of its own, not of a count or a share. */
-static bool has_own_limit(const struct cs_config *config)
-{
-    for (const char *const *name = cs_policy_names; *name; name++)
-        if (strcmp(*name, "fixed") != 0 && strcmp(*name, "budget") != 0 &&
-            has_policy(config, *name))
-            return true;
-    return false;
-}
-
 static void advise_options(const struct advice *advice)
 {
     const struct cs_config *config = advice->config;
-    static const char own_limit[] = "a policy other than fixed and budget";
     const struct {
         int option;
         bool counts;
         const char *with;
     } rows[] = {
         {CS_OPTION_tiles, has_policy(config, "fixed"), "policy = fixed"},
-        {CS_OPTION_min_saving, has_own_limit(config), own_limit},
+        {CS_OPTION_min_saving, has_limit(config), "a policy other than fixed"},
         {CS_OPTION_max_slowdown, has_limit(config), "a policy other than fixed"},
-        {CS_OPTION_budget_total, has_policy(config, "budget"), "policy = budget"},
         {CS_OPTION_interleave_timeout, config->interleave == CS_INTERLEAVE_STAGE,
          "interleave = stage"},
         {CS_OPTION_trace_limit, config->trace.text[0] != '\0', "trace"},

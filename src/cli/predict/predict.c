@@ -188,11 +188,6 @@ static void show_progress(void *ctx, size_t done, size_t of)
 /* Policies that know more when a program runs than can be known before. */
 static void warn_of(const struct cs_policy *policy)
 {
-    if (policy->divides)
-        cs_cli_complain(
-            "predict: policy %s divides a total among all calls of a program; here every "
-            "convolution has workspace to itself",
-            policy->name);
     if (policy->contenders > 1)
         cs_cli_complain(
             "predict: policy %s may choose another way to cut when it has timed some on "
@@ -205,7 +200,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
 {
     const struct cs_config *config = &options->config;
     const struct cs_policy *policy = cs_policy_find(config->policy.text);
-    struct cs_limits limits = cs_limits_of(config, &options->rules, policy);
+    struct cs_limits limits = cs_limits_of(config, &options->rules);
     int64_t arena = cs_limits_arena(config, &options->rules);
     bool bounded = limits.lent && arena > 0;
     limits.lent = false; /* scratch is memory, whether the application or convshim owns it */

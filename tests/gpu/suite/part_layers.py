@@ -138,7 +138,6 @@ def _on_card(suite):
         for variant, cap, capped in wave:
             _variant(suite, layers_run, variant, cap, wscaps.get(cap) if capped else None)
         if wave is FIRST_WAVE:
-            _fast(suite, layers_run, CAPS[0])
             _patch_conv_shapes(suite)
             _patch_conv(suite)
 
@@ -195,30 +194,6 @@ def _simulated(suite):
     for variant in (("f16", "nchw", "graph"), ("f16", "nchw", "legacy")):
         for cap in SIMULATED_CAPS:
             _variant(suite, layers_run, variant, cap, None)
-    _fast(suite, layers_run, SIMULATED_CAPS[0])
-
-
-def _fast(suite, fit, cap):
-    """The same layers by policy fast, whatever little that saves, against policy fit."""
-    variant, workspace = ("f16", "nchw", "graph"), f"{cap}MiB"
-    plain, tiled = fit.run(*variant), fit.run(*variant, workspace=workspace)
-    runs = Layers(suite, "layers-fast", fit.path, fit.expect, fit.iterations, "policy=fast;min_saving=0")
-    rows = runs.run(*variant, workspace=workspace) if tiled else []
-    pairs = compare.pair_layers(plain, rows)
-    suite.shared["fast"] = {
-        "pairs": pairs,
-        "against_fit": compare.against(compare.reduced(pairs), tiled),
-        "shapes": shapes(fit.path),
-        "sites": runs.sites.get((*variant, workspace, None), {}),
-    }
-    suite.report.table(
-        f"{', '.join(variant)}: policy fast against fit at {cap} MiB",
-        ("layer", "us fit", "us fast", "ratio", "bit-equal to untiled"),
-        [
-            [f"{pair['model']}/{pair['layer']}", us, pair["us_after"], ratio, bit_text(pair)]
-            for pair, us, ratio in suite.shared["fast"]["against_fit"]
-        ],
-    )
 
 
 def _variant(suite, layers_run, variant, cap, wscap):

@@ -189,7 +189,7 @@ def card_profile(suite):
 
 def judge(suite):
     """Predicts what part B measured; the points and the rank correlation go to the report."""
-    entries = suite.shared.get("layers", []) + [suite.shared[name] for name in ("fast",) if name in suite.shared]
+    entries = suite.shared.get("layers", [])
     points = distinct([point for entry in entries for point in points_of(entry)])
     if not points:
         return

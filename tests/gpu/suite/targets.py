@@ -15,7 +15,6 @@ def judge(shared):
     rows += _times(shared)
     rows.append(_against_cap(shared))
     rows.append(_rank(shared))
-    rows.append(_fast(shared))
     rows += _vae(shared, "eager", "vae") + _vae(shared, "compile", "vae-compile")
     rows.append(_bits(shared))
     rows.append(_programs_equal(shared))
@@ -118,17 +117,6 @@ def _rank(shared):
             text += f"; {rank['ratios']:.3f} of tiled over untiled, {rank['tilings']} tilings"
     return _row(
         "predicted against measured times, rank correlation", ">= 0.9", text, text and times >= 0.9
-    )
-
-
-def _fast(shared):
-    ratios = [ratio for _, _, ratio in shared.get("fast", {}).get("against_fit", [])]
-    middle, worst = compare.median(ratios), compare.largest(ratios)
-    return _row(
-        "time of policy fast over policy fit, median",
-        "<= 1.01",
-        None if middle is None else f"{middle:.3f} over {len(ratios)} layers; largest {worst:.3f}",
-        middle is not None and middle <= 1.01,
     )
 
 

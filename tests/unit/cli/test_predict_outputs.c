@@ -41,7 +41,7 @@ static void one_convolution(void)
 static void options_of_the_library(void)
 {
     static const char *const more[][5] = {
-        {"--policy", "off"},        {"--policy", "fast"},
+        {"--policy", "off"},        {"--policy", "fixed"},
         {"--policy", "peak"},       {"--policy", "fixed"},
         {"--tiles", "7"},           {"--lanes", "2"},
         {"--threshold", "1GiB"},    {"--min-saving", "1GiB"},

@@ -272,7 +272,7 @@ static void write_options(void)
                "workspace = 32MiB\n[rule last]\nlayout = nhwc\nskip = yes\n[rule strided]\n"
                "kernel = 3x3\nh = 64\ndirection = dgrad\nprogram = train*\nlanes = 2\n"
                "[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n[rule engine]\nengine = 57\n"
-               "tiles = 3\n[rule deep]\nd = 5..\npolicy = fast\n[rule w]\ndirection = wgrad\n"
+               "tiles = 3\n[rule deep]\nd = 5..\npolicy = measure\n[rule w]\ndirection = wgrad\n"
                "n = 1..4\nc = 16\nthreshold = 0\n");
     write_file("wrong.ini",
                "workspace = lots\nlanes\ncolour = red\nworkspace = 1MiB\nworkspace = 2MiB\n"
@@ -387,12 +387,12 @@ static void advice_of_files(void)
         "tiles = 3\npolicy = fixed\n",
         "tiles = 3\n[rule a]\npolicy = fixed\n",
         "min_saving = 2MiB\npolicy = fixed\n",
-        "min_saving = 2MiB\npolicy = budget\n",
-        "min_saving = 2MiB\npolicy = budget\n[rule a]\nh = 2..\npolicy = fit\n",
+        "min_saving = 2MiB\npolicy = fixed\n",
+        "min_saving = 2MiB\npolicy = fixed\n[rule a]\nh = 2..\npolicy = fit\n",
         "max_slowdown = 2\npolicy = fixed\n",
-        "max_slowdown = 2\npolicy = budget\n",
-        "[budget]\ntotal = 2GiB\n",
-        "policy = budget\n[budget]\ntotal = 2GiB\n",
+        "max_slowdown = 2\npolicy = fixed\n",
+        "[interleave]\nbudget = 2GiB\n",
+        "policy = fixed\n[interleave]\nbudget = 2GiB\n",
         "[interleave]\ntimeout = 3\n",
         "interleave = stage\n[interleave]\ntimeout = 3\n",
         "trace_limit = 1MiB\n",

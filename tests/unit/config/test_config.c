@@ -23,7 +23,6 @@ static void defaults_are_those_of_the_list(void)
     CHECK_INT(config.summary.form, CS_SUMMARY_TEXT);
     CHECK_INT(config.interleave_budget, 0);
     CHECK_INT(config.interleave_timeout, 1000);
-    CHECK_INT(config.budget_total, CS_CONFIG_AUTO);
     for (int i = 0; i < CS_OPTIONS; i++)
         CHECK(cs_option_set(&config, i, cs_options[i].value, policies));
 }
@@ -216,11 +215,6 @@ static const struct {
     {"max_slowdown", "115%", false},
     {"max_slowdown", "-1", false},
     {"max_slowdown", "or", false},
-    {"budget.total", "auto", true},
-    {"budget.total", "1KiB", true},
-    {"budget.total", "1023", false},
-    {"budget.total", "1TiB", true},
-    {"budget.total", "off", false},
 };
 
 static void bounds_are_those_that_are_told(void)
@@ -241,9 +235,9 @@ static void bounds_are_those_that_are_told(void)
     "backing, arena, "                                                                             \
     "interleave, log, "                                                                            \
     "log_file, "                                                                                   \
-    "summary, trace, trace_limit, interleave.budget, interleave.timeout, budget.total"
+    "summary, trace, trace_limit, interleave.budget, interleave.timeout"
 
-#define SECTIONS "[interleave], [budget], [rule NAME]; other options stand before the first section"
+#define SECTIONS "[interleave], [rule NAME]; other options stand before the first section"
 
 /* A line, and the one note that it makes. */
 struct noted {

@@ -78,7 +78,7 @@ static void workspace_and_own_scratch(void)
                                    .lanes = 2,
                                    .huge = 99,
                                    .staged = 1};
-        struct cs_limits limits = cs_limits_of(&config, &none, NULL);
+        struct cs_limits limits = cs_limits_of(&config, &none);
         CHECK_INT(limits.workspace, rows[i].want);
         CHECK_INT(limits.most, rows[i].most);
         CHECK_INT(limits.lent, rows[i].own);
@@ -91,20 +91,7 @@ static void workspace_and_own_scratch(void)
         CHECK_INT(limits.staging, 1);
         CHECK(limits.exceeds && !limits.provided && limits.aim == 0 && limits.least == 0);
         config.lanes = CS_CONFIG_AUTO;
-        CHECK_INT(cs_limits_of(&config, &none, NULL).lanes, 0);
-    }
-}
-
-/* Of a total every site takes its part, unless a threshold is written. */
-static void thresholds(void)
-{
-    const struct cs_rules none = {.count = 0};
-    const struct cs_policy divides = {.divides = true}, does_not = {.divides = false};
-    for (int64_t threshold = -1; threshold < 3; threshold++) {
-        struct cs_config config = {.threshold = threshold, .workspace = 10};
-        CHECK_INT(cs_limits_of(&config, &none, NULL).threshold, threshold);
-        CHECK_INT(cs_limits_of(&config, &none, &does_not).threshold, threshold);
-        CHECK_INT(cs_limits_of(&config, &none, &divides).threshold, threshold < 0 ? 0 : threshold);
+        CHECK_INT(cs_limits_of(&config, &none).lanes, 0);
     }
 }
 
@@ -298,7 +285,6 @@ int main(void)
 {
     TEST(the_arena);
     TEST(workspace_and_own_scratch);
-    TEST(thresholds);
     TEST(rules_of_programs_and_scripts);
     TEST(the_run_of_the_environment);
     TEST(what_is_preloaded);

@@ -62,7 +62,6 @@ static void a_misplaced_option_is_found(void)
     CHECK_STR(cs_option_nearest("budget"), "interleave.budget");
     CHECK_STR(cs_option_nearest("timeout"), "interleave.timeout");
     CHECK_STR(cs_option_nearest("budget.timeout"), "interleave.timeout");
-    CHECK_STR(cs_option_nearest("total"), "budget.total");
     CHECK_STR(cs_option_nearest("interleave.tiles"), "tiles");
     char text[CS_CONFIG_NAME + 1];
     memset(text, 'x', sizeof text);
@@ -76,9 +75,9 @@ static void a_misplaced_option_is_found(void)
 
 static void sections_are_known_and_suggested(void)
 {
-    static const char *const names[] = {"interleave", "budget"};
+    static const char *const names[] = {"interleave"};
     char text[CS_CONFIG_NAME], section[CS_CONFIG_NAME];
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 1; i++) {
         size_t far = cs_option_name_too_far(strlen(names[i]));
         CHECK(cs_option_section(names[i]));
         misspell(names[i], far - 1, text);
@@ -90,7 +89,7 @@ static void sections_are_known_and_suggested(void)
     }
     CHECK(!cs_option_section("") && !cs_option_section("log") && !cs_option_section("rule"));
     char list[CS_OPTION_TEXT];
-    CHECK_STR(cs_option_sections(list), "[interleave], [budget], [rule NAME]");
+    CHECK_STR(cs_option_sections(list), "[interleave], [rule NAME]");
 }
 
 /* The note of a variable that is set, "" if there is none. */

@@ -102,7 +102,7 @@ static void the_untiled_call_is_always_shown(void)
 {
     struct rng rng = {SEED};
     static const struct cs_profile h200 = {.capability = 900};
-    struct cs_policy policy = {.name = "odd", .predicts = true, .tiles = no_count};
+    struct cs_policy policy = {.name = "odd", .tiles = no_count};
     int more = 0;
     for (int i = 0; i < ROUNDS; i++) {
         struct cs_problem problem = random_same(&rng);

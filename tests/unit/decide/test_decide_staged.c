@@ -216,14 +216,6 @@ static void huge_tensors_with_engines(void)
     CHECK_INT(viewer.own, 0);
 }
 
-/* They are not cut for what it saves. */
-static void huge_tensors_save_nothing(void)
-{
-    policy = "fast";
-    huge_tensors();
-    policy = "fit";
-}
-
 /* No memory at any one call ends in that reason. */
 static void without_memory(void)
 {
@@ -246,7 +238,6 @@ int main(void)
     TEST(where_views_want_more);
     TEST(huge_tensors);
     TEST(huge_tensors_with_engines);
-    TEST(huge_tensors_save_nothing);
     TEST(without_memory);
     return REPORT();
 }
