@@ -17,11 +17,14 @@ $(B)/libconvshim-parts.a: $(parts)
 $(call objects,$(unitsrc)): INCLUDES := $(PURE) -Itests/unit
 $(call objects,$(wildcard tests/unit/intercept/*.c tests/unit/cudnn/*.c)): INCLUDES := $(VENDOR) -Itests/unit -Itests/fuzz
 $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objects,$(t))))
+# The linker puts what a test defines by WRAPPED (check.h) before the function of that name.
 $(unit): $(B)/libconvshim-parts.a
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $(UNITLIBS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -l:libinih.a -lcjson -lm -ldl
-# Faults of libc and of the threads' own.
-$(B)/unit/test_file: UNITLIBS := -Wl,--wrap=write
-$(B)/unit/test_arena_traffic: UNITLIBS := -Wl,--wrap=cs_lock_condition_wait
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $$(nm $(filter %.o,$^) | sed -n 's/.* T __wrap_/-Wl,--wrap=/p') -o $@ \
+	$(filter %.o,$^) $(filter %.a,$^) -l:libinih.a -lcjson -lm -ldl
+# The executor as in a debug build.
+$(B)/unit/test_exec_debug: $(B)/obj/tests/unit/debug_exec.o
+$(B)/obj/tests/unit/debug_exec.o: src/exec/exec.c $(B)/flags
+	$(call say,CC)$(CC) $(CFLAGS) $(PURE) -DCS_DEBUG -MMD -MP -c -o $@ $<
 # With the policies of tests/policies.
 $(B)/unit/test_nonsense: $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
 # Commands look for conf from the folder of the program, which has one more above it there.

@@ -35,12 +35,17 @@ size_t cs_store_head_length(void)
 enum cs_store_head cs_store_head_of(int fd, int64_t size)
 {
     char head[sizeof head_text];
-    size_t length = cs_store_head_length();
+    size_t length = cs_store_head_length(), filled = 0;
     if (size == 0)
         return CS_HEAD_ABSENT;
-    bool good =
-        pread(fd, head, length, 0) == (ssize_t)length && memcmp(head, head_text, length) == 0;
-    return good ? CS_HEAD_GOOD : CS_HEAD_BAD;
+    /* A read that a signal interrupts is repeated: it must not make a good file a bad one. */
+    while (filled < length) {
+        ssize_t got = pread(fd, head + filled, length - filled, (off_t)filled);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        filled += got > 0 ? (size_t)got : 0;
+    }
+    return filled == length && memcmp(head, head_text, length) == 0 ? CS_HEAD_GOOD : CS_HEAD_BAD;
 }
 
 bool cs_store_write(int fd, const char *text, size_t length)

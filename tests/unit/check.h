@@ -41,4 +41,11 @@ __attribute__((unused)) static int check_tests, check_failed_tests, check_failur
 
 #define REPORT() (printf("1..%d\n", check_tests), check_failed_tests != 0)
 
+/* A function that the linker puts before another one of the same name (--wrap in unit.mk), which is
+ * __real_NAME then. */
+#define WRAPPED(type, name, ...)                                                                   \
+    type __real_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__)
+
 #endif

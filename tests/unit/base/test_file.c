@@ -33,10 +33,7 @@ static bool put(const char *path, const char *text)
 
 /* The linker puts it in write's place: as on a pipe, no more than `most` bytes at a time. */
 static size_t most_written = SIZE_MAX;
-ssize_t __real_write(int fd, const void *bytes, size_t size);
-ssize_t __wrap_write(int fd, const void *bytes, size_t size);
-
-ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+WRAPPED(ssize_t, write, int fd, const void *bytes, size_t size)
 {
     return __real_write(fd, bytes, size < most_written ? size : most_written);
 }

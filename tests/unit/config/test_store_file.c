@@ -1,33 +1,21 @@
 /* The file of a store under what happens to files: locks that are held, writes that end early,
  * files that are moved while they are being opened. The system's answers are those of the test. */
-#include "base/clock.h"
+#include "config/store_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
-static int flock_as_told(int fd, int operation);
-static ssize_t write_as_told(int fd, const void *text, size_t length);
-static int fake_sleep(const struct timespec *time, struct timespec *left);
-static int64_t fake_clock(clockid_t clock);
-#define flock(fd, operation) flock_as_told(fd, operation)
-#define write(fd, text, length) write_as_told(fd, text, length)
-#define nanosleep(time, left) fake_sleep(time, left)
-#define cs_clock(clock) fake_clock(clock)
-#define cs_store_head_length head_length
-#define cs_store_head_of head_of
-#define cs_store_write write_all
-#define cs_store_append append
-#define cs_store_lock lock_file
-#define cs_store_set_aside set_aside
-#define cs_store_begin_new begin_new
-#define cs_store_end_new end_new
-#include "config/store_file.c" /* NOLINT(bugprone-suspicious-include) */
-#undef flock
-#undef write
-#undef nanosleep
 #include "config_fixture.h"
+
+#ifdef CS_DEBUG
+#define PATIENCE INT64_C(10100000000) /* nanoseconds; a sanitizer makes the holder of a lock slow  \
+                                       */
+#else
+#define PATIENCE INT64_C(1100000000)
+#endif
 
 /* What the next calls do. */
 static struct {
@@ -39,7 +27,7 @@ static struct {
     int64_t now; /* nanoseconds */
 } told;
 
-static int flock_as_told(int fd, int operation)
+WRAPPED(int, flock, int fd, int operation)
 {
     told.locks++;
     if (told.on_lock)
@@ -48,20 +36,20 @@ static int flock_as_told(int fd, int operation)
         errno = told.lock_error;
         return -1;
     }
-    return flock(fd, operation);
+    return __real_flock(fd, operation);
 }
 
-static ssize_t write_as_told(int fd, const void *text, size_t length)
+WRAPPED(ssize_t, write, int fd, const void *text, size_t length)
 {
     told.writes++;
     if (told.write_failures-- > 0) {
         errno = told.write_error;
         return -1;
     }
-    return write(fd, text, length - (size_t)told.shorter);
+    return __real_write(fd, text, length - (size_t)told.shorter);
 }
 
-static int fake_sleep(const struct timespec *time, struct timespec *left)
+WRAPPED(int, nanosleep, const struct timespec *time, struct timespec *left)
 {
     (void)left;
     told.sleeps++;
@@ -69,10 +57,12 @@ static int fake_sleep(const struct timespec *time, struct timespec *left)
     return 0;
 }
 
-static int64_t fake_clock(clockid_t clock)
+WRAPPED(int, clock_gettime, clockid_t clock, struct timespec *time)
 {
     CHECK_INT(clock, CLOCK_MONOTONIC);
-    return told.now;
+    time->tv_sec = told.now / 1000000000;
+    time->tv_nsec = told.now % 1000000000;
+    return 0;
 }
 
 static void nothing_special(void)
@@ -112,17 +102,17 @@ static void a_file_and_two_folders_are_made(void)
 {
     nothing_special();
     mode_t before = umask(0);
-    CHECK_INT(append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 2);
-    CHECK_INT(append(path_of("file"), "bc\n", 3), (int64_t)strlen(HEAD) + 5);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 2);
+    CHECK_INT(cs_store_append(path_of("file"), "bc\n", 3), (int64_t)strlen(HEAD) + 5);
     check_text("file", HEAD "a\nbc\n");
     CHECK_INT(mode_of("file"), 0600);
-    CHECK(append(path_of("one/file"), "a\n", 2) > 0 && mode_of("one") == 0700);
-    CHECK(append(path_of("two/three/file"), "a\n", 2) > 0);
+    CHECK(cs_store_append(path_of("one/file"), "a\n", 2) > 0 && mode_of("one") == 0700);
+    CHECK(cs_store_append(path_of("two/three/file"), "a\n", 2) > 0);
     CHECK(mode_of("two") == 0700 && mode_of("two/three") == 0700);
-    CHECK_INT(append(path_of("x/y/z/file"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("x/y/z/file"), "a\n", 2), -1);
     CHECK_INT(errno, ENOENT);
     CHECK(!is_there("x"));
-    CHECK_INT(lock_file(path_of("x/file")), -1); /* what is to be there is not made */
+    CHECK_INT(cs_store_lock(path_of("x/file")), -1); /* what is to be there is not made */
     CHECK(errno == ENOENT && !is_there("x"));
     umask(before);
 }
@@ -132,9 +122,9 @@ static void paths_without_folders(void)
     char before[4096];
     nothing_special();
     CHECK(getcwd(before, sizeof before) != NULL && chdir(folder) == 0);
-    CHECK(append("file", "a\n", 2) > 0);
-    CHECK(append("one/file", "a\n", 2) > 0);
-    CHECK(append("two/three/file", "a\n", 2) > 0);
+    CHECK(cs_store_append("file", "a\n", 2) > 0);
+    CHECK(cs_store_append("one/file", "a\n", 2) > 0);
+    CHECK(cs_store_append("two/three/file", "a\n", 2) > 0);
     CHECK(is_there("file") && is_there("one/file") && is_there("two/three/file"));
     CHECK(chdir(before) == 0);
 }
@@ -143,15 +133,15 @@ static void paths_without_folders(void)
 static void descriptors_are_our_own(void)
 {
     nothing_special();
-    CHECK(append(path_of("file"), "a\n", 2) > 0);
-    int made[] = {lock_file(path_of("file")), begin_new(path_of("file"))};
+    CHECK(cs_store_append(path_of("file"), "a\n", 2) > 0);
+    int made[] = {cs_store_lock(path_of("file")), cs_store_begin_new(path_of("file"))};
     for (size_t i = 0; i < 2; i++) {
         CHECK(made[i] >= 0);
         CHECK(fcntl(made[i], F_GETFD) & FD_CLOEXEC);
         CHECK(fcntl(made[i], F_GETFL) & O_NONBLOCK);
     }
     close(made[0]);
-    CHECK(end_new(path_of("file"), made[1], true));
+    CHECK(cs_store_end_new(path_of("file"), made[1], true));
     CHECK(!is_there("file.new"));
     check_text("file", HEAD);
 }
@@ -172,13 +162,13 @@ static void heads(void)
         nothing_special();
         write_file("file", rows[i].text, strlen(rows[i].text));
         int fd = open(path_of("file"), O_RDONLY);
-        CHECK_INT(head_of(fd, (int64_t)strlen(rows[i].text)), rows[i].head);
+        CHECK_INT(cs_store_head_of(fd, (int64_t)strlen(rows[i].text)), rows[i].head);
         close(fd);
-        CHECK(set_aside(path_of("file")));
+        CHECK(cs_store_set_aside(path_of("file")));
         CHECK_INT(is_there("file"), rows[i].head != CS_HEAD_BAD);
         CHECK_INT(is_there("file.corrupt-1"), rows[i].head == CS_HEAD_BAD);
     }
-    CHECK_INT(head_length(), (int64_t)strlen(HEAD));
+    CHECK_INT(cs_store_head_length(), (int64_t)strlen(HEAD));
 }
 
 static void writes_that_end_early(void)
@@ -187,17 +177,17 @@ static void writes_that_end_early(void)
     write_file("file", HEAD, strlen(HEAD));
     told.write_error = EINTR;
     told.write_failures = 3;
-    CHECK_INT(append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 2);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 2);
     CHECK_INT(told.writes, 4);
     told.write_error = EIO;
     told.write_failures = 1;
-    CHECK_INT(append(path_of("file"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), -1);
     CHECK(errno == EIO && told.writes == 5);
     told.shorter = 1;
-    CHECK_INT(append(path_of("file"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), -1);
     CHECK_INT(errno, ENOSPC);
     told.shorter = 2; /* of two bytes none */
-    CHECK(!write_all(STDOUT_FILENO, "a\n", 2));
+    CHECK(!cs_store_write(STDOUT_FILENO, "a\n", 2));
     CHECK_INT(errno, ENOSPC);
 }
 
@@ -206,13 +196,13 @@ static void half_a_head_is_taken_back(void)
 {
     nothing_special();
     told.shorter = 1;
-    CHECK_INT(append(path_of("file"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), -1);
     CHECK_INT(errno, ENOSPC);
     check_text("file", "");
-    CHECK_INT(begin_new(path_of("file")), -1);
+    CHECK_INT(cs_store_begin_new(path_of("file")), -1);
     CHECK(errno == ENOSPC && !is_there("file.new"));
     told.shorter = 0;
-    CHECK(append(path_of("file"), "a\n", 2) > 0);
+    CHECK(cs_store_append(path_of("file"), "a\n", 2) > 0);
     check_text("file", HEAD "a\n");
 }
 
@@ -224,12 +214,12 @@ static void a_lock_is_waited_for(void)
         write_file("file", HEAD, strlen(HEAD));
         told.lock_error = errors[i];
         told.lock_failures = 5;
-        CHECK(append(path_of("file"), "a\n", 2) > 0);
+        CHECK(cs_store_append(path_of("file"), "a\n", 2) > 0);
         CHECK(told.locks == 6 && told.sleeps == 5);
         told.lock_failures = 1 << 30;
-        CHECK_INT(append(path_of("file"), "a\n", 2), -1);
+        CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), -1);
         CHECK_INT(errno, ETIMEDOUT);
-        CHECK_INT(told.sleeps, 5 + PATIENCE / (PAUSE / 1000000) + 1);
+        CHECK(told.now > 500000000 && told.now <= PATIENCE);
     }
 }
 
@@ -241,12 +231,12 @@ static void where_there_are_no_locks(void)
     write_file("bad", "x", 1);
     told.lock_error = ENOLCK;
     told.lock_failures = 1 << 30;
-    CHECK(append(path_of("file"), "a\n", 2) > 0);
-    CHECK_INT(lock_file(path_of("file")), -1);
+    CHECK(cs_store_append(path_of("file"), "a\n", 2) > 0);
+    CHECK_INT(cs_store_lock(path_of("file")), -1);
     CHECK_INT(errno, ENOLCK);
-    CHECK(!set_aside(path_of("bad")) && is_there("bad"));
-    CHECK(set_aside(path_of("missing")));
-    CHECK_INT(append(path_of("empty"), "a\n", 2), -1);
+    CHECK(!cs_store_set_aside(path_of("bad")) && is_there("bad"));
+    CHECK(cs_store_set_aside(path_of("missing")));
+    CHECK_INT(cs_store_append(path_of("empty"), "a\n", 2), -1);
     CHECK(errno == ENOLCK && told.sleeps == 0);
 }
 
@@ -265,18 +255,17 @@ static void move_file(int operation)
 /* What is moved away before it is locked is not written to. */
 static void a_file_that_is_moved_is_opened_again(void)
 {
-    for (int times = 1; times <= MOVES; times++) {
+    for (int times = 1; times <= 1000; times *= 1000) {
         nothing_special();
         write_file("file", "", 0);
         moves = times;
         told.on_lock = move_file;
-        int64_t size = append(path_of("file"), "a\n", 2);
-        CHECK_INT(size, times < MOVES ? (int64_t)strlen(HEAD) + 2 : -1);
+        int64_t size = cs_store_append(path_of("file"), "a\n", 2);
+        CHECK_INT(size, times == 1 ? (int64_t)strlen(HEAD) + 2 : -1);
         CHECK(size > 0 || errno == EAGAIN);
         if (size > 0)
             check_text("file", HEAD "a\n");
         check_text("file.old", "");
-        CHECK_INT(told.locks, times < MOVES ? times + 2 : MOVES);
     }
 }
 
@@ -290,7 +279,7 @@ static void another_may_write_the_head(void)
 {
     nothing_special();
     told.on_lock = write_head;
-    CHECK_INT(append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 4);
+    CHECK_INT(cs_store_append(path_of("file"), "a\n", 2), (int64_t)strlen(HEAD) + 4);
     check_text("file", HEAD "b\na\n");
 }
 
@@ -299,17 +288,17 @@ static void only_plain_files(void)
     nothing_special();
     CHECK(mkdir(path_of("folder"), 0755) == 0);
     CHECK(mkfifo(path_of("fifo"), 0600) == 0);
-    CHECK_INT(append(path_of("fifo"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("fifo"), "a\n", 2), -1);
     CHECK_INT(errno, EINVAL);
-    CHECK_INT(append(path_of("folder"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("folder"), "a\n", 2), -1);
     CHECK_INT(errno, EISDIR);
-    CHECK(!set_aside(path_of("folder")) && !set_aside(path_of("fifo")));
+    CHECK(!cs_store_set_aside(path_of("folder")) && !cs_store_set_aside(path_of("fifo")));
     CHECK(told.locks == 0 && told.writes == 0);
     CHECK(symlink("elsewhere", path_of("link")) == 0);
-    CHECK_INT(append(path_of("link"), "a\n", 2), -1);
+    CHECK_INT(cs_store_append(path_of("link"), "a\n", 2), -1);
     CHECK_INT(errno, ELOOP);
     CHECK(symlink("elsewhere", path_of("file.new")) == 0);
-    CHECK_INT(begin_new(path_of("file")), -1);
+    CHECK_INT(cs_store_begin_new(path_of("file")), -1);
     CHECK(!is_there("elsewhere"));
 }
 
@@ -318,11 +307,11 @@ static void names_of_files_that_are_set_aside(void)
 {
     char name[64], text[8];
     nothing_special();
-    for (int i = 1; i <= CORRUPT_FILES + 2; i++) {
-        int n = i < CORRUPT_FILES ? i : CORRUPT_FILES;
+    for (int i = 1; i <= 9 + 2; i++) {
+        int n = i < 9 ? i : 9;
         snprintf(text, sizeof text, "bad %d", i);
         write_file("file", text, strlen(text));
-        CHECK(set_aside(path_of("file")) && !is_there("file"));
+        CHECK(cs_store_set_aside(path_of("file")) && !is_there("file"));
         snprintf(name, sizeof name, "file.corrupt-%d", n);
         check_text(name, text);
     }
@@ -334,20 +323,20 @@ static void a_new_file_takes_the_place_or_goes(void)
 {
     nothing_special();
     write_file("file", "old", 3);
-    int fd = begin_new(path_of("file"));
-    CHECK(fd >= 0 && write_all(fd, "a\n", 2));
+    int fd = cs_store_begin_new(path_of("file"));
+    CHECK(fd >= 0 && cs_store_write(fd, "a\n", 2));
     check_text("file", "old");
-    CHECK(!end_new(path_of("file"), fd, false));
+    CHECK(!cs_store_end_new(path_of("file"), fd, false));
     CHECK(!is_there("file.new"));
     check_text("file", "old");
     CHECK(fcntl(fd, F_GETFD) < 0);
     write_file("file.new", "what somebody left there", 24);
-    fd = begin_new(path_of("file"));
-    CHECK(end_new(path_of("file"), fd, true));
+    fd = cs_store_begin_new(path_of("file"));
+    CHECK(cs_store_end_new(path_of("file"), fd, true));
     check_text("file", HEAD);
     CHECK(unlink(path_of("file")) == 0 && mkdir(path_of("file"), 0755) == 0);
-    fd = begin_new(path_of("file"));
-    CHECK(fd >= 0 && !end_new(path_of("file"), fd, true) && !is_there("file.new"));
+    fd = cs_store_begin_new(path_of("file"));
+    CHECK(fd >= 0 && !cs_store_end_new(path_of("file"), fd, true) && !is_there("file.new"));
 }
 
 int main(void)

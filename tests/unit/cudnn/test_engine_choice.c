@@ -3,57 +3,10 @@
 #include "cudnn/plan/engine_choice.h"
 
 #include "cudnn/plan/device_profile.h"
-#include "intercept/entry/entry.h"
-#include "intercept/legacy/dispatch.h"
-#include "intercept/legacy/plan_cache.h"
+#include "cudnn/plan/handle_number.h"
 #include "vendor_fixture.h"
 
-static int forgotten, destroyed;
 static char first[16], second[16];
-
-int cs_intercept_from(struct cs_entry_call *call, const void *caller)
-{
-    (void)caller;
-    return call->handle(NULL, call);
-}
-
-void cs_plan_cache_forget(cudnnHandle_t handle)
-{
-    CHECK((void *)handle == first);
-    CHECK_INT(destroyed, 0); /* its plans are destroyed while it is still there */
-    forgotten++;
-}
-
-bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
-{
-    (void)cs, (void)call;
-    return true;
-}
-
-bool cs_legacy_settle(struct cs *cs, int status)
-{
-    (void)cs, (void)status;
-    return true;
-}
-
-bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
-{
-    (void)cs, (void)call, (void)status_p;
-    return false;
-}
-
-cudnnStatus_t cs_legacy_call_run(const struct cs_legacy_call *call)
-{
-    (void)call;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-static cudnnStatus_t destroy(cudnnHandle_t handle)
-{
-    CHECK((void *)handle == first);
-    destroyed++;
-    return CUDNN_STATUS_SUCCESS;
-}
 
 static int64_t scope_of(void *handle, int sm_count, int shared_memory, bool no_clusters)
 {
@@ -87,12 +40,9 @@ static void settings_of_an_engine_have_scopes_of_their_own(void)
 /* Its address is handed out again, for another device. */
 static void a_destroyed_handle_leaves_nothing_to_the_next_one(void)
 {
-    vendor = (struct cs_real){.cudnnDestroy = destroy};
     int64_t before = scope_of(first, 0, 0, false), other = scope_of(second, 0, 0, false);
     CHECK_INT(scope_of(first, 0, 0, false), before);
-    CHECK_INT(cudnnDestroy((cudnnHandle_t)(void *)first), CUDNN_STATUS_SUCCESS);
-    CHECK_INT(forgotten, 1);
-    CHECK_INT(destroyed, 1);
+    cs_handle_retire((cudnnHandle_t)(void *)first);
     CHECK(scope_of(first, 0, 0, false) != before);
     /* What was told for another handle is not forgotten. */
     CHECK_INT(scope_of(second, 0, 0, false), other);

@@ -5,7 +5,6 @@
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/plan/handle_number.h"
 #include "cudnn/plan/kept_engine.h"
-#include "cudnn/run/copy_cuda.h"
 #include "cudnn/run/launcher.h"
 #include "heap.h"
 #include "sample_problem.h"
@@ -30,17 +29,6 @@ static struct {
 } fake;
 
 static char first[16], second[16];
-
-bool cs_copy_possible(void)
-{
-    return false;
-}
-
-int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream)
-{
-    (void)copy, (void)view, (void)packed, (void)in, (void)stream;
-    return CUDNN_STATUS_NOT_SUPPORTED;
-}
 
 static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made)
 {

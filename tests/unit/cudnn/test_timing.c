@@ -5,8 +5,6 @@
 #include "base/hash.h"
 #include "cudnn/plan/engine_choice.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/run/copy_cuda.h"
-#include "cudnn/run/device_cuda.h"
 #include "cudnn/run/launcher.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
@@ -34,8 +32,9 @@ static struct {
     int chosen;       /* how often that was set */
     int executed;
     int modes; /* set for captures */
-    CUstreamCaptureMode mode[2];
-    float milliseconds[MORE_RUNS]; /* by run */
+    bool mode_unknown;
+    CUstreamCaptureMode mode, mode_of_runs; /* now, and as tiles were executed */
+    float milliseconds[MORE_RUNS];          /* by run */
     int told;
     cudnnStatus_t stream_known;
     bool misplaced; /* an address outside the memory, or not aligned */
@@ -46,126 +45,100 @@ static bool fails(void)
     return ++fake.calls == fake.fails_at;
 }
 
-bool cs_copy_possible(void)
-{
-    return true;
-}
-
 static struct {
-    void *view, *packed, *stream;
-    bool in;
+    CUdeviceptr from, to;
+    CUstream stream;
 } copied;
 
-int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream)
+static CUresult start_copy(const CUDA_MEMCPY3D *box, CUstream stream)
 {
-    (void)copy;
-    copied.view = view;
-    copied.packed = packed;
-    copied.in = in;
+    copied.from = box->srcDevice;
+    copied.to = box->dstDevice;
     copied.stream = stream;
-    return 77;
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
-static uint64_t context(void *ctx)
+static CUresult current_context(CUcontext *to)
 {
-    (void)ctx;
-    return fake.context;
+    *to = fake.context ? (CUcontext)(void *)handle : NULL;
+    return CUDA_SUCCESS;
 }
 
-static int capture(void *ctx, void *stream, struct cs_capture *to)
+static CUresult context_number(CUcontext of, unsigned long long *to)
 {
-    (void)ctx;
+    CHECK((void *)of == handle);
+    *to = fake.context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult capture_of(CUstream stream, CUstreamCaptureStatus *state, cuuint64_t *id,
+                           CUgraph *graph, const CUgraphNode **nodes, size_t *count)
+{
+    (void)graph, (void)nodes, (void)count;
     CHECK_INT((intptr_t)stream, STREAM);
-    *to = (struct cs_capture){.id = fake.capture};
-    return fails();
+    *state = fake.capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    *id = fake.capture;
+    return fails() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static int stream_create(void *ctx, void *like, void **to)
+static CUresult stream_make(CUstream *to, unsigned flags, int priority)
 {
-    (void)ctx;
-    CHECK_INT((intptr_t)like, STREAM);
+    (void)flags, (void)priority;
     if (fails())
-        return 1;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     fake.streams++;
-    *to = (void *)(intptr_t)OURS;
-    return 0;
+    *to = (CUstream)(intptr_t)OURS;
+    return CUDA_SUCCESS;
 }
 
-static void stream_destroy(void *ctx, void *stream)
+static CUresult stream_destroy(CUstream stream)
 {
-    (void)ctx;
     CHECK_INT((intptr_t)stream, OURS);
     fake.streams--;
+    return CUDA_SUCCESS;
 }
 
 static CUresult event_make(CUevent *to, unsigned flags)
 {
-    CHECK_INT(flags, CU_EVENT_DEFAULT);
+    (void)flags;
     if (fails())
         return CUDA_ERROR_OUT_OF_MEMORY;
     *to = (CUevent)(void *)&memory[++fake.events];
     return CUDA_SUCCESS;
 }
 
-static int event_create(void *ctx, void **to)
+static CUresult event_destroy(CUevent event)
 {
-    (void)ctx;
-    if (fails())
-        return 1;
-    *to = &memory[++fake.events];
-    return 0;
-}
-
-static void event_destroy(void *ctx, void *event)
-{
-    (void)ctx, (void)event;
+    (void)event;
     fake.events--;
+    return CUDA_SUCCESS;
 }
 
-static int record(void *ctx, void *event, void *stream)
+static CUresult wait(CUstream stream, CUevent event, unsigned flags)
 {
-    (void)ctx, (void)event;
-    CHECK_INT((intptr_t)stream, STREAM);
-    return fails();
-}
-
-static int wait(void *ctx, void *stream, void *event)
-{
-    (void)ctx, (void)event;
+    (void)event, (void)flags;
     CHECK_INT((intptr_t)stream, OURS);
     fake.waits++;
-    return fails();
+    return fails() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-static int allocate(void *ctx, int64_t bytes, void **to)
+static CUresult allocate(CUdeviceptr *to, size_t bytes)
 {
-    (void)ctx;
     CHECK(bytes <= ROOM);
     if (fails())
-        return 1;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     fake.blocks++;
-    fake.bytes = bytes;
-    *to = memory;
-    return 0;
+    fake.bytes = (int64_t)bytes;
+    *to = (CUdeviceptr)(uintptr_t)memory;
+    return CUDA_SUCCESS;
 }
 
-static void release(void *ctx, void *block)
+static CUresult release(CUdeviceptr block)
 {
-    (void)ctx;
-    CHECK(block == memory);
+    CHECK((void *)block == memory);
     fake.blocks--;
+    return CUDA_SUCCESS;
 }
-
-const struct cs_device cs_device_cuda = {.context = context,
-                                         .capture = capture,
-                                         .stream_create = stream_create,
-                                         .stream_destroy = stream_destroy,
-                                         .event_create = event_create,
-                                         .event_destroy = event_destroy,
-                                         .record = record,
-                                         .wait = wait,
-                                         .allocate = allocate,
-                                         .free = release};
 
 static CUresult set_bytes(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream)
 {
@@ -177,8 +150,7 @@ static CUresult set_bytes(CUdeviceptr at, unsigned char value, size_t bytes, CUs
 static CUresult event_record(CUevent event, CUstream stream)
 {
     (void)event;
-    CHECK_INT((intptr_t)stream, OURS);
-    fake.records++;
+    fake.records += stream == (CUstream)(intptr_t)OURS;
     return fails() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -197,10 +169,12 @@ static CUresult elapsed(float *to, CUevent start, CUevent end)
 
 static CUresult exchange_mode(CUstreamCaptureMode *mode)
 {
-    if (fails())
+    if (fake.mode_unknown)
         return CUDA_ERROR_INVALID_VALUE;
-    fake.mode[fake.modes++ % 2] = *mode;
-    *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    const CUstreamCaptureMode before = fake.mode;
+    fake.mode = *mode;
+    *mode = before;
+    fake.modes++;
     return CUDA_SUCCESS;
 }
 
@@ -257,6 +231,7 @@ static cudnnStatus_t execute(cudnnHandle_t of, cudnnBackendDescriptor_t executio
                          workspace + WORKSPACE > memory + fake.bytes ||
                          workspace < (const char *)pointers->value[2];
     }
+    fake.mode_of_runs = fake.mode;
     fake.executed++;
     return fails() ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
 }
@@ -282,7 +257,17 @@ static void start(void)
     vendor.cudnnGetStream = get_stream;
     vendor.cudnnSetStream = set_stream;
     vendor.cudnnGetVersion = version;
-    driver = (struct cs_driver){.cuEventCreate = event_make,
+    driver = (struct cs_driver){.cuCtxGetCurrent = current_context,
+                                .cuCtxGetId = context_number,
+                                .cuStreamGetCaptureInfo_v2 = capture_of,
+                                .cuStreamCreateWithPriority = stream_make,
+                                .cuStreamDestroy_v2 = stream_destroy,
+                                .cuStreamWaitEvent = wait,
+                                .cuEventDestroy_v2 = event_destroy,
+                                .cuMemAlloc_v2 = allocate,
+                                .cuMemFree_v2 = release,
+                                .cuMemcpy3DAsync_v2 = start_copy,
+                                .cuEventCreate = event_make,
                                 .cuEventRecord = event_record,
                                 .cuEventSynchronize = event_synchronize,
                                 .cuEventElapsedTime = elapsed,
@@ -333,9 +318,8 @@ static void the_median_of_every_shape_is_taken(void)
         CHECK_INT(fake.chosen, 2);
         CHECK(!fake.misplaced);
         CHECK_INT(fake.waits, 1);
-        CHECK_INT(fake.modes, 2);
-        CHECK_INT(fake.mode[0], CU_STREAM_CAPTURE_MODE_RELAXED);
-        CHECK_INT(fake.mode[1], CU_STREAM_CAPTURE_MODE_GLOBAL);
+        CHECK_INT(fake.mode_of_runs, CU_STREAM_CAPTURE_MODE_RELAXED);
+        CHECK_INT(fake.mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
         check_nothing_left();
     }
 }
@@ -381,8 +365,8 @@ static void whatever_fails_nothing_is_left(void)
         astray += fake.stream != STREAM;
         check_nothing_left();
     }
-    /* All but the last record, the wait for it, and the capture mode of before. */
-    CHECK_INT(refused, calls - 3);
+    /* All but the last record and the wait for it. */
+    CHECK_INT(refused, calls - 2);
     CHECK_INT(astray, 1); /* where the very call fails that sets the stream back */
     start();
     fake.milliseconds[5] = -1;
@@ -416,7 +400,7 @@ static void nothing_is_run_where_it_must_not_be(void)
         CHECK_INT(time_plan(ROOM, &seconds), CS_REFUSED);
         CHECK_INT(fake.executed, 0);
         CHECK_INT(fake.bytes, 0);
-        CHECK_INT(fake.modes, i == 4 ? 0 : 2);
+        CHECK_INT(fake.mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
         check_nothing_left();
     }
 }
@@ -548,8 +532,7 @@ static void a_plan_is_made_ready_in_relaxed_mode(void)
     CHECK_INT(cs_launcher_prepare(&launcher, 0), CUDNN_STATUS_SUCCESS);
     CHECK(cs_execution_plan_is_ready(rewrite.execution_plan[0]));
     CHECK_INT(fake.modes, 2);
-    CHECK_INT(fake.mode[0], CU_STREAM_CAPTURE_MODE_RELAXED);
-    CHECK_INT(fake.mode[1], CU_STREAM_CAPTURE_MODE_GLOBAL);
+    CHECK_INT(fake.mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
     CHECK_INT(cs_launcher_prepare(&launcher, 0), CUDNN_STATUS_SUCCESS);
     CHECK_INT(fake.modes, 2);
     drop_plans();
@@ -557,10 +540,9 @@ static void a_plan_is_made_ready_in_relaxed_mode(void)
     cudnn.tells_workspace = true;
     gpu_of();
     cudnn.own.plan = CUDNN_STATUS_NOT_SUPPORTED;
-    fake.fails_at = 1; /* the mode is not known: nothing is set back */
+    fake.mode_unknown = true; /* nothing is set back */
     CHECK_INT(cs_launcher_prepare(&launcher, 0), CUDNN_STATUS_NOT_SUPPORTED);
     CHECK_INT(fake.modes, 0);
-    CHECK_INT(fake.calls, 1);
     drop_plans();
 }
 
@@ -569,17 +551,18 @@ static void launches_go_to_the_stream_that_is_chosen(void)
     start();
     struct cs_gpu gpu = gpu_of();
     CHECK(gpu.choose && gpu.copy && !gpu.only_records);
-    CHECK_INT(gpu.copy(gpu.ctx, NULL, memory, memory + 1, true), 77);
-    CHECK(copied.view == memory && copied.packed == memory + 1 && copied.in);
+    const struct cs_copy copy = {.width = 4, .height = 1, .depth = 1, .times = 1};
+    CHECK_INT(gpu.copy(gpu.ctx, &copy, memory, memory + 1, true), CUDNN_STATUS_EXECUTION_FAILED);
+    CHECK(copied.from == (uintptr_t)memory && copied.to == (uintptr_t)memory + 1);
     CHECK_INT((intptr_t)copied.stream, STREAM);
     CHECK_INT(gpu.choose(gpu.ctx, (void *)(intptr_t)OURS), 0);
     CHECK_INT(fake.stream, OURS);
-    CHECK_INT(gpu.copy(gpu.ctx, NULL, memory, memory + 1, false), 77);
-    CHECK(!copied.in);
+    gpu.copy(gpu.ctx, &copy, memory, memory + 1, false);
+    CHECK(copied.from == (uintptr_t)memory + 1 && copied.to == (uintptr_t)memory);
     CHECK_INT((intptr_t)copied.stream, OURS);
     fake.fails_at = fake.calls + 1;
     CHECK_INT(gpu.choose(gpu.ctx, (void *)(intptr_t)STREAM), CUDNN_STATUS_INTERNAL_ERROR);
-    gpu.copy(gpu.ctx, NULL, memory, memory + 1, false);
+    gpu.copy(gpu.ctx, &copy, memory, memory + 1, false);
     CHECK_INT((intptr_t)copied.stream, OURS);
     drop_plans();
     start();

@@ -23,14 +23,11 @@ static const struct cs_device *const device = &fake_device_functions;
 
 /* Calls have the patience that they need here, however busy the machine is: a thread that loses the
  * processor would cost others a call. */
-bool __real_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
-                                   long long nanoseconds);
-bool __wrap_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
-                                   long long nanoseconds);
-bool __wrap_cs_lock_condition_wait(struct cs_condition *condition, struct cs_lock *lock,
-                                   long long nanoseconds)
+WRAPPED(int, pthread_cond_timedwait, pthread_cond_t *condition, pthread_mutex_t *mutex,
+        const struct timespec *until)
 {
-    return __real_cs_lock_condition_wait(condition, lock, nanoseconds + 300 * CS_SECOND);
+    const struct timespec later = {until->tv_sec + 300, until->tv_nsec};
+    return __real_pthread_cond_timedwait(condition, mutex, &later);
 }
 
 static struct cs_arena *new_arena(void)

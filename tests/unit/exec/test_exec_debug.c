@@ -1,21 +1,9 @@
-/* What debug builds ask before they run tiles: scratch that overlaps itself or an operand. */
+/* Before it runs tiles, the executor of a debug build (unit.mk) looks for scratch that overlaps
+ * itself or an operand. */
+#include "exec/exec.h"
+
 #include "check.h"
 #include "sample_problem.h"
-
-/* The executor as in a debug build, with layouts that are not the plan's. */
-#ifndef CS_DEBUG
-#define CS_DEBUG
-#endif
-#define cs_exec_init debug_exec_init
-#define cs_exec_run debug_exec_run
-#define cs_exec_fallback debug_exec_fallback
-#define cs_exec_lend debug_exec_lend
-#define cs_exec_take_back debug_exec_take_back
-#define cs_exec_process_fork debug_exec_process_fork
-#define cs_plan_scratch wrong_scratch
-#include "exec/exec.c" /* NOLINT(bugprone-suspicious-include) */
-#undef cs_plan_scratch
-int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[]);
 
 enum {
     TENSORS = 0x100000, /* the first one's address; the others follow at this distance */
@@ -24,9 +12,9 @@ enum {
 
 static int64_t staged_shift, workspace_shift; /* of the first lane's */
 
-int64_t wrong_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[])
+WRAPPED(int64_t, cs_plan_scratch, const struct cs_plan *plan, int lanes, struct cs_lane lane[])
 {
-    int64_t bytes = cs_plan_scratch(plan, lanes, lane);
+    int64_t bytes = __real_cs_plan_scratch(plan, lanes, lane);
     if (lane) {
         lane[0].staged += staged_shift;
         lane[0].workspace += workspace_shift;
@@ -86,13 +74,13 @@ static void check(const struct cs_plan *plan, uintptr_t scratch, int64_t staged,
     const struct cs_gpu gpu = {NULL, bind, launch, release, fallback, NULL, copy, false};
     struct cs_call call = {.base = {.workspace = (void *)scratch}, .provided = plan->workspace};
     static struct cs_exec exec;
-    debug_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);
+    cs_exec_init(&exec, NULL, CS_BACKING_CLIENT, 0);
     for (int i = 0; i < plan->problem.tensors; i++)
         call.base.tensor[i] = (void *)(uintptr_t)(TENSORS * (i + 1));
     staged_shift = staged;
     workspace_shift = workspace;
     binds = fallbacks = 0;
-    struct cs_outcome got = debug_exec_run(&exec, plan, &gpu, &call);
+    struct cs_outcome got = cs_exec_run(&exec, plan, &gpu, &call);
     CHECK_INT(got.ran, apart ? CS_RAN_TILES : CS_RAN_FALLBACK);
     CHECK_INT(binds, apart ? plan->tiles : 0);
     CHECK_INT(fallbacks, !apart);
