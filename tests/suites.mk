@@ -36,6 +36,13 @@ test: LOAD := 10
 test: short-built
 	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' tests/system/*.bats),--filter-tags quick)
 
+#: golden       writes tests/golden again; read the difference
+.PHONY: golden
+golden_tests := $(addprefix $(B)/unit/,$(notdir $(basename $(shell grep -l -e golden_check -e golden_end -e golden_file $(unitsrc)))))
+golden: $(golden_tests)
+	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >/dev/null 2>&1 || { CONVSHIM_UPDATE_GOLDEN=1 $$t; exit 1; }; done
+	$(Q)git --no-pager diff --stat tests/golden
+
 #: test-full    every test; LOAD=20: of random cases and fixed lists that many percent
 test-full: tests-built $(tsan)
 	$(run_tests) $(short) $(sweeps) $(long_only) $(call bats,$(wildcard tests/system/*.bats))

@@ -40,7 +40,7 @@ def account(name, build, environment):
             seen = json.load(file)
     if seen["violations"]:
         return "", f"{seen['violations']} violations"
-    return " ".join([name, *(f"{key}={seen[key]}" for key in KEYS)]), None
+    return " ".join([name, *(str(seen[key]) for key in KEYS)]), None
 
 
 def main():
@@ -59,7 +59,7 @@ def main():
     print(f"1..{len(MODES)}")
     if sys.argv[2:] == ["--record"] and not failed:
         with open(GOLDEN, "w", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
+            file.writelines(line + "\n" for line in ["mode " + " ".join(KEYS), *lines])
     return 1 if failed else 0
 
 

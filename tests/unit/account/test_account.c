@@ -1,5 +1,6 @@
 /* src/account: counters, sites, and the summary against texts in tests/golden. */
 #include "account/account.h"
+#include "golden_file.h"
 
 #include "account_fixture.h"
 #include "check.h"
@@ -275,23 +276,9 @@ static void check_form(void)
     CHECK(lines <= 40);
 }
 
-/* CONVSHIM_UPDATE_GOLDEN=1 writes the file instead. */
 static void check_golden(const char *name)
 {
-    static char want[sizeof text];
-    char path[256];
-    snprintf(path, sizeof path, "tests/golden/summary_%s.txt", name);
-    FILE *file = fopen(path, getenv("CONVSHIM_UPDATE_GOLDEN") ? "w+" : "r");
-    CHECK(file != NULL);
-    if (!file)
-        return;
-    if (getenv("CONVSHIM_UPDATE_GOLDEN")) {
-        fputs(text, file);
-        rewind(file);
-    }
-    want[fread(want, 1, sizeof want - 1, file)] = '\0';
-    fclose(file);
-    CHECK_STR(text, want);
+    golden_file(".", name, text);
     check_form();
 }
 
@@ -300,7 +287,7 @@ static void the_summary_of_a_decoder(void)
     struct cs_account *account = decoder(CS_REASON_NONE);
     int length = summarise(account, &head);
     CHECK_INT(length, strlen(text));
-    check_golden("decoder");
+    check_golden("summary_decoder.txt");
     char part[101];
     CHECK_INT(cs_summary_text(account, &head, part, sizeof part), length);
     CHECK(strncmp(part, text, sizeof part - 1) == 0);
@@ -316,7 +303,7 @@ static void the_summary_of_a_report(void)
     off.policy = "off";
     off.config = "/etc/convshim.ini";
     summarise(account, &off);
-    check_golden("report");
+    check_golden("summary_report.txt");
     free(account);
 }
 
@@ -468,7 +455,7 @@ static void the_summary_of_own_scratch(void)
     own.gate = (struct cs_summary_gate){
         .waits = 40, .timed_out = 3, .nanoseconds = 12345678901, .given_up = true};
     summarise(account, &own);
-    check_golden("own");
+    check_golden("summary_own.txt");
     free(account);
 }
 
@@ -607,7 +594,7 @@ static void the_summary_of_a_large_program(void)
     long_head.config = "/a/very/long/path/of/a/configuration/file/that/does/not/fit/into/the/line/"
                        "with/everything/else/convshim.ini";
     summarise(account, &long_head);
-    check_golden("large");
+    check_golden("summary_large.txt");
     long_head.bypass = "liba_library_with_a_long_name.so, libanother_one.so.12, "
                        "libthis_one_is_cut_off.so.2.0, libnot_told.so, ...";
     account->lanes = 8;
@@ -630,7 +617,7 @@ static void the_summary_without_a_described_convolution(void)
     struct cs_summary_head bare = head;
     bare.vendor = "";
     summarise(account, &bare);
-    check_golden("foreign");
+    check_golden("summary_foreign.txt");
     free(account);
 }
 

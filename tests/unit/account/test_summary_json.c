@@ -4,6 +4,7 @@
 
 #include "account_fixture.h"
 #include "check.h"
+#include "golden_file.h"
 #include <cjson/cJSON.h>
 #include <locale.h>
 #include <math.h>
@@ -165,24 +166,6 @@ static void numbers_have_a_point_in_every_locale(void)
     setlocale(LC_NUMERIC, "C");
 }
 
-/* CONVSHIM_UPDATE_GOLDEN=1 writes the file instead. */
-static void check_golden(void)
-{
-    static char want[1 << 16];
-    const char *path = "tests/golden/summary_decoder.json";
-    FILE *file = fopen(path, getenv("CONVSHIM_UPDATE_GOLDEN") ? "w+" : "r");
-    CHECK(file != NULL);
-    if (!file)
-        return;
-    if (getenv("CONVSHIM_UPDATE_GOLDEN")) {
-        fputs(text, file);
-        rewind(file);
-    }
-    want[fread(want, 1, sizeof want - 1, file)] = '\0';
-    fclose(file);
-    CHECK_STR(text, want);
-}
-
 /* The decoder, with two lanes, runs, a rule, beta and fused tensors on one more site. */
 static struct cs_account *rich(void)
 {
@@ -276,7 +259,7 @@ static void the_summary_of_a_decoder(void)
 {
     struct cs_account *account = rich();
     cJSON *json = summary_of(account);
-    check_golden();
+    golden_file(".", "summary_decoder.json", text);
     CHECK_STR(string(json, "schema"), "convshim summary");
     CHECK_INT(number(json, "version"), CS_SUMMARY_VERSION);
     CHECK_INT(number(json, "process.rank"), 3);

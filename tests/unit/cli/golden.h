@@ -1,56 +1,43 @@
-/* Whole outputs of commands, run in the test's own process, against files of tests/golden; and that
- * a command gives back all memory that it takes. CONVSHIM_UPDATE_GOLDEN=1 writes the files anew. To
- * be included by one file of a program. */
+/* Runs commands in the test's own process. Their whole outputs are compared with files of
+ * tests/golden, or their status and a phrase with a table. Each run must give back all memory and
+ * files that it takes. To be included by one file of a program. */
 #ifndef CLI_GOLDEN_H
 #define CLI_GOLDEN_H
 
 #include "base/version.h"
 #include "check.h"
 #include "cli/common/cli.h"
+#include "golden_file.h"
 #include "heap.h"
 #include <fcntl.h>
-#include <limits.h>
 #include <unistd.h>
 
 typedef int golden_run_fn(void *state);
 
-/* What is compared: outputs one behind the other. */
-static char *golden_text;
-static size_t golden_length, golden_room;
+/* The outputs to compare, one after the other. */
+static char golden_text[1 << 18];
+static size_t golden_length;
 
-static void golden_put(const char *text, size_t length)
+static inline void golden_puts(const char *text)
 {
-    if (golden_length + length + 1 > golden_room) {
-        golden_room = 2 * (golden_length + length + 1);
-        char *more = realloc(golden_text, golden_room);
-        if (!more)
-            abort();
-        golden_text = more;
-    }
-    memcpy(golden_text + golden_length, text, length);
-    golden_length += length;
-    golden_text[golden_length] = '\0';
+    size_t length = strlen(text);
+    CHECK(golden_length + length < sizeof golden_text);
+    if (golden_length + length < sizeof golden_text)
+        memcpy(golden_text + golden_length, text, length + 1), golden_length += length;
 }
 
-static void golden_puts(const char *text)
-{
-    golden_put(text, strlen(text));
-}
-
-/* What is another at each run, and what stands for it. */
+/* Texts that differ at each run, and their replacements. */
 static struct {
     const char *text, *name;
 } golden_hidden[4] = {{CS_VERSION, "VERSION"}};
 
 static inline void golden_hide(const char *text, const char *name)
 {
-    for (size_t i = 0; i < sizeof golden_hidden / sizeof *golden_hidden; i++)
-        if (!golden_hidden[i].text || strcmp(golden_hidden[i].name, name) == 0) {
-            golden_hidden[i].text = text;
-            golden_hidden[i].name = name;
-            return;
-        }
-    abort();
+    int i = 0;
+    while (golden_hidden[i].name && strcmp(golden_hidden[i].name, name) != 0)
+        i++;
+    golden_hidden[i].text = text;
+    golden_hidden[i].name = name;
 }
 
 static bool golden_digit(char c)
@@ -58,33 +45,29 @@ static bool golden_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A number is hidden where it is the whole number. */
-static void golden_put_file(int file)
+/* A hidden number is replaced only if it is the whole number. */
+static inline void golden_put_output(const char *text)
 {
-    off_t length = lseek(file, 0, SEEK_END);
-    char *text = malloc((size_t)length + 1);
-    CHECK(text && pread(file, text, (size_t)length, 0) == length);
-    text[length] = '\0';
     for (const char *from = text; *from;) {
-        size_t taken = 0;
-        for (size_t i = 0; taken == 0 && i < sizeof golden_hidden / sizeof *golden_hidden; i++) {
+        const char *put = NULL;
+        size_t taken = 1;
+        for (int i = 0; !put && i < 4 && golden_hidden[i].name; i++) {
             const char *hidden = golden_hidden[i].text;
-            bool inside = hidden && golden_digit(*hidden) && from > text && golden_digit(from[-1]);
-            if (hidden && !inside && strncmp(from, hidden, strlen(hidden)) == 0 &&
-                !(golden_digit(*hidden) && golden_digit(from[strlen(hidden)]))) {
+            bool number = golden_digit(*hidden);
+            bool inside = number && ((from > text && golden_digit(from[-1])) ||
+                                     golden_digit(from[strlen(hidden)]));
+            if (!inside && strncmp(from, hidden, strlen(hidden)) == 0) {
+                put = golden_hidden[i].name;
                 taken = strlen(hidden);
-                golden_puts(golden_hidden[i].name);
             }
         }
-        if (taken == 0)
-            golden_put(from, taken = 1);
+        golden_puts(put ? put : (const char[]){*from, '\0'});
         from += taken;
     }
-    free(text);
 }
 
-/* Runs it with both streams in a file, which is returned open. */
-static int golden_capture(golden_run_fn *run, void *state, int *status_p)
+/* Runs it and returns both of its streams as one text, which the caller frees. */
+static char *golden_capture(golden_run_fn *run, void *state, int *status_p)
 {
     char name[] = "/tmp/convshim-golden-XXXXXX";
     int file = mkostemp(name, O_APPEND), out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
@@ -99,23 +82,26 @@ static int golden_capture(golden_run_fn *run, void *state, int *status_p)
     close(out);
     close(err);
     unlink(name);
-    return file;
+    long long left = atomic_exchange(&heap_left, -1);
+    off_t length = lseek(file, 0, SEEK_END);
+    char *text = calloc(1, (size_t)length + 1);
+    CHECK(text && pread(file, text, (size_t)length, 0) == length);
+    close(file);
+    atomic_store(&heap_left, left);
+    return text;
 }
 
-/* What a command may leave behind: blocks of memory, open files, files in memory (not counted: 0).
- */
+/* What a command may leave behind. */
 struct golden_left {
     long long blocks, descriptors, mappings;
 };
 
-static struct golden_left golden_taken(bool mapped)
+static struct golden_left golden_taken(void)
 {
     static char maps[1 << 20];
     struct golden_left taken = {.blocks = atomic_load(&heap_taken)};
     for (int i = 0; i < 32; i++)
         taken.descriptors += fcntl(i, F_GETFD) >= 0;
-    if (!mapped)
-        return taken;
     int file = open("/proc/self/maps", O_RDONLY);
     size_t length = 0;
     for (ssize_t more = 1; more > 0 && length < sizeof maps - 1; length += (size_t)more)
@@ -127,129 +113,126 @@ static struct golden_left golden_taken(bool mapped)
     return taken;
 }
 
-/* Where the one file that has its output is open still. */
+/* `text` is the one block that the caller still holds. */
 static void golden_check_left(const char *title, struct golden_left before)
 {
-    const struct golden_left after = golden_taken(before.mappings > 0);
-    const struct {
-        const char *what;
-        long long left;
-    } rows[] = {{"blocks of memory", after.blocks - before.blocks},
-                {"open files", after.descriptors - before.descriptors - 1},
-                {"files in memory", after.mappings - before.mappings}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].left != 0 && check_failures++ < 20)
-            printf("# %s: %lld %s are left behind\n", title, rows[i].left, rows[i].what);
+    const struct golden_left after = golden_taken();
+    if ((after.blocks - before.blocks != 1 || after.descriptors != before.descriptors ||
+         after.mappings != before.mappings) &&
+        check_failures++ < 20)
+        printf("# %s leaves behind: %lld blocks, %lld open files, %lld mapped files\n", title,
+               after.blocks - before.blocks - 1, after.descriptors - before.descriptors,
+               after.mappings - before.mappings);
 }
 
-/* Runs it, and what it prints is in the file that is returned open. What it takes at its first time
- * may stay, as tables that are made once; a second time leaves nothing. */
-static int golden_run(const char *title, golden_run_fn *run, void *state, int *status_p)
+/* Runs it twice: tables that are made once may stay after the first time. The caller frees the
+ * output. */
+static char *golden_run(const char *title, golden_run_fn *run, void *state, int *status_p)
 {
-    int status, again;
-    close(golden_capture(run, state, &status));
-    struct golden_left before = golden_taken(true);
-    int file = golden_capture(run, state, &again);
+    int again;
+    free(golden_capture(run, state, status_p));
+    struct golden_left before = golden_taken();
+    char *text = golden_capture(run, state, &again);
     golden_check_left(title, before);
-    CHECK_INT(again, status);
-    *status_p = status;
-    return file;
+    CHECK_INT(again, *status_p);
+    return text;
 }
 
-/* Adds what it prints and its status under a title. */
+/* Adds the output and the status under a title. */
 static inline void golden_add(const char *title, golden_run_fn *run, void *state)
 {
     char ends[64];
-    int status, file = golden_run(title, run, state, &status);
+    int status;
+    char *text = golden_run(title, run, state, &status);
     golden_puts("$ ");
     golden_puts(title);
     golden_puts("\n");
-    golden_put_file(file);
+    golden_put_output(text);
     snprintf(ends, sizeof ends, "status %d\n\n", status);
     golden_puts(ends);
-    close(file);
+    free(text);
 }
 
-/* The same in a line or two: that it is fine, or what is said. */
-static inline void golden_add_short(const char *title, golden_run_fn *run, void *state)
-{
-    int status, file = golden_run(title, run, state, &status);
-    golden_puts(title);
-    golden_puts(status == 0 ? ": taken\n" : ":\n  ");
-    if (status != 0)
-        golden_put_file(file);
-    close(file);
-}
-
+/* A command line: words between blanks, or in single quotes. */
 struct golden_command {
     int (*command)(int argc, char **argv);
-    const char *const *words;
+    const char *line;
 };
 
 static int golden_call(void *state)
 {
     const struct golden_command *call = state;
+    static char copy[8192];
     char *words[40];
     int argc = 0;
-    for (; call->words[argc]; argc++)
-        words[argc] = (char *)call->words[argc];
+    snprintf(copy, sizeof copy, "%s", call->line);
+    for (char *at = copy + strspn(copy, " "); *at && argc < 39; at += strspn(at, " ")) {
+        char end = *at == '\'' ? '\'' : ' ';
+        words[argc++] = at += end == '\'';
+        at += strcspn(at, (const char[]){end, '\0'});
+        if (*at)
+            *at++ = '\0';
+    }
     words[argc] = NULL;
     return call->command(argc, words);
 }
 
-/* The same of a command line, which ends with NULL. */
-static inline void golden_line(int (*command)(int argc, char **argv), const char *const words[])
+static inline void golden_line(int (*command)(int argc, char **argv), const char *line)
 {
-    char title[1024] = "";
-    size_t length = 0;
-    for (int i = 0; words[i] && length < sizeof title; i++)
-        length +=
-            (size_t)snprintf(title + length, sizeof title - length, "%s%s", i ? " " : "", words[i]);
-    struct golden_command call = {command, words};
-    golden_add(title, golden_call, &call);
+    struct golden_command call = {command, line};
+    golden_add(line, golden_call, &call);
 }
 
-/* All of a file, which is closed. */
-static inline char *golden_read(int file)
+/* The output and status of a command line, for tests of properties; the caller frees the text. */
+static inline char *golden_output(int (*command)(int argc, char **argv), const char *line,
+                                  int *status_p)
 {
-    off_t length = lseek(file, 0, SEEK_END);
-    char *text = calloc(1, (size_t)length + 1);
-    CHECK(text && pread(file, text, (size_t)length, 0) == length);
-    close(file);
-    return text;
+    struct golden_command call = {command, line};
+    return golden_run(line, golden_call, &call, status_p);
 }
 
-#ifdef HEAP_REFUSES
-/* In words of ours, which may be all that is left of a line that needs memory itself; or of the
- * system's where it fails. The parser of JSON tells no more than that it failed. */
-static bool golden_tells_of_memory(const char *text, int status)
-{
-    return strstr(text, "out of memory") ||
-           (status != 0 && (strstr(text, "Cannot allocate memory") || strstr(text, "not JSON") ||
-                            strstr(text, "no device profile")));
-}
-#endif
+/* A command line, its status and a phrase of its output. */
+struct golden_answer {
+    const char *line;
+    int status;
+    const char *phrase;
+};
 
-/* It is run with each of its requests for memory refused in turn: it gives back what it has taken,
- * and says all the same as ever, or that memory is short; where it fails, too. */
+static inline void golden_answers(int (*command)(int argc, char **argv),
+                                  const struct golden_answer *answer, size_t answers)
+{
+    for (size_t i = 0; i < answers; i++) {
+        int status;
+        char *text = golden_output(command, answer[i].line, &status);
+        bool good = status == answer[i].status && strstr(text, answer[i].phrase);
+        if (!good && check_failures++ < 20)
+            printf("# %s: status %d, without \"%s\":\n# %s", answer[i].line, status,
+                   answer[i].phrase, text);
+        free(text);
+    }
+}
+
+/* Runs it with each of its requests for memory refused in turn. It gives back what it has taken and
+ * prints the same as always or that memory is short. The parser of JSON reports only failure. */
 static inline void golden_short_of_memory(const char *title, golden_run_fn *run, void *state)
 {
 #ifdef HEAP_REFUSES
     int status, usual;
     bool all = false;
-    char *whole = golden_read(golden_capture(run, state, &usual));
+    char *whole = golden_capture(run, state, &usual);
     for (long long n = 0; !all; n++) {
-        struct golden_left before = golden_taken(false);
+        struct golden_left before = golden_taken();
         atomic_store(&heap_left, n);
-        int file = golden_capture(run, state, &status);
+        char *text = golden_capture(run, state, &status);
         all = atomic_exchange(&heap_left, -1) >= 0;
         golden_check_left(title, before);
-        char *text = golden_read(file);
-        bool told = golden_tells_of_memory(text, status);
+        bool told =
+            strstr(text, "out of memory") ||
+            (status != 0 && (strstr(text, "Cannot allocate memory") || strstr(text, "not JSON") ||
+                             strstr(text, "no device profile")));
         bool same = status == usual && strcmp(text, whole) == 0;
         if (!told && !same && check_failures++ < 20)
-            printf("# %s: without request %lld it ends with %d and does not say why: %s\n", title,
-                   n, status, text);
+            printf("# %s: without request %lld it ends with %d: %s\n", title, n, status, text);
         free(text);
     }
     free(whole);
@@ -258,41 +241,17 @@ static inline void golden_short_of_memory(const char *title, golden_run_fn *run,
 #endif
 }
 
-static void golden_differs(const char *path, const char *want)
+static inline void golden_short(int (*command)(int argc, char **argv), const char *line)
 {
-    int line = 1;
-    const char *got = golden_text, *begin = got, *wanted = want;
-    for (; *got && *got == *want; got++, want++)
-        if (*got == '\n') {
-            line++;
-            begin = got + 1;
-            wanted = want + 1;
-        }
-    check_failures++;
-    printf("# %s:%d: is \"%.*s\", not \"%.*s\"\n", path, line, (int)strcspn(begin, "\n"), begin,
-           (int)strcspn(wanted, "\n"), wanted);
+    golden_short_of_memory(line, golden_call, &(struct golden_command){command, line});
 }
 
-/* All that was added is what stands in that file of `folder`; begins anew. */
-static void golden_check(const char *folder, const char *name)
+/* Compares all that was added with that file of tests/golden below `root`, and starts again. */
+static inline void golden_check(const char *root, const char *name)
 {
-    char path[PATH_MAX + 256];
-    const char *update = getenv("CONVSHIM_UPDATE_GOLDEN");
-    snprintf(path, sizeof path, "%s/tests/golden/%s", folder, name);
-    FILE *file = fopen(path, update && *update == '1' ? "we" : "re");
-    CHECK(file);
-    if (file && update && *update == '1') {
-        CHECK(fwrite(golden_text, 1, golden_length, file) == golden_length);
-    } else if (file) {
-        char *want = calloc(1, golden_length + 2);
-        size_t length = want ? fread(want, 1, golden_length + 1, file) : 0;
-        if (length != golden_length || memcmp(want, golden_text, length) != 0)
-            golden_differs(path, want);
-        free(want);
-    }
-    if (file)
-        CHECK(fclose(file) == 0);
+    golden_file(root, name, golden_text);
     golden_length = 0;
+    golden_text[0] = '\0';
 }
 
 #endif

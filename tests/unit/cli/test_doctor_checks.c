@@ -250,10 +250,9 @@ static void make_files(void)
     write_text("plain.py", "x = 1 # channels_last\n");
 }
 
-/* --- what is said --- */
+/* --- what is reported --- */
 
-#define DOCTOR(...) golden_line(cs_cli_doctor, (const char *const[]){"doctor", __VA_ARGS__, NULL})
-#define LIBRARY "--library", "libconvshim.so"
+#define LIBRARY "--library libconvshim.so "
 
 static const char threads[] = "\tlibc.so.6 => /lib/libc.so.6 (0x1)\n";
 
@@ -272,120 +271,125 @@ static void reset(void)
     telling = false;
 }
 
-static void note_case(const char *name)
+/* The rows of CSV begin with the check and its severity. */
+static void expect(const char *title, const char *line, int status, const char *phrase)
+{
+    int is;
+    char *text = golden_output(cs_cli_doctor, line, &is);
+    if ((is != status || !strstr(text, phrase)) && check_failures++ < 20)
+        printf("# %s, %s: status %d, without \"%s\":\n# %s", title, line, is, phrase, text);
+    free(text);
+}
+
+static void put_case(const char *name)
 {
     golden_puts("--- ");
     golden_puts(name);
     golden_puts("\n");
 }
 
-static void forms(void)
-{
-    reset();
-    DOCTOR(LIBRARY, "--", "bin/plain");
-    DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
-    DOCTOR(LIBRARY, "--format", "json", "--", "bin/plain");
-    telling = true;
-    DOCTOR(LIBRARY, "--", "bin/linked");
-    DOCTOR(LIBRARY, "--", "bin/looked");
-    golden_check(root, "outputs_doctor_forms.txt");
-}
+#define CSV LIBRARY "--format csv -- "
 
 static void the_library(void)
 {
-    static const char *const files[] = {
-        "lib/none.so", "lib/lookup.so", "lib/entries.so", "lib/half.so",
-        "lib/mips.so", "lib/text.so",   "nowhere.so",     "."};
+    static const struct golden_answer rows[] = {
+        {"doctor --format csv --library lib/none.so -- bin/plain", 2, "\nlibrary,fatal,"},
+        {"doctor --format csv --library lib/lookup.so -- bin/plain", 2, "\nlibrary,fatal,"},
+        {"doctor --format csv --library lib/entries.so -- bin/plain", 2, "\nlibrary,fatal,"},
+        {"doctor --format csv --library lib/half.so -- bin/plain", 2, "\nlibrary,fatal,"},
+        {"doctor --format csv --library lib/mips.so -- bin/plain", 2, "another processor"},
+        {"doctor --format csv --library lib/text.so -- bin/plain", 2, "ELF"},
+        {"doctor --format csv --library nowhere.so -- bin/plain", 2, "nowhere.so: No such"},
+        {"doctor --format csv --library . -- bin/plain", 2, "directory"}};
     reset();
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        DOCTOR("--library", files[i], "--", "bin/plain");
-    note_case("the loader complains");
+    golden_answers(cs_cli_doctor, rows, sizeof rows / sizeof *rows);
     machine.complain = "it: version `GLIBC_3' not found\nagain\n";
-    DOCTOR(LIBRARY, "--", "bin/plain");
-    note_case("the loader cannot be asked");
+    expect("the loader complains", "doctor " CSV "bin/plain", 2, "\nglibc,fatal,");
     machine.list = NULL;
-    DOCTOR(LIBRARY, "--", "bin/plain");
-    golden_check(root, "outputs_doctor_library.txt");
+    expect("the loader does not answer", "doctor " CSV "bin/plain", 0, "\nglibc,note,");
 }
 
-static void what_is_preloaded(void)
+static void preloaded_libraries(void)
 {
-    static const char *const lists[] = {"libconvshim.so",
-                                        "lib/none.so",
-                                        "lib/lookup.so",
-                                        "lib/entries.so:lib/lookup.so",
-                                        "libfound.so libmissing.so",
-                                        "lib/text.so",
-                                        " : ",
-                                        "x",
-                                        "x:y"};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    static const struct {
+        const char *list;
+        int status;
+        const char *phrase; /* behind the name of the variable or file */
+    } rows[] = {{"libconvshim.so", 1, "libconvshim.so is not found"},
+                {"lib/none.so", 0, "lib/none.so"},
+                {"lib/lookup.so", 1, "\"lib/lookup.so intercepts dlsym"},
+                {"lib/entries.so:lib/lookup.so", 1, "\"lib/entries.so intercepts cuDNN"},
+                {"lib/none.so:lib/lookup.so", 1, "\"lib/lookup.so intercepts dlsym"},
+                {"libfound.so libmissing.so", 1, "libmissing.so is not found"},
+                {"lib/text.so", 1, "lib/text.so: not an ELF file"},
+                {"x:y", 1, "y is not found"}};
+    char phrase[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int file = 0; file < 2; file++) {
             reset();
             machine.finds = "libfound.so";
             if (file)
-                write_text("ld.so.preload", lists[i]);
+                write_text("ld.so.preload", rows[i].list);
             else
-                setenv("LD_PRELOAD", lists[i], 1);
-            note_case(lists[i]);
-            DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+                setenv("LD_PRELOAD", rows[i].list, 1);
+            snprintf(phrase, sizeof phrase, "\npreload,%s,%s,%s", rows[i].status ? "warning" : "ok",
+                     file ? "/etc/ld.so.preload" : "LD_PRELOAD", rows[i].phrase);
+            expect(rows[i].list, "doctor " CSV "bin/plain", rows[i].status, phrase);
         }
-    reset();
-    write_text("ld.so.preload", "lib/none.so\n\tlib/lookup.so\n");
-    note_case("lines");
-    DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
-    golden_check(root, "outputs_doctor_preload.txt");
 }
 
 static void options_driver_and_cudnn(void)
 {
     reset();
     setenv("CONVSHIM", "0", 1);
-    DOCTOR(LIBRARY, "--", "bin/plain");
+    expect("switched off", "doctor " CSV "bin/plain", 1, "\nenabled,warning,");
     reset();
     setenv("CONVSHIM_CONFIGFILE", "bad.ini", 1);
-    DOCTOR(LIBRARY, "--", "bin/plain");
+    expect("a wrong option", "doctor " CSV "bin/plain", 1, "\nconfig,warning,options,");
     reset();
-    setenv("CONVSHIM_CONFIGFILE", "empty", 1);
     machine.finds = "libcuda.so.1 libcudnn.so.9";
     write_text("version",
                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun\nGCC 12\n");
-    DOCTOR(LIBRARY, "--", "bin/plain");
-    write_text("version", "");
-    machine.finds = "libcudnn.so.8";
-    DOCTOR(LIBRARY, "--", "bin/plain");
+    expect("a driver", "doctor " CSV "bin/plain", 0, "kernel module 580.65.06");
+    expect("cuDNN 9", "doctor " CSV "bin/plain", 0, "\ncudnn,ok,libcudnn.so.9,cuDNN 9.19.2 in ");
     write_text("version", "no number\n");
-    machine.finds = "libcudnn.so.8 libcudnn.so.9";
-    DOCTOR(LIBRARY, "--", "bin/plain");
-    golden_check(root, "outputs_doctor_machine.txt");
+    machine.finds = "libcudnn.so.8";
+    expect("cuDNN 8", "doctor " CSV "bin/plain", 1, "\ncudnn,warning,libcudnn.so.8,");
 }
 
 static void programs(void)
 {
-    static const char *const names[] = {"linked", "looked",    "inside", "classes",
-                                        "deep",   "julia-1.9", "plain",  "nowhere"};
-    static const char *const lists[] = {
-        threads, "\tlibcudnn.so.9 => lib/libcudnn.so.9 (0x1)\n\tlibx.so => bin/looked (0x2)\n",
-        "\tlibcudnn.so.8 => lib/libcudnn.so.8 (0x1)\n\tliby.so => bin/inside (0x3)\n",
-        "\tlibcudnn.so.9 => not found\n\tlibz.so => not found\n\tw (0x1)\n"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t j = 0; j < sizeof lists / sizeof *lists; j++) {
-            reset();
-            machine.list = lists[j];
-            note_case(lists[j]);
-            DOCTOR(LIBRARY, "--", names[i]);
-        }
-    for (size_t length = 126; length < 130; length++) { /* of names 127 letters are said */
-        char name[160];
-        memset(name, 'p', sizeof name);
-        memcpy(name, "bin/", strlen("bin/"));
-        name[strlen("bin/") + length] = '\0';
+    static const char nine[] = "\tlibcudnn.so.9 => lib/libcudnn.so.9 (0x1)\n\tlibx.so => "
+                               "bin/looked (0x2)\n",
+                      eight[] = "\tlibcudnn.so.8 => lib/libcudnn.so.8 (0x1)\n\tliby.so => "
+                                "bin/inside (0x3)\n",
+                      lost[] = "\tlibcudnn.so.9 => not found\n\tlibz.so => not found\n\tw (0x1)\n";
+    static const struct {
+        const char *name, *list;
+        int status;
+        const char *phrase;
+    } rows[] = {{"linked", threads, 1, "\nframework,warning,linked,"},
+                {"linked", nine, 1, "\nframework,ok,linked,"},
+                {"linked", nine, 1, "\nframework,warning,linked,looked looks cuDNN up"},
+                {"linked", eight, 2, "\nframework,fatal,linked,"},
+                {"linked", eight, 2, "\ninside,fatal,linked,bin/inside"},
+                {"linked", lost, 1, "\nframework,warning,linked,"},
+                {"looked", threads, 1, "\nframework,warning,looked,"},
+                {"inside", threads, 2, "\ninside,fatal,inside,bin/inside"},
+                {"classes", threads, 2, "\ninside,fatal,classes,bin/classes"},
+                {"deep", threads, 1, "\ndeepbind,warning,deep,"},
+                {"julia-1.9", threads, 1, "\ndeepbind,note,julia-1.9,"},
+                {"plain", threads, 0, "\nframework,note,plain,"},
+                {"plain", threads, 0, "\ninside,ok,"},
+                {"plain", nine, 1, "\nframework,warning,plain,looked looks cuDNN up"},
+                {"nowhere", threads, 2, "\nprogram,fatal,nowhere,"}};
+    char line[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         reset();
-        write_elf(name, "-cudnnConvolutionForward", NULL, NULL);
-        note_case("a long name");
-        DOCTOR(LIBRARY, "--format", "csv", "--", name);
+        machine.list = rows[i].list;
+        snprintf(line, sizeof line, "doctor " CSV "%s", rows[i].name);
+        expect(rows[i].list, line, rows[i].status, rows[i].phrase);
     }
-    golden_check(root, "outputs_doctor_programs.txt");
 }
 
 #define PYTHON "python\tbin/python3\t3.12.1\n"
@@ -395,79 +399,108 @@ static void programs(void)
 
 static void pythons(void)
 {
-    static const char *const answers[] = {
-        NULL,
-        "",
-        "Traceback\n  x\nImportError: no\n",
-        PYTHON "end\n",
-        PYTHON,
-        "end\n",
-        PYTHON "noise\tmore\n" MODULES "package\ttorch\t2.9.0\tsite/\npackage\tNVIDIA_cudnn.cu13"
-               "\t9.14.0\tsite\nend\n",
-        PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tnvidia-cudnn-cu13\t9.14.1\tsite/\n"
-                       "package\tonnxruntime\t1.30\tsite\npackage\tjaxlib\t0.7\tsite\nend\n",
-        PYTHON "module\ttorch\tsite/torch\npackage\ttorch\t2.8.0\tsite\n"
-               "package\tnvidia-cudnn-cu12\t8.9.7\tsite\nend\n",
-    };
-    static const char *const found[] = {"", "libcudnn.so.9", "libcudnn.so.8"};
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        for (size_t j = 0; j < sizeof found / sizeof *found; j++) {
-            reset();
-            machine.python = answers[i];
-            machine.finds = found[j];
-            telling = j == 0;
-            note_case(found[j]);
-            DOCTOR(LIBRARY, "--", "bin/python3", "main.py");
-        }
+    static const char four[] =
+        PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tnvidia-cudnn-cu13\t"
+                       "9.14.1\tsite/\npackage\tonnxruntime\t1.30\tsite\n"
+                       "package\tjaxlib\t0.7\tsite\nend\n",
+                      old[] = PYTHON "module\ttorch\tsite/torch\npackage\ttorch\t2.8.0\tsite\n"
+                                     "package\tnvidia-cudnn-cu12\t8.9.7\tsite\nend\n";
+    static const struct {
+        const char *answer, *finds;
+        int status;
+        const char *phrase;
+    } rows[] = {{NULL, "", 1, "\npython,warning,"},
+                {"", "", 1, "\npython,warning,"},
+                {"Traceback\n  x\nImportError: no\n", "", 1, "ImportError: no"},
+                {PYTHON, "", 1, "\npython,warning,"}, /* it breaks off */
+                {PYTHON "end\n", "", 0, "\npython,ok,Python,\"3.12.1 in bin/python3, 0 packages"},
+                {four, "", 1, "\nframework,ok,PyTorch 2.9.1,"},
+                {four, "", 1, "cuDNN 9.14.1 in "},
+                {four, "", 1, "\nframework,note,JAX 0.7,"},
+                {four, "", 1, "\nframework,note,ONNX Runtime 1.30,"},
+                {four, "", 1, "\nlayout,note,main.py,"},
+                {four, "libcudnn.so.9", 0, "cuDNN 9.19.2 in "},
+                {four, "libcudnn.so.8", 2, "\nframework,fatal,PyTorch 2.9.1,"},
+                {old, "", 2, "\nframework,fatal,PyTorch 2.8.0,"},
+                {old, "libcudnn.so.9", 0, "\nframework,ok,PyTorch 2.8.0,"},
+                {old, "libcudnn.so.8", 2, "\ncudnn,warning,libcudnn.so.8,"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        reset();
+        machine.python = rows[i].answer;
+        machine.finds = rows[i].finds;
+        expect(rows[i].answer ? rows[i].answer : "no answer", "doctor " CSV "bin/python3 main.py",
+               rows[i].status, rows[i].phrase);
+    }
     reset();
-    machine.python = answers[5];
-    DOCTOR(LIBRARY, "--", "bin/python3", "plain.py");
-    machine.python = answers[7];
-    DOCTOR(LIBRARY);
-    DOCTOR(LIBRARY, "--format", "json");
-    golden_check(root, "outputs_doctor_pythons.txt");
+    expect("no channels last", "doctor " CSV "bin/python3 plain.py", 1, "\nlayout,ok,");
+    machine.python = four;
+    expect("no command", "doctor " LIBRARY "--format csv", 1, "\nframework,ok,PyTorch 2.9.1,");
 }
 
 static void caches(void)
 {
     static const struct {
-        const char *variable, *value;
+        const char *variable, *value, *severity, *subject;
     } rows[] = {
-        {"JAX_COMPILATION_CACHE_DIR", ""},
-        {"JAX_COMPILATION_CACHE_DIR", "cache"},
-        {"JAX_COMPILATION_CACHE_DIR", "full"},
-        {"JAX_COMPILATION_CACHE_DIR", "nowhere"},
-        {"JAX_COMPILATION_CACHE_DIR", "gs://x"},
-        {"JAX_COMPILATION_CACHE_DIR", "full/file"},
-        {"JAX_COMPILATION_CACHE_DIR", "empty"},
-        {"TF_XLA_FLAGS", "--other=full"},
-        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=full/file --x=y"},
-        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y"},
-        {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=full\n"},
-        {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= full"},
-        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b"},
+        {"JAX_COMPILATION_CACHE_DIR", "", "ok", "XLA's caches"},
+        {"JAX_COMPILATION_CACHE_DIR", "cache", "note", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "full", "warning", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "nowhere", "note", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "gs://x", "warning", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "full/file", "warning", NULL},
+        {"JAX_COMPILATION_CACHE_DIR", "empty", "note", NULL},
+        {"TF_XLA_FLAGS", "--other=full", "ok", "XLA's caches"},
+        {"XLA_FLAGS", "--xla_gpu_kernel_cache_file=full/file --x=y", "warning", NULL},
+        {"XLA_FLAGS", "--a --xla_gpu_per_fusion_autotune_cache_dir=full\t--x=y", "warning", NULL},
+        {"XLA_FLAGS", "--xla_gpu_dump_autotune_results_to=full\n", "warning", NULL},
+        {"XLA_FLAGS", "--xla_gpu_load_autotune_results_from= full", "ok", "XLA's caches"},
+        {"TF_XLA_FLAGS", "--tf_xla_persistent_cache_directory=full --b", "warning", NULL},
     };
+    char phrase[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         reset();
         setenv(rows[i].variable, rows[i].value, 1);
-        note_case(rows[i].value);
-        DOCTOR(LIBRARY, "--format", "csv", "--", "bin/plain");
+        snprintf(phrase, sizeof phrase, "\ncache,%s,%s,", rows[i].severity,
+                 rows[i].subject ? rows[i].subject : rows[i].variable);
+        expect(rows[i].value, "doctor " CSV "bin/plain", *rows[i].severity == 'w', phrase);
     }
-    golden_check(root, "outputs_doctor_caches.txt");
 }
 
-static void how_it_is_called(void)
+static void whole_outputs(void)
 {
     reset();
-    DOCTOR("--help");
-    DOCTOR("--pid", "0");
-    DOCTOR("--pid", "x");
-    DOCTOR("--pid", "1", "true");
-    DOCTOR("--pid", "999999999");
-    DOCTOR("--pid", "999999999", "--format", "json");
-    DOCTOR("--format", "xml");
-    DOCTOR("--lib");
-    golden_check(root, "outputs_doctor_called.txt");
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/plain");
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "--format csv -- bin/linked");
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "--format json -- bin/plain");
+    telling = true;
+    put_case("and the commands that it runs");
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/looked");
+    telling = false;
+    put_case("a Python with frameworks and cuDNN 9");
+    machine.python = PYTHON MODULES "package\ttorch\t2.9.1\tsite\npackage\tonnxruntime\t1.30\t"
+                                    "site\npackage\tjaxlib\t0.7\tsite\nend\n";
+    machine.finds = "libcudnn.so.9";
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/python3 main.py");
+    put_case("cuDNN 8");
+    machine.finds = "libcudnn.so.8";
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/python3 main.py");
+    put_case("the loader complains");
+    machine.complain = "it: version `GLIBC_3' not found\n";
+    golden_line(cs_cli_doctor, "doctor " LIBRARY "-- bin/inside");
+    golden_check(root, "doctor.txt");
+}
+
+static void command_lines(void)
+{
+    static const struct golden_answer rows[] = {{"doctor --help", 0, "--pid"},
+                                                {"doctor --pid 0", 2, "\"0\""},
+                                                {"doctor --pid x", 2, "\"x\""},
+                                                {"doctor --pid 1 true", 2, "--pid"},
+                                                {"doctor --pid 999999999", 2, "999999999"},
+                                                {"doctor --format xml", 2, "--format"},
+                                                {"doctor --lib", 2, "--lib"}};
+    reset();
+    golden_answers(cs_cli_doctor, rows, sizeof rows / sizeof *rows);
 }
 
 /* --- limits --- */
@@ -536,16 +569,11 @@ static void sixty_modules_are_asked_for(void)
     CHECK_STR(why, "it cannot be run");
 }
 
-#define SHORT_OF(...)                                                                              \
-    golden_short_of_memory(#__VA_ARGS__, golden_call,                                              \
-                           &(struct golden_command){                                               \
-                               cs_cli_doctor, (const char *const[]){"doctor", __VA_ARGS__, NULL}})
-
 static void memory_that_runs_short(void)
 {
     reset();
-    SHORT_OF(LIBRARY, "--", "bin/plain");
-    SHORT_OF(LIBRARY, "--format", "json", "--", "bin/linked");
+    golden_short(cs_cli_doctor, "doctor " LIBRARY "-- bin/plain");
+    golden_short(cs_cli_doctor, "doctor " LIBRARY "--format json -- bin/linked");
 }
 
 int main(void)
@@ -558,19 +586,18 @@ int main(void)
     setenv("HOME", folder, 1);
     setenv("XDG_CONFIG_HOME", folder, 1);
     make_files();
-    TEST(forms);
     TEST(the_library);
-    TEST(what_is_preloaded);
+    TEST(preloaded_libraries);
     TEST(options_driver_and_cudnn);
     TEST(programs);
     TEST(pythons);
     TEST(caches);
-    TEST(how_it_is_called);
+    TEST(whole_outputs);
+    TEST(command_lines);
     TEST(names_that_are_too_long);
     TEST(sixty_modules_are_asked_for);
     TEST(memory_that_runs_short);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
     setenv("PATH", "/usr/bin:/bin", 1);
-    free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

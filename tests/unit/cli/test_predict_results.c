@@ -1,36 +1,9 @@
-/* What `convshim predict` prints of predictions that are the test's own: one convolution and lists,
- * with and without an engine, tiled in every way, slow, too large, in every form; and where no CUDA
- * driver can be loaded. */
+/* The results of `convshim predict`: sums of a model, the workspace with which all fit, advice and
+ * pictures, from predictions that are the test's own. */
 #include "cli/predict/predict.h"
-#include "cudnn/standalone/open_driver.h"
 #include "golden.h"
+#include "markup.h"
 #include "sample_problem.h"
-
-static char root[PATH_MAX];
-
-/* --- in place of those that ask cuDNN --- */
-
-static bool driver;
-
-bool cs_standalone_driver(void)
-{
-    return driver;
-}
-
-void cs_standalone_stand_in(void) {}
-
-static bool explained;
-
-void cs_why_workspace(const struct cs_problem *problem, const struct cs_prediction *prediction,
-                      struct cs_engine_list *list, char first[CS_EXPLAIN_LINE],
-                      char second[CS_EXPLAIN_LINE])
-{
-    (void)problem, (void)list;
-    explained = true;
-    snprintf(first, CS_EXPLAIN_LINE, "It needs %lld bytes.",
-             (long long)prediction->offer.workspace);
-    snprintf(second, CS_EXPLAIN_LINE, "%s", prediction->halo > 0 ? "Halves of it" : "");
-}
 
 /* --- predictions --- */
 
@@ -97,7 +70,6 @@ static bool asked_to_fit;
 static void begin(void)
 {
     layers.count = 0;
-    driver = explained = false;
     options = (struct cs_predict_options){.format = CS_FORMAT_TEXT};
     options.config.workspace = 8 * MIB;
     snprintf(options.config.policy.text, sizeof options.config.policy.text, "fit");
@@ -106,63 +78,69 @@ static void begin(void)
     asked_to_fit = false;
 }
 
-/* --- one convolution --- */
-
-static int show_one(void *unused)
-{
-    (void)unused;
-    bool good = cs_predict_print_one(&results);
-    if (explained)
-        puts("(asked why)");
-    return !good;
-}
-
-static void one_convolution(void)
-{
-    static int list;
-    begin();
-    add_unanswered("", "l");
-    golden_add("no engine, no driver", show_one, NULL);
-    driver = true;
-    golden_add("no engine, a driver", show_one, NULL);
-    driver = false;
-    options.estimate = true;
-    golden_add("no engine by the rule of thumb", show_one, NULL);
-    begin();
-    struct cs_prediction *one = add("", "l");
-    golden_add("not tiled", show_one, NULL);
-    results.list = (struct cs_engine_list *)&list;
-    golden_add("not tiled, and why", show_one, NULL);
-    one->halo = 1;
-    golden_add("read again, and why in two lines", show_one, NULL);
-    one->offer.workspace = 0;
-    explained = false;
-    golden_add("no workspace: nothing to ask", show_one, NULL);
-    results.list = NULL;
-    for (int i = 0; i < 8; i++) {
-        begin();
-        one = add_tiled("", "l", 1 + i % 2 * 2, i & 2);
-        if (i & 4)
-            one->decision.tiling.axis[0] = CS_AXIS_H_PHASES;
-        golden_add("tiled", show_one, NULL);
-    }
-    one->decision.tiles = 1;
-    one->time_ratio = 0;
-    golden_add("in one piece", show_one, NULL);
-    one->time_ratio = 1.5;
-    golden_add("as slow as needs no advice", show_one, NULL);
-    one->time_ratio = 1.51;
-    golden_add("slow", show_one, NULL);
-    golden_check(root, "outputs_predict_results_one.txt");
-}
-
-/* --- lists --- */
-
 static int show_list(void *unused)
 {
     (void)unused;
     return !cs_predict_print(&results, asked_to_fit ? &fit : NULL);
 }
+
+static void expect(const char *title, const char *phrase, bool there)
+{
+    int status;
+    char *text = golden_run(title, show_list, NULL, &status);
+    CHECK_INT(status, 0);
+    if (!strstr(text, phrase) == there && check_failures++ < 20)
+        printf("# %s, \"%s\":\n# %s", title, phrase, text);
+    free(text);
+}
+
+/* The advice names the layer that is slowest. */
+static void advice_on_slow_layers(void)
+{
+    begin();
+    add_unanswered("m", "none");
+    add_tiled("m", "two", 2, true);
+    add("n", "three");
+    add_tiled("", "four", 1, false)->time_ratio = 1.6;
+    add_tiled("m", "five", 1, false)->time_ratio = 2.5;
+    expect("two slow ones", "five", true);
+    expect("two slow ones", "2.5", true);
+    begin();
+    add_unanswered("m", "none");
+    expect("no engine", "nan", false);
+    begin();
+    expect("no layer", "nan", false);
+}
+
+/* The answer to --fits: the numbers that do not fit, and the workspace with which all fit. */
+static void what_fits(void)
+{
+    static const struct {
+        size_t before, after, unanswered;
+        bool possible;
+        const char *phrase;
+    } rows[] = {{0, 0, 0, true, "fits as it is"},
+                {1, 0, 0, true, "1 of 3 do"},
+                {2, 1, 0, true, "3073KiB"},
+                {2, 2, 1, false, "2 of 3 do"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin();
+        for (int j = 0; j < 3; j++)
+            add(j == 1 ? "m" : "", "l");
+        options.fits = 16 * MIB;
+        asked_to_fit = true;
+        fit = (struct cs_predict_fit){.before = rows[i].before,
+                                      .after = rows[i].after,
+                                      .unanswered = rows[i].unanswered,
+                                      .possible = rows[i].possible,
+                                      .workspace = 3 * MIB + 1024,
+                                      .hopeless = &layer[i % 3]};
+        expect("whether it fits", rows[i].phrase, true);
+    }
+    asked_to_fit = false;
+}
+
+/* --- pictures --- */
 
 static int show_picture(void *path)
 {
@@ -173,74 +151,42 @@ static int show_picture(void *path)
     return !good;
 }
 
-static void show(const char *title)
+/* Numbers of one attribute of an SVG. */
+static void check_numbers(const char *svg, const char *attribute, double most)
 {
-    static const char *const names[] = {"text", "CSV", "JSON"};
-    static const enum cs_format formats[] = {CS_FORMAT_TEXT, CS_FORMAT_CSV, CS_FORMAT_JSON};
-    char line[128];
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        options.format = formats[i];
-        snprintf(line, sizeof line, "%s, %s", title, names[i]);
-        golden_add(line, show_list, NULL);
+    for (const char *at = svg; (at = strstr(at, attribute)); at++) {
+        double value = strtod(at + strlen(attribute), NULL);
+        CHECK(value >= 0 && value <= most);
     }
 }
 
-static void lists(void)
+/* Names are escaped, shapes stay inside, and there is no NaN, for any size. */
+static void pictures(void)
 {
-    begin();
-    add_unanswered("m", "none");
-    add_tiled("m", "two", 2, true);
-    add("n", "three");
-    struct cs_prediction *slow = add_tiled("", "four", 1, false);
-    slow->time_ratio = 1.6;
-    show("a list");
-    golden_add("its picture", show_picture, "-");
-    slow = add_tiled("m", "five", 1, false);
-    slow->time_ratio = 2.5;
-    slow->decision.rule = 1;
-    snprintf(options.rules.rule[0].name, sizeof options.rules.rule[0].name, "large");
-    options.rules.count = 1;
-    options.config.workspace = CS_CONFIG_AUTO;
-    options.fits = 16 * MIB;
-    show("two slow ones, the worst last");
-    begin();
-    slow = add_tiled("m", "only", 1, false);
-    slow->time_ratio = 3;
-    begin();
-    add_unanswered("m", "none");
-    add_unanswered("m", "nor");
-    show("no engine at all");
-    golden_add("its picture", show_picture, "-");
-    golden_check(root, "outputs_predict_results_lists.txt");
-}
-
-/* Every sentence about what fits. */
-static void what_fits(void)
-{
-    static const struct {
-        size_t before, after, unanswered;
-        bool possible;
-    } rows[] = {{0, 0, 0, true},  {1, 0, 0, true},  {2, 1, 0, true},  {2, 1, 1, true},
-                {1, 1, 1, true},  {2, 2, 1, false}, {3, 2, 0, false}, {3, 3, 3, true},
-                {3, 3, 2, false}, {2, 1, 0, false}};
-    for (int count = 1; count <= 3; count += 2)
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-            begin();
-            for (int j = 0; j < count; j++)
-                add(j == 1 ? "m" : "", "l");
-            options.fits = 16 * MIB;
-            asked_to_fit = true;
-            fit = (struct cs_predict_fit){.before = rows[i].before,
-                                          .after = rows[i].after,
-                                          .unanswered = rows[i].unanswered,
-                                          .possible = rows[i].possible,
-                                          .workspace = 3 * MIB + 1024,
-                                          .hopeless = &layer[i % (size_t)count]};
-            options.format = CS_FORMAT_TEXT;
-            golden_add("whether it fits", show_list, NULL);
+    static const int64_t peaks[] = {1, 1023, 1024, 1025, 64 * MIB + 1, 100 * MIB};
+    int status;
+    for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
+        begin();
+        for (int j = 0; j < 4; j++) {
+            struct cs_prediction *one =
+                add(j % 2 ? "<model> & \"more\" of a name that is far too long for a picture, and "
+                            "goes on"
+                          : "",
+                    "l");
+            one->floor = peaks[i] / 4;
+            one->peak = peaks[i];
+            one->tiled_peak = peaks[i] / 2 + j;
         }
-    asked_to_fit = false;
-    golden_check(root, "outputs_predict_results_fits.txt");
+        add_unanswered("", "none");
+        char *svg = golden_run("a picture", show_picture, (void *)"-", &status);
+        CHECK_INT(status, 0);
+        check_markup(svg);
+        CHECK(strstr(svg, "&lt;model&gt; &amp; ") && !strstr(svg, "<model>"));
+        check_numbers(svg, " width=\"", 5000);
+        check_numbers(svg, " x=\"", 5000);
+        free(svg);
+    }
+    CHECK(show_picture((void *)"/dev/full") != 0);
 }
 
 /* --- what a model sums to --- */
@@ -360,14 +306,11 @@ static void the_workspace_is_confirmed(void)
 int main(void)
 {
     heap_watch();
-    if (!getcwd(root, sizeof root))
-        return 1;
-    TEST(one_convolution);
-    TEST(lists);
+    TEST(advice_on_slow_layers);
     TEST(what_fits);
+    TEST(pictures);
     TEST(sums_by_model);
     TEST(the_largest_workspace_with_which_all_fits);
     TEST(the_workspace_is_confirmed);
-    free(golden_text);
     return REPORT();
 }

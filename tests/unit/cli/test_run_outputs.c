@@ -1,14 +1,9 @@
-/* All that `convshim` and `convshim run --dry-run` print: which environment a program would get in
- * which one, presets, and what cannot be run. Nothing is run. */
+/* `convshim run`: the environment that a program would get, presets, and what cannot be run. No
+ * program is run. */
 #include "golden.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
-
-#define main convshim_main
-int convshim_main(int argc, char **argv);
-#include "cli/main.c" /* NOLINT(bugprone-suspicious-include) */
-#undef main
 
 static char folder[] = "/tmp/convshim-run-XXXXXX", root[PATH_MAX];
 
@@ -32,40 +27,36 @@ ssize_t __readlink_chk(const char *path, char *text, size_t size, size_t room)
     return readlink(path, text, size);
 }
 
+/* An environment, as "A=1|B=2", and a command line. */
 struct state {
-    const char *variables[6], *words[12];
+    const char *variables, *line;
 };
 
-/* It may change the environment: each time it finds the same. */
-static int call(void *state)
+static const char *variables;
+
+/* The command may change the environment, so each run starts with the same. */
+static int run(int argc, char **argv)
 {
-    const struct state *of = state;
-    char *words[16] = {(char *)"convshim"}, session[64];
-    int argc = 1;
-    char **kept = environ, *none[] = {NULL};
+    char **kept = environ, *none[] = {NULL}, session[64], copy[512];
     environ = none;
     snprintf(session, sizeof session, "XDG_RUNTIME_DIR=%s", folder);
     putenv(session);
     putenv((char *)"CONVSHIM_CONFIGFILE=none.ini");
-    for (int i = 0; of->variables[i]; i++)
-        putenv((char *)of->variables[i]);
-    for (int i = 0; of->words[i]; i++)
-        words[argc++] = (char *)of->words[i];
-    int status = convshim_main(argc, words);
+    snprintf(copy, sizeof copy, "%s", variables);
+    for (char *variable = strtok(copy, "|"); variable; variable = strtok(NULL, "|"))
+        putenv(variable);
+    int status = cs_cli_run(argc, argv);
     environ = kept;
     return status;
 }
 
 static void add(const struct state *of)
 {
-    char title[1024] = "";
-    size_t length = 0;
-    for (int i = 0; of->variables[i]; i++)
-        length += (size_t)snprintf(title + length, sizeof title - length, "%s ", of->variables[i]);
-    length += (size_t)snprintf(title + length, sizeof title - length, "convshim");
-    for (int i = 0; of->words[i]; i++)
-        length += (size_t)snprintf(title + length, sizeof title - length, " %s", of->words[i]);
-    golden_add(title, call, (void *)of);
+    char title[1024];
+    struct golden_command command = {run, of->line};
+    variables = of->variables;
+    snprintf(title, sizeof title, "%s%s%s", of->variables, *of->variables ? " " : "", of->line);
+    golden_add(title, golden_call, &command);
 }
 
 static void write_text(const char *path, const char *text)
@@ -101,116 +92,91 @@ static void make_files(void)
     write_text("conf/presets/other.txt", "# No preset.\n");
 }
 
-#define DRY "run", "--dry-run", "--library", "lib.so"
+#define DRY "run --dry-run --library lib.so"
 
-static void what_a_program_would_get(void)
+static void environments(void)
 {
     static const struct state rows[] = {
-        {{NULL}, {DRY}},
-        {{NULL}, {"run", "--dry-run"}},
-        {{NULL}, {"run", "--dry-run", "--", "bin/program", "x"}},
-        {{"LD_PRELOAD="}, {DRY}},
-        {{"LD_PRELOAD=/x.so"}, {DRY}},
-        {{"LD_PRELOAD=/x.so:/y.so /z.so"}, {DRY}},
-        {{"LD_PRELOAD=:/x.so : /y.so:"}, {DRY}},
-        {{"LD_PRELOAD=/l/libasan.so.8:/y.so"}, {DRY}},
-        {{"LD_PRELOAD=/y.so:/l/libtsan.so /z.so"}, {DRY}},
-        {{"LD_PRELOAD=libubsan.so.1"}, {DRY}},
-        {{"LD_PRELOAD=/l/liblsan.so:"}, {DRY}},
-        {{"LD_PRELOAD=/l/libclang_rt.asan.so:/a.so"}, {DRY}},
-        {{"LD_PRELOAD=/libasan/y.so:libasa.so"}, {DRY}},
-        {{"LD_PRELOAD=it's"}, {DRY}},
-        {{"NVTX_INJECTION64_PATH=/tool.so"}, {DRY}},
-        {{NULL}, {DRY, "--expandable-segments"}},
-        {{"PYTORCH_CUDA_ALLOC_CONF=a:1"}, {DRY, "--expandable-segments"}},
-        {{"PYTORCH_CUDA_ALLOC_CONF=a:1", "PYTORCH_ALLOC_CONF=b:2"}, {DRY, "--expandable-segments"}},
-        {{"PYTORCH_ALLOC_CONF=expandable_segments:False"}, {DRY, "--expandable-segments"}},
-        {{"PYTORCH_CUDA_ALLOC_CONF=x,expandable_segments:True"}, {DRY, "--expandable-segments"}},
-        {{NULL}, {DRY, "--workspace", "1MiB"}},
-        {{NULL}, {DRY, "--workspace=1MiB", "--lanes", "2", "--workspace", "2MiB"}},
-        {{"CONVSHIM_CONFIG=lanes=3;workspace=4MiB"}, {DRY, "--workspace", "1MiB"}},
-        {{"CONVSHIM_CONFIG= workspace \t= 4MiB ;;lanes=3\npolicy=fit"},
-         {DRY, "--workspace", "1MiB"}},
-        {{"CONVSHIM_CONFIG=workspaces=4MiB;workspace"}, {DRY, "--workspace", "1MiB"}},
-        {{"CONVSHIM_CONFIG=;"}, {DRY, "--workspace", "1MiB"}},
-        {{"CONVSHIM_WORKSPACE=2MiB", "CONVSHIM_LANES=3"}, {DRY, "--workspace", "1MiB"}},
-        {{"CONVSHIM_LOG=info"}, {DRY, "--log", "warn"}},
-        {{"CONVSHIM_LOG=info"}, {DRY, "--trace", "a b.json"}},
-        {{"CONVSHIM=0"}, {DRY}},
-        {{"CONVSHIM_CONFIGFILE=mistaken.ini"}, {DRY}},
-        {{"CONVSHIM_WORKSPASE=1"}, {DRY}},
-        {{NULL}, {DRY, "--preset", "small"}},
-        {{"CONVSHIM_CONFIG=lanes=3"}, {DRY, "--preset", "small", "--workspace", "2MiB"}},
-        {{NULL}, {DRY, "--preset", "mistaken.ini"}},
-        {{NULL}, {DRY, "--preset", "./none.ini"}},
+        {"", DRY " -- bin/program x"},
+        {"", "run --dry-run"},
+        {"LD_PRELOAD=", DRY},
+        {"LD_PRELOAD=:/x.so : /y.so:", DRY},
+        {"LD_PRELOAD=/l/libasan.so.8:/y.so", DRY},
+        {"LD_PRELOAD=/y.so:/l/libtsan.so /z.so", DRY},
+        {"LD_PRELOAD=libubsan.so.1", DRY},
+        {"LD_PRELOAD=/l/libclang_rt.asan.so:/a.so", DRY},
+        {"LD_PRELOAD=/libasan/y.so:libasa.so", DRY},
+        {"LD_PRELOAD=it's", DRY},
+        {"NVTX_INJECTION64_PATH=/tool.so", DRY},
+        {"", DRY " --expandable-segments"},
+        {"PYTORCH_CUDA_ALLOC_CONF=a:1|PYTORCH_ALLOC_CONF=b:2", DRY " --expandable-segments"},
+        {"PYTORCH_ALLOC_CONF=expandable_segments:False", DRY " --expandable-segments"},
+        {"", DRY " --workspace=1MiB --lanes 2 --workspace 2MiB"},
+        {"CONVSHIM_CONFIG= workspace \t= 4MiB ;;lanes=3\npolicy=fit", DRY " --workspace 1MiB"},
+        {"CONVSHIM_CONFIG=workspaces=4MiB;workspace", DRY " --workspace 1MiB"},
+        {"CONVSHIM_WORKSPACE=2MiB|CONVSHIM_LANES=3", DRY " --workspace 1MiB"},
+        {"CONVSHIM_LOG=info", DRY " --trace 'a b.json'"},
+        {"CONVSHIM=0", DRY},
+        {"CONVSHIM_CONFIGFILE=mistaken.ini", DRY},
+        {"CONVSHIM_WORKSPASE=1", DRY},
+        {"CONVSHIM_CONFIG=lanes=3", DRY " --preset small --workspace 2MiB"},
+        {"", DRY " --preset mistaken.ini"},
+        {"", "run --preset list"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         add(&rows[i]);
-    golden_check(root, "outputs_run.txt");
+    golden_check(root, "run.txt");
 }
 
-static void what_is_refused(void)
+static void refusals(void)
 {
-    static const struct state rows[] = {
-        {{NULL}, {"run"}},
-        {{NULL}, {"run", "--library", "lib.so"}},
-        {{NULL}, {"run", "--dry-run", "--library", "nowhere.so"}},
-        {{NULL}, {"run", "--dry-run", "--library", "a place/libconvshim.so"}},
-        {{NULL}, {"run", "--library", "lib.so", "--", "nowhere"}},
-        {{NULL}, {"run", "--library", "lib.so", "--", "./nowhere"}},
-        {{NULL}, {"run", "--library", "lib.so", "--", "lib.so/x"}},
-        {{NULL}, {"run", "--library", "lib.so", "--", "bin/program"}},
-        {{NULL}, {"run", "--library", "lib.so", "--", "."}},
-        {{NULL}, {DRY, "--workspace", "lots"}},
-        {{NULL}, {DRY, "--workspace"}},
-        {{NULL}, {DRY, "--policy", "elephants"}},
-        {{NULL}, {DRY, "--trace", "a;b"}},
-        {{NULL}, {DRY, "--log-file", "a\nb"}},
-        {{NULL}, {DRY, "--colour", "red"}},
-        {{NULL}, {DRY, "--work", "1MiB"}},
-        {{NULL}, {DRY, "-x"}},
-        {{NULL}, {DRY, "--dry-run=1"}},
-        {{NULL}, {DRY, "--preset", "smal"}},
-        {{NULL}, {DRY, "--preset", "elephants"}},
-        {{NULL}, {DRY, "--preset", "nowhere.ini"}},
-        {{NULL}, {"run", "--preset", "list"}},
-        {{NULL}, {"run", "--help"}},
-        {{NULL}, {NULL}},
-        {{NULL}, {""}},
-        {{NULL}, {"--version"}},
-        {{NULL}, {"--help"}},
-        {{NULL}, {"-h"}},
-        {{NULL}, {"help"}},
-        {{NULL}, {"help", "help"}},
-        {{NULL}, {"help", "-h"}},
-        {{NULL}, {"help", "status"}},
-        {{NULL}, {"help", "statis"}},
-        {{NULL}, {"predikt"}},
-        {{NULL}, {"elephants"}},
-        {{NULL}, {"--versions"}},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        add(&rows[i]);
-    golden_check(root, "outputs_run_refused.txt");
+    static const struct golden_answer rows[] = {
+        {"run", 125, "program"},
+        {"run --library lib.so", 125, "program"},
+        {"run --dry-run --library nowhere.so", 125, "nowhere.so"},
+        {"run --dry-run --library 'a place/libconvshim.so'", 125, "LD_PRELOAD"},
+        {"run --library lib.so -- nowhere", 127, "nowhere"},
+        {"run --library lib.so -- ./nowhere", 127, "./nowhere"},
+        {"run --library lib.so -- lib.so/x", 127, "lib.so/x"},
+        {"run --library lib.so -- bin/program", 126, "bin/program"},
+        {"run --library lib.so -- .", 126, ".: "},
+        {DRY " --workspace lots", 125, "--workspace"},
+        {DRY " --workspace", 125, "--workspace"},
+        {DRY " --policy elephants", 125, "--policy"},
+        {DRY " --trace a;b", 125, "--trace"},
+        {DRY " --log-file 'a\nb'", 125, "log"},
+        {DRY " --colour red", 125, "--colour"},
+        {DRY " --work 1MiB", 0, "workspace=1MiB"},
+        {DRY " -x", 125, "-x"},
+        {DRY " --dry-run=1", 125, "--dry-run"},
+        {DRY " --preset smal", 125, "'small'"},
+        {DRY " --preset elephants", 125, "'elephants'"},
+        {DRY " --preset nowhere.ini", 125, "nowhere.ini"},
+        {"run --help", 0, "--dry-run"}};
+    variables = "";
+    golden_answers(run, rows, sizeof rows / sizeof *rows);
 }
 
-/* Beside the command, and where it is installed. */
+/* The library and the presets next to the command, or in the folders of an installation. */
 static void places(void)
 {
-    static const char *const names[] = {"bin", "broken/bin", "none/bin", "nowhere"};
-    static const struct state rows[] = {{{NULL}, {"run", "--preset", "list"}},
-                                        {{NULL}, {"run", "--dry-run"}},
-                                        {{NULL}, {"run", "--dry-run", "--preset", "small"}},
-                                        {{NULL}, {DRY, "--preset", "folder"}}};
-    for (size_t i = 0; i < 5; i++) {
-        placed = i < 4;
-        snprintf(place, sizeof place, "%s/%s", folder, i < 4 ? names[i] : "");
-        golden_puts(i < 4 ? names[i] : "it is not known");
-        golden_puts("\n");
-        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++)
-            add(&rows[j]);
+    static const struct {
+        const char *place, *line;
+        int status;
+        const char *phrase;
+    } rows[] = {{"bin", "run --dry-run", 0, "bin/libconvshim.so"},
+                {"bin", "run --dry-run --preset small", 0, "presets/small.ini"},
+                {"broken/bin", "run --preset list", 125, "folder.ini"},
+                {"broken/bin", DRY " --preset folder", 0, "folder.ini: "},
+                {"none/bin", "run --dry-run", 125, "libconvshim.so"},
+                {"none/bin", "run --preset list", 0, "Many bytes."},
+                {NULL, "run --dry-run", 125, "libconvshim.so"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct golden_answer answer = {rows[i].line, rows[i].status, rows[i].phrase};
+        placed = rows[i].place != NULL;
+        snprintf(place, sizeof place, "%s/%s", folder, placed ? rows[i].place : "");
+        golden_answers(run, &answer, 1);
     }
-    golden_check(root, "outputs_run_places.txt");
 }
 
 int main(void)
@@ -222,11 +188,10 @@ int main(void)
     snprintf(place, sizeof place, "%s/bin", folder);
     golden_hide(folder, "FOLDER");
     make_files();
-    TEST(what_a_program_would_get);
-    TEST(what_is_refused);
+    TEST(environments);
+    TEST(refusals);
     TEST(places);
     setenv("PATH", "/usr/bin:/bin", 1);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
-    free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

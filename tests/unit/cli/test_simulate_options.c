@@ -1,92 +1,75 @@
-/* The options of `convshim simulate`, line by line. */
+/* The command lines of `convshim simulate` and `convshim tune`, up to where a program would run. */
 #include "cli/simulate/simulate.h"
 #include "golden.h"
-#include <inttypes.h>
 
-static void put(const char *name, int64_t value)
+/* Reads the options alone; 0: they are accepted. */
+static int options(int argc, char **argv)
 {
-    printf("%s %" PRId64 "\n", name, value);
-}
-
-struct line {
-    const char *word[12];
-};
-
-static int show_options(void *line)
-{
-    struct cs_simulate_options o = {.jobs = -7};
-    const struct line *given = line;
-    int operand = -1, words = 0;
-    while (given->word[words])
-        words++;
-    int status = cs_simulate_options(words, (char **)given->word, &o, &operand);
-    if (status < 0) {
-        printf("%s, %s, %s, %s, %s, %s, %s\n", o.device ? o.device : "-",
-               o.devices ? o.devices : "-", o.preset ? o.preset : "-", o.cudnn ? o.cudnn : "-",
-               o.library ? o.library : "-", o.keep ? o.keep : "-", o.html ? o.html : "-");
-        put("capacity", o.capacity);
-        put("cuda", o.cuda);
-        put("jobs", o.jobs);
-        put("smallest", o.smallest);
-        put("without", o.side[CS_WITHOUT]);
-        put("with", o.side[CS_WITH]);
-        put("format", o.format);
-        put("operand", operand);
-        printf("%s\n", o.given.items ? o.given.items : "-");
-    }
+    struct cs_simulate_options o = {.jobs = 0};
+    int operand = -1, status = cs_simulate_options(argc, argv, &o, &operand);
+    if (status < 0)
+        printf(
+            "%s, %s, %s, %s, %s, %s, capacity %lld, %d jobs, CUDA %d, sides %d%d, program %s, %s\n",
+            o.device ? o.device : "-", o.devices ? o.devices : "-", o.preset ? o.preset : "-",
+            o.cudnn ? o.cudnn : "-", o.keep ? o.keep : "-", o.html ? o.html : "-",
+            (long long)o.capacity, o.jobs, o.cuda, o.side[CS_WITHOUT], o.side[CS_WITH],
+            argv[operand], o.given.items ? o.given.items : "-");
     cs_library_options_free(&o.given);
-    return status < 0 ? 100 : status;
+    return status < 0 ? 0 : status;
 }
 
-static void options(void)
+static void accepted(void)
 {
-    static const struct line lines[] = {
-        {{"simulate", "prog"}},
-        {{"simulate", "--", "--prog", "--jobs"}},
-        {{"simulate", "prog", "--jobs", "0"}},
-        {{"simulate"}},
-        {{"simulate", "--"}},
-        {{"simulate", "--device", "a", "--cudnn", "b", "--library", "c", "--keep", "d", "p"}},
-        {{"simulate", "--devices", "a,b", "--preset", "train", "--format", "csv", "p"}},
-        {{"simulate", "--device", "a", "--devices", "b", "p"}},
-        {{"simulate", "--html", "x", "--devices", "b", "p"}},
-        {{"simulate", "--html", "x", "--smallest", "--format", "json", "p"}},
-        {{"simulate", "--jobs", "1", "--cuda", "12", "--capacity", "1", "p"}},
-        {{"simulate", "--jobs", "8", "--cuda", "13", "--capacity", "8GiB", "p"}},
-        {{"simulate", "--jobs", "0", "p"}},
-        {{"simulate", "--jobs", "9", "p"}},
-        {{"simulate", "--jobs", "1x", "p"}},
-        {{"simulate", "--jobs", "", "p"}},
-        {{"simulate", "--cuda", "11", "p"}},
-        {{"simulate", "--cuda", "14", "p"}},
-        {{"simulate", "--capacity", "0", "p"}},
-        {{"simulate", "--capacity", "much", "p"}},
-        {{"simulate", "--only", "with", "p"}},
-        {{"simulate", "--only", "without", "p"}},
-        {{"simulate", "--only", "both", "p"}},
-        {{"simulate", "--only", "without", "--workspace", "4MiB", "p"}},
-        {{"simulate", "--workspace", "4MiB", "--lanes", "2", "p"}},
-        {{"simulate", "--workspace", "lots", "p"}},
-        {{"simulate", "--format", "xml", "p"}},
-        {{"simulate", "--nothing", "p"}},
-        {{"simulate", "--keep"}},
-        {{"simulate", "--help"}},
-    };
-    char title[256];
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        size_t length = 0;
-        for (int j = 0; lines[i].word[j]; j++)
-            length +=
-                (size_t)snprintf(title + length, sizeof title - length, "%s ", lines[i].word[j]);
-        golden_add(title, show_options, (void *)&lines[i]);
-    }
-    golden_check(".", "outputs_simulate_options.txt");
+    static const struct golden_answer rows[] = {
+        {"simulate prog", 0, "sides 11, program prog, -"},
+        {"simulate -- --prog --jobs", 0, "program --prog"},
+        {"simulate prog --jobs 0", 0, "program prog"},
+        {"simulate --device a --cudnn b --keep d p", 0, "a, -, -, b, d, -, capacity 0"},
+        {"simulate --devices a,b --preset train --format csv p", 0, "a,b, train"},
+        {"simulate --html x --smallest --format json p", 0, ", x, "},
+        {"simulate --jobs 1 --cuda 12 --capacity 1 p", 0, "capacity 1, 1 jobs, CUDA 12"},
+        {"simulate --jobs 8 --cuda 13 --capacity 8GiB p", 0, "8589934592, 8 jobs, CUDA 13"},
+        {"simulate --only with p", 0, "sides 01"},
+        {"simulate --only without p", 0, "sides 10"},
+        {"simulate --workspace 4MiB --lanes 2 p", 0, "workspace=4MiB"}};
+    golden_answers(options, rows, sizeof rows / sizeof *rows);
+}
+
+static void refused(void)
+{
+    static const struct golden_answer simulate[] = {
+        {"simulate", 2, "program"},
+        {"simulate --", 2, "program"},
+        {"simulate --html x --devices b p", 2, "--html"},
+        {"simulate --jobs 0 p", 2, "--jobs"},
+        {"simulate --jobs 9 p", 2, "--jobs"},
+        {"simulate --jobs 1x p", 2, "--jobs"},
+        {"simulate --jobs '' p", 2, "--jobs"},
+        {"simulate --cuda 11 p", 2, "--cuda"},
+        {"simulate --cuda 14 p", 2, "--cuda"},
+        {"simulate --capacity 0 p", 2, "--capacity"},
+        {"simulate --capacity much p", 2, "--capacity"},
+        {"simulate --only both p", 2, "--only"},
+        {"simulate --workspace lots p", 2, "--workspace"},
+        {"simulate --trace a;b p", 2, "--trace"},
+        {"simulate --summary text p", 2, "--summary"},
+        {"simulate --format xml p", 2, "--format"},
+        {"simulate --nothing p", 2, "--nothing"},
+        {"simulate --keep", 2, "--keep"},
+        {"simulate --help", 0, "--capacity"},
+        {"simulate --device nowhere.json p", 2, "nowhere.json"},
+        {"simulate --device h100 --preset nowhere.ini p", 2, "nowhere.ini"}};
+    static const struct golden_answer tune[] = {{"tune --device nowhere.json p", 2, "nowhere.json"},
+                                                {"tune --summary s.json p", 2, "--summary"},
+                                                {"tune --runs 0 p", 2, "--runs"}};
+    golden_answers(cs_cli_simulate, simulate, sizeof simulate / sizeof *simulate);
+    golden_answers(cs_cli_tune, tune, sizeof tune / sizeof *tune);
 }
 
 int main(void)
 {
     heap_watch();
-    TEST(options);
-    free(golden_text);
+    TEST(accepted);
+    TEST(refused);
     return REPORT();
 }

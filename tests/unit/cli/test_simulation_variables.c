@@ -104,18 +104,13 @@ static void variables_of_runs(void)
     setenv("PYTHONPATH", "/own/python", 1);
     setenv("NVTX_INJECTION64_PATH", "/own/nvtx.so", 1);
     setenv("CONVSHIM_LANES", "2", 1);
-    golden_add("the user's own, without", show, &without);
     golden_add("the user's own, with", show, &with);
     simulation.options.items = (char *)"lanes=1";
     for (int i = 0; i < CS_OPTIONS; i++)
         simulation.options.given[i] = strcmp(cs_options[i].name, "lanes") == 0;
     snprintf(simulation.preset, sizeof simulation.preset, "train.ini");
     golden_add("options given", show, &with);
-    golden_add("options given, but of a file", show, &of_file);
-    setenv("LD_PRELOAD", "", 1);
-    setenv("LD_LIBRARY_PATH", "", 1);
-    golden_add("set to nothing", show, &without);
-    golden_check(root, "outputs_simulate_variables.txt");
+    golden_check(root, "simulate_variables.txt");
 }
 
 static bool is_removed(const struct cs_child_variables *variables, const char *name)
@@ -153,10 +148,9 @@ static void variables_to_fork(void)
     unsetenv("OMP_NUM_THREADS");
     unsetenv("OPENBLAS_NUM_THREADS");
     unsetenv("MKL_NUM_THREADS");
-    golden_add("nothing set", show_to_fork, "socket");
     setenv("OPENBLAS_NUM_THREADS", "4", 1);
     golden_add("one set", show_to_fork, "socket");
-    golden_check(root, "outputs_simulate_to_fork.txt");
+    golden_check(root, "simulate_to_fork.txt");
 }
 
 /* A later one of the same name wins; this process has them then. */
@@ -195,7 +189,7 @@ int main(void)
     TEST(the_variable_of_an_option_that_is_given);
     TEST(variables_to_fork);
     TEST(they_become_this_processs_own);
+    unsetenv("LD_PRELOAD");
     snprintf(remove, sizeof remove, "rm -r %s", folder);
-    free(golden_text);
     return REPORT() || chdir("/") != 0 || system(remove) != 0;
 }

@@ -1,6 +1,7 @@
 /* Plans as text against tests/golden/plans.txt, and cuts at the edges of what is legal. */
 #include "check.h"
 #include "convshim/plan.h"
+#include "golden_file.h"
 #include "plan_dump.h"
 #include "sample_problem.h"
 
@@ -40,7 +41,7 @@ static void dump_into(char *text, size_t size, const struct cs_problem *problem,
 
 static void dumps_are_as_ever(void)
 {
-    static char text[32768], golden[32768];
+    static char text[32768];
     struct cs_problem even = rows(CS_FORWARD, 1), odd = rows(CS_FORWARD, 0);
     struct cs_problem hard = awkward(CS_FORWARD), data = rows(CS_BACKWARD_DATA, 1);
     struct cs_problem hard_data = awkward(CS_BACKWARD_DATA), filter = awkward(CS_BACKWARD_FILTER);
@@ -88,15 +89,7 @@ static void dumps_are_as_ever(void)
         (struct cs_tiling){
             .axis = {CS_AXIS_H}, .step = {16, 1}, .runs = 1, .run = {{24, 1, CS_SIMILAR_ENGINE}}});
 
-    FILE *file = fopen("tests/golden/plans.txt", "r");
-    CHECK(file != NULL);
-    if (!file)
-        return;
-    golden[fread(golden, 1, sizeof golden - 1, file)] = 0;
-    fclose(file);
-    CHECK(strcmp(text, golden) == 0);
-    if (strcmp(text, golden) != 0)
-        printf("# now:\n%s", text);
+    golden_file(".", "plans.txt", text);
 }
 
 static void whole_is_one_kind(void)

@@ -1,0 +1,171 @@
+/* `convshim config`: the options in force and where each comes from, the rules that a convolution
+ * matches, the check of a file, and refusals. */
+#include "golden.h"
+
+static char folder[] = "/tmp/convshim-config-XXXXXX", root[PATH_MAX];
+
+#define CONFIG(line) golden_line(cs_cli_config, "config " line)
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void write_files(void)
+{
+    write_file("rules.ini",
+               "workspace = 32MiB\n[rule last]\nlayout = nhwc\nskip = yes\n[rule strided]\n"
+               "kernel = 3x3\nh = 64\ndirection = dgrad\nprogram = train*\nlanes = 2\n"
+               "[rule large]\nrequired = 100MiB..\nworkspace = 16MiB\n[rule engine]\nengine = 57\n"
+               "tiles = 3\n[rule deep]\nd = 5..\npolicy = off\n[rule w]\ndirection = wgrad\n"
+               "n = 1..4\nc = 16\nthreshold = 0\n");
+    write_file("wrong.ini",
+               "workspace = lots\nlanes\ncolour = red\nworkspace = 1MiB\nworkspace = 2MiB\n"
+               "[program x]\n[rule a]\nskip = perhaps\n[rule b]\nh = 5..4\n[rule c]\n"
+               "tiles = 2\n[rule c]\nskip = yes\nkernel = 3by3\nengine = -1\npolicy = none\n");
+}
+
+/* Every option with its source, the rules as text, and the rules that a convolution matches. */
+static void every_format(void)
+{
+    setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
+    setenv("CONVSHIM_CONFIG", "lanes = 2; tiles=3", 1);
+    setenv("CONVSHIM_TRACE", "trace.json", 1);
+    CONFIG("");
+    CONFIG("--format csv");
+    unsetenv("CONVSHIM_CONFIG");
+    unsetenv("CONVSHIM_TRACE");
+    CONFIG("--explain 1x512x64x64,512x512x3x3,f16,nchw,fwd,pad=1");
+    CONFIG("--explain 1x512x64x64,512x512x3x3,bf16,nhwc,dgrad,pad=1 --format json");
+    CONFIG("--explain 1x16x8x8,16x16x3x3,wgrad --program trainer");
+    CONFIG("--check wrong.ini");
+    golden_check(root, "config.txt");
+}
+
+static void command_lines(void)
+{
+    static const struct golden_answer rows[] = {
+        {"config --program python3 --script main.py", 0, "workspace"},
+        {"config --format json", 0, "\"workspace\""},
+        {"config --check rules.ini", 1, "rules.ini:14: rule engine: tiles"},
+        {"config --check nowhere.ini", 1, "nowhere.ini"},
+        {"config --format xml", 2, "--format"},
+        {"config more", 2, "more"},
+        {"config --explain 1x16x8x8,16x16x3x3 --script main.py", 0, "rule"},
+        {"config --explain 1x16x8x8,16x16x3x3 --format csv", 2, "csv"},
+        {"config --explain 1x16x8x8,16x16x3x3 --check rules.ini", 2, "--check"},
+        {"config --explain 1x16x8x8,16x16x3x3,required=200MiB,engine=57", 0, "rule large"},
+        {"config --explain 1x16x5x8x8,16x16x1x3x3,required=0", 0, "rule deep"},
+        {"config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'", 0, "required"},
+        {"config --explain 1x16x8,16x16x3,pad=1,stride=2", 0, "rule"},
+        {"config --explain 1x16x8x8,16x8x5x5,groups=2,stride=2,dilation=1", 0, "rule"},
+        {"config --explain 1x16x8x8,16x16x3x3,pad=1x2,stride=2x1,dilation=1x2", 0, "rule"},
+        {"config --explain 1x16x8x8", 2, "filter"},
+        {"config --explain 1x16x8x8,16x16x3x3,colour=red", 2, "colour"},
+        {"config --explain 1x16x8x8,16x16x3x3,required=many", 2, "many"},
+        {"config --explain 1x16x8x8,16x16x9x9", 2, "along H"},
+        {"config --explain 1x16x8x8,16x16x3x3,pad=1x2x3", 2, "1x2x3"},
+        {"config --explain 1x16x8x8,16x16x3", 2, "16x16x3"},
+        {"config --explain 1x16,16x16", 2, "1x16"},
+        {"config --explain 1x16x8x8,16x16x3x3,groups=two", 2, "two"},
+        {"config --explain 1x16x8x8,16x16x3x3,engine=x", 2, "\"x\""},
+        {"config --explain 1x16x8x8,16x8x3x3", 2, "16x8x3x3"},
+        {"config --explain 1x16x8x8,16x16x3x3,groups=9223372036854775807", 2, "groups"},
+        {"config --explain 1x16x8x8,16x16x3x3,red", 2, "red"},
+        {"config --explain '1x16x8x8 -> 16 k3x3 z'", 2, "z"},
+        {"config --explain ''", 2, "--explain"},
+        {"config --explain "
+         "1x16x8x8,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+         2, "aaaa"}};
+    setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
+    golden_answers(cs_cli_config, rows, sizeof rows / sizeof *rows);
+    setenv("CONVSHIM", "0", 1);
+    golden_answers(cs_cli_config,
+                   (const struct golden_answer[]){{"config --format csv", 0, "CONVSHIM"}}, 1);
+    unsetenv("CONVSHIM");
+    unsetenv("CONVSHIM_CONFIGFILE");
+}
+
+/* Options that are understood and have no effect: the line names the place and the option. */
+static void advice(void)
+{
+    static const struct {
+        const char *text;
+        int status;
+        const char *phrase;
+    } rows[] = {
+        {"trace = \"\nlog_file = '\n", 0, ""},
+        {"trace = \"\"\nlog_file = ''\n", 1, ":1: trace"},
+        {"trace = \"a b\"\nlog_file = 'a'\nsummary = json:\"x\"\n", 1, ":3: summary"},
+        {"trace = \"a'\nlog_file = 'a\nsummary = json:~/x\n", 1, ":3: summary"},
+        {"trace = ~/t\nlog_file = ~\n", 1, ":1: trace"},
+        {"tiles = 3\n", 1, ":1: tiles"},
+        {"tiles = 3\npolicy = fixed\n", 0, ""},
+        {"tiles = 3\n[rule a]\npolicy = fixed\n", 0, ""},
+        {"max_slowdown = 2\npolicy = fixed\n", 1, ":1: max_slowdown"},
+        {"arena = 1MiB\n[interleave]\nbudget = 1MiB\n", 1, ":1: arena"},
+        {"arena = 1MiB\n", 0, ""},
+        {"[rule a]\nskip = yes\n[rule b]\nh = 1\nlanes = 2\n", 1, ":1: rule a"},
+        {"[rule a]\nskip = yes\n", 0, ""},
+        {"[rule a]\nn = 1..\nskip = yes\n[rule b]\nlanes = 2\n", 1, ":1: rule a"},
+        {"[rule a]\nn = 2..\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nn = 1..9\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nengine = 0..\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nrequired = 0..\nskip = yes\n[rule b]\nlanes = 2\n", 1, ":1: rule a"},
+        {"[rule a]\nrequired = 1KiB..\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nrequired = ..1TiB\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\ndirection = fwd, dgrad, wgrad\nskip = yes\n[rule b]\nlanes = 2\n", 1,
+         ":1: rule a"},
+        {"[rule a]\ndirection = fwd, dgrad\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nlayout = nchw, nhwc\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nkernel = any\nskip = yes\n[rule b]\nlanes = 2\n", 1, ":2: rule a: kernel"},
+        {"[rule a]\nkernel = 3x3\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nprogram = **\nskip = yes\n[rule b]\nlanes = 2\n", 1, ":1: rule a"},
+        {"[rule a]\nprogram = *x*\nskip = yes\n[rule b]\nlanes = 2\n", 0, ""},
+        {"[rule a]\nskip = yes\nlanes = 2\n", 1, ":1: rule a: skip"},
+        {"[rule a]\nskip = no\nlanes = 2\n", 0, ""},
+        {"[rule a]\nskip = yes\ntiles = 2\n", 1, ":1: rule a: skip"},
+        {"[rule a]\ntiles = 2\n", 1, ":1: rule a: tiles"},
+        {"[rule a]\ntiles = 2\npolicy = fixed\n", 0, ""},
+        {"policy = fixed\n[rule a]\ntiles = 2\n", 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int status;
+        write_file("advised.ini", rows[i].text);
+        char *text = golden_output(cs_cli_config, "config --check advised.ini", &status);
+        if ((status != rows[i].status || !strstr(text, rows[i].phrase)) && check_failures++ < 20)
+            printf("# %s\n# status %d, without \"%s\":\n# %s", rows[i].text, status, rows[i].phrase,
+                   text);
+        free(text);
+    }
+}
+
+static void memory_that_runs_short(void)
+{
+    golden_short(cs_cli_config, "config --format json");
+    setenv("CONVSHIM_CONFIGFILE", "rules.ini", 1);
+    golden_short(cs_cli_config, "config");
+    unsetenv("CONVSHIM_CONFIGFILE");
+    golden_short(cs_cli_config, "config --check rules.ini");
+    golden_short(cs_cli_config, "config --explain 1x16x8x8,16x16x3x3,wgrad");
+    golden_short(cs_cli_config, "config --explain 1x16x8x8,16x16x3x3,wgrad --format json");
+}
+
+int main(void)
+{
+    char remove[64];
+    heap_watch();
+    if (!mkdtemp(folder) || !getcwd(root, sizeof root) || chdir(folder) != 0)
+        return 1;
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("HOME", folder, 1);
+    unsetenv("CONVSHIM_CONFIG");
+    write_files();
+    TEST(every_format);
+    TEST(command_lines);
+    TEST(advice);
+    TEST(memory_that_runs_short);
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    return REPORT() || chdir("/") != 0 || system(remove) != 0;
+}
