@@ -4,6 +4,7 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/json_output.h"
+#include "cli/simulate/written_files.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -131,7 +132,11 @@ static void print_figures(const struct cs_simulated_pair *pair)
 static void say_failed(const struct cs_simulated_result *result, char *text, size_t size)
 {
     char bytes[CS_BYTES_TEXT];
-    if (cs_simulated_result_out_of_memory(result))
+    if (result->limited)
+        snprintf(text, size,
+                 "does not run: out of memory by a limit of the program's own, not the GPU's: %s",
+                 result->refusal);
+    else if (cs_simulated_result_out_of_memory(result))
         snprintf(
             text, size,
             "does not run: short by %s when an allocation was refused last (figures: until then)",
@@ -143,14 +148,11 @@ static void say_failed(const struct cs_simulated_result *result, char *text, siz
                  result->status);
 }
 
-void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+/* How memory was, of a run that ended well or was stopped. */
+static void say_pressure(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
                          size_t size)
 {
     const struct cs_simulated_result *result = &pair->result[side];
-    if (!cs_simulated_result_ran(result)) {
-        say_failed(result, text, size);
-        return;
-    }
     if (!result->used) {
         snprintf(text, size, "ended without a call of CUDA: there is nothing to tell");
         return;
@@ -172,6 +174,25 @@ void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side
                  retries, retries == 1 ? "retry" : "retries", failed > 0 ? failed : 0,
                  failed == 1 ? "allocation" : "allocations", others,
                  others == 1 ? "convolution" : "convolutions");
+}
+
+void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+                         size_t size)
+{
+    const struct cs_simulated_result *result = &pair->result[side];
+    size_t length = 0;
+    if (cs_simulated_result_stopped(result))
+        length = (size_t)snprintf(text, size, "stopped by signal %d; until then it ",
+                                  result->status - 128);
+    if (!cs_simulated_result_ran(result))
+        say_failed(result, text, size);
+    else
+        say_pressure(pair, side, text + length, size - length);
+    length = strlen(text);
+    if (result->cut_short)
+        snprintf(text + length, size - length,
+                 " (the process with the GPU was killed or ended without a word: the figures are "
+                 "what the device noted last)");
 }
 
 /* --- what the figures do not say --- */
@@ -222,9 +243,6 @@ static void print_notes(const struct cs_simulated_pair *pair)
     if (!result->used)
         return;
     note_left_out(result);
-    if (result->processes > 1)
-        note("%d processes used the device; figures are of the one that held most, %ld.",
-             result->processes, (long)result->pid);
     if (!*result->framework)
         note("No framework reported its own peaks.");
 }
@@ -295,6 +313,29 @@ static void print_smallest(const struct cs_simulated_pair *pair)
     }
 }
 
+/* The processes of a side, where there are several. */
+static void print_processes(const struct cs_simulated_pair *pair)
+{
+    char bytes[CS_BYTES_TEXT];
+    for (int side = 0; side < CS_SIDES; side++) {
+        const struct cs_simulated_result *result = &pair->result[side];
+        if (!pair->chosen[side] || result->processes < 2)
+            continue;
+        printf("\nprocesses   %d used the device %s convshim; all figures but the device peak are "
+               "those of %ld\n",
+               result->processes, cs_side_names[side], (long)result->pid);
+        for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
+            printf("  %-22ld%14s, %" PRId64 " convolutions launched\n",
+                   (long)result->process[i].pid,
+                   cs_table_bytes_text(bytes, result->process[i].device_peak),
+                   result->process[i].launches);
+        puts(result->sum_is_exact
+                 ? "  the device peak is the most that they held at once"
+                 : "  the device peak is the sum of theirs: they may have held less "
+                   "at once");
+    }
+}
+
 static void print_verdicts(const struct cs_simulated_pair *pair)
 {
     char text[MOST_TEXT];
@@ -311,37 +352,70 @@ static void print_verdicts(const struct cs_simulated_pair *pair)
         printf("\nadvice      %s\n", advice);
 }
 
+static void add_numbers(struct cs_table *table, const char *name, int64_t without, int64_t with)
+{
+    const int64_t value[CS_SIDES] = {without, with};
+    char text[CS_SIDES][CS_BYTES_TEXT];
+    for (int side = 0; side < CS_SIDES; side++)
+        snprintf(text[side], CS_BYTES_TEXT, "%" PRId64, value[side]);
+    cs_table_add(table, (const struct cs_value[]){{.text = name},
+                                                  {.text = without >= 0 ? text[0] : NULL},
+                                                  {.text = with >= 0 ? text[1] : NULL}});
+}
+
 static void add_smallest(struct cs_table *table, const struct cs_simulated_pair *pair)
 {
-    static const char *const row_names[] = {"smallest_capacity", "smallest_capacity_same_engines"};
-    int64_t value[2][CS_SIDES];
-    for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_smallest *smallest = &pair->smallest[side];
-        value[0][side] = smallest->runs > 0 ? smallest->runs : -1;
-        value[1][side] = smallest->runs > 0 ? smallest->engines : -1;
-    }
-    for (int i = 0; i < 2 && (value[0][CS_WITHOUT] > 0 || value[0][CS_WITH] > 0); i++)
-        cs_table_add(table, (const struct cs_value[]){{.text = row_names[i]},
-                                                      {.number = value[i][CS_WITHOUT]},
-                                                      {.number = value[i][CS_WITH]}});
+    const struct cs_smallest *a = &pair->smallest[CS_WITHOUT], *b = &pair->smallest[CS_WITH];
+    if (a->runs <= 0 && b->runs <= 0)
+        return;
+    add_numbers(table, "smallest_capacity", a->runs > 0 ? a->runs : -1, b->runs > 0 ? b->runs : -1);
+    add_numbers(table, "smallest_capacity_same_engines", a->runs > 0 ? a->engines : -1,
+                b->runs > 0 ? b->engines : -1);
+}
+
+/* How it ended, so that figures of a run that died are not taken for more. */
+static void add_ends(struct cs_table *table, const struct cs_simulated_pair *pair)
+{
+    char text[CS_SIDES][MOST_TEXT];
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side])
+            cs_simulate_verdict(pair, (enum cs_side)side, text[side], MOST_TEXT);
+    add_numbers(table, "status", pair->chosen[CS_WITHOUT] ? pair->result[CS_WITHOUT].status : -1,
+                pair->chosen[CS_WITH] ? pair->result[CS_WITH].status : -1);
+    cs_table_add(table,
+                 (const struct cs_value[]){{.text = "verdict"},
+                                           {.text = pair->chosen[CS_WITHOUT] ? text[0] : NULL},
+                                           {.text = pair->chosen[CS_WITH] ? text[1] : NULL}});
 }
 
 static bool print_csv(const struct cs_simulated_pair *pair)
 {
     static const struct cs_column columns[] = {
-        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_COUNT}, {"with", "", CS_CELL_COUNT}};
+        {"figure", "", CS_CELL_TEXT}, {"without", "", CS_CELL_TEXT}, {"with", "", CS_CELL_TEXT}};
     struct cs_table table;
     int64_t value[FIGURES][CS_SIDES];
     figure_values(pair, value);
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < FIGURES; i++)
-        cs_table_add(&table, (const struct cs_value[]){{.text = figures[i].name},
-                                                       {.number = value[i][CS_WITHOUT]},
-                                                       {.number = value[i][CS_WITH]}});
+        add_numbers(&table, figures[i].name, value[i][CS_WITHOUT], value[i][CS_WITH]);
     add_smallest(&table, pair);
+    add_ends(&table, pair);
     bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
     cs_table_fini(&table);
     return printed;
+}
+
+static cJSON *processes_json(const struct cs_simulated_result *result)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
+        cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
+        cJSON_AddNumberToObject(one, "launches", (double)result->process[i].launches);
+        cs_json_add(list, NULL, one);
+    }
+    return list;
 }
 
 static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
@@ -358,6 +432,8 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     cJSON_AddStringToObject(object, "planning", result->planning);
     cJSON_AddStringToObject(object, "framework", result->framework);
     cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
+    if (result->processes > 1)
+        cs_json_add(object, "processes", processes_json(result));
     cJSON_AddNumberToObject(object, "seconds", result->seconds);
     for (int i = 0; i < FIGURES; i++)
         if (value[i][side] >= 0)
@@ -390,6 +466,7 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_s
     const char *advice = cs_simulate_advice(pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);
+    cs_json_add(root, "files", cs_written_json(&simulation->layers));
     return cs_json_print(root, stdout);
 }
 
@@ -404,7 +481,9 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
     print_unplanned(pair);
     print_figures(pair);
     print_smallest(pair);
+    print_processes(pair);
     print_verdicts(pair);
     print_notes(pair);
+    cs_written_print(&simulation->layers, stdout);
     return true;
 }

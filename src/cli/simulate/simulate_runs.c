@@ -1,8 +1,9 @@
 /* Starts the runs of a simulation, waits for them, and says meanwhile how far they are. */
 #include "base/clock.h"
+#include "base/path.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
-#include "cli/simulate/simulation.h"
+#include "cli/simulate/simulated_progress.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,12 +25,6 @@ enum {
 /* Seconds until a terminal's line is written again, and until a log gets another one. */
 static const double terminal_every = 0.2, log_every = 10;
 
-/* What the device tells while it runs: cudart_record.h. */
-struct progress {
-    char magic[8];
-    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
-};
-
 static double now(void)
 {
     return (double)cs_clock(CLOCK_MONOTONIC) / CS_SECOND;
@@ -41,7 +36,8 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
 {
     struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    int error = cs_layers_enter(&simulation->layers, cs_path_file(run->folder));
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* other namespaces undo that */
     snprintf(path, sizeof path, "%s/output", run->folder);
     int input = open("/dev/null", O_RDONLY),
         output = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -58,6 +54,10 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     /* What this process was given is not the program's. */
     (void)close_range(STDERR_FILENO + 1, ~0U, 0);
     char **command = simulation->program.command;
+    if (error != 0) {
+        fprintf(stderr, "convshim: %s: %s\n", simulation->layers.folder[0], strerror(error));
+        _exit(NOT_FOUND);
+    }
     execvp(command[0], command);
     fprintf(stderr, "convshim: %s: %s\n", command[0], strerror(errno));
     _exit(NOT_FOUND);
@@ -259,24 +259,13 @@ static bool is_running(const struct cs_simulated_run *run)
     return run->state == CS_RUN_ASKED || run->state == CS_RUN_RUNNING;
 }
 
-static bool read_progress(const struct cs_simulated_run *run, struct progress *progress)
-{
-    char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/progress", run->folder);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool good = file >= 0 && read(file, progress, sizeof *progress) == sizeof *progress;
-    if (file >= 0)
-        close(file);
-    return good;
-}
-
 /* "without 3 s: 24 convolutions, 1.2 GiB". */
 static int say_one(const struct cs_simulated_run *run, char *text, size_t size)
 {
-    struct progress progress;
+    struct cs_simulated_progress progress;
     char bytes[CS_BYTES_TEXT];
     int length = snprintf(text, size, "%s %.0f s", run->name, now() - run->seconds);
-    if (read_progress(run, &progress) && length > 0 && (size_t)length < size)
+    if (cs_simulated_progress_read(run, &progress) && length > 0 && (size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, ": %llu convolutions, %s",
                            progress.convolutions,
                            cs_table_bytes_text(bytes, (int64_t)progress.peak_bytes));

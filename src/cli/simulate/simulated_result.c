@@ -4,14 +4,12 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_value.h"
 #include "cli/common/read_file.h"
+#include "cli/simulate/simulated_progress.h"
 #include <cjson/cJSON.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    LAST_LINES = 20
-};
 
 /* A member by its way, as "convolutions.nanoseconds"; NULL: there is none. */
 static const cJSON *member(const cJSON *object, const char *way)
@@ -48,6 +46,16 @@ static cJSON *read_json(const char *path)
     return root;
 }
 
+static void note_process(struct cs_simulated_result *result, pid_t pid, const cJSON *report)
+{
+    if (result->processes < CS_MOST_PROCESSES)
+        result->process[result->processes] =
+            (struct cs_simulated_process){.pid = pid,
+                                          .device_peak = number(report, "peak_bytes"),
+                                          .launches = number(report, "conv_launches")};
+    result->processes++;
+}
+
 /* The report of the process that held most. */
 static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated_result *result)
 {
@@ -59,19 +67,59 @@ static bool read_reports(const struct cs_simulated_run *run, struct cs_simulated
     bool good = true;
     for (size_t i = 0; i < found.gl_pathc && good; i++) {
         cJSON *report = read_json(found.gl_pathv[i]);
+        const pid_t pid = (pid_t)atol(strrchr(found.gl_pathv[i], '/') + strlen("/report."));
         good = report != NULL;
-        result->processes += good;
+        if (good)
+            note_process(result, pid, report);
         if (good && (!result->report ||
                      number(report, "peak_bytes") > number(result->report, "peak_bytes"))) {
             cJSON_Delete(result->report);
             result->report = report;
-            result->pid = (pid_t)atol(strrchr(found.gl_pathv[i], '/') + strlen("/report."));
+            result->pid = pid;
         } else {
             cJSON_Delete(report);
         }
     }
     globfree(&found);
     return good;
+}
+
+/* The library's summary outlives more ends than the device's report: that of most calls. */
+static void find_summary(const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    char pattern[PATH_MAX + 32];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/summary.*.json", run->folder);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        cJSON *summary = read_json(found.gl_pathv[i]);
+        if (summary && (!result->summary || number(summary, "totals.calls") >
+                                                number(result->summary, "totals.calls"))) {
+            cJSON_Delete(result->summary);
+            result->summary = summary;
+            result->pid = (pid_t)atol(strrchr(found.gl_pathv[i], '/') + strlen("/summary."));
+        } else {
+            cJSON_Delete(summary);
+        }
+    }
+    globfree(&found);
+}
+
+/* Processes that left no report were killed, or ended without a word: what the device noted of them
+ * last. */
+static void take_progress(const struct cs_simulated_run *run, struct cs_simulated_result *result)
+{
+    struct cs_simulated_progress progress;
+    if (!cs_simulated_progress_read(run, &progress))
+        return;
+    result->used = progress.peak_bytes > 0 || progress.kernels > 0 || progress.convolutions > 0;
+    result->cut_short = result->used;
+    result->planned = true; /* as far as it is known */
+    result->device_peak = (int64_t)progress.peak_bytes;
+    result->kernels = (int64_t)progress.kernels;
+    result->launches = (int64_t)progress.convolutions;
+    find_summary(run, result);
 }
 
 /* A file of that process; it need not be there. */
@@ -94,6 +142,9 @@ static void take_report(struct cs_simulated_result *result)
     text(report, "device_name", result->device, sizeof result->device);
     result->capacity = number(report, "capacity_bytes");
     result->device_peak = number(report, "peak_bytes");
+    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++)
+        if (result->process[i].pid != result->pid)
+            result->device_peak += result->process[i].device_peak;
     result->largest_workspace = number(report, "largest_workspace_used");
     result->launches = number(report, "conv_launches");
     result->tensor_bytes = number(report, "convolutions.tensor_bytes");
@@ -136,7 +187,11 @@ bool cs_simulated_result_read(const struct cs_simulated_run *run,
         result->framework_peaks = read_of(run, "python", result->pid);
     }
     take_report(result);
+    if (!result->report)
+        take_progress(run, result);
     take_told(result);
+    result->limited = result->status != 0 && result->refused <= 0 &&
+                      cs_simulated_result_refusal(run, result->refusal, sizeof result->refusal);
     return true;
 }
 
@@ -150,12 +205,17 @@ void cs_simulated_result_free(struct cs_simulated_result *result)
 
 bool cs_simulated_result_ran(const struct cs_simulated_result *result)
 {
-    return result->status == 0;
+    return result->status == 0 || cs_simulated_result_stopped(result);
+}
+
+bool cs_simulated_result_stopped(const struct cs_simulated_result *result)
+{
+    return result->used && (result->status == 128 + SIGTERM || result->status == 128 + SIGINT);
 }
 
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result)
 {
-    return result->status != 0 && result->refused > 0;
+    return !cs_simulated_result_ran(result) && (result->refused > 0 || result->limited);
 }
 
 int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *result,
@@ -192,56 +252,4 @@ int64_t cs_simulated_result_names(const struct cs_simulated_result *result, cons
     if (shown < names && length + 8 < size)
         snprintf(text_p + length, size - length, "%s...", length > 0 ? ", " : "");
     return names;
-}
-
-/* Where the last so many lines of a text begin that ends at `end`. */
-static char *last_lines(char *text, char *end, int lines)
-{
-    char *start = end;
-    for (int seen = 0; start > text; start--)
-        if (start[-1] == '\n' && start < end && ++seen == lines)
-            break;
-    return start;
-}
-
-/* The end of the last traceback of Python that begins before `end`: behind the line that names the
- * exception, the first that is not indented. NULL: there is none. */
-static char *traceback_end(char *text, char *end, char **begin_p)
-{
-    static const char head[] = "Traceback (most recent call last):\n";
-    char *last = NULL;
-    for (char *at = strstr(text, head); at && at < end; at = strstr(at + 1, head))
-        last = at;
-    if (!last)
-        return NULL;
-    *begin_p = last;
-    for (last = strchr(last, '\n'); last && last[1] == ' '; last = strchr(last + 1, '\n'))
-        continue;
-    char *after = last && last[1] ? strchr(last + 1, '\n') : NULL;
-    return after ? after + 1 : NULL;
-}
-
-bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out)
-{
-    char path[PATH_MAX + 16], error[CS_FILE_ERROR], *begin = NULL;
-    snprintf(path, sizeof path, "%s/output", run->folder);
-    size_t length = 0;
-    char *bytes = cs_read_file_bytes(path, &length, error);
-    if (bytes && length > 0) {
-        char *start = last_lines(bytes, bytes + length, LAST_LINES);
-        char *after = traceback_end(bytes, start, &begin), cut;
-        if (after && after <= start) {
-            char *from = last_lines(begin, after, LAST_LINES);
-            cut = *after;
-            *after = '\0';
-            cs_cli_put(from, out);
-            *after = cut;
-            fputs("...\n", out);
-        }
-        cs_cli_put(start, out);
-        if (bytes[length - 1] != '\n')
-            fputc('\n', out);
-    }
-    free(bytes);
-    return length > 0;
 }

@@ -7,19 +7,33 @@
 
 struct cJSON;
 
+enum {
+    CS_MOST_PROCESSES = 16
+};
+
+struct cs_simulated_process {
+    pid_t pid;
+    int64_t device_peak, launches;
+};
+
 /* Numbers are -1 where nothing reported them. Of several processes that used the device, those of
  * the one that held most. */
 struct cs_simulated_result {
     int status;     /* of the program: see cs_simulated_run */
     double seconds; /* that it took here */
     bool used;      /* a process used the device; else all that follows is empty */
+    bool cut_short; /* they left no report: figures are what the device noted last */
     int processes;  /* how many did */
+    struct cs_simulated_process process[CS_MOST_PROCESSES];
+    bool sum_is_exact; /* device_peak is what they held at once; else the sum of their peaks */
     pid_t pid;
     bool planned; /* by a real cuDNN, or there was nothing to plan */
     char planning[64], device[64];
     int64_t capacity, device_peak, largest_workspace;
     int64_t launches, tensor_bytes, nanoseconds; /* of convolutions */
     int64_t refused, missing_bytes; /* allocations; bytes that the last one was short of */
+    bool limited;                   /* it failed for want of memory within a limit of its own: */
+    char refusal[160];              /* the line in which it says so */
     int64_t kernels, library_calls; /* not executed */
     int64_t reads, read_bytes;      /* of what nothing had written */
     int64_t times_asked;            /* questions for times, which are the model's */
@@ -35,9 +49,13 @@ bool cs_simulated_result_read(const struct cs_simulated_run *run,
                               struct cs_simulated_result *result);
 void cs_simulated_result_free(struct cs_simulated_result *result);
 
-/* The program ended well. */
+/* The program ended well, or was stopped. */
 bool cs_simulated_result_ran(const struct cs_simulated_result *result);
-/* It did not, and an allocation had been refused. */
+/* It used the device and was ended by SIGTERM or SIGINT, as servers are. */
+bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
+/* It did not run, and an allocation had been refused, by the device or by the framework's own
+ * limit.
+ */
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
 
 /* Convolutions that ran on a plan which `base`, the same program with memory to spare, never used.
@@ -50,8 +68,11 @@ int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *resu
 int64_t cs_simulated_result_names(const struct cs_simulated_result *result, const char *kind,
                                   char *text, size_t size);
 
-/* Shows the last lines that the program printed, and before them the end of Python's last traceback
- * if they do not hold it; false: nothing was printed. */
+/* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
+ * program printed; false: nothing was printed. */
 bool cs_simulated_result_output(const struct cs_simulated_run *run, FILE *out);
+
+/* The line in which a framework says that an allocation failed; false: none does. */
+bool cs_simulated_result_refusal(const struct cs_simulated_run *run, char *text, size_t size);
 
 #endif

@@ -114,6 +114,16 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
     return !strpbrk(real, ": ");
 }
 
+static void warn_of_writing(const struct cs_simulation *simulation)
+{
+    const struct cs_layers *layers = &simulation->layers;
+    cs_cli_complain(
+        "%s: the program writes to %s itself: no private layer is possible over it (%s). "
+        "Nothing is computed, so files that it saves there hold zeros and replace what "
+        "is there. To prevent that, run a copy of the folder",
+        simulation->title, layers->folder[0], strerror(layers->error));
+}
+
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)
 {
     char why[PATH_MAX + 128];
@@ -122,8 +132,11 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
         cs_cli_complain("%s", why);
         return false;
     }
-    return find_device(simulation) && make_folder(simulation, keep) && write_hook(simulation) &&
-           write_stand_ins(simulation);
+    if (!find_device(simulation) || !make_folder(simulation, keep))
+        return false;
+    if (!cs_layers_begin(&simulation->layers, simulation->program.command, simulation->work))
+        warn_of_writing(simulation);
+    return write_hook(simulation) && write_stand_ins(simulation);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
@@ -137,6 +150,7 @@ void cs_simulation_end(struct cs_simulation *simulation)
 {
     for (int with = 0; with < 2; with++)
         cs_fork_server_close(&simulation->server[with]);
+    cs_layers_end(&simulation->layers, simulation->keep ? simulation->work : NULL);
     if (*simulation->work && !simulation->keep)
         (void)nftw(simulation->work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     cs_simulated_program_free(&simulation->program);

@@ -3,6 +3,7 @@
 #include "cli/tune/tune.h"
 
 #include "cli/common/cli.h"
+#include "cli/simulate/written_files.h"
 #include <string.h>
 
 static bool is_good(const struct cs_tune *tune)
@@ -16,6 +17,7 @@ static int search(struct cs_tune *tune)
         return CS_CLI_NO;
     cs_tune_write(tune, true, stdout);
     cs_tune_conclude(tune, stderr);
+    cs_written_print(&tune->simulation->layers, stderr);
     return is_good(tune) ? CS_CLI_OK : CS_CLI_NO;
 }
 

@@ -1,0 +1,390 @@
+/* Layers are overlayfs mounts in a mount namespace of the program's own, and in a user namespace
+ * where this process is not privileged. */
+#include "cli/simulate/private_layer.h"
+
+#include "cli/common/environment.h"
+#include "cli/doctor/subprocess.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MOST_SHARED = 5,
+    MOST_NAMES = 1000,
+    MOST_VISITS = 200000 /* of files without layers */
+};
+
+static bool is_in(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* --- which folders --- */
+
+/* Shared by design, or no place for a program's results. */
+static bool is_left_out(const char *folder)
+{
+    static const char *const exactly[] = {"/", "/tmp", "/var/tmp"};
+    static const char *const within[] = {"/dev", "/proc", "/sys", "/run", "/usr",
+                                         "/bin", "/lib",  "/etc", "/boot"};
+    for (size_t i = 0; i < sizeof exactly / sizeof *exactly; i++)
+        if (strcmp(folder, exactly[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (is_in(folder, within[i]))
+            return true;
+    return false;
+}
+
+static void add_folder(struct cs_layers *layers, const char *folder)
+{
+    for (size_t i = 0; i < layers->folders; i++)
+        if (is_in(folder, layers->folder[i]))
+            return;
+    if (layers->folders < CS_LAYERS && access(folder, W_OK) == 0)
+        snprintf(layers->folder[layers->folders++], PATH_MAX, "%s", folder);
+}
+
+/* An argument that is a path outside of the working folder, or has one behind its `=`: that folder,
+ * or the one that the file is in or would be in. */
+static void add_argument(struct cs_layers *layers, const char *argument)
+{
+    const char *equals = strchr(argument, '='), *path = equals ? equals + 1 : argument;
+    char real[PATH_MAX], folder[PATH_MAX];
+    struct stat facts;
+    if ((*path != '/' && strncmp(path, "../", strlen("../")) != 0) || strlen(path) >= PATH_MAX)
+        return;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *last = strrchr(folder, '/');
+    if (!realpath(path, real) || stat(real, &facts) != 0 || !S_ISDIR(facts.st_mode)) {
+        last[last == folder] = '\0';
+        if (!realpath(folder, real))
+            return;
+    }
+    if (!is_left_out(real))
+        add_folder(layers, real);
+}
+
+static void find_folders(struct cs_layers *layers, char *const *command)
+{
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here))
+        add_folder(layers, here);
+    for (char *const *argument = command; *argument && *++argument;)
+        add_argument(layers, *argument);
+}
+
+/* --- in the process that gets them --- */
+
+static bool write_text(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+    if (file >= 0)
+        close(file);
+    return good;
+}
+
+/* The user stays who they are. */
+static bool enter_namespaces(void)
+{
+    char users[64], groups[64];
+    snprintf(users, sizeof users, "%ld %ld 1", (long)geteuid(), (long)geteuid());
+    snprintf(groups, sizeof groups, "%ld %ld 1", (long)getegid(), (long)getegid());
+    bool entered =
+        unshare(CLONE_NEWNS) == 0 ||
+        (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text("/proc/self/uid_map", users) &&
+         write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/gid_map", groups));
+    return entered && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+/* Appends a path as an option of a mount, whose commas and colons mean something. */
+static void put_path(char *text, size_t size, const char *name, const char *path)
+{
+    size_t length = strlen(text);
+    length += (size_t)snprintf(text + length, size - length, "%s=", name);
+    for (; *path && length + 3 < size; path++) {
+        if (strchr(",:\\", *path))
+            text[length++] = '\\';
+        text[length++] = *path;
+    }
+    text[length] = '\0';
+}
+
+static bool add_layer(const struct cs_layers *layers, size_t which, const char *name)
+{
+    static const char *const kinds[] = {"", ",userxattr"};
+    char base[PATH_MAX + 64], upper[PATH_MAX + 128], work[PATH_MAX + 128];
+    snprintf(base, sizeof base, "%s/%s/%zu", layers->area, name, which);
+    snprintf(upper, sizeof upper, "%s/files", base);
+    snprintf(work, sizeof work, "%s/scratch", base);
+    if (mkdir(base, 0700) != 0 || mkdir(upper, 0755) != 0 || mkdir(work, 0700) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char options[6 * PATH_MAX + 512] = "";
+        put_path(options, sizeof options, "lowerdir", layers->folder[which]);
+        put_path(options, sizeof options, ",upperdir", upper);
+        put_path(options, sizeof options, ",workdir", work);
+        strncat(options, kinds[i], sizeof options - strlen(options) - 1);
+        if (mount("overlay", layers->folder[which], "overlay", 0, options) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A folder that is to be what it is without layers: the simulation's, and caches. */
+struct shared {
+    char path[PATH_MAX];
+    int file; /* -1: there is none */
+};
+
+static void open_shared(const struct cs_layers *layers, struct shared shared[MOST_SHARED])
+{
+    static const char *const variables[] = {"XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME"};
+    const char *home = cs_cli_variable("HOME");
+    snprintf(shared[0].path, PATH_MAX, "%s", layers->shared);
+    snprintf(shared[1].path, PATH_MAX, "%s/.cache", home ? home : "");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = cs_cli_variable(variables[i]);
+        snprintf(shared[2 + i].path, PATH_MAX, "%s", value ? value : "");
+    }
+    for (size_t i = 0; i < MOST_SHARED; i++)
+        shared[i].file = open(shared[i].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool uncover(const struct shared *shared)
+{
+    struct stat before, now;
+    char path[64];
+    if (shared->file < 0)
+        return true;
+    bool same = fstat(shared->file, &before) == 0 && stat(shared->path, &now) == 0 &&
+                before.st_dev == now.st_dev && before.st_ino == now.st_ino;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", shared->file);
+    return same || mount(path, shared->path, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+static bool enter(const struct cs_layers *layers, const char *name)
+{
+    struct shared shared[MOST_SHARED];
+    char here[PATH_MAX], base[PATH_MAX + 64];
+    snprintf(base, sizeof base, "%s/%s", layers->area, name);
+    bool good = getcwd(here, sizeof here) && mkdir(base, 0700) == 0 && enter_namespaces();
+    if (!good)
+        return false;
+    open_shared(layers, shared);
+    for (size_t i = 0; i < layers->folders && good; i++)
+        good = add_layer(layers, i, name);
+    for (size_t i = 0; i < MOST_SHARED; i++)
+        good = good && uncover(&shared[i]);
+    good = good && chdir(here) == 0;
+    int error = errno;
+    for (size_t i = 0; i < MOST_SHARED; i++)
+        if (shared[i].file >= 0)
+            close(shared[i].file);
+    errno = error;
+    return good;
+}
+
+int cs_layers_enter(const struct cs_layers *layers, const char *name)
+{
+    if (!*layers->area || enter(layers, name))
+        return 0;
+    return errno ? errno : EINVAL;
+}
+
+/* --- where they are --- */
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_area(struct cs_layers *layers)
+{
+    if (*layers->area)
+        (void)nftw(layers->area, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    layers->area[0] = '\0';
+}
+
+/* In a process of its own, which ends. 0, or why not. */
+static int try_out(const struct cs_layers *layers)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(cs_layers_enter(layers, "try"));
+    if (pid < 0)
+        return errno;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EINVAL;
+}
+
+/* A layer cannot be in the folder that it covers, nor on another overlay. */
+static bool find_area(struct cs_layers *layers)
+{
+    const char *temporary = cs_cli_variable("TMPDIR");
+    const char *const places[] = {temporary ? temporary : "/tmp", "/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char area[PATH_MAX];
+        snprintf(area, sizeof area, "%.4000s/convshim-files-XXXXXX", places[i]);
+        if (!mkdtemp(area) || !realpath(area, layers->area))
+            continue;
+        int error = try_out(layers);
+        if (error == 0)
+            return true;
+        layers->error = layers->error ? layers->error : error;
+        remove_area(layers);
+    }
+    return false;
+}
+
+bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char *shared)
+{
+    *layers = (struct cs_layers){.folders = 0};
+    snprintf(layers->shared, sizeof layers->shared, "%s", shared);
+    clock_gettime(CLOCK_REALTIME_COARSE, &layers->begun);
+    find_folders(layers, command);
+    if (layers->folders == 0)
+        return true;
+    if (strcmp(layers->folder[0], "/") == 0) {
+        layers->error = EBUSY; /* a process is not moved behind a mount over its root */
+        return false;
+    }
+    return find_area(layers);
+}
+
+void cs_layers_end(struct cs_layers *layers, const char *keep)
+{
+    char to[PATH_MAX + 16];
+    char *said = NULL;
+    if (*layers->area && keep) {
+        snprintf(to, sizeof to, "%s/files", keep);
+        const char *argv[] = {"cp", "-a", "--", layers->area, to, NULL};
+        (void)cs_subprocess_run(argv, NULL, &said);
+        free(said);
+    }
+    remove_area(layers);
+}
+
+/* --- what was written --- */
+
+static struct walk {
+    const struct cs_layers *layers;
+    struct cs_written *to;
+    const char *prefix; /* before what a name is shown with */
+    size_t base;        /* bytes of a path before that */
+    size_t visits;
+} walk; /* nftw hands nothing on */
+
+static void add_name(const char *path, bool removed)
+{
+    char *name = NULL, **grown;
+    struct cs_written *to = walk.to;
+    if (to->count == MOST_NAMES) {
+        to->more = true;
+        return;
+    }
+    if (asprintf(&name, "%s%s%s", walk.prefix, path, removed ? " (removed)" : "") < 0)
+        return;
+    for (size_t i = 0; i < to->count; i++)
+        if (strcmp(to->name[i], name) == 0) {
+            free(name);
+            return;
+        }
+    grown = reallocarray(to->name, to->count + 1, sizeof *grown);
+    if (!grown) {
+        free(name);
+        return;
+    }
+    to->name = grown;
+    to->name[to->count++] = name;
+}
+
+static bool is_of_python(const char *path)
+{
+    return strstr(path, "/__pycache__/") != NULL;
+}
+
+static int note_written(const char *path, const struct stat *facts, int kind, struct FTW *of)
+{
+    (void)of;
+    bool removed = S_ISCHR(facts->st_mode) && facts->st_rdev == makedev(0, 0);
+    if ((kind == FTW_F || kind == FTW_SL) && strlen(path) > walk.base && !is_of_python(path))
+        add_name(path + walk.base, removed);
+    return 0;
+}
+
+static int note_changed(const char *path, const struct stat *facts, int kind, struct FTW *of)
+{
+    (void)of;
+    const struct timespec *begun = &walk.layers->begun;
+    bool newer =
+        facts->st_mtim.tv_sec > begun->tv_sec ||
+        (facts->st_mtim.tv_sec == begun->tv_sec && facts->st_mtim.tv_nsec >= begun->tv_nsec);
+    if (kind == FTW_F && newer && !is_of_python(path) && !is_in(path, walk.layers->shared))
+        add_name(path + walk.base, false);
+    walk.to->more = walk.to->more || ++walk.visits >= MOST_VISITS;
+    return walk.visits >= MOST_VISITS;
+}
+
+/* Walks one folder, or the layers of all programs over it. */
+static void walk_folder(size_t which, const char *layer)
+{
+    char path[PATH_MAX + 300], prefix[PATH_MAX + 1] = "";
+    const char *folder = walk.layers->folder[which];
+    if (layer)
+        snprintf(path, sizeof path, "%s/%.255s/%zu/files", walk.layers->area, layer, which);
+    else
+        snprintf(path, sizeof path, "%s", folder);
+    if (which > 0)
+        snprintf(prefix, sizeof prefix, "%s/", folder);
+    walk.prefix = prefix;
+    walk.base = strlen(path) + 1;
+    (void)nftw(path, layer ? note_written : note_changed, 16, FTW_PHYS | FTW_MOUNT);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+    return strcmp(*a, *b);
+}
+
+void cs_layers_written(const struct cs_layers *layers, struct cs_written *written)
+{
+    DIR *area = *layers->area ? opendir(layers->area) : NULL;
+    *written = (struct cs_written){.count = 0};
+    walk = (struct walk){.layers = layers, .to = written};
+    for (const struct dirent *entry; area && (entry = readdir(area));)
+        for (size_t i = 0; i < layers->folders && entry->d_name[0] != '.'; i++)
+            walk_folder(i, entry->d_name);
+    for (size_t i = 0; i < layers->folders && !*layers->area; i++)
+        walk_folder(i, NULL);
+    if (area)
+        closedir(area);
+    if (written->count > 0)
+        qsort(written->name, written->count, sizeof *written->name, compare);
+}
+
+void cs_written_free(struct cs_written *written)
+{
+    for (size_t i = 0; i < written->count; i++)
+        free(written->name[i]);
+    free(written->name);
+    *written = (struct cs_written){.count = 0};
+}

@@ -1,0 +1,46 @@
+/* Private layers over the folders that a simulated program writes to. Results are never computed,
+ * so the files that a program saves hold zeros: they must not replace the user's. One thread. */
+#ifndef CS_CLI_SIMULATE_PRIVATE_LAYER_H
+#define CS_CLI_SIMULATE_PRIVATE_LAYER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+enum {
+    CS_LAYERS = 8
+};
+
+struct cs_layers {
+    char folder[CS_LAYERS][PATH_MAX]; /* that get a layer; the first is the working folder */
+    size_t folders;
+    char area[PATH_MAX];   /* where the layers are; "": the system allows none */
+    char shared[PATH_MAX]; /* a folder without a layer, wherever it is: the simulation's own */
+    int error;             /* why there are none */
+    struct timespec begun;
+};
+
+/* Finds the folders, which are the working folder and those of paths in the command's arguments,
+ * and tries out a layer over each. False: they are not possible, see `error`; the program would
+ * write to the folders themselves. */
+bool cs_layers_begin(struct cs_layers *layers, char *const *command, const char *shared);
+
+/* Removes the layers; `keep`: copies them to that folder before. */
+void cs_layers_end(struct cs_layers *layers, const char *keep);
+
+/* Moves this process, which has one thread, behind layers of its own with that name, where they are
+ * possible. 0, or why it failed. */
+int cs_layers_enter(const struct cs_layers *layers, const char *name);
+
+/* The files that programs wrote or removed, sorted; the caller frees them. In the working folder by
+ * their paths in it. Without layers, files that have changed since the beginning. */
+struct cs_written {
+    char **name;
+    size_t count;
+    bool more; /* than were looked at */
+};
+void cs_layers_written(const struct cs_layers *layers, struct cs_written *written);
+void cs_written_free(struct cs_written *written);
+
+#endif

@@ -1,0 +1,18 @@
+/* How far a simulated run is: what the device keeps in a mapped file, which also outlives a process
+ * that is killed. */
+#ifndef CS_CLI_SIMULATE_SIMULATED_PROGRESS_H
+#define CS_CLI_SIMULATE_SIMULATED_PROGRESS_H
+
+#include "cli/simulate/simulation.h"
+
+/* As src/simdev/cudart/cudart_record.h has it. */
+struct cs_simulated_progress {
+    char magic[8];
+    unsigned long long convolutions, kernels, live_bytes, peak_bytes;
+};
+
+/* False: no process of that run has used the device yet. */
+bool cs_simulated_progress_read(const struct cs_simulated_run *run,
+                                struct cs_simulated_progress *progress);
+
+#endif
