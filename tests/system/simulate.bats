@@ -29,6 +29,12 @@ figure()
     awk -F, -v name="$1" -v column="$([ "$2" = without ] && echo 2 || echo 3)" '$1 == name { print $column }' simulate.out
 }
 
+# written NAME: what the runs of --keep kept wrote to that file of the working folder.
+written()
+{
+    cat kept/layers/*/0/files/"$1"
+}
+
 decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
 
 # bats test_tags=quick
@@ -167,6 +173,97 @@ END
     expect_status 2
 }
 
+# bats test_tags=quick
+@test "a checkpoint that the program saves over an old one: the old one stays, and what was written is listed" {
+    mkdir -p work/data results
+    cd work
+    echo precious >model.pt
+    echo precious >data/last.pt
+    echo precious >old.pt
+    cat >saves.py <<'END'
+import ctypes, os, sys
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
+open("model.pt", "wb").write(bytes(100))
+open("data/last.pt", "ab").write(bytes(100))
+if os.path.exists("old.pt"): # both runs share a process, and so a layer
+    os.remove("old.pt")
+open(sys.argv[1], "w").write("a result\n")
+END
+    local results=${PWD%/work}/results name
+    simulate --cuda 13 -- python3 saves.py "$results/picture.png"
+    expect_status 0
+    expect_equal "the user's files" "$(cat model.pt data/last.pt old.pt)" "$(printf 'precious\nprecious\nprecious')"
+    [ ! -e "$results/picture.png" ] || fail "written where the argument says"
+    expect_line simulate.out '^files that the program wrote, in a private layer'
+    for name in data/last.pt model.pt 'old.pt \(removed\)' "$results/picture.png"; do
+        expect_line simulate.out "^  \\* $name\$"
+    done
+    simulate --cuda 13 --format json -- python3 saves.py picture.png
+    python3 -c 'import json; f = json.load(open("simulate.out"))["files"]; assert f["private"] and "picture.png" in f["names"], f' ||
+        fail "not in the JSON"
+}
+
+# bats test_tags=quick
+@test "no layer is possible: a line before the first run, and the files that changed" {
+    cat >no_mount.c <<'END'
+#include <errno.h>
+int unshare(int flags) { return errno = EPERM, -1; }
+END
+    gcc -w -shared -fPIC -o no_mount.so no_mount.c
+    echo precious >model.pt
+    cat >saves.py <<'END'
+import ctypes
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)) == 0
+open("model.pt", "wb").write(bytes(100))
+END
+    touch -d '1 hour ago' saves.py model.pt
+    LD_PRELOAD=$PWD/no_mount.so simulate --cuda 13 -- python3 saves.py
+    expect_status 0
+    expect_line simulate.err "^convshim: simulate: the program writes to $PWD itself: no private layer is possible over it \\(Operation not permitted\\)"
+    expect_line simulate.out '^files that the program MAY HAVE REPLACED: they changed while it ran$'
+    expect_line simulate.out '^  \* model.pt$'
+    expect_equal "files that did not change" "$(grep -c 'saves.py$' <(grep '\*' simulate.out))" 0
+}
+
+# bats test_tags=quick
+@test "a server that is stopped, and processes that are killed: the figures until then, and how they ended" {
+    cat >ends.py <<'END'
+import ctypes, os, signal, subprocess, sys
+if len(sys.argv) == 2:
+    child = subprocess.run([sys.executable, __file__, sys.argv[1], "child"])
+    sys.exit(0 if sys.argv[1] == "quietly" else child.returncode != 0)
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(5 << 20)) == 0
+os.kill(os.getpid(), signal.SIGKILL if sys.argv[1] == "quietly" else getattr(signal, sys.argv[1]))
+END
+    local end
+    for end in SIGKILL SIGSEGV; do
+        simulate --only without --cuda 13 -- python3 ends.py $end
+        expect_status 1
+        expect_line simulate.out '^  device peak +5 MiB$'
+        expect_line simulate.out '^without     does not run: status 1'
+    done
+    simulate --only without --cuda 13 -- python3 ends.py quietly
+    expect_line simulate.out '^  device peak +5 MiB$'
+    expect_line simulate.out '^without     .*killed or ended without a word'
+    simulate --only without --cuda 13 -- python3 ends.py SIGTERM server
+    expect_status 0
+    expect_line simulate.out '^  device peak +5 MiB$'
+    expect_line simulate.out '^without     stopped by signal 15; until then it runs'
+}
+
+# bats test_tags=quick
+@test "out of memory by a limit of the framework's own; the verdict is in the CSV" {
+    cat >limit.py <<'END'
+import ctypes
+assert ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(5 << 20)) == 0
+raise RuntimeError("bfc_arena: Available memory of 5 is smaller than requested bytes of 7")
+END
+    simulate --only without --cuda 13 --format csv -- python3 limit.py
+    expect_status 1
+    expect_line simulate.out "^verdict,.*out of memory by a limit of the program's own.*requested bytes of 7"
+    expect_line simulate.out '^status,1,$'
+}
+
 # A PyTorch, as far as the hook asks for it, over the real libcudart that Python loads.
 fake_torch()
 {
@@ -219,13 +316,13 @@ torch.cuda.give_back(*torch.cuda.use(3 << 20))
 torch._C._cuda_resetPeakMemoryStats(0)
 torch.cuda.use(1 << 20)
 END
-    PYTHONPATH=$PWD/packages simulate --only without --cuda 13 -- python3 program.py
+    PYTHONPATH=$PWD/packages simulate --keep kept --only without --cuda 13 -- python3 program.py
     expect_status 0
     expect_line simulate.out '^  allocated peak +3 MiB$'
     expect_line simulate.out '^  reserved peak +3 MiB$'
     expect_line simulate.out '^  allocation retries +2$'
     expect_line simulate.out '^without     runs, but with 2 allocation retries, 1 failed allocation and 0 convolutions'
-    expect_equal "the user's sitecustomize" "$(cat own)" ran
+    expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
 @test "--preset train: as low a peak as by default, in less predicted time" {
@@ -288,8 +385,8 @@ END
     expect_line simulate.out '^  device peak +6 MiB$'
     # Who only imports it is given no device.
     echo 'import jax; open("backends", "w").write(repr(jax._src.xla_bridge.backends))' >program.py
-    PYTHONPATH=$PWD/packages simulate --only without --cuda 13 -- python3 program.py
-    expect_equal "backends" "$(cat backends)" '[]'
+    PYTHONPATH=$PWD/packages simulate --keep kept --only without --cuda 13 -- python3 program.py
+    expect_equal "backends" "$(written backends)" '[]'
     grep -q 'allocated peak' simulate.out && fail "peaks of a device that was not used"
     true
 }
@@ -306,20 +403,28 @@ print("worked", flush=True)
 with open("ends", "a") as ends:
     ends.write(f"{os.getpid()} {child.returncode}\n")
 END
-    simulate --cuda 13 -- python3 starter.py
+    simulate --keep kept --cuda 13 -- python3 starter.py
     expect_status 0
     expect_line simulate.out '^  device peak +5 MiB +5 MiB '
-    expect_equal "starters" "$(cut -d' ' -f1 ends | sort -u | wc -l)" 2
-    expect_equal "starters whose program ended well" "$(grep -c ' 0$' ends)" 2
+    expect_equal "starters" "$(written ends | cut -d' ' -f1 | sort -u | wc -l)" 2
+    expect_equal "starters whose program ended well" "$(written ends | grep -c ' 0$')" 2
 }
 
 # bats test_tags=quick
 @test "--keep leaves what was gathered" {
     simulate --keep kept --only with --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
-    expect_equal "report" "$(find kept/run1 -name 'report.*.json' | wc -l)" 1
-    expect_equal "summary" "$(find kept/run1 -name 'summary.*.json' | wc -l)" 1
-    expect_line kept/run1/output 'vae_decoder: sd15-vae-512 api graph'
+    expect_equal "report" "$(find kept/with-1 -name 'report.*.json' | wc -l)" 1
+    expect_equal "summary" "$(find kept/with-1 -name 'summary.*.json' | wc -l)" 1
+    expect_line kept/with-1/output 'vae_decoder: sd15-vae-512 api graph'
+}
+
+@test "--keep with a folder that is used: a line, and status 1" {
+    mkdir kept
+    touch kept/mine
+    simulate --keep kept -- true
+    expect_status 1
+    expect_line simulate.err '^convshim: --keep kept: the folder is not empty'
 }
 
 @test "CONVSHIM=0 in the environment does not switch the run with the library off" {
@@ -366,7 +471,7 @@ expect_alone()
     simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_alone
-    expect_equal "processes that runs are forked from" "$(find kept -name 'base*' | wc -l)" 1
+    expect_equal "processes that runs are forked from" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
     simulate --format csv --workspace 4MiB --capacity 100GiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_alone
@@ -384,7 +489,7 @@ END
     LD_PRELOAD=$PWD/early.so simulate --format csv --workspace 4MiB --keep kept -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_alone
-    expect_equal "processes of their own" "$(find kept -name 'run*' | wc -l)" 4
+    expect_equal "processes of their own" "$(find kept -maxdepth 1 -name 'with*' | wc -l)" 4
 }
 
 @test "each forked run has files, variables and options of its own" {
@@ -404,9 +509,9 @@ END
     seq 100000 >>lines # more than is read ahead
     simulate --devices t4,h200 --keep kept --only without --cuda 13 -- python3 -c 'exec(open("forked.py").read())'
     expect_status 0
-    expect_equal "runs" "$(grep -c 'a run' log)" 2
-    expect_equal "outputs" "$(cat kept/run*/output | grep -c printed)" 2
-    expect_equal "of one process" "$(find kept -name 'base*' | wc -l)" 1
+    expect_equal "runs" "$(written log | grep -c 'a run')" 2
+    expect_equal "outputs" "$(cat kept/without-*/output | grep -c printed)" 2
+    expect_equal "of one process" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 1
 }
 
 # bats test_tags=quick
@@ -438,7 +543,7 @@ END
     simulate --devices t4,h200 --keep kept --only without -- ./threads
     expect_status 0
     expect_line simulate.err "each run loads the program anew, since where it first uses the GPU it has $threads threads"
-    expect_equal "processes" "$(find kept -name 'base*' | wc -l)" 2
+    expect_equal "processes" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l)" 2
     expect_equal "rows" "$(grep -cE '^(t4|h200) .* runs$' simulate.out)" 2
 }
 

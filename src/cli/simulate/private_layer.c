@@ -274,7 +274,7 @@ void cs_layers_end(struct cs_layers *layers, const char *keep)
     char to[PATH_MAX + 16];
     char *said = NULL;
     if (*layers->area && keep) {
-        snprintf(to, sizeof to, "%s/files", keep);
+        snprintf(to, sizeof to, "%s/layers", keep);
         const char *argv[] = {"cp", "-a", "--", layers->area, to, NULL};
         (void)cs_subprocess_run(argv, NULL, &said);
         free(said);

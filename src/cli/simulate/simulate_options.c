@@ -23,12 +23,19 @@ static const struct cs_cli_command command = {
     .name = "simulate",
     .usage = "convshim simulate [options] [--] COMMAND [ARGUMENT...]\n"
              "       convshim simulate --device list",
-    .about = "Runs COMMAND, unchanged, on a simulated GPU, without the library and with it: what "
-             "memory it would\n"
-             "take there. Kernels are counted, not computed; cuDNN plans as for the real GPU; no "
-             "GPU is needed.\n"
-             "What COMMAND prints is shown only if it fails.\n\n"
-             "Status: 0; 1 if COMMAND does not run, or no real cuDNN planned; 2 if called wrongly.",
+    .about =
+        "Runs COMMAND, unchanged, on a simulated GPU, without convshim and with it, and shows "
+        "the memory that it\n"
+        "would take there. No GPU is needed.\n\n"
+        "COMMAND really runs, twice or more, but kernels are counted, not computed: files that "
+        "it saves hold zeros.\n"
+        "They go to a private layer over the working folder, and over folders that its "
+        "arguments name, and are listed\n"
+        "at the end. Files in all other folders (home, caches, /tmp) are written as ever. "
+        "Where the system allows no\n"
+        "layer, a line says so before the first run.\n\n"
+        "What COMMAND prints is shown only if it fails.\n\n"
+        "Status: 0; 1 if COMMAND does not run, or no real cuDNN planned; 2 if called wrongly.",
     .option = options,
     .options = sizeof options / sizeof *options,
     .stops = true,

@@ -63,10 +63,10 @@ static void become(const struct cs_simulation *simulation, const struct cs_simul
     _exit(NOT_FOUND);
 }
 
-/* Makes a folder for what a process leaves. */
+/* Makes a folder for what a process leaves, named for the run. */
 static bool make_folder(struct cs_simulation *simulation, const char *kind, char folder[PATH_MAX])
 {
-    int length = snprintf(folder, PATH_MAX, "%s/%s%d", simulation->work, kind, ++simulation->runs);
+    int length = snprintf(folder, PATH_MAX, "%s/%s-%d", simulation->work, kind, ++simulation->runs);
     if (length > 0 && length < PATH_MAX && mkdir(folder, 0700) == 0)
         return true;
     cs_cli_complain("%s: %s", folder, strerror(errno));
@@ -96,7 +96,7 @@ static void end_run(struct cs_simulated_run *run, int status)
 
 static bool start_plain(struct cs_simulation *simulation, struct cs_simulated_run *run)
 {
-    if (!make_folder(simulation, "run", run->folder))
+    if (!make_folder(simulation, run->name, run->folder))
         return false;
     run->seconds = now();
     run->pid = start_process(simulation, run, NULL);
@@ -130,7 +130,7 @@ static bool start_server(struct cs_simulation *simulation, const struct cs_simul
     struct cs_simulated_run base = *run;
     base.with = with;
     cs_fork_server_close(server);
-    if (!make_folder(simulation, "base", base.folder))
+    if (!make_folder(simulation, "forked-from", base.folder))
         return false;
     if (!cs_fork_server_open(server)) {
         cs_cli_complain("no socket can be had: %s", strerror(errno));
@@ -146,7 +146,7 @@ static bool ask(struct cs_simulation *simulation, struct cs_simulated_run *run)
     struct cs_fork_server *server = &simulation->server[server_of(simulation, run)];
     struct cs_child_variables variables = {.item = NULL};
     char output[PATH_MAX + 16];
-    if (!make_folder(simulation, "run", run->folder))
+    if (!make_folder(simulation, run->name, run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
     cs_simulation_variables(simulation, run, &variables);

@@ -90,6 +90,18 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     return status >= 0 && status != 127;
 }
 
+/* A folder of another simulation has the same names in it. */
+static bool is_empty(const char *folder)
+{
+    struct dirent **entry;
+    int found = scandir(folder, &entry, NULL, NULL);
+    for (int i = 0; i < found; i++)
+        free(entry[i]);
+    if (found >= 0)
+        free(entry);
+    return found <= 2; /* . and .. */
+}
+
 static bool make_folder(struct cs_simulation *simulation, const char *keep)
 {
     const char *temporary = cs_cli_variable("TMPDIR");
@@ -108,6 +120,11 @@ static bool make_folder(struct cs_simulation *simulation, const char *keep)
         return false;
     }
     snprintf(simulation->work, sizeof simulation->work, "%s", real);
+    if (keep && !is_empty(keep)) {
+        cs_cli_complain("--keep %s: the folder is not empty. Name a new one", keep);
+        simulation->work[0] = '\0';
+        return false;
+    }
     if (strpbrk(real, ": "))
         cs_cli_complain("%s: LD_PRELOAD cannot name a path with a blank or a colon: set TMPDIR",
                         real);

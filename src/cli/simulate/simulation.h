@@ -38,7 +38,7 @@ void cs_simulation_end(struct cs_simulation *simulation);
 
 /* One run. */
 struct cs_simulated_run {
-    const char *name;    /* for people: "without" */
+    const char *name;    /* for people, and of its folder: "without" */
     const char *profile; /* the file of the device's profile */
     int64_t capacity;    /* 0: the profile's */
     bool with;           /* the library */

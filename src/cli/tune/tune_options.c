@@ -25,6 +25,10 @@ static const struct cs_cli_command command = {
         "Runs COMMAND, unchanged, on a simulated GPU a number of times, and writes an ini file "
         "with rules for\n"
         "those convolutions alone that make its peak. What each rule buys stands beside it.\n\n"
+        "COMMAND really runs, but kernels are counted, not computed: files that it saves hold "
+        "zeros. "
+        "They go to a\n"
+        "private layer, as those of convshim simulate do, and are listed at the end.\n\n"
         "Status: 0; 1 if COMMAND does not run, or nothing makes it fit; 2 if called wrongly.",
     .option = options,
     .options = OPTIONS,

@@ -79,7 +79,7 @@ static bool ask(struct cs_tune *tune, struct question *question, size_t question
     for (size_t i = 0; i < questions; i++) {
         if (!write_file(tune, &question[i]))
             return false;
-        run[i] = (struct cs_simulated_run){.name = i > 0 ? "all tiled" : "a run",
+        run[i] = (struct cs_simulated_run){.name = i > 0 ? "defaults" : "rules",
                                            .profile = tune->device->path,
                                            .capacity = question[i].capacity,
                                            .with = true,
