@@ -6,19 +6,16 @@
 #include "cli/simulate/written_files.h"
 #include <string.h>
 
-static bool is_good(const struct cs_tune *tune)
-{
-    return tune->tuned.ran && (tune->options->fits == 0 || tune->tuned.fits);
-}
-
 static int search(struct cs_tune *tune)
 {
     if (!cs_tune_search(tune))
         return CS_CLI_NO;
-    cs_tune_write(tune, true, stdout);
+    const enum cs_tune_outcome outcome = cs_tune_outcome(tune);
+    if (outcome == CS_TUNE_RULES)
+        cs_tune_write(tune, true, stdout);
     cs_tune_conclude(tune, stderr);
     cs_written_print(&tune->simulation->layers, stderr);
-    return is_good(tune) ? CS_CLI_OK : CS_CLI_NO;
+    return outcome != CS_TUNE_MISSED ? CS_CLI_OK : CS_CLI_NO;
 }
 
 static int tune_program(const struct cs_tune_options *options, char **command)
@@ -49,7 +46,8 @@ static int tune_summary(const struct cs_tune_options *options)
     tune = (struct cs_tune){.options = options};
     if (!cs_tune_from_summary(&tune))
         return CS_CLI_USAGE;
-    cs_tune_write(&tune, true, stdout);
+    if (cs_tune_outcome(&tune) == CS_TUNE_RULES)
+        cs_tune_write(&tune, true, stdout);
     cs_tune_conclude(&tune, stderr);
     cs_exposures_fini(&tune.exposures);
     return CS_CLI_OK;

@@ -6,14 +6,11 @@
 #include "cli/simulate/simulated_pair.h"
 #include "cli/tune/exposure.h"
 
-/* Options of the run that tiles what it can. */
-#define CS_TUNE_EVERYTHING "policy = fit\nworkspace = 64MiB\n"
-
 struct cs_tune_options {
     const char *device, *cudnn, *library, *keep, *summary;
     int64_t fits;  /* bytes; 0: the lowest peak is looked for */
     double within; /* percent by which a peak may be above the lowest */
-    bool lowest;   /* than which tiling everything may be higher */
+    bool lowest;   /* whatever it costs */
     int cuda, jobs, runs;
 };
 
@@ -38,8 +35,21 @@ struct cs_tune {
     int64_t target;
     bool allocated;                   /* peaks are a framework's */
     char framework[64], planning[64]; /* as in cs_simulated_result */
-    struct cs_tune_point untiled, everything, tuned;
+    /* With memory to spare; and on the capacity that was asked for, if one was. */
+    struct cs_tune_point untiled, defaults, tuned;
+    struct cs_tune_point untiled_there, defaults_there;
 };
+
+/* What comes of a search. Only with rules is there a file: one that does nothing, or that switches
+ * the library off for nothing, is worse than none. */
+enum cs_tune_outcome {
+    CS_TUNE_RULES,
+    CS_TUNE_UNTILED,  /* it fits without any tiling */
+    CS_TUNE_DEFAULTS, /* the library's defaults are as good, or reach what no rules do */
+    CS_TUNE_NO_GAIN,  /* no workspace makes the peak, or none that tiles for its price lower */
+    CS_TUNE_MISSED    /* nothing makes it fit */
+};
+enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune);
 
 /* The search, see docs/tune.md: fills the exposures' limits and the points. False: it could not be
  * made, and a line has said why. */

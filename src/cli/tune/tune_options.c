@@ -29,6 +29,10 @@ static const struct cs_cli_command command = {
         "zeros. "
         "They go to a\n"
         "private layer, as those of convshim simulate do, and are listed at the end.\n\n"
+        "A file is written only if its rules lower the peak, or make COMMAND fit, and the defaults "
+        "of "
+        "the library\ndo not do as much. Otherwise a line says why, and which option would change "
+        "that.\n\n"
         "Status: 0; 1 if COMMAND does not run, or nothing makes it fit; 2 if called wrongly.",
     .option = options,
     .options = OPTIONS,

@@ -63,15 +63,18 @@ static void put_points(const struct cs_tune *tune, FILE *out)
     fprintf(out, "#\n# %-26s %12s %12s %14s %9s %12s\n", "", tune->allocated ? "allocated" : "peak",
             "device peak", "tiled calls", "launches", "predicted");
     put_point("untiled", &tune->untiled, out);
-    put_point("all beyond 64 MiB tiled", &tune->everything, out);
+    put_point("defaults, without a file", &tune->defaults, out);
     put_point("these rules", &tune->tuned, out);
     fprintf(out, "# %-26s %12s\n", "held but for workspaces",
             cs_table_bytes_text(level, tune->exposures.level));
     if (tune->options->fits > 0)
-        fprintf(out, "# With these rules it %s %s.\n",
-                tune->tuned.fits ? "runs without falling back on"
-                                 : "DOES NOT RUN without falling back on",
-                cs_table_bytes_text(level, tune->options->fits));
+        fprintf(out,
+                "# With these rules it runs in %s without a failed allocation; without a file, by "
+                "the defaults, it %s.\n",
+                cs_table_bytes_text(level, tune->options->fits),
+                tune->defaults_there.fits  ? "does, too"
+                : tune->defaults_there.ran ? "runs, but allocations fail"
+                                           : "does not run");
 }
 
 static void put_head(const struct cs_tune *tune, FILE *out)
@@ -182,33 +185,4 @@ void cs_tune_write(const struct cs_tune *tune, bool head, FILE *out)
         fputs(exposure->keys, out);
         put_limit(exposure->limit, out);
     }
-}
-
-void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
-{
-    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
-    const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned;
-    if (tune->options->summary) {
-        fprintf(out, "convshim: tune: rules: %zu\n", cs_exposures_rules(&tune->exposures));
-        return;
-    }
-    fprintf(out,
-            "convshim: tune: rules: %zu; %s peak %s -> %s (%s with all tiled), %" PRId64
-            " of %" PRId64 " calls tiled (%" PRId64 "), %d runs\n",
-            cs_exposures_rules(&tune->exposures), tune->allocated ? "allocated" : "device",
-            cs_table_bytes_text(a, from->peak), cs_table_bytes_text(b, to->peak),
-            cs_table_bytes_text(c, tune->everything.peak), to->tiled, to->calls,
-            tune->everything.tiled, tune->runs);
-    if (to->ran && to->reserved > from->reserved)
-        fprintf(out,
-                "convshim: tune: but the device peak grows, %s -> %s: other blocks of the "
-                "allocator are free when they are needed\n",
-                cs_table_bytes_text(a, from->reserved), cs_table_bytes_text(b, to->reserved));
-    if (tune->options->fits > 0 && !to->fits && to->ran)
-        fprintf(out, "convshim: tune: it runs, but falls back: no rules make it fit %s\n",
-                cs_table_bytes_text(a, tune->options->fits));
-    else if (tune->options->fits > 0 && !to->fits)
-        fprintf(out, "convshim: tune: it does not fit %s: short by %s\n",
-                cs_table_bytes_text(a, tune->options->fits),
-                cs_table_bytes_text(b, to->missing_bytes));
 }

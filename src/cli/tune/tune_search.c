@@ -1,8 +1,8 @@
 /* The search: which convolutions get a rule, and with what limit. docs/tune.md explains it.
  *
  * 1. An untiled run tells what is held when. The level is the most that is held but for workspaces;
- *    what requires more than there is up to the goal, the level and --within, or what tiling
- *    everything reaches, sticks out and gets a rule.
+ *    what requires more than there is up to the goal, the level and --within, or what the defaults
+ *    reach, sticks out and gets a rule.
  * 2. Runs with these rules show which limits are too small: those grow until they do.
  * 3. Where a capacity is to be fitted, the target is raised by bisection while the program fits.
  * 4. Each rule is left out once, the dearest first; it stays out if nothing is lost. */
@@ -113,10 +113,10 @@ static bool try_rules(struct cs_tune *tune, int64_t capacity, bool record,
     return good;
 }
 
-/* What is as good as the level; or, where that is all that is asked for, as tiling everything. */
+/* What is as good as the level; or, where that is all that is asked for, as the defaults. */
 static int64_t goal_of(const struct cs_tune *tune)
 {
-    const struct cs_tune_point *all = &tune->everything;
+    const struct cs_tune_point *all = &tune->defaults;
     const int64_t level = tune->exposures.level;
     int64_t goal = level + (int64_t)((double)level / 100 * tune->options->within);
     bool searched = !tune->options->lowest && tune->options->fits == 0 && all->ran;
@@ -129,6 +129,8 @@ static bool is_over(const struct cs_tune *tune)
 }
 
 /* --- the first runs --- */
+
+static const char defaults[] = "# the library's defaults\n", untiled[] = "policy = off\n";
 
 static bool say_why_not(const struct question *question)
 {
@@ -152,14 +154,13 @@ static bool say_why_not(const struct question *question)
 
 static bool first_runs(struct cs_tune *tune)
 {
-    struct question question[] = {
-        {.options = cs_tune_options_before(tune), .record = true, .capacity = plenty},
-        {.options = CS_TUNE_EVERYTHING, .capacity = plenty}};
+    struct question question[] = {{.options = untiled, .record = true, .capacity = plenty},
+                                  {.options = defaults, .capacity = plenty}};
     if (!ask(tune, question, 2))
         return false;
     const struct cs_simulated_result *result = &question[0].result;
     tune->untiled = question[0].point;
-    tune->everything = question[1].point;
+    tune->defaults = question[1].point;
     tune->allocated = result->allocated >= 0;
     snprintf(tune->framework, sizeof tune->framework, "%s", result->framework);
     snprintf(tune->planning, sizeof tune->planning, "%s", result->planning);
@@ -168,6 +169,20 @@ static bool first_runs(struct cs_tune *tune)
     for (size_t i = 0; i < 2; i++)
         cs_simulated_result_free(&question[i].result);
     return good;
+}
+
+/* The same on the capacity. */
+static bool try_capacity(struct cs_tune *tune)
+{
+    struct question question[] = {{.options = untiled, .capacity = tune->options->fits},
+                                  {.options = defaults, .capacity = tune->options->fits}};
+    if (!ask(tune, question, 2))
+        return false;
+    tune->untiled_there = question[0].point;
+    tune->defaults_there = question[1].point;
+    for (size_t i = 0; i < 2; i++)
+        cs_simulated_result_free(&question[i].result);
+    return true;
 }
 
 /* --- the lowest peak --- */
@@ -316,15 +331,18 @@ static bool relax(struct cs_tune *tune)
 
 bool cs_tune_search(struct cs_tune *tune)
 {
-    if (!first_runs(tune) || !find_lowest(tune))
+    const bool fitted = tune->options->fits > 0;
+    if (!first_runs(tune) || (fitted && !try_capacity(tune)))
         return false;
-    if (!tune->tuned.ran) {
-        cs_cli_complain("tune: with these rules the program does not run");
+    if (tune->untiled_there.fits)
+        return true;
+    if (!find_lowest(tune))
         return false;
-    }
-    if (tune->options->fits > 0 && !raise_target(tune))
+    if (!tune->tuned.ran)
+        return true;
+    if (fitted && !raise_target(tune))
         return false;
-    bool missed = tune->options->fits > 0 && !tune->tuned.fits;
+    bool missed = fitted && !tune->tuned.fits;
     return missed || relax(tune);
 }
 

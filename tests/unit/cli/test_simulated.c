@@ -254,16 +254,76 @@ static void the_file_of_tune_says_what_each_way_takes(void)
         .exposures = {.level = 3 << 20},
         .planning = "cudnn 9.15.0",
         .untiled = {.ran = true, .peak = 8 << 20, .reserved = 9 << 20, .calls = 4},
-        .everything = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
-        .tuned = {.ran = false}};
+        .defaults = {.ran = true, .peak = 4 << 20, .calls = 4, .tiled = 3, .extra_launches = 7},
+        .tuned = {.ran = true, .fits = true, .peak = 5 << 20}};
     output_of(write_tuned, (const char *const[]){"tune", NULL});
     SAYS(", by 5 runs on a simulated GPU.\n", "simulated; sizes by cudnn 9.15.0\n",
          "# untiled                           8 MiB        9 MiB         0 of 4         0 ",
-         "\n# all beyond 64 MiB tiled           4 MiB          0 B         3 of 4         7 ",
-         "\n# these rules                does not run\n",
+         "\n# defaults, without a file          4 MiB          0 B         3 of 4         7 ",
+         "\n# these rules                       5 MiB ",
          "# held but for workspaces           3 MiB\n",
-         "# With these rules it DOES NOT RUN without falling back on 1024 MiB.\n",
+         "# With these rules it runs in 1024 MiB without a failed allocation; without a file, by "
+         "the defaults, it does not run.\n",
          "\npolicy = off\nmax_slowdown = off\n");
+}
+
+static int conclude(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    cs_tune_conclude(&tuned, stdout);
+    return 0;
+}
+
+enum {
+    NEVER, /* was run, or it died */
+    FAILS, /* to allocate something */
+    FITS
+};
+
+static struct cs_tune_point point_of(int how, int64_t peak)
+{
+    return (struct cs_tune_point){
+        .ran = how != NEVER, .fits = how == FITS, .peak = peak, .missing_bytes = 1 << 20};
+}
+
+/* A file comes of rules alone that do what nothing else does. */
+static void tune_writes_no_file_that_does_nothing(void)
+{
+    static const struct {
+        int64_t fits, level, defaults, rules; /* peaks; untiled: 1000 */
+        int untiled_there, defaults_there, ruled;
+        enum cs_tune_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {0, 500, 600, 600, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
+        {0, 500, 600, 605, 0, 0, FITS, CS_TUNE_RULES, "1 rules"},
+        {0, 500, 600, 999, 0, 0, FITS, CS_TUNE_DEFAULTS, "Run the program without a file"},
+        {0, 500, 600, 0, 0, 0, NEVER, CS_TUNE_DEFAULTS, "reach no less than the first"},
+        {0, 500, 999, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "--lowest accepts that"},
+        {0, 995, 1000, 999, 0, 0, FITS, CS_TUNE_NO_GAIN, "No option of convshim changes that"},
+        {800, 500, 600, 0, FITS, FITS, NEVER, CS_TUNE_UNTILED, "without convshim"},
+        {800, 500, 600, 900, FAILS, FITS, FAILS, CS_TUNE_DEFAULTS, "rules do not reach that"},
+        {800, 500, 600, 700, FAILS, FITS, FITS, CS_TUNE_DEFAULTS, "rules are not faster"},
+        {800, 500, 600, 700, NEVER, FAILS, FITS, CS_TUNE_RULES, "1 rules"},
+        {800, 500, 600, 700, NEVER, FAILS, NEVER, CS_TUNE_MISSED,
+         "untiled it does not run: short by"},
+    };
+    static struct cs_exposure item = {.limit = 1};
+    static struct cs_tune_options options;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        options = (struct cs_tune_options){.fits = cases[i].fits << 20};
+        tuned = (struct cs_tune){
+            .options = &options,
+            .exposures = {.item = &item, .count = 1, .level = cases[i].level << 20},
+            .untiled = point_of(FITS, 1000LL << 20),
+            .defaults = point_of(FITS, cases[i].defaults << 20),
+            .tuned = point_of(cases[i].ruled, cases[i].rules << 20),
+            .untiled_there = point_of(cases[i].untiled_there, 0),
+            .defaults_there = point_of(cases[i].defaults_there, 0)};
+        CHECK_INT((int)cs_tune_outcome(&tuned), (int)cases[i].outcome);
+        output_of(conclude, (const char *const[]){"tune", NULL});
+        SAYS(cases[i].said);
+    }
 }
 
 static void tune_of_a_summary_alone(void)
@@ -452,6 +512,7 @@ int main(void)
     TEST(rules_have_nothing_of_numbers_that_are_none);
     TEST(one_side_alone);
     TEST(the_file_of_tune_says_what_each_way_takes);
+    TEST(tune_writes_no_file_that_does_nothing);
     TEST(tune_of_a_summary_alone);
     TEST(runs_of_a_job_become_one);
     TEST(the_process_that_held_most);

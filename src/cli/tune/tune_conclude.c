@@ -1,0 +1,150 @@
+/* What comes of a search: a file or none, and why. */
+#include "cli/tune/tune.h"
+#include <inttypes.h>
+
+enum {
+    LEAST_GAIN = 100 /* a hundredth of the peak: less is no gain */
+};
+
+static bool is_gain(int64_t from, int64_t to)
+{
+    return from - to >= from / LEAST_GAIN && from > to;
+}
+
+enum cs_tune_outcome cs_tune_outcome(const struct cs_tune *tune)
+{
+    const struct cs_tune_point *rules = &tune->tuned, *defaults = &tune->defaults;
+    if (tune->options->summary)
+        return cs_exposures_rules(&tune->exposures) > 0 ? CS_TUNE_RULES : CS_TUNE_NO_GAIN;
+    if (tune->untiled_there.fits)
+        return CS_TUNE_UNTILED;
+    if (tune->options->fits > 0) {
+        bool dearer =
+            tune->defaults_there.fits && tune->defaults_there.nanoseconds <= rules->nanoseconds;
+        if (rules->fits && !dearer && cs_exposures_rules(&tune->exposures) > 0)
+            return CS_TUNE_RULES;
+        return tune->defaults_there.fits ? CS_TUNE_DEFAULTS : CS_TUNE_MISSED;
+    }
+    if (rules->ran && is_gain(tune->untiled.peak, rules->peak) &&
+        !(defaults->ran && is_gain(rules->peak, defaults->peak)))
+        return CS_TUNE_RULES;
+    return defaults->ran && is_gain(tune->untiled.peak, defaults->peak) ? CS_TUNE_DEFAULTS
+                                                                        : CS_TUNE_NO_GAIN;
+}
+
+/* --- for people --- */
+
+static void say_rules(const struct cs_tune *tune, FILE *out)
+{
+    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
+    const struct cs_tune_point *from = &tune->untiled, *to = &tune->tuned,
+                               *defaults = &tune->defaults;
+    fprintf(out, "convshim: tune: %zu rules, %d runs.\n", cs_exposures_rules(&tune->exposures),
+            tune->runs);
+    fprintf(out,
+            "convshim: tune: %s peak: untiled %s, with these rules %s, with the defaults %s.\n",
+            tune->allocated ? "allocated" : "device", cs_table_bytes_text(a, from->peak),
+            cs_table_bytes_text(b, to->peak),
+            defaults->ran ? cs_table_bytes_text(c, defaults->peak) : "-");
+    fprintf(out,
+            "convshim: tune: calls tiled of %" PRId64 ": %" PRId64 " with these rules, %" PRId64
+            " with the defaults.\n",
+            to->calls, to->tiled, defaults->tiled);
+    if (tune->allocated && defaults->ran && is_gain(to->reserved, defaults->reserved))
+        fprintf(out,
+                "convshim: tune: The device peak is higher than with the defaults: %s, not %s. "
+                "These rules are for fewer launches; for the smallest GPU use no file.\n",
+                cs_table_bytes_text(a, to->reserved), cs_table_bytes_text(b, defaults->reserved));
+}
+
+static void say_defaults(const struct cs_tune *tune, FILE *out)
+{
+    char a[CS_BYTES_TEXT], b[CS_BYTES_TEXT], c[CS_BYTES_TEXT];
+    if (tune->options->fits > 0)
+        fprintf(out,
+                "convshim: tune: No file is needed: with the defaults the program runs in %s "
+                "without a failed allocation, and rules %s.\n",
+                cs_table_bytes_text(a, tune->options->fits),
+                tune->tuned.fits ? "are not faster" : "do not reach that");
+    else
+        fprintf(out,
+                "convshim: tune: No file is written: %s peak %s untiled, %s with the defaults, and "
+                "rules within the price of time reach no less than %s. Run the program without a "
+                "file; --lowest looks for rules whatever they cost.\n",
+                tune->allocated ? "allocated" : "device",
+                cs_table_bytes_text(a, tune->untiled.peak),
+                cs_table_bytes_text(b, tune->defaults.peak),
+                tune->tuned.ran ? cs_table_bytes_text(c, tune->tuned.peak) : "the first");
+}
+
+static void say_no_gain(const struct cs_tune *tune, FILE *out)
+{
+    char peak[CS_BYTES_TEXT], level[CS_BYTES_TEXT];
+    const int64_t untiled = tune->options->summary ? tune->exposures.peak : tune->untiled.peak;
+    (void)cs_table_bytes_text(peak, untiled);
+    (void)cs_table_bytes_text(level, tune->exposures.level);
+    fputs("convshim: tune: There is nothing to gain, and no file is written. ", out);
+    if (!is_gain(untiled, tune->exposures.level))
+        fprintf(out,
+                "Tensors make the peak: %s with all workspaces, %s without any. No option of "
+                "convshim changes that.\n",
+                peak, level);
+    else if (!tune->options->lowest)
+        fprintf(out,
+                "The peak is %s, and %s without any workspace, but tiles that lower it take too "
+                "much time. --lowest accepts that.\n",
+                peak, level);
+    else
+        fprintf(out,
+                "The peak is %s, and %s without any workspace, but cuDNN has no tiling for the "
+                "convolutions that make it.\n",
+                peak, level);
+}
+
+static void say_missed(const struct cs_tune *tune, FILE *out)
+{
+    static const char *const names[] = {"untiled", "with the defaults", "with the lowest rules"};
+    const struct cs_tune_point *point[] = {&tune->untiled_there, &tune->defaults_there,
+                                           &tune->tuned};
+    char bytes[CS_BYTES_TEXT];
+    fprintf(out, "convshim: tune: Nothing makes it fit %s, and no file is written.\n",
+            cs_table_bytes_text(bytes, tune->options->fits));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        fprintf(out, "convshim: tune: %s ", names[i]);
+        if (point[i]->ran)
+            fputs("it runs, but allocations fail.\n", out);
+        else if (point[i]->missing_bytes > 0)
+            fprintf(out, "it does not run: short by %s.\n",
+                    cs_table_bytes_text(bytes, point[i]->missing_bytes));
+        else
+            fputs("it does not run.\n", out);
+    }
+}
+
+void cs_tune_conclude(const struct cs_tune *tune, FILE *out)
+{
+    char bytes[CS_BYTES_TEXT];
+    switch (cs_tune_outcome(tune)) {
+    case CS_TUNE_RULES:
+        if (tune->options->summary)
+            fprintf(out, "convshim: tune: %zu rules\n", cs_exposures_rules(&tune->exposures));
+        else
+            say_rules(tune, out);
+        break;
+    case CS_TUNE_UNTILED:
+        fprintf(out,
+                "convshim: tune: No file is needed: the program runs in %s without convshim, "
+                "without a failed allocation.\n",
+                cs_table_bytes_text(bytes, tune->options->fits));
+        break;
+    case CS_TUNE_DEFAULTS:
+        say_defaults(tune, out);
+        break;
+    case CS_TUNE_NO_GAIN:
+        say_no_gain(tune, out);
+        break;
+    case CS_TUNE_MISSED:
+        say_missed(tune, out);
+        break;
+    }
+}
