@@ -159,7 +159,7 @@ static void write_text(struct cs *cs, const struct cs_summary_head *head)
 
 void cs_exit_report_last(struct cs *cs, const char *vendor)
 {
-    if (cs->account.calls == cs->reported)
+    if (!cs_exit_report_due(cs))
         return;
     struct cs_summary_head head = head_of(cs, vendor, "");
     cs_lock(&cs->account.lock);
@@ -205,7 +205,7 @@ size_t cs_exit_report_text(struct cs *cs, char *at, size_t size)
 void cs_exit_report_write(struct cs *cs)
 {
     char vendor[64], bypass[BYPASS_BYTES] = "";
-    if (cs->config.summary.form == CS_SUMMARY_OFF || cs->account.calls == cs->reported)
+    if (cs->config.summary.form == CS_SUMMARY_OFF || !cs_exit_report_due(cs))
         return;
     cs->host->bypassed(bypass, sizeof bypass);
     cs->host->version(vendor, sizeof vendor);

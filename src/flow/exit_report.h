@@ -5,6 +5,12 @@
 
 #include "flow/instance.h"
 
+/* True if calls came since the last report. */
+static inline bool cs_exit_report_due(const struct cs *cs)
+{
+    return cs->account.calls != cs->reported;
+}
+
 /* Writes it in the form and to the place that the options say; nothing if no convolution was seen,
  * or none since cs_exit_report_last.
  * Problems are logged. */

@@ -59,13 +59,18 @@ static int write_at_exit(void *unused)
     return 0;
 }
 
+bool cs_renewal_due(void)
+{
+    return process != 0 && cs_exit_report_due(instance);
+}
+
 /* Waits only for locks whose holders run on: a thread has none of ours while it is in foreign code,
  * and one that has one itself does not wait. The child of a vfork has its parent's memory, of which
  * nothing is touched. */
 static void write_now(int (*write)(void *))
 {
     int error = errno;
-    if (getpid() == process && cs_locks_held == 0)
+    if (cs_renewal_due() && cs_locks_held == 0 && getpid() == process)
         (void)cs_stack_run_last(write, NULL);
     errno = error;
 }

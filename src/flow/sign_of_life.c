@@ -118,7 +118,10 @@ static atomic_bool said;
 
 bool cs_sign_due(void)
 {
-    return !said && cs_session_run() == getpid() && !cs_config_disabled();
+    if (said || cs_config_disabled())
+        return false;
+    int64_t run = cs_session_run();
+    return run > 0 && run == getpid();
 }
 
 void cs_sign_last(const struct cs_host *host)

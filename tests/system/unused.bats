@@ -81,3 +81,27 @@ need_strace()
     traced with "$PRELOAD" sh -c 'true <difference.in || true'
     ! diff without.trace with.trace >/dev/null || fail "the traces are equal"
 }
+
+# calls PRELOAD WAY: the system calls of a program that ends so, from its first line on.
+calls()
+{
+    strace -qq -o end.raw -E LD_PRELOAD="$1" "$CLIENTS/idle" "$2" >/dev/null 2>&1 || :
+    sed -n '/"begin/,$s/(.*//p' end.raw
+}
+
+# bats test_tags=quick
+@test "a program without convolutions, however it ends: not one system call more" {
+    need_strace
+    [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime makes calls of its own"
+    export LD_LIBRARY_PATH=$SIMDEV_DIR
+    local way switch
+    for way in return exit _exit _Exit kill; do
+        calls "" "$way" >without.calls
+        expect_line without.calls '^(exit_group|kill)$'
+        for switch in CONVSHIM=1 CONVSHIM=0 CONVSHIM_SUMMARY=json:summary.json; do
+            export "${switch?}"
+            calls "$PRELOAD" "$way" | diff without.calls - || fail "$way, $switch: other system calls"
+            unset "${switch%%=*}"
+        done
+    done
+}
