@@ -46,26 +46,33 @@ void cs_lock_init(struct cs_lock *lock, enum cs_lock_rank rank)
     lock->rank = rank;
 }
 
+/* The note comes first and goes last: a signal's handler that finds none may wait for any lock. */
+static void acquire(struct cs_lock *lock)
+{
+    cs_locks_held |= 1U << lock->rank;
+    atomic_signal_fence(memory_order_seq_cst);
+    pthread_mutex_lock(&lock->mutex);
+}
+
 void cs_lock(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank)
         cs_lock_fault(guards[lock->rank]);
-    pthread_mutex_lock(&lock->mutex);
-    cs_locks_held |= 1U << lock->rank;
+    acquire(lock);
 }
 
 void cs_lock_next(struct cs_lock *lock)
 {
     if (cs_locks_held >> lock->rank >> 1)
         cs_lock_fault(guards[lock->rank]);
-    pthread_mutex_lock(&lock->mutex);
-    cs_locks_held |= 1U << lock->rank;
+    acquire(lock);
 }
 
 void cs_unlock(struct cs_lock *lock)
 {
-    cs_locks_held &= ~(1U << lock->rank);
     pthread_mutex_unlock(&lock->mutex);
+    atomic_signal_fence(memory_order_seq_cst);
+    cs_locks_held &= ~(1U << lock->rank);
 }
 
 void cs_lock_condition_init(struct cs_condition *condition)

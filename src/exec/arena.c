@@ -509,18 +509,16 @@ static int64_t captured_bytes(const struct cs_arena *arena)
     for (const struct cs_pool *pool = arena->pools; pool; pool = pool->next)
         for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
             for (const struct cs_block *block = slab->first; block; block = block->next)
-                bytes += block->owner ? block->bytes : 0;
+                bytes += cs_pool_captured(block) ? block->bytes : 0;
     return bytes;
 }
 
 struct cs_arena_facts cs_arena_facts(struct cs_arena *arena)
 {
     cs_lock(&arena->lock);
-    for (struct cs_pool *pool = arena->pools; pool; pool = pool->next)
-        cs_pool_reclaim(arena, pool);
     struct cs_arena_facts facts = arena->facts;
     facts.captured = captured_bytes(arena);
-    cs_pool_unlock(arena);
+    cs_unlock(&arena->lock);
     return facts;
 }
 

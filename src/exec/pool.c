@@ -274,6 +274,12 @@ static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64
     return leased;
 }
 
+bool cs_pool_captured(const struct cs_block *block)
+{
+    return block->owner &&
+           (block->use == CS_BLOCK_LEASED || atomic_load(&block->owner->state) != GONE);
+}
+
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
 {
     for (struct cs_owner **link = &pool->owners; *link;) {

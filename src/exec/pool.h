@@ -104,6 +104,9 @@ struct cs_owner *cs_pool_new_owner(const struct cs_device *device,
                                    const struct cs_capture *capture);
 void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner);
 
+/* True if a block belongs to a capture whose graphs are not all gone. */
+bool cs_pool_captured(const struct cs_block *block);
+
 /* Blocks whose graphs are gone become free, with nothing running in them. */
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
 

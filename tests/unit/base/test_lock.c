@@ -1,8 +1,15 @@
 /* The order of locks, and that none is held where foreign code begins. */
 #include "base/lock.h"
 #include "check.h"
+#include <elf.h>
+#include <signal.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
 /* What is wrong here is so on purpose: ThreadSanitizer is not to look for it, too. */
@@ -94,6 +101,88 @@ static void waiting_is_not_cancelled(void)
     pthread_mutex_unlock(&arena.mutex);
 }
 
+#ifndef __SANITIZE_THREAD__ /* which delivers no signal in the middle of its own functions */
+enum {
+    PATIENCE = 10 /* seconds */
+};
+
+static void lock_unless_held(int signal)
+{
+    (void)signal;
+    if (cs_locks_held == 0) {
+        cs_lock(&memo);
+        cs_lock(&arena);
+        cs_unlock(&arena);
+        cs_unlock(&memo);
+    }
+    raise(SIGSTOP);
+}
+
+__attribute__((noreturn)) static void operate(void)
+{
+    const struct sigaction action = {.sa_handler = lock_unless_held, .sa_flags = SA_NODEFER};
+    sigaction(SIGUSR1, &action, NULL);
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    alarm(PATIENCE);
+    raise(SIGSTOP);
+    cs_lock(&memo);
+    cs_lock_next(&arena);
+    (void)cs_lock_condition_wait(&reported, &arena, 0);
+    cs_unlock(&arena);
+    cs_unlock(&memo);
+    _exit(0);
+}
+
+/* The signal that a traced child stops by; 0: it has ended. */
+static int stopped_by(pid_t child)
+{
+    int status = 0;
+    bool there = waitpid(child, &status, 0) == child && WIFSTOPPED(status);
+    return there ? WSTOPSIG(status) : status;
+}
+
+static int go_on(pid_t child, enum __ptrace_request how, int signal)
+{
+    ptrace(how, child, NULL, (void *)(intptr_t)signal);
+    return stopped_by(child);
+}
+
+/* Runs the handler where the child is. Its registers are put back by hand, as the way back through
+ * the kernel cannot be told from the child's own instructions. */
+static int interrupt(pid_t child)
+{
+    static const int sets[] = {NT_PRSTATUS, NT_PRFPREG};
+    char bytes[2][2048];
+    struct iovec registers[2];
+    for (int i = 0; i < 2; i++) {
+        registers[i] = (struct iovec){bytes[i], sizeof bytes[i]};
+        ptrace(PTRACE_GETREGSET, child, (void *)(intptr_t)sets[i], &registers[i]);
+    }
+    int stop = go_on(child, PTRACE_CONT, SIGUSR1);
+    for (int i = 0; i < 2; i++)
+        ptrace(PTRACE_SETREGSET, child, (void *)(intptr_t)sets[i], &registers[i]);
+    return stop;
+}
+
+static void interrupted_anywhere_by_a_handler_that_locks(void)
+{
+    cs_lock_condition_init(&reported);
+    pid_t child = fork();
+    if (child == 0)
+        operate();
+    int stop = stopped_by(child), instructions = 0;
+    while (stop == SIGSTOP && (stop = go_on(child, PTRACE_SINGLESTEP, 0)) == SIGTRAP) {
+        stop = interrupt(child);
+        instructions++;
+    }
+    CHECK_INT(stop, 0); /* SIGALRM: it waits for a lock that it has */
+    CHECK(instructions > 100);
+    printf("# interrupted at %d instructions\n", instructions);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+#endif
+
 int main(void)
 {
     begin();
@@ -101,5 +190,8 @@ int main(void)
     TEST(two_of_one_rank);
     TEST(foreign_code);
     TEST(waiting_is_not_cancelled);
+#ifndef __SANITIZE_THREAD__
+    TEST(interrupted_anywhere_by_a_handler_that_locks);
+#endif
     return REPORT();
 }
