@@ -82,8 +82,8 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
 void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void *stream, bool lost,
                    struct cs_lease *lease);
 
-/* A copy of the counters. May be called in a signal's handler, in a thread that holds no lock: takes
- * and frees no memory. */
+/* A copy of the counters. May be called in a signal's handler, in a thread that holds no lock:
+ * takes and frees no memory. */
 struct cs_arena_facts cs_arena_facts(struct cs_arena *arena);
 
 /* True unless two blocks overlap or memory is missing between them. Debug builds (CS_DEBUG) ask

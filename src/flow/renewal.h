@@ -17,8 +17,8 @@ void cs_renewal_fork(void);
 /* After a call, without a lock. */
 void cs_renewal_pass(struct cs *cs);
 
-/* True if this process, or the parent of a vfork, has a summary to write. Reads memory only, as in a
- * sandbox the first system call may be the last. */
+/* True if this process, or the parent of a vfork, has a summary to write. Reads memory only, as in
+ * a sandbox the first system call may be the last. */
 bool cs_renewal_due(void);
 
 /* When the process is about to end by a signal, or by _exit: writes what has not been written. May

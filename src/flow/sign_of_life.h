@@ -19,8 +19,8 @@ void cs_sign_end(struct cs *cs);
  * line that says what came of it, unless the summary has. */
 void cs_sign_last(const struct cs_host *host);
 
-/* True if that is still to be said in this process. Reads the environment, and in what `convshim run`
- * started the process id. */
+/* True if that is still to be said in this process. Reads the environment, and in what `convshim
+ * run` started the process id. */
 bool cs_sign_due(void);
 
 #endif

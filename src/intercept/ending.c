@@ -6,9 +6,9 @@
  * the children of Python's multiprocessing call _exit; Python, and whoever follows the custom, ends
  * a program that Ctrl-C has stopped by kill(getpid(), SIGINT), so that its parent learns of the
  * signal. Both are calls of libc's functions, in whose place these stand: they write what there is
- * to write and call the real one. Nothing of what the program asked for changes. Before memory shows
- * that there is something to write, none of them makes a system call of its own: a sandbox may end a
- * process for it. */
+ * to write and call the real one. Nothing of what the program asked for changes. Before memory
+ * shows that there is something to write, none of them makes a system call of its own: a sandbox
+ * may end a process for it. */
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/renewal.h"
