@@ -24,6 +24,7 @@ import json
 import operator
 import os
 import subprocess
+import threading
 from contextlib import contextmanager
 from typing import Any, Iterator, Mapping, MutableMapping, Sequence, Union
 
@@ -128,22 +129,48 @@ def stats() -> dict[str, Any]:
     return summary
 
 
+class _Limits:
+    """The limits that are active, in all threads."""
+
+    def __init__(self) -> None:
+        self.active: list[int] = []
+        self.outer = 0  # what a C function of the program had set before the first
+        self.lock = threading.Lock()
+        os.register_at_fork(before=self.lock.acquire, after_in_parent=self.lock.release, after_in_child=self.lock.release)
+
+    def enter(self, library: ctypes.CDLL, bytes: int) -> None:
+        with self.lock:
+            before = library.convshim_limit(min([*self.active, bytes]))
+            if not self.active:
+                self.outer = before
+            self.active.append(bytes)
+
+    def leave(self, library: ctypes.CDLL, bytes: int) -> None:
+        with self.lock:
+            self.active.remove(bytes)
+            library.convshim_limit(min(self.active, default=self.outer))
+
+
+_limits = _Limits()
+
+
 @contextmanager
 def limit(bytes: int | None) -> Iterator[None]:
-    """While this lasts, convolutions that are planned have that many bytes of workspace in place of option ``workspace``.
+    """While this lasts, convolutions that are planned have at most that many bytes of workspace, instead of option ``workspace``.
 
-    For the whole process, since frameworks plan in threads of their own. What is planned keeps its size: a framework that caches
-    plans (PyTorch does) runs those made before as before, and those made inside as they are, also afterwards. None: no limit.
+    It applies to the whole process, since frameworks plan in threads of their own. If several limits are active, nested or in other
+    threads, the least one applies. A plan keeps its size: a framework that caches plans, as PyTorch does, runs plans that were made
+    before or inside the limit unchanged afterwards. None: the largest limit, 1 TiB.
     """
     library = _needed()
     wanted = 1 << 40 if bytes is None else operator.index(bytes)
-    before = library.convshim_limit(wanted) if wanted > 0 else -1
-    if before < 0:
+    if not 1 << 10 <= wanted <= 1 << 40:
         raise ValueError(f"{bytes}: a limit is from 1 KiB to 1 TiB")
+    _limits.enter(library, wanted)
     try:
         yield
     finally:
-        library.convshim_limit(before)
+        _limits.leave(library, wanted)
 
 
 def _preloads(path: str, before: str) -> str:

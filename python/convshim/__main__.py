@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import NoReturn
 
@@ -32,6 +33,18 @@ def parse(words: list[str]) -> tuple[dict[str, str], list[str]]:
     return options, words
 
 
+def python_options() -> list[str]:
+    """Python's own options, which stand before -m convshim."""
+    if not hasattr(sys, "orig_argv"):  # before Python 3.10
+        return subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined, no-any-return]
+    words = sys.orig_argv[1:len(sys.orig_argv) - len(sys.argv) + 1]
+    word = words.pop()
+    if not word.startswith("-"):  # the module's name
+        word = words.pop()
+    flags = word.partition("m")[0]  # of -Om, for one
+    return words if flags == "-" else [*words, flags]
+
+
 def main() -> None:
     words = sys.argv[1:]
     if words and words[0] in ("-h", "--help"):
@@ -47,7 +60,7 @@ def main() -> None:
     env["CONVSHIM_RUN"] = str(os.getpid())
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *words], env)
+    os.execve(sys.executable, [sys.executable, *python_options(), *words], env)
 
 
 if __name__ == "__main__":

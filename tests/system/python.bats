@@ -48,6 +48,12 @@ line()
 }
 
 # bats test_tags=quick
+@test "limit: of several that are active, in one thread or in many, the least applies" {
+    shimmed python3 "${CLIENT[@]}" overlapping
+    expect_equal "limits in MiB" "$(<shimmed.out)" "[8, 8, 16, 0, 8, 4] 0"
+}
+
+# bats test_tags=quick
 @test "not preloaded: it says so, and starts programs that are" {
     need_no_sanitizer
     plain python3 "${CLIENT[@]}" without
@@ -69,6 +75,12 @@ line()
     plain python3 -m convshim -c 'import sys; sys.exit(3)'
     expect_status 3
     expect_line plain.err '^convshim\[[0-9]+\]: no convolution: this process loaded no cuDNN'
+    local before
+    for before in "-O -X dev -W ignore -m convshim" "-OXdev -Wignore -mconvshim" "-O -X dev -W ignore -sm convshim"; do
+        # shellcheck disable=SC2086 # words of a command
+        plain python3 $before --workspace 96KiB -c 'import sys; print(sys.flags.optimize, sys.flags.dev_mode, sys.warnoptions[-1], sys.argv)' -m x
+        expect_equal "options behind $before" "$(<plain.out)" "1 True ignore ['-c', '-m', 'x']"
+    done
     plain python3 -m convshim --policy fastest -c pass
     expect_status 2
     expect_line plain.err '^convshim: .*policy: .*"fastest".*allowed: '

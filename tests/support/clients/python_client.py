@@ -1,8 +1,10 @@
 """A Python program that runs convolutions of cuDNN through libwork.so: `python_client.py LIBWORK SCENE`. Prints what it found."""
 
 import ctypes
+import os
 import subprocess
 import sys
+import threading
 
 import convshim
 
@@ -52,10 +54,10 @@ def inside():
 def limits():
     """Inside of a limit plans are small, those made before and behind it are not."""
     before = Work()
-    with convshim.limit(96 << 10):
-        small = Work()
-        with convshim.limit(None):
-            large = Work()
+    with convshim.limit(None):
+        large = Work()
+        with convshim.limit(96 << 10):
+            small = Work()
     behind = Work()
     for work in (before, large, behind):
         work.run()
@@ -87,6 +89,30 @@ def limits():
     print(totals())
 
 
+def overlapping():
+    """Limits that are entered and left in an order that is not nested: the least one applies, and none behind the last."""
+    def now():
+        value = library.convshim_limit(0)
+        library.convshim_limit(value)
+        return value >> 20
+
+    library = ctypes.CDLL(None)
+    library.convshim_limit.argtypes, library.convshim_limit.restype = (ctypes.c_int64,), ctypes.c_int64
+    found, first, second = [], convshim.limit(8 << 20), convshim.limit(16 << 20)
+    for step in (first.__enter__, second.__enter__, lambda: first.__exit__(None, None, None), lambda: second.__exit__(None, None, None)):
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+        found.append(now())
+    with convshim.limit(8 << 20), convshim.limit(32 << 20):
+        found.append(now())
+        if os.fork() == 0:
+            with convshim.limit(4 << 20):
+                os._exit(now())
+        found.append(os.wait()[1] >> 8)
+    print(found, now())
+
+
 def without():
     """Not preloaded: it says so."""
     print("active", convshim.active(), convshim.library_path() != "")
@@ -113,6 +139,6 @@ def child():
     print("child", convshim.active(), totals(), sys.argv[3:])
 
 
-{"inside": inside, "limits": limits, "without": without, "child": child}[sys.argv[2]]()
+{"inside": inside, "limits": limits, "overlapping": overlapping, "without": without, "child": child}[sys.argv[2]]()
 for made in Work.made:
     made.library.work_close(made.work)
