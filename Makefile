@@ -21,6 +21,9 @@ comma   := ,
 B       := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
 Q       := $(if $(filter 1,$(V)),,@)
+# No package manager and no download: bootstrap names what is missing.
+OFFLINE ?=
+export OFFLINE
 say      = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $@;)
 
 # What bootstrap found or fetched: CUDA_INC, CUDNN_INC, CUDNN_LIB, NVRTC_LIB.
@@ -44,6 +47,8 @@ HARDEN   := -fstack-protector-strong -fstack-clash-protection \
             $(if $(SAN),,$(if $(filter -O1 -O2 -O3 -Os,$(OPT)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 LDHARDEN := -Wl,-z,now,-z,relro,-z,noexecstack
 LIBFLAGS := -fPIC -fvisibility=hidden -fno-semantic-interposition -fstack-usage $(HARDEN)
+# Statically where the system has the archive (Debian), so that the library needs nothing but libc.
+INIH     := $(if $(findstring /,$(shell $(CC) -print-file-name=libinih.a)),-l:libinih.a,-linih)
 LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) $(LDHARDEN)
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------
@@ -132,7 +137,7 @@ docs/options.md: conf/convshim.ini scripts/gen-options
 # --- library ----------------------------------------------------------------------------------------------------------
 $(B)/libconvshim.so: $(libobj) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
-	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
+	$(INIH) -Wl,--exclude-libs,ALL -ldl
 
 # What the command has Python import in a simulated program.
 $(B)/gen/simulate_hook.h: src/cli/simulate/simulate_hook.py Makefile
@@ -146,19 +151,19 @@ $(B)/obj/src/cudnn/standalone/nodriver.o: CFLAGS += -DCS_NODRIVER='"$(B)/nodrive
 
 cliobj   := $(call objects,$(cli) $(alone) $(cliplan)) $(B)/obj/src/cudnn/standalone/nodriver.o $(pureobj)
 $(B)/convshim: $(cliobj)
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ $(INIH) -lcjson -lm -ldl
 
 # The library with the policies of tests/policies beside its own: an example and nonsense.
 withtest  = $(filter-out $(B)/obj/gen/policies.o,$(1)) $(B)/obj/gen/test_registry.o $(call objects,$(wildcard tests/policies/*.c))
 $(B)/policies/libconvshim.so: $(call withtest,$(libobj)) $(B)/gen/convshim.map
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ \
-	$(filter %.o,$^) -l:libinih.a -Wl,--exclude-libs,ALL -ldl -lm
+	$(filter %.o,$^) $(INIH) -Wl,--exclude-libs,ALL -ldl -lm
 
 # The manual pages come from the tables of the commands, so that they are linked in.
 $(B)/obj/scripts/gen-man.o: scripts/gen-man.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 $(B)/gen-man: $(B)/obj/scripts/gen-man.o $(filter-out %/cli/main.o,$(cliobj))
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ $(INIH) -lcjson -lm -ldl
 $(man): $(B)/gen-man
 	$(call say,GEN)mkdir -p $(@D); $(B)/gen-man $(basename $(@F)) > $@
 
@@ -257,6 +262,14 @@ lint: $(CONFIG)
 #: fmt          format C
 fmt:
 	$(Q)git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+# Every command that compiles, as this Makefile would run it.
+#: compile_commands.json   for clangd and other tools
+.PHONY: compile_commands.json
+compile_commands.json: $(CONFIG)
+	$(Q)$(MAKE) -nB V=1 CI= --no-print-directory -o $(CONFIG) tests-built | \
+	    awk -v folder='$(CURDIR)' -f scripts/compile-commands.awk >$@.new && mv $@.new $@
+	$(Q)echo "$@: $$(grep -c '"file"' $@) files"
 
 include $(addprefix packaging/,install.mk wheel.mk deb.mk)
 

@@ -19,7 +19,7 @@ $(B)/shipped/installed.o: src/cli/common/installed.c $(B)/shipped/libdir $(B)/fl
 	$(call say,CC)$(CC) $(CFLAGS) $(call libdir_told,$$(cat $(B)/shipped/libdir)) $(LIBFLAGS) $(PURE) -c -o $@ $<
 shippedobj := $(filter-out %/common/installed.o,$(cliobj)) $(B)/shipped/installed.o
 $(B)/shipped/convshim: $(shippedobj)
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ $(INIH) -lcjson -lm -ldl
 
 # --- shell completion, from the tables of the commands ------------------------------------------------------------------
 completions := $(addprefix $(B)/completions/,convshim.bash _convshim convshim.fish)
@@ -27,7 +27,7 @@ shell_of     = $(subst _convshim,zsh,$(subst convshim.,,$(1)))
 $(call objects,scripts/gen-completion.c): scripts/gen-completion.c $(B)/gen/policy_names.h $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -I$(B)/gen -MMD -MP -c -o $@ $<
 $(B)/gen-completion: $(call objects,scripts/gen-completion.c) $(filter-out %/cli/main.o,$(cliobj))
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm -ldl
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ $(INIH) -lcjson -lm -ldl
 $(completions): $(B)/gen-completion
 	$(call say,GEN)mkdir -p $(@D); $(B)/gen-completion $(call shell_of,$(@F)) > $@
 

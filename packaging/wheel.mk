@@ -18,9 +18,9 @@ portable_link := scripts/link-portable $(GLIBC) $(PORTABLE)/younger.o $(CC)
 
 $(PORTABLE)/libconvshim.so: $(libobj) $(B)/gen/convshim.map $(PORTABLE)/younger.o
 	$(call say,LD)$(portable_link) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(libobj) \
-	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
+	$(INIH) -Wl,--exclude-libs,ALL -ldl
 $(PORTABLE)/convshim: $(cliobj) $(PORTABLE)/cJSON.o $(PORTABLE)/younger.o
-	$(call say,LD)$(portable_link) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $(cliobj) $(PORTABLE)/cJSON.o -l:libinih.a -lm -ldl
+	$(call say,LD)$(portable_link) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $(cliobj) $(PORTABLE)/cJSON.o $(INIH) -lm -ldl
 # What of the list is linked here.
 portable := $(filter $(PORTABLE)/%,$(foreach e,$(call \
             installed_from,$(PORTABLE)/convshim,$(PORTABLE)/libconvshim.so,$(PORTABLE)/simdev),$(word 2,$(subst :, ,$e))))

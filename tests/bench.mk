@@ -22,7 +22,7 @@ $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 $(B)/bench/try_all: $(B)/obj/tests/bench/try_all.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 $(addprefix $(B)/bench/,repeat count): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) -l:libinih.a -lm
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(pureobj) $(INIH) -lm
 
 #: bench        what the library costs in host time, written to build/bench.json
 bench: lib $(simdev) $(benches)

@@ -11,7 +11,7 @@ described := $(addprefix src/cudnn/plan/,fusion.c handle_number.c operation.c) $
 fuzzed_describe := $(described)
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(pure) $(described) $(B)/gen/policies.c
 	$(call say,FUZZ)mkdir -p $(@D); $(FUZZCC) $(FUZZFLAGS) $(VENDOR) -Itests/fuzz -Itests/unit -o $@ $< $(fuzzed_$*) $(pure) \
-	$(B)/gen/policies.c -l:libinih.a -lcjson -lm
+	$(B)/gen/policies.c $(INIH) -lcjson -lm
 
 # The same without clang, over the seeds and some inputs made from them: each has to link and to find nothing.
 fuzzseeds := $(patsubst tests/fuzz/%.c,$(B)/fuzz_seeds/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -19,7 +19,7 @@ fuzzdirs  := $(wildcard tests/fuzz/seeds/*)
 $(call objects,$(wildcard tests/fuzz/*.c)): INCLUDES := $(VENDOR) -Itests/fuzz -Itests/unit
 $(foreach f,$(fuzzseeds),$(eval $f: $$(call objects,tests/fuzz/$(notdir $f).c tests/fuzz/feed.c $$(fuzzed_$(patsubst fuzz_%,%,$(notdir $f))))))
 $(fuzzseeds): $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $^ -l:libinih.a -lcjson -lm
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $^ $(INIH) -lcjson -lm
 
 #: fuzz         FUZZ_SECONDS of each fuzzer; needs clang
 fuzz: $(fuzzers)

@@ -12,7 +12,7 @@ $(B)/gpu/%: $(B)/obj/tests/gpu/%.o $(gpushare) $(appshare) $(simdev)
 gpu += $(B)/gpu/predict
 $(B)/obj/tests/gpu/predict/predict.o: INCLUDES := $(PURE) -Itests/unit
 $(B)/gpu/predict: $(B)/obj/tests/gpu/predict/predict.o $(pureobj)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -l:libinih.a -lm
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) $(INIH) -lm
 
 #: gpu          what scripts/gpu-suite runs on a GPU
 .PHONY: gpu

@@ -10,7 +10,7 @@ $(B)/faults/obj/%.o: %.c tests/faults/faults.h $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(LIBFLAGS) $(FAULTS) -MMD -MP -c -o $@ $<
 $(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/obj/%.o) $(B)/gen/convshim.map
 	$(call say,LD)$(CC) $(LDLIB) -Wl,-Bsymbolic -Wl,--version-script=$(B)/gen/convshim.map -o $@ $(filter %.o,$^) \
-	-l:libinih.a -Wl,--exclude-libs,ALL -ldl
+	$(INIH) -Wl,--exclude-libs,ALL -ldl
 
 .PHONY: faults
 #: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--stacks

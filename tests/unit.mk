@@ -20,7 +20,7 @@ $(foreach t,$(unitsrc),$(eval $(B)/unit/$(notdir $(basename $(t))): $(call objec
 # The linker puts what a test defines by WRAPPED (check.h) before the function of that name.
 $(unit): $(B)/libconvshim-parts.a
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) $$(nm $(filter %.o,$^) | sed -n 's/.* T __wrap_/-Wl,--wrap=/p') -o $@ \
-	$(filter %.o,$^) $(filter %.a,$^) -l:libinih.a -lcjson -lm -ldl
+	$(filter %.o,$^) $(filter %.a,$^) $(INIH) -lcjson -lm -ldl
 # The executor as in a debug build.
 $(B)/unit/test_exec_debug: $(B)/obj/tests/unit/debug_exec.o
 $(B)/obj/tests/unit/debug_exec.o: src/exec/exec.c $(B)/flags

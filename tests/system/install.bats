@@ -115,3 +115,17 @@ complete_bash()
         cmp "other/build/$file" "$BUILD/$file"
     done
 }
+
+# bats test_tags=quick
+@test "make OFFLINE=1: a missing tool is named, and no package manager runs" {
+    mkdir bin
+    ln -s /usr/bin/* bin/
+    rm -f bin/strace bin/sudo bin/apt-get
+    printf '#!/bin/sh\ntouch %s/called\n' "$PWD" >bin/apt-get
+    chmod +x bin/apt-get
+    status=0
+    PATH=$PWD/bin OFFLINE=1 "$ROOT/scripts/bootstrap" quick >out 2>err || status=$?
+    expect_status 1
+    expect_line err 'OFFLINE=1: .* strace'
+    [ ! -e called ] || fail "apt-get ran"
+}
