@@ -117,8 +117,8 @@ $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Make
 $(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
 	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
 
-# The style and the script of the page that `convshim report` writes, as strings of C.
-$(B)/gen/report_%.h: src/cli/report/report.% Makefile
+# The style and the script of the pages that commands write, as strings of C.
+$(B)/gen/page_%.h: src/cli/common/page.% Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
@@ -171,7 +171,7 @@ $(call objects,$(pure)): INCLUDES := $(PURE)
 $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/gen
 $(call objects,src/cli/run/run.c src/cli/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,src/cli/simulate/simulation.c): $(B)/gen/simulate_hook.h
-$(call objects,src/cli/report/page.c): $(addprefix $(B)/gen/report_,css.h js.h)
+$(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)

@@ -73,7 +73,7 @@ complete_bash()
 
 @test "completion offers what the tables have, in bash, zsh and fish" {
     expect_equal "commands" "$(complete_bash convshim pre)" "predict "
-    expect_equal "options" "$(complete_bash convshim report --op)" "--optimizer "
+    expect_equal "options" "$(complete_bash convshim report --ta)" "--table "
     expect_equal "words of a help text" "$(complete_bash convshim report --format '')" "text json csv markdown "
     expect_equal "words of options.def" "$(complete_bash convshim run --log '')" "off error warn info debug "
     expect_equal "policies" "$(complete_bash convshim run --policy f)" "fast fit fixed "

@@ -114,7 +114,6 @@ print([(c["axis"], c["score"], c.get("picked")) for c in json.load(open("report.
     report 2
     report 2 --diff "$SUMMARY"
     report 2 --format yaml "$SUMMARY"
-    report 2 --optimizer adamw "$SUMMARY"
 }
 
 # bats test_tags=quick

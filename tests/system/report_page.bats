@@ -83,9 +83,9 @@ expect_refused()
     expect_counts page.html 100 20 10
 }
 
-@test "a training step with an optimizer; sizes of every unit" {
-    page training --optimizer adam "$SUMMARY"
-    page mixed --optimizer adam "$HARD/mixed.json"
+@test "a training step; sizes of every unit" {
+    page training "$SUMMARY"
+    page mixed "$HARD/mixed.json"
     check 0 training.html mixed.html
     expect_counts training.html 250 40 20
     expect_counts mixed.html 250 40 20
@@ -182,7 +182,7 @@ expect_refused()
     mutant thin "has no size" -e 's|(class="hit"[^>]* width=")[0-9.]*|\10|'
     mutant leaves "leaves its picture" -e 's|<path class="saved" d="M0,240|<path class="saved" d="M0,940|'
     mutant unpainted "has no colour" -e 's|^\.held \{.*|.held { fill: none; }|'
-    mutant untrue "px wide, not" -e 's|(class="after" y="7.5" width=")[0-9.]*|\1500|'
+    mutant untrue "px wide, not" -e 's|(class="after" x="0.0" y="7.5" width=")[0-9.]*|\1500|'
     mutant missing "1 bars for" -e 's|<rect class="after" y="7.5"[^>]*>||'
     mutant untold "tells no numbers" -e 's|<title>[0-9]+ B.*</title>||'
     expect_refused light

@@ -3,7 +3,7 @@
 #include "cli/predict/predict.h"
 
 #include "base/json.h"
-#include "cli/common/cli.h"
+#include "cli/common/page.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,8 +21,7 @@ enum {
     SMALL = 11, /* sizes of fonts */
     LARGE = 14,
     LARGEST = 16,
-    PEAKS = 380, /* what follows a model's name */
-    THINNEST = 1 /* a bar that can be seen */
+    PEAKS = 380 /* what follows a model's name */
 };
 
 static const double BOLD = 1.15; /* times as wide */
@@ -102,11 +101,9 @@ static double position(int64_t bytes, int64_t most)
 
 static void put_bar(FILE *out, const char *class, int y, int64_t from, int64_t to, int64_t most)
 {
-    double width = position(to, most) - position(from, most);
-    if (to > from)
-        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
-                class, position(from, most), y + (ROW - BAR) / 2,
-                width > THINNEST ? width : THINNEST, BAR);
+    const struct cs_bar bar = {class, position(from, most), y + (ROW - BAR) / 2,
+                               position(to, most) - position(from, most), BAR};
+    cs_bar_put(&bar, out);
 }
 
 static void put_tooltip(FILE *out, const struct cs_layer *layer,
@@ -226,9 +223,18 @@ static void put_legend(FILE *out, const struct cs_predict_results *results)
                 keys[i].class, keys[i].x, keys[i].x + 18, keys[i].text);
 }
 
-static void put_all(FILE *out, const struct cs_predict_results *results,
-                    const struct cs_predict_sum *sum, size_t models)
+struct picture {
+    const struct cs_predict_results *results;
+    const struct cs_predict_sum *sum; /* of each model */
+    size_t models;
+};
+
+static bool put_all(const void *state, FILE *out)
 {
+    const struct picture *picture = state;
+    const struct cs_predict_results *results = picture->results;
+    const struct cs_predict_sum *sum = picture->sum;
+    const size_t models = picture->models;
     int y = TOP;
     long height = TOP + (long)models * (HEAD + ROW) + (long)results->layers->count * ROW;
     fprintf(out,
@@ -242,23 +248,18 @@ static void put_all(FILE *out, const struct cs_predict_results *results,
     for (size_t i = 0; i < models; i++)
         y = put_model(out, y, results, &sum[i]);
     fputs("</svg>\n", out);
+    return true;
 }
 
 bool cs_predict_svg(const struct cs_predict_results *results, const char *path, char *error,
                     size_t size)
 {
-    size_t models;
-    struct cs_predict_sum *sum = cs_predict_sums(results, &models);
-    bool standard = strcmp(path, "-") == 0;
-    FILE *out = sum ? standard ? stdout : fopen(path, "we") : NULL;
-    bool good = out != NULL;
-    errno = sum ? errno : ENOMEM;
-    if (out) {
-        put_all(out, results, sum, models);
-        good = !ferror(out);
-    }
-    if (out && !standard)
-        good = fclose(out) == 0 && good;
+    struct picture picture = {.results = results};
+    struct cs_predict_sum *sum = cs_predict_sums(results, &picture.models);
+    picture.sum = sum;
+    if (!sum)
+        errno = ENOMEM;
+    bool good = sum && cs_page_write(path, put_all, &picture);
     if (!good)
         snprintf(error, size, "%s: %s", path, strerror(errno));
     free(sum);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-    F32 = 4,     /* bytes of an element of the optimizer's state */
     NOWHERE = -1 /* of a site: in no layer of this step */
 };
 
@@ -175,7 +174,7 @@ static void weigh_layer(struct builder *builder, struct cs_anatomy_layer *layer)
     grow(builder, &layer->flops, layer->calls[CS_PASS_FORWARD], flops_of(builder, site));
 }
 
-static void weigh(struct builder *builder, int64_t optimizer)
+static void weigh(struct builder *builder)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
     struct cs_anatomy_layer *total = &anatomy->total;
@@ -192,10 +191,6 @@ static void weigh(struct builder *builder, int64_t optimizer)
         grow(builder, &total->flops, 1, layer->flops);
         total->required = larger(total->required, layer->required);
         total->reported = larger(total->reported, layer->reported);
-        int64_t state = elements(builder, builder->site[layer->site].w, 0);
-        builder->broken =
-            builder->broken || !cs_mul(state, F32, &state) || !cs_mul(state, layer->layers, &state);
-        grow(builder, &anatomy->optimizer, optimizer, state);
     }
 }
 
@@ -262,14 +257,13 @@ static void run_step(struct builder *builder)
 {
     struct cs_anatomy *anatomy = builder->anatomy;
     grow(builder, &builder->live, 1, anatomy->total.filters);
-    grow(builder, &builder->live, 1, anatomy->optimizer);
     for (size_t i = anatomy->first; i < anatomy->first + anatomy->calls; i++)
         if (site_at(builder, i))
             add_moment(builder, (size_t)builder->order[i]);
 }
 
 bool cs_anatomy(const struct cs_anatomy_site *sites, size_t count, const int64_t *order,
-                size_t calls, int64_t optimizer, struct cs_anatomy *anatomy_p)
+                size_t calls, struct cs_anatomy *anatomy_p)
 {
     struct cs_anatomy anatomy = {.layer = calloc(count + 1, sizeof *anatomy.layer),
                                  .moment = calloc(calls + 1, sizeof *anatomy.moment)};
@@ -284,7 +278,7 @@ bool cs_anatomy(const struct cs_anatomy_site *sites, size_t count, const int64_t
     if (!builder.broken && calls > 0) {
         find_step(&builder, calls);
         find_layers(&builder);
-        weigh(&builder, optimizer);
+        weigh(&builder);
         run_step(&builder);
     }
     free(builder.layer_of);

@@ -45,8 +45,8 @@ struct cs_anatomy_layer {
     int64_t held;  /* work in progress of the calculation */
 };
 
-/* What is held while a call of the step runs: filters and optimizer state, the gradients of filters
- * made so far, outputs that wait for the backward calls of their layer (none if it has none),
+/* What is held while a call of the step runs: filters, the gradients of filters made so
+ * far, outputs that wait for the backward calls of their layer (none if it has none),
  * what the call reads or makes besides them, and its workspace. */
 struct cs_anatomy_moment {
     size_t site;
@@ -60,7 +60,6 @@ struct cs_anatomy {
     struct cs_anatomy_layer *layer;   /* in the order of first calls */
     struct cs_anatomy_moment *moment; /* one a call */
     struct cs_anatomy_layer total;    /* `site` means nothing */
-    int64_t optimizer;                /* bytes of its state */
     int64_t peak_before, peak_after;
 };
 
@@ -73,11 +72,10 @@ struct cs_anatomy_checkpoint {
     int64_t flops, running_flops;
 };
 
-/* `order`: index into `sites` of each call, or -1. `optimizer`: times that its state is as large as
- * the filters in f32. False if memory ran out or an amount leaves 63 bits; then nothing is owned.
- * No calls make an empty anatomy. */
+/* `order`: index into `sites` of each call, or -1. False if memory ran out or an amount leaves 63
+ * bits; then nothing is owned. No calls make an empty anatomy. */
 bool cs_anatomy(const struct cs_anatomy_site *sites, size_t count, const int64_t *order,
-                size_t calls, int64_t optimizer, struct cs_anatomy *anatomy_p);
+                size_t calls, struct cs_anatomy *anatomy_p);
 void cs_anatomy_fini(struct cs_anatomy *anatomy);
 
 /* Fills `list` (anatomy->layers of room) and returns how many there are. */

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/common/cli.h"
+#include "cli/common/page.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,7 @@ const struct cs_cli_command *const cs_cli_command_report = &command;
 
 struct request {
     bool diff;
-    int64_t optimizer; /* times the filters in f32 */
-    const char *optimizer_name, *table, *html;
+    const char *table, *html;
     enum cs_report_format format;
 };
 
@@ -50,7 +50,6 @@ static int choose(enum option option, const char *value, const char *const *word
 
 static bool take(void *to, int option, const char *value)
 {
-    static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL};
     static const char *const formats[] = {"text", "json", "csv", "markdown", NULL};
     static const char *const tables[] = {"conclusion", "options", "figures",     "processes",
                                          "sites",      "layers",  "checkpoints", "moments",
@@ -60,11 +59,6 @@ static bool take(void *to, int option, const char *value)
     switch ((enum option)option) {
     case OPTION_DIFF:
         request->diff = true;
-        break;
-    case OPTION_OPTIMIZER:
-        index = choose(OPTION_OPTIMIZER, value, optimizers);
-        request->optimizer = index;
-        request->optimizer_name = value;
         break;
     case OPTION_FORMAT:
         index = choose(OPTION_FORMAT, value, formats);
@@ -108,11 +102,11 @@ static bool read_runs(struct cs_report *report, char **paths, size_t count)
 }
 
 /* The anatomy of the process that holds the most. */
-static bool dissect(struct cs_report *report, int64_t optimizer)
+static bool dissect(struct cs_report *report)
 {
     for (size_t i = 0; i < report->runs; i++) {
         struct cs_anatomy anatomy;
-        if (!cs_summary_anatomy(&report->run[i], optimizer, &anatomy))
+        if (!cs_summary_anatomy(&report->run[i], &anatomy))
             return false;
         bool largest = !report->shown || anatomy.peak_before > report->anatomy.peak_before;
         cs_anatomy_fini(largest ? &report->anatomy : &anatomy);
@@ -145,7 +139,7 @@ static bool build(struct cs_report *report, const struct request *request)
     if (!cs_summary_merge(report->run, report->runs, &report->all))
         return false;
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): free_report frees the runs */
-    if (!dissect(report, request->optimizer))
+    if (!dissect(report))
         return false;
     cs_report_sections(report);
     return true;
@@ -159,18 +153,10 @@ static int write_html(const struct cs_report *report, const char *path)
             return CS_CLI_NO;
         }
     }
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdout : fopen(path, "we");
-    bool good = file != NULL;
-    if (file) {
-        cs_report_html(report, file);
-        good = !ferror(file);
-    }
-    if (file && !standard)
-        good = fclose(file) == 0 && good;
+    bool good = cs_page_write(path, cs_report_html, report);
     if (!good)
         cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
-    else if (!standard)
+    else if (strcmp(path, "-") != 0)
         cs_cli_complain("report: page in %s", path);
     return good ? CS_CLI_OK : CS_CLI_NO;
 }
@@ -194,7 +180,7 @@ static bool has_table(const struct cs_report *report, const struct request *requ
 
 static int run(const struct request *request, char **paths, size_t count)
 {
-    struct cs_report report = {.optimizer = request->optimizer_name};
+    struct cs_report report = {.runs = 0};
     int status = CS_CLI_USAGE;
     if (!read_runs(&report, paths, count)) {
         free_report(&report);
@@ -216,7 +202,7 @@ static int run(const struct request *request, char **paths, size_t count)
 
 int cs_cli_report(int argc, char **argv)
 {
-    struct request request = {.optimizer_name = "sgd", .table = "sites"};
+    struct request request = {.table = "sites"};
     int operand, status = cs_cli_parse(&command, argc, argv, take, &request, &operand);
     if (status >= 0)
         return status;

@@ -23,7 +23,6 @@ struct cs_report {
     struct cs_run_summary all;          /* merged */
     const struct cs_run_summary *shown; /* that of the runs whose step has the largest peak */
     struct cs_anatomy anatomy;          /* of it */
-    const char *optimizer;              /* its name */
     char conclusion[256];               /* in a sentence or two */
     struct cs_section section[CS_REPORT_SECTIONS];
     size_t sections;
@@ -64,7 +63,8 @@ bool cs_report_print(const struct cs_report *report, enum cs_report_format forma
  * anatomy. */
 void cs_report_plots(const struct cs_report *report, FILE *out);
 
-/* One page without any reference to elsewhere: plots (unless it is of two runs) and the tables. */
-void cs_report_html(const struct cs_report *report, FILE *out);
+/* One page without any reference to elsewhere: plots (unless it is of two runs) and the tables.
+ * True; `report` is a struct cs_report (cs_page_write_fn). */
+bool cs_report_html(const void *report, FILE *out);
 
 #endif

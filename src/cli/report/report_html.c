@@ -1,5 +1,5 @@
 /* The page of a report. */
-#include "cli/report/page.h"
+#include "cli/common/page.h"
 #include "cli/report/report.h"
 
 #include <inttypes.h>
@@ -113,8 +113,9 @@ static void put_section(const struct cs_section *section, FILE *out)
     fprintf(out, "</div>%s\n", folded ? "</details>" : "");
 }
 
-void cs_report_html(const struct cs_report *report, FILE *out)
+bool cs_report_html(const void *state, FILE *out)
 {
+    const struct cs_report *report = state;
     cs_page_begin("convshim report", report->shown ? report->all.program : "", out);
     if (report->shown) {
         put_source(report, &report->all, out);
@@ -126,4 +127,5 @@ void cs_report_html(const struct cs_report *report, FILE *out)
     for (size_t i = 0; i < report->sections; i++)
         put_section(&report->section[i], out);
     cs_page_end(out);
+    return true;
 }

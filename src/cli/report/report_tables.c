@@ -125,19 +125,15 @@ static void add_run(struct cs_table *table, const struct cs_run_summary *all)
 static void add_anatomy(struct cs_table *table, const struct cs_report *report)
 {
     const struct cs_anatomy *anatomy = &report->anatomy;
-    char text[64];
     if (anatomy->moments == 0)
         return;
     figure_text(table, "step", "one step", anatomy->training ? "training" : "inference");
     figure(table, "step_calls", "  calls", CS_CELL_COUNT, (int64_t)anatomy->calls);
     figure(table, "layers", "  layers", CS_CELL_COUNT, anatomy->total.layers);
     figure(table, "filters", "  filters", CS_CELL_BYTES, anatomy->total.filters);
-    if (anatomy->training) {
+    if (anatomy->training)
         figure(table, "gradients", "  gradients of filters", CS_CELL_BYTES,
                anatomy->total.gradients);
-        snprintf(text, sizeof text, "  optimizer, if it is %.20s", report->optimizer);
-        figure(table, "optimizer", text, CS_CELL_BYTES, anatomy->optimizer);
-    }
     figure(table, "outputs", "  outputs", CS_CELL_BYTES, anatomy->total.outputs);
     if (anatomy->training)
         figure(table, "inputs_kept", "  inputs kept for backward", CS_CELL_BYTES,

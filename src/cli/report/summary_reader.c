@@ -363,14 +363,12 @@ bool cs_summary_read(const char *path, struct cs_run_summary *run_p, char error[
     return !reader.wrong;
 }
 
-bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
-                        struct cs_anatomy *anatomy_p)
+bool cs_summary_anatomy(const struct cs_run_summary *run, struct cs_anatomy *anatomy_p)
 {
     struct cs_anatomy_site *shape = calloc(run->sites + 1, sizeof *shape);
     for (size_t i = 0; shape && i < run->sites; i++)
         shape[i] = run->site[i].shape;
-    bool good =
-        shape && cs_anatomy(shape, run->sites, run->order, run->order_count, optimizer, anatomy_p);
+    bool good = shape && cs_anatomy(shape, run->sites, run->order, run->order_count, anatomy_p);
     free(shape);
     return good;
 }

@@ -71,8 +71,7 @@ bool cs_summary_merge(const struct cs_run_summary *runs, size_t count,
                       struct cs_run_summary *merged_p);
 
 /* The anatomy of a run as read: see anatomy.h. */
-bool cs_summary_anatomy(const struct cs_run_summary *run, int64_t optimizer,
-                        struct cs_anatomy *anatomy_p);
+bool cs_summary_anatomy(const struct cs_run_summary *run, struct cs_anatomy *anatomy_p);
 
 /* Frees what choices own, and them. */
 void cs_summary_free_choices(struct cs_summary_choice *choice, size_t choices);

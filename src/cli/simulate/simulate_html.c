@@ -2,17 +2,16 @@
  * at the peaks. Both curves go by calls of convolutions, so that the same layer stands above
  * itself. */
 #include "cli/common/cli.h"
-#include "cli/report/page.h"
+#include "cli/common/page.h"
 #include "cli/simulate/peak_table.h"
 #include "cli/simulate/simulate.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    COLUMNS = 480
+    COLUMNS = CS_PLOT_COLUMNS
 };
 
 struct page {
@@ -20,8 +19,7 @@ struct page {
     const struct cs_simulated_pair *pair;
     struct cs_timeline timeline[CS_SIDES];
     bool has[CS_SIDES];
-    int64_t most[CS_SIDES][COLUMNS]; /* held in a column */
-    int64_t top;
+    struct cs_plot plot; /* its sides are CS_WITHOUT and CS_WITH */
 };
 
 /* --- curves --- */
@@ -59,45 +57,13 @@ static void fill_columns(struct page *page, int side)
         size_t column = (size_t)(progress(timeline, i, next, calls) * COLUMNS);
         column = column < COLUMNS ? column : COLUMNS - 1; /* rounding may come to 1 */
         for (; last < column; last++)
-            page->most[side][last + 1] = held;
+            page->plot.bytes[side][last + 1] = held;
         held = timeline->live[i];
-        if (held > page->most[side][column])
-            page->most[side][column] = held;
-        page->top = held > page->top ? held : page->top;
+        if (held > page->plot.bytes[side][column])
+            page->plot.bytes[side][column] = held;
     }
     for (; last + 1 < COLUMNS; last++)
-        page->most[side][last + 1] = held;
-}
-
-static void put_outline(const struct page *page, int side, const char *class, bool area, double top,
-                        FILE *out)
-{
-    if (!page->has[side])
-        return;
-    fprintf(out, "<path class=\"%s\" d=\"", class);
-    for (int i = 0; i < COLUMNS; i++) {
-        double y = CS_PLOT_HEIGHT * (1 - (double)page->most[side][i] / top);
-        if (i == 0 && area)
-            fprintf(out, "M0,%d", CS_PLOT_HEIGHT);
-        fprintf(out, i == 0 && !area ? "M0,%.1f" : "V%.1f", y);
-        fprintf(out, "H%.1f", (double)CS_PLOT_WIDTH * (i + 1) / COLUMNS);
-    }
-    if (area)
-        fprintf(out, "V%dZ", CS_PLOT_HEIGHT);
-    fputs("\"/>\n", out);
-}
-
-static void put_peak(const struct page *page, int side, FILE *out)
-{
-    int peak = 0;
-    if (!page->has[side])
-        return;
-    for (int i = 0; i < COLUMNS; i++)
-        if (page->most[side][i] > page->most[side][peak])
-            peak = i;
-    double x = (double)CS_PLOT_WIDTH * (peak + 0.5) / COLUMNS;
-    fprintf(out, "<line class=\"peak%s\" x1=\"%.1f\" x2=\"%.1f\" y2=\"%d\"/>\n",
-            side == CS_WITH ? " after" : "", x, x, CS_PLOT_HEIGHT);
+        page->plot.bytes[side][last + 1] = held;
 }
 
 /* The page's calls, of either side: they are the same where columns go by them. */
@@ -106,30 +72,16 @@ static size_t calls_of(const struct page *page)
     return page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].calls;
 }
 
-static void put_hits(const struct page *page, FILE *out)
+static void put_tooltip(const void *state, size_t column, FILE *out)
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        char bytes[CS_BYTES_TEXT];
-        fprintf(out, "<rect class=\"hit\" x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
-                (double)CS_PLOT_WIDTH * i / COLUMNS, (double)CS_PLOT_WIDTH / COLUMNS,
-                CS_PLOT_HEIGHT);
-        if (by_calls(page))
-            fprintf(out, "call %zu:", (size_t)i * (calls_of(page) + 1) / COLUMNS);
-        for (int side = 0; side < CS_SIDES; side++)
-            if (page->has[side])
-                fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->most[side][i]),
-                        cs_side_names[side]);
-        fputs("</title></rect>\n", out);
-    }
-}
-
-static void put_ticks(const struct page *page, FILE *out)
-{
-    size_t calls = calls_of(page);
-    fputs("<div class=\"ticks\"><span>begin</span>", out);
+    const struct page *page = state;
+    char bytes[CS_BYTES_TEXT];
     if (by_calls(page))
-        fprintf(out, "<span>by calls of convolutions, of %zu</span>", calls);
-    fputs("<span>end</span></div>", out);
+        fprintf(out, "call %zu:", column * (calls_of(page) + 1) / COLUMNS);
+    for (int side = 0; side < CS_SIDES; side++)
+        if (page->has[side])
+            fprintf(out, " %s %s", cs_table_bytes_text(bytes, page->plot.bytes[side][column]),
+                    cs_side_names[side]);
 }
 
 static int64_t peak_of(const struct page *page, enum cs_side side)
@@ -139,34 +91,27 @@ static int64_t peak_of(const struct page *page, enum cs_side side)
                                                     : -1;
 }
 
-static void put_plot(const struct page *page, FILE *out)
+static void put_plot(struct page *page, FILE *out)
 {
-    int64_t step = cs_table_bytes_step(page->top > 0 ? page->top : 1);
-    double top = (double)step * ceil((double)(page->top > 0 ? page->top : 1) / (double)step);
+    static const char *const names[CS_SIDES] = {"without, peak", "with convshim, peak"};
     const bool framework = page->timeline[page->has[CS_WITH] ? CS_WITH : CS_WITHOUT].of_framework;
-    fprintf(out, "<h2>Memory over the run</h2>\n<p>%s</p>\n",
-            framework ? "What the framework's tensors and workspaces were asked for at once; its "
-                        "allocator gives some of them a little more."
-                      : "What the program has of the driver.");
-    cs_plot_legend("without, peak", peak_of(page, CS_WITHOUT), "with convshim, peak",
-                   peak_of(page, CS_WITH), out);
-    fputs("<div class=\"plot\">", out);
-    cs_plot_scale(step, top, out);
-    fprintf(out,
-            "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
-            "aria-label=\"Memory over the run\">\n",
-            CS_PLOT_WIDTH, CS_PLOT_HEIGHT);
-    put_outline(page, CS_WITHOUT, "saved", true, top, out);
-    put_outline(page, CS_WITH, "held", true, top, out);
-    cs_plot_grid(step, top, out);
-    put_outline(page, CS_WITHOUT, "curve", false, top, out);
-    put_outline(page, CS_WITH, "curve after", false, top, out);
+    char middle[64];
+    struct cs_plot *plot = &page->plot;
+    snprintf(middle, sizeof middle, "by calls of convolutions, of %zu", calls_of(page));
+    plot->title = "Memory over the run";
+    plot->note = framework ? "What the framework's tensors and workspaces were asked for at once; "
+                             "its allocator gives some of them a little more."
+                           : "What the program has of the driver.";
     for (int side = 0; side < CS_SIDES; side++)
-        put_peak(page, side, out);
-    put_hits(page, out);
-    fputs("</svg>\n", out);
-    put_ticks(page, out);
-    fputs("</div>\n", out);
+        plot->name[side] = page->has[side] ? names[side] : NULL;
+    plot->columns = COLUMNS;
+    plot->peaks = true;
+    plot->tick[0] = "begin";
+    plot->tick[1] = by_calls(page) ? middle : NULL;
+    plot->tick[2] = "end";
+    plot->tooltip = put_tooltip;
+    plot->state = page;
+    cs_plot_put(plot, out);
 }
 
 /* --- the rest --- */

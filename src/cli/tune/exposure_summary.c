@@ -61,7 +61,7 @@ static bool add_moment(struct cs_exposures *to, const struct cs_run_summary *run
 static bool add_step(const struct cs_run_summary *run, const cJSON *sites, struct cs_exposures *to)
 {
     struct cs_anatomy anatomy;
-    bool good = cs_summary_anatomy(run, 0, &anatomy);
+    bool good = cs_summary_anatomy(run, &anatomy);
     if (!good)
         return false;
     for (size_t i = 0; i < anatomy.moments && good; i++)

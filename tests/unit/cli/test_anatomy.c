@@ -40,10 +40,10 @@ static void call(size_t site)
     order[calls++] = (int64_t)site;
 }
 
-static struct cs_anatomy anatomy_of(int64_t optimizer)
+static struct cs_anatomy anatomy_of(void)
 {
     struct cs_anatomy anatomy = {.layers = 0};
-    CHECK(cs_anatomy(sites, count, order, calls, optimizer, &anatomy));
+    CHECK(cs_anatomy(sites, count, order, calls, &anatomy));
     return anatomy;
 }
 
@@ -74,7 +74,7 @@ static void tiny_calls(size_t steps, bool training)
 static void tiny_totals(void)
 {
     tiny_calls(1, true);
-    struct cs_anatomy anatomy = anatomy_of(2);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK(anatomy.training);
     CHECK_INT(anatomy.calls, 8);
     CHECK_INT(anatomy.total.layers, 3);
@@ -83,7 +83,6 @@ static void tiny_totals(void)
     CHECK_INT(anatomy.total.outputs, 96);
     CHECK_INT(anatomy.total.inputs_kept, 96);
     CHECK_INT(anatomy.total.flops, 88);
-    CHECK_INT(anatomy.optimizer, 88);
     /* Sites are numbered layer by layer: f d w, f d w, f d w; the last layer's wgrad is number 9.
      */
     CHECK_INT(anatomy.total.required, 9000);
@@ -91,7 +90,7 @@ static void tiny_totals(void)
     cs_anatomy_fini(&anatomy);
 }
 
-/* Held: filters 44 always; without optimizer.
+/* Held: filters 44 always.
  *   f1 44+32 = 76, f2 124, f3 140
  *   d3 140 + dy 16 + dx 48 = 204; w3 140 + dw 12 + dy 16 = 168, then y3 (16) goes: 136
  *   d2 136 + dy 48 + dx 32 = 216; w2 136 + 24 + 48 = 208, then y2 (48) goes: 112
@@ -100,7 +99,7 @@ static void tiny_moments(void)
 {
     static const int64_t after[] = {76, 124, 140, 204, 168, 216, 208, 152};
     tiny_calls(1, true);
-    struct cs_anatomy anatomy = anatomy_of(0);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.moments, 8);
     for (size_t i = 0; i < anatomy.moments && i < 8; i++) {
         CHECK_INT(anatomy.moment[i].after, after[i] + 10);
@@ -116,7 +115,7 @@ static void tiny_checkpoints(void)
 {
     struct cs_anatomy_checkpoint list[3];
     tiny_calls(1, true);
-    struct cs_anatomy anatomy = anatomy_of(0);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(cs_anatomy_checkpoints(&anatomy, list), 3);
     CHECK_INT(list[0].layer, 0);
     CHECK_INT(list[1].layer, 1);
@@ -169,7 +168,7 @@ static void one_step_of_many(void)
     tiny_calls(5, true);
     for (int i = 0; i < 3; i++) /* an evaluation at the end is no step of training */
         call((size_t)order[i]);
-    struct cs_anatomy anatomy = anatomy_of(0);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.calls, 8);
     CHECK_INT(anatomy.first, 32);
     CHECK_INT(anatomy.total.outputs, 96);
@@ -181,7 +180,7 @@ static void inference(void)
 {
     struct cs_anatomy_checkpoint list[3];
     tiny_calls(4, false);
-    struct cs_anatomy anatomy = anatomy_of(0);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK(!anatomy.training);
     CHECK_INT(anatomy.calls, 3);
     CHECK_INT(anatomy.total.filters, 44);
@@ -198,7 +197,7 @@ static void frozen(void)
     struct cs_anatomy_checkpoint list[3];
     tiny_calls(1, true);
     calls--;
-    struct cs_anatomy anatomy = anatomy_of(0);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.total.gradients, 36);
     CHECK_INT(anatomy.moment[0].after, 92 + 10);
     CHECK_INT(anatomy.moment[1].after, 92 + 10);
@@ -222,13 +221,12 @@ static void vgg(void)
         call(add(CS_PASS_FORWARD, 1, c[i], extent[i], k[i], 3));
     for (int i = 12; i >= 0; i--)
         call(add(CS_PASS_WGRAD, 1, c[i], extent[i], k[i], 3));
-    struct cs_anatomy anatomy = anatomy_of(1);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.total.layers, 13);
     CHECK_INT(anatomy.total.filters, 58841856);
     CHECK_INT(anatomy.total.gradients, 58841856);
     CHECK_INT(anatomy.total.outputs, 54190080);
     CHECK_INT(anatomy.total.flops, 30693261312);
-    CHECK_INT(anatomy.optimizer, 58841856);
     cs_anatomy_fini(&anatomy);
 }
 
@@ -285,32 +283,31 @@ static void unet(void)
 {
     CHECK(unet_sites());
     unet_calls();
-    struct cs_anatomy anatomy = anatomy_of(2);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.calls, 51);
     CHECK_INT(anatomy.total.layers, 17);
     CHECK_INT(anatomy.total.filters, 113273856);
     CHECK_INT(anatomy.total.gradients, 113273856);
     CHECK_INT(anatomy.total.outputs, 2489319424);
     CHECK_INT(anatomy.total.inputs_kept, 2841640960);
-    CHECK_INT(anatomy.optimizer, 2 * 113273856);
     cs_anatomy_fini(&anatomy);
 }
 
 static void nothing_and_too_much(void)
 {
     clear();
-    struct cs_anatomy anatomy = anatomy_of(2);
+    struct cs_anatomy anatomy = anatomy_of();
     CHECK_INT(anatomy.calls + anatomy.layers + anatomy.moments, 0);
     cs_anatomy_fini(&anatomy);
     call(add(CS_PASS_FORWARD, 1, 1, 1, 1, 1));
     order[calls++] = -1;
     order[calls++] = 77;
-    anatomy = anatomy_of(0);
+    anatomy = anatomy_of();
     CHECK_INT(anatomy.moments, 1);
     cs_anatomy_fini(&anatomy);
     sites[0].y[0] = INT64_MAX / 4;
     sites[0].y[1] = 4;
-    CHECK(!cs_anatomy(sites, count, order, calls, 0, &anatomy));
+    CHECK(!cs_anatomy(sites, count, order, calls, &anatomy));
 }
 
 int main(void)

@@ -160,7 +160,6 @@ static void tables_of_a_job(void)
     memset(&report, 0, sizeof report);
     report.run = job.run;
     report.runs = RUNS;
-    report.optimizer = "sgd";
     report.shown = &job.run[0];
     CHECK(cs_summary_merge(job.run, RUNS, &report.all));
     cs_report_sections(&report);
@@ -194,7 +193,6 @@ static void tables_of_an_older_run(void)
     memset(&report, 0, sizeof report);
     report.run = job.run;
     report.runs = 1;
-    report.optimizer = "sgd";
     report.shown = &job.run[0];
     CHECK(cs_summary_merge(job.run, 1, &report.all));
     cs_report_sections(&report);

@@ -1,0 +1,246 @@
+/* The frame of a page: nothing in it refers to elsewhere, and its own policy forbids every request.
+ * Without scripts it shows the same; its style and its script are page.css and page.js. */
+#include "cli/common/page.h"
+
+#include "cli/common/table.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 960, /* units of a plot and of bars, whatever their size */
+    HEIGHT = 240,
+    BAR = 5,
+    ROW = 14,
+    THINNEST = 2 /* a bar that can be seen */
+};
+
+static const char POLICY[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+    "'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+
+static const char STYLE[] =
+#include "page_css.h"
+    ;
+
+static const char SCRIPT[] =
+#include "page_js.h"
+    ;
+
+void cs_page_begin(const char *title, const char *of, FILE *out)
+{
+    fprintf(out, "%s<title>%s", POLICY, title);
+    if (*of) {
+        fputs(": ", out);
+        cs_table_html_text(of, out);
+    }
+    fprintf(out, "</title>\n<style>\n%s</style></head><body>\n<h1>%s</h1>\n", STYLE, title);
+}
+
+void cs_page_end(FILE *out)
+{
+    fprintf(out, "<script>\n%s</script>\n</body></html>\n", SCRIPT);
+}
+
+bool cs_page_write(const char *path, cs_page_write_fn *write, const void *state)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdout : fopen(path, "we");
+    if (!file)
+        return false;
+    bool good = write(state, file) && !ferror(file);
+    if (!standard)
+        good = fclose(file) == 0 && good;
+    return good;
+}
+
+/* --- bars --- */
+
+void cs_bar_put(const struct cs_bar *bar, FILE *out)
+{
+    if (bar->width > 0)
+        fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\"/>\n",
+                bar->class, bar->x, bar->y, fmax(bar->width, THINNEST), bar->height);
+}
+
+static void put_key(const char *class, const char *name, int64_t bytes, FILE *out)
+{
+    char size[CS_BYTES_TEXT];
+    fputs("<li><svg viewBox=\"0 0 1 1\" aria-hidden=\"true\">", out);
+    fprintf(out, "<rect class=\"%s\" width=\"1\" height=\"1\"/></svg>%s", class, name);
+    if (bytes >= 0)
+        fprintf(out, " %s", cs_table_bytes_text(size, bytes));
+    fputs("</li>\n", out);
+}
+
+static void put_row(const struct cs_bar_row *row, int64_t most, FILE *out)
+{
+    char before[CS_BYTES_TEXT], after[CS_BYTES_TEXT];
+    const bool pair = row->after >= 0;
+    const double scale = (double)WIDTH / (double)most;
+    const struct cs_bar bars[] = {
+        {pair ? "before" : "only", 0, pair ? 1.5 : 4.5, (double)row->before * scale, BAR},
+        {"after", 0, 7.5, pair ? (double)row->after * scale : 0, BAR}};
+    fputs("<li><span class=\"name\">", out);
+    cs_table_html_text(row->name, out);
+    if (row->detail) {
+        fputs("<small>", out);
+        cs_table_html_text(row->detail, out);
+        fputs("</small>", out);
+    }
+    fprintf(out,
+            "</span><svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\"><title>%" PRId64 " B",
+            WIDTH, ROW, row->before);
+    if (pair)
+        fprintf(out, " before, %" PRId64 " B after", row->after);
+    fputs("</title>", out);
+    cs_bar_put(&bars[0], out);
+    cs_bar_put(&bars[1], out);
+    fprintf(out, "</svg><span class=\"value\">%s", cs_table_bytes_text(before, row->before));
+    if (pair)
+        fprintf(out, " &#8594; %s", cs_table_bytes_text(after, row->after));
+    fputs("</span></li>\n", out);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
+                 FILE *out)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < rows; i++)
+        most = larger(most, larger(row[i].before, row[i].after));
+    if (most == 0)
+        return;
+    fprintf(out, "<h2>%s</h2>\n", title);
+    if (legend) {
+        fputs("<ul class=\"legend\">\n", out);
+        put_key("before", "before", -1, out);
+        put_key("after", "after", -1, out);
+        fputs("</ul>\n", out);
+    }
+    fputs("<ul class=\"bars\">\n", out);
+    for (size_t i = 0; i < rows; i++)
+        put_row(&row[i], most, out);
+    fputs("</ul>\n", out);
+}
+
+/* --- memory over time --- */
+
+static double x_of(const struct cs_plot *plot, double column)
+{
+    return (double)WIDTH * column / (double)plot->columns;
+}
+
+static size_t highest(const struct cs_plot *plot, int side)
+{
+    size_t peak = 0;
+    for (size_t i = 0; i < plot->columns; i++)
+        if (plot->bytes[side][i] > plot->bytes[side][peak])
+            peak = i;
+    return peak;
+}
+
+/* The outline of all columns; an area also goes down to the axis. */
+static void put_outline(const struct cs_plot *plot, int side, const char *class, bool area,
+                        double top, FILE *out)
+{
+    if (!plot->name[side])
+        return;
+    fprintf(out, "<path class=\"%s\" d=\"", class);
+    for (size_t i = 0; i < plot->columns; i++) {
+        if (i == 0 && area)
+            fprintf(out, "M0,%d", HEIGHT);
+        fprintf(out, i == 0 && !area ? "M0,%.1fH%.1f" : "V%.1fH%.1f",
+                HEIGHT * (1 - (double)plot->bytes[side][i] / top), x_of(plot, (double)i + 1));
+    }
+    if (area)
+        fprintf(out, "V%dZ", HEIGHT);
+    fputs("\"/>\n", out);
+}
+
+/* The scale next to the plot, which is an <svg> of its own. */
+static void put_scale(int64_t step, double top, FILE *out)
+{
+    fputs("<svg aria-hidden=\"true\">\n", out);
+    for (int64_t i = 0; (double)i * (double)step <= top; i++) {
+        char size[CS_BYTES_TEXT];
+        fprintf(out, "<text x=\"100%%\" y=\"%.2f%%\" dy=\".32em\">%s</text>\n",
+                100 * (1 - (double)i * (double)step / top),
+                i > 0 ? cs_table_bytes_text(size, i * step) : "0");
+    }
+    fputs("</svg>\n", out);
+}
+
+static void put_lines(const struct cs_plot *plot, int64_t step, double top, FILE *out)
+{
+    for (int64_t i = 0; (double)i * (double)step <= top; i++) {
+        double y = HEIGHT * (1 - (double)i * (double)step / top);
+        fprintf(out, "<line class=\"grid\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", WIDTH, y, y);
+    }
+    for (int side = 0; side < 2 && plot->peaks; side++) {
+        double x = x_of(plot, (double)highest(plot, side) + 0.5);
+        if (plot->name[side])
+            fprintf(out, "<line class=\"peak%s\" x1=\"%.1f\" x2=\"%.1f\" y2=\"%d\"/>\n",
+                    side ? " after" : "", x, x, HEIGHT);
+    }
+}
+
+static void put_hits(const struct cs_plot *plot, FILE *out)
+{
+    for (size_t i = 0; i < plot->columns; i++) {
+        fputs("<rect class=\"hit\"", out);
+        if (plot->attributes)
+            plot->attributes(plot->state, i, out);
+        fprintf(out, " x=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>", x_of(plot, (double)i),
+                x_of(plot, 1), HEIGHT);
+        plot->tooltip(plot->state, i, out);
+        fputs("</title></rect>\n", out);
+    }
+}
+
+static void put_shapes(const struct cs_plot *plot, int64_t step, double top, FILE *out)
+{
+    put_scale(step, top, out);
+    fprintf(out,
+            "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+            "aria-label=\"%s\">\n",
+            WIDTH, HEIGHT, plot->title);
+    put_outline(plot, 0, "saved", true, top, out);
+    put_outline(plot, 1, "held", true, top, out);
+    put_lines(plot, step, top, out);
+    put_outline(plot, 0, "curve", false, top, out);
+    put_outline(plot, 1, "curve after", false, top, out);
+    put_hits(plot, out);
+    fputs("</svg>\n<div class=\"ticks\">", out);
+    for (int i = 0; i < 3; i++)
+        if (plot->tick[i])
+            fprintf(out, "<span>%s</span>", plot->tick[i]);
+    fputs("</div>", out);
+}
+
+void cs_plot_put(const struct cs_plot *plot, FILE *out)
+{
+    int64_t peak[2], most = 1;
+    for (int side = 0; side < 2; side++) {
+        peak[side] = plot->bytes[side][highest(plot, side)];
+        most = larger(most, plot->name[side] ? peak[side] : 0);
+    }
+    int64_t step = cs_table_bytes_step(most);
+    fprintf(out, "<h2>%s</h2>\n", plot->title);
+    if (plot->note)
+        fprintf(out, "<p>%s</p>\n", plot->note);
+    fputs("<ul class=\"legend\">\n", out);
+    for (int side = 0; side < 2; side++)
+        if (plot->name[side])
+            put_key(side ? "after" : "before", plot->name[side], peak[side], out);
+    fputs("</ul>\n<div class=\"plot\">", out);
+    put_shapes(plot, step, (double)step * ceil((double)most / (double)step), out);
+    fputs("</div>\n", out);
+}

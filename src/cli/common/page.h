@@ -1,0 +1,55 @@
+/* What the pages and pictures of commands share: the frame of a page of HTML that refers to nothing
+ * elsewhere, bars, and a plot of memory over time. One thread. */
+#ifndef CS_CLI_COMMON_PAGE_H
+#define CS_CLI_COMMON_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* `title` is the heading; `of` follows it in the title of the window, unless it is "". */
+void cs_page_begin(const char *title, const char *of, FILE *out);
+void cs_page_end(FILE *out);
+
+/* Writes a file, or to standard output if the path is "-". False, with errno, if that fails. */
+typedef bool cs_page_write_fn(const void *state, FILE *out);
+bool cs_page_write(const char *path, cs_page_write_fn *write, const void *state);
+
+/* A bar of SVG, in units of its picture. None without a width, else one that can be seen. */
+struct cs_bar {
+    const char *class;
+    double x, y, width, height;
+};
+void cs_bar_put(const struct cs_bar *bar, FILE *out);
+
+/* A row of bars in a page: a name, bars of bytes, and the bytes as text. */
+struct cs_bar_row {
+    const char *name, *detail; /* `detail` is shown below the name; NULL: none */
+    int64_t before, after;     /* `after` negative: one bar alone */
+};
+
+/* Rows on one scale below a heading; nothing if all are 0. `legend`: with the names of two bars. */
+void cs_bar_rows(const char *title, const struct cs_bar_row *row, size_t rows, bool legend,
+                 FILE *out);
+
+enum {
+    CS_PLOT_COLUMNS = 480 /* at most */
+};
+
+/* Memory over time, without and with convshim, as two curves. */
+struct cs_plot {
+    const char *title, *note;          /* heading; a line below it, NULL: none */
+    const char *name[2];               /* in the legend; NULL: there is no such curve */
+    size_t columns;                    /* at least 1 */
+    int64_t bytes[2][CS_PLOT_COLUMNS]; /* most of each column */
+    bool peaks;                        /* marks the highest column of each curve */
+    const char *tick[3];               /* under the begin, the middle and the end; NULL: none */
+    /* Writes the attributes (may be NULL) and the tooltip of a column. */
+    void (*attributes)(const void *state, size_t column, FILE *out);
+    void (*tooltip)(const void *state, size_t column, FILE *out);
+    const void *state;
+};
+void cs_plot_put(const struct cs_plot *plot, FILE *out);
+
+#endif
