@@ -20,6 +20,10 @@ struct cs_host {
     /* True if the vendor's library is of a version that can be planned with. */
     bool (*supported)(void);
 
+    /* The file of another copy of this library, which is loaded behind this one and does nothing;
+     * NULL if there is none. */
+    const char *(*second_copy)(void);
+
     /* Holds (before) or frees (after) the locks of the way in across a fork. */
     void (*fork)(bool before);
 

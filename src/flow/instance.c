@@ -12,7 +12,9 @@
 #include "flow/sign_of_life.h"
 #include "flow/traced_gpu.h"
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -204,6 +206,19 @@ static void register_fork(void)
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+static void note_copy(const struct cs_host *host, struct candidate *mine)
+{
+    char line[PATH_MAX + 128];
+    const char *file = host->second_copy();
+    if (!file)
+        return;
+    snprintf(line, sizeof line,
+             "LD_PRELOAD has two copies of convshim. The second one does nothing: %s. Remove it "
+             "from LD_PRELOAD.",
+             file);
+    note(mine, line);
+}
+
 /* False if there is nothing to do for us in this process. */
 static bool prepare(const struct cs_host *host, struct candidate *mine)
 {
@@ -217,6 +232,7 @@ static bool prepare(const struct cs_host *host, struct candidate *mine)
         return false;
     mine->cs->host = host;
     configure(mine);
+    note_copy(host, mine);
     if (!host->supported())
         host->version(mine->vendor, sizeof mine->vendor);
     return mine->cs->policy && !mine->vendor[0];

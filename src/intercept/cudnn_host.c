@@ -1,6 +1,7 @@
 /* The answers of cuDNN and of this process to what the flow asks. */
 #include "intercept/cudnn_host.h"
 
+#include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/handle_number.h"
 #include "cudnn/run/device_cuda.h"
@@ -56,6 +57,21 @@ static bool supported(void)
     return !real->cudnnGetVersion || real->cudnnGetVersion() / 10000 == CUDNN_MAJOR;
 }
 
+#define OWN_NAME "convshim_version"
+
+static const char *second_copy(void)
+{
+    bool first;
+    const char *other = cs_find_dlsym_other(OWN_NAME, &first);
+    return first ? other : NULL;
+}
+
+bool cs_host_first_copy(void)
+{
+    bool first;
+    return !cs_find_dlsym_other(OWN_NAME, &first) || first;
+}
+
 static void fork_locks(bool before)
 {
     cs_plan_cache_fork(before);
@@ -68,5 +84,6 @@ const struct cs_host cs_host = {.device = &cs_device_cuda,
                                 .version = version_text,
                                 .file = file_text,
                                 .supported = supported,
+                                .second_copy = second_copy,
                                 .fork = fork_locks,
                                 .bypassed = cs_bypass_find};

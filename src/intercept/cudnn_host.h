@@ -6,4 +6,7 @@
 
 extern const struct cs_host cs_host;
 
+/* False in a copy of this library that is loaded behind another copy. Takes no lock. */
+bool cs_host_first_copy(void);
+
 #endif

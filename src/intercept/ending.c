@@ -21,9 +21,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Of several copies of the library in a process the first one speaks. */
+static bool speaks(void)
+{
+    return cs_sign_due() && cs_host_first_copy();
+}
+
 __attribute__((destructor)) static void last(void)
 {
-    cs_sign_last(&cs_host);
+    if (speaks())
+        cs_sign_last(&cs_host);
 }
 
 static int say_last(void *unused)
@@ -41,7 +48,7 @@ _Noreturn void end_at_once(int status)
 {
     void (*real)(int) = (void (*)(int))cs_find_dlsym_behind("_exit");
     cs_renewal_exit();
-    if (cs_locks_held == 0 && cs_sign_due())
+    if (cs_locks_held == 0 && speaks())
         (void)cs_stack_run_last(say_last, NULL);
     if (real)
         real(status);

@@ -366,3 +366,19 @@ __attribute__((constructor)) static void run(void) { fclose(fopen("RAN-library",
         expect_equal "$command: code that ran" "$(find . -name 'RAN-*')" ""
     done
 }
+
+# bats test_tags=quick
+@test "two copies of the library: one line, the first one works, and one last line" {
+    [ -z "$SAN_RT" ] || cannot_run "with a sanitizer"
+    cp "$LIBRARY" copy.so
+    export CONVSHIM_CONFIG=$EVERYTHING
+    PRELOAD=$LIBRARY:$PWD/copy.so shimmed "$CLIENTS/hostile" both "$CLIENTS/libwork.so"
+    expect_status 0
+    expect_equal "tiled calls" "$(counted tiled)" 2
+    expect_equal "lines on copies" "$(grep -c "^convshim\\[[0-9]*\\]: .*two copies.*$PWD/copy.so" shimmed.err)" 1
+    local way
+    for way in exit _exit; do
+        LD_LIBRARY_PATH=$SIMDEV_DIR LD_PRELOAD=$LIBRARY:$PWD/copy.so "$BUILD/convshim" run -- "$CLIENTS/idle" $way >idle.out 2>idle.err
+        expect_equal "last lines of $way" "$(grep -c 'no convolution' idle.err)" 1
+    done
+}

@@ -242,6 +242,21 @@ void *cs_find_dlsym_behind(const char *name)
     return find(name).next;
 }
 
+const char *cs_find_dlsym_other(const char *name, bool *ours_first)
+{
+    *ours_first = false;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct tables t = tables_of(map);
+        if (map->l_addr == (Elf64_Addr)(uintptr_t)__ehdr_start)
+            *ours_first = true;
+        else if (symbol_in(map, &t, name))
+            return map->l_name;
+        if (is_libc(&t)) /* what comes behind it may be unloaded meanwhile */
+            break;
+    }
+    return NULL;
+}
+
 CS_EARLY void *cs_find_dlsym_next(bool versioned)
 {
     return versioned ? known(&versioned_too, &versioned_too.next, "dlvsym")

@@ -30,6 +30,10 @@ struct cs_find_dlsym_libc cs_find_dlsym_libc(void);
  * one, else libc's; NULL if there is none. Takes no lock. */
 void *cs_find_dlsym_behind(const char *name);
 
+/* The file of another library, loaded at start-up, that has a function of that name; NULL if there
+ * is none. *ours_first: ours was loaded before it. Takes no lock. */
+const char *cs_find_dlsym_other(const char *name, bool *ours_first);
+
 /* The dlsym (or dlvsym, if `versioned`) of the first library behind ours that has one, else libc's.
  * Never NULL. */
 void *cs_find_dlsym_next(bool versioned);

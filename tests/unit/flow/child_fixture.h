@@ -44,7 +44,13 @@ static inline size_t bypassed(char *text, size_t size)
 }
 
 static const struct cs_device device;
-static const struct cs_host host = {&device, version, file, supported, fork_host, bypassed};
+static const char *second_copy(void)
+{
+    return NULL;
+}
+
+static const struct cs_host host = {&device,     version,   file,    supported,
+                                    second_copy, fork_host, bypassed};
 
 /* The child's status as wait tells it; what it wrote to standard error is in `output`, without what
  * each line begins with. */
