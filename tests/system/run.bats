@@ -98,7 +98,7 @@ set_to()
         expect_line run.out "^$name +$(sed -n '1s/^# //p' "$file" | sed 's/[.]/\\./g')\$"
         CONVSHIM_CONFIGFILE=/etc/mine.ini run_command 0 --dry-run --preset "$name"
         expect_equal "$name" "$(set_to CONVSHIM_CONFIGFILE)" "$(realpath "$file")"
-        grep -qF "\`$name\`" "$ROOT/docs/guide.md" || fail "docs/guide.md does not tell of $name"
+        grep -qF "\`$name\`" "$ROOT/docs/policies.md" || fail "docs/policies.md does not tell of $name"
     done
     run_command 125 --preset smal -- touch ran
     expect_line run.err "^convshim: unknown preset 'smal'; did you mean 'small'\?; --preset list shows all\$"
