@@ -1,16 +1,16 @@
-/* Functions for programs that run with convshim and know it: what it has done so far, options from
- * inside, a limit for a part of the program. Python's package is made of them.
+/* Functions for programs that control convshim: the summary so far, options, and a limit for a part
+ * of the program. The Python package calls them.
  *
- * The library is preloaded, not linked. A program that is to run without it, too, looks them up:
+ * The library is preloaded, not linked. A program that must also run without it looks them up:
  *
  *     size_t (*summary)(char *, size_t) =
  *         (size_t(*)(char *, size_t))dlsym(RTLD_DEFAULT, "convshim_summary");
  *     if (summary)
  *         ...
  *
- * They have the version CONVSHIM_1: what is there keeps its meaning, others may be added. All are
- * thread-safe, wait for nothing on the device, and neither call CUDA nor make the library read its
- * options before the first call of cuDNN does. */
+ * Their symbol version is CONVSHIM_1. Later versions may add functions but do not change these. All
+ * are thread-safe. They do not call CUDA or wait for the device. They do not make the library read
+ * its options early: the first call of cuDNN does that. */
 #ifndef CONVSHIM_H
 #define CONVSHIM_H
 
@@ -24,17 +24,18 @@ extern "C" {
 /* "0.1.0". Static. */
 const char *convshim_version(void);
 
-/* 1: calls of cuDNN are looked at, or will be; 0: CONVSHIM=0 is set, or this cuDNN is not served.
+/* 1 if calls of cuDNN are intercepted, or will be. 0 if CONVSHIM=0 is set or this cuDNN is not
+ * supported.
  */
 int convshim_active(void);
 
-/* Looks at options as CONVSHIM_CONFIG has them, "workspace=32MiB;lanes=2". 0 if all are allowed;
- * -1, and a line of what is wrong in `error` (cut to `size`), if not. */
+/* Checks options in the form of CONVSHIM_CONFIG, "workspace=32MiB;lanes=2". Returns 0 if all are
+ * allowed. Otherwise returns -1 and writes one line about the mistake to `error`, cut to `size`. */
 int convshim_check(const char *options, char *error, size_t size);
 
-/* Sets options of this process, over those of files and of the environment, in addition to those
- * that were set so before. 0; -1 as convshim_check, and nothing is set; -2, and a line in `error`,
- * after the first call of cuDNN, when options are in force already. */
+/* Sets options of this process. They have priority over files and the environment, and add to those
+ * of earlier calls. Returns 0; -1 as convshim_check, without setting any; -2 with a line in `error`
+ * after the first call of cuDNN, which fixes the options. */
 int convshim_configure(const char *options, char *error, size_t size);
 
 /* Writes the summary as it is now, JSON as docs/summary.md describes it, like snprintf: `json` is
@@ -42,10 +43,10 @@ int convshim_configure(const char *options, char *error, size_t size);
  * cuDNN. Between two calls it may grow. */
 size_t convshim_summary(char *json, size_t size);
 
-/* From now on what is planned has that many bytes of workspace in place of option `workspace`
- * (1 KiB to 1 TiB), in all threads; 0: the option's again. Plans that were made before keep their
- * size, and so do those made meanwhile; queries of the legacy API are answered anew. Returns the
- * limit before, 0 if that was the option's; -1, and nothing is changed, if it is not allowed. */
+/* Sets the workspace limit in bytes (1 KiB to 1 TiB) for convolutions that any thread plans from
+ * now on, instead of option `workspace`. 0 restores the option. Existing plans keep their size.
+ * Queries of the legacy API follow the new limit. Returns the previous limit, 0 for the option's,
+ * or -1 without a change if `bytes` is not allowed. */
 int64_t convshim_limit(int64_t bytes);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* What a policy chose among, kept for people: the candidates of a decision as they were weighed.
- * A pure value of fixed size; nothing is decided by it. */
+/* The candidates of a decision with their scores, for the summary. A pure value of fixed size. No
+ * decision depends on it. */
 #ifndef CONVSHIM_CHOICES_H
 #define CONVSHIM_CHOICES_H
 

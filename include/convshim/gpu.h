@@ -1,10 +1,9 @@
-/* What running a plan asks of a device: `struct cs_gpu` launches one call's tiles, `struct
- * cs_device` gives what calls share, streams, events and memory. The executor knows nothing else of
- * it, so that a test can stand in for a GPU.
+/* The device as the executor sees it. `struct cs_gpu` launches the tiles of one call. `struct
+ * cs_device` provides streams, events and memory, which calls share. Tests replace both.
  *
- * Functions that return int give the vendor's own status, 0 for success: it is handed back to the
- * application as it is. Nothing here waits for the device. Streams and events are the vendor's,
- * opaque; the legacy default stream is a stream too, and NULL. */
+ * Functions that return int return the vendor's own status, 0 for success. The application receives
+ * it unchanged. No function waits for the device. Streams and events are opaque handles of the
+ * vendor. NULL is the legacy default stream. */
 #ifndef CONVSHIM_GPU_H
 #define CONVSHIM_GPU_H
 
@@ -35,8 +34,8 @@ struct cs_gpu {
      * it. */
     int (*fallback)(void *ctx);
 
-    /* Chooses the stream for what is started from now on. NULL if launches do not go to streams but
-     * become nodes of a graph: then a plan runs on one lane, in the application's scratch. */
+    /* Chooses the stream for later launches. NULL if launches become nodes of a graph instead. Then
+     * a plan runs on one lane, in the application's scratch. */
     int (*choose)(void *ctx, void *stream);
 
     /* Starts a copy between a view in the application's memory and a packed tensor in the scratch,
@@ -44,8 +43,8 @@ struct cs_gpu {
      */
     int (*copy)(void *ctx, const struct cs_copy *copy, void *view, void *packed, bool in);
 
-    /* Nothing is started by a launch or a copy, and the fallback plan takes the place of whatever
-     * was launched before: then a failure is always repaired. */
+    /* True if launches and copies are only recorded, and the fallback plan replaces the recorded
+     * ones. Then a failure can always be repaired. */
     bool only_records;
 };
 
@@ -55,8 +54,8 @@ struct cs_capture {
     void *graph; /* that it makes */
 };
 
-/* What calls share. Any thread may call any function. Streams, events and memory belong to the
- * context that is current when they are made. */
+/* Shared by all calls. Any thread may call any function. Streams, events and memory belong to the
+ * context that is current when they are created. */
 struct cs_device {
     void *ctx;
 
@@ -79,8 +78,8 @@ struct cs_device {
      */
     int (*capture)(void *ctx, void *stream, struct cs_capture *capture);
 
-    /* True if a stream's work is confined to a part of the device (a green context), which streams
-     * made beside it would not be. */
+    /* True if a stream's work is confined to a part of the device (a green context). Streams
+     * created here would not be confined. */
     bool (*confined)(void *ctx, void *stream);
 
     /* Makes a stream that does not wait for the legacy default stream, of the priority of `like`;
@@ -94,8 +93,8 @@ struct cs_device {
     int (*record)(void *ctx, void *event, void *stream);
     int (*wait)(void *ctx, void *stream, void *event); /* the device waits, not the caller */
 
-    /* True if what the event was recorded behind is over; may be asked while something is being
-     * captured, but not of an event that was recorded in a capture. */
+    /* True if the work before the event is complete. Allowed during a capture, but not for an event
+     * that was recorded in a capture. */
     bool (*done)(void *ctx, void *event);
 
     /* Device memory, aligned to CS_SCRATCH_ALIGNMENT; also while something is being captured (it

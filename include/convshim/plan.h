@@ -1,26 +1,26 @@
-/* A tiled convolution: which tiles, of which shapes, with how much scratch.
+/* A tiled convolution: its tiles, their shapes and their scratch.
  *
  * A cut divides one axis into consecutive ranges; a plan is one cut or the product of two, the
- * first one outermost. Tiles cover the result exactly once, or, where the axis is summed over
- * (backward-filter along N, D, H, W), add up to it: there every tile but the first of such a cut
- * has beta 1. What a tile reads along a spatial axis follows from stride, dilation and padding and
- * overlaps its neighbours' by the halo. Tiles that are the same problem on other addresses are of
- * one shape: one execution plan of the vendor serves them all.
+ * first one outermost. Tiles cover the result exactly once. If the axis is summed over
+ * (backward-filter along N, D, H, W), they add up to it, and every tile but the first of such a cut
+ * has beta 1. The input range of a tile along a spatial axis follows from stride, dilation and
+ * padding. It overlaps those of its neighbours by the halo. Tiles that are the same problem at
+ * other addresses have one shape and share one execution plan of the vendor.
  *
- * A dilated axis of stride 1 can be cut by phase instead: a tile is every n-th element along it, of
- * x and of y, where n divides the dilation. Nothing is read twice, and what is left of the dilation
- * is an n-th.
+ * A dilated axis of stride 1 can be cut by phase instead: a tile is every n-th element of x and y
+ * along it, if n divides the dilation. Such tiles do not overlap, and their dilation is the n-th
+ * part.
  *
  * A plan is a value of fixed size: no
  * pointers, no ownership.
  *
- * A tile's tensors are views, parts of the application's. Where the vendor takes no view, or takes
- * packed tensors better, a tensor is staged: the tile has it packed in the scratch. What the tile
- * reads of it is copied in before the launch, what it writes is copied out behind it.
+ * A tile's tensors are views of the application's tensors. If the vendor does not accept a view, or
+ * handles packed tensors better, the tensor is staged: a packed copy in the scratch. Its input is
+ * copied in before the launch and its output is copied out after it.
  *
- * The first and the last tile of a spatial axis have padding on one side. Where the vendor takes
- * only padding that is equal on both sides, such a tile computes spare elements beside its own, of
- * which nothing is true: what is divided is staged for it, and only its own elements are copied. */
+ * The first and the last tile of a spatial axis have padding on one side. If the vendor accepts
+ * only equal padding on both sides, such a tile also computes spare elements, whose values are not
+ * used: the divided tensor is staged for it, and only its own elements are copied. */
 #ifndef CONVSHIM_PLAN_H
 #define CONVSHIM_PLAN_H
 
@@ -59,34 +59,33 @@ struct cs_run {
     enum cs_relaxation relaxation; /* of their engine */
 };
 
-/* How to cut: CS_AXIS_NONE in both places leaves the problem whole, in the second place it is one
- * cut alone. The first cut may begin with runs of tiles of other sizes; what they leave is cut by
+/* How to cut. With CS_AXIS_NONE in both places the problem stays whole. In the second place it
+ * means a single cut. The first cut may begin with runs of tiles of other sizes. The rest is cut by
  * its step. */
 struct cs_tiling {
     enum cs_axis axis[CS_MAX_CUTS];
-    int64_t step[CS_MAX_CUTS];     /* elements a tile; of phases the dilation that is left, which
-                                      divides the whole; 1 where there is no axis */
-    int lanes;                     /* tiles that may run at once; 0 is 1 */
+    int64_t step[CS_MAX_CUTS]; /* elements of a tile. For phases: the remaining dilation, a divisor
+                                  of the whole. 1 without an axis */
+    int lanes;                 /* tiles that may run at once; 0 is 1 */
     enum cs_relaxation relaxation; /* of the tiles' engine, but in runs */
     bool staged; /* tensors that cuts leave in pieces, or not aligned to CS_STAGED_ALIGNMENT, are
                     staged */
     bool equal_padding; /* tiles have as much padding behind as before along the axes that are cut,
                            not in backward-filter */
-    int runs;           /* mostly 0 */
+    int runs;           /* usually 0 */
     struct cs_run run[CS_MAX_RUNS - 1];
 };
 
-/* What the tiles of one shape along one cut have in common. */
+/* Properties that the tiles of one shape share along one cut. */
 struct cs_slice {
     int64_t count;     /* extent of the range that is divided */
     int64_t in_count;  /* extent of the range that goes with it on the other side of the window; =
                           count unless the axis is spatial */
     int64_t pre, post; /* padding along the axis */
-    int64_t spare_before, spare_behind; /* elements computed beside the range that is divided */
-    bool
-        accumulates; /* added to what is there, the application's or an earlier tile's: beta is 1 */
+    int64_t spare_before, spare_behind; /* elements computed outside the divided range */
+    bool accumulates; /* adds to the application's or an earlier tile's output: beta is 1 */
     enum cs_relaxation relaxation;
-    int64_t alignment[CS_MAX_TENSORS]; /* what all of these tiles keep of the whole's */
+    int64_t alignment[CS_MAX_TENSORS]; /* the alignment that all of these tiles have */
 };
 
 struct cs_cut {
@@ -94,8 +93,8 @@ struct cs_cut {
     bool equal_padding; /* of all of its tiles, by spare elements */
     int64_t every;      /* elements from one of a tile's to its next; 1 but for phases */
     int runs;
-    struct cs_run run[CS_MAX_RUNS + 1]; /* one after the other; the last range takes the rest,
-                                           whatever its run says */
+    struct cs_run run[CS_MAX_RUNS + 1]; /* consecutive. The last range takes the rest, whatever its
+                                           run contains */
     int64_t tiles;                      /* of all runs */
     int64_t slices;
     uint8_t slice_of[CS_MAX_TILES];
@@ -104,7 +103,7 @@ struct cs_cut {
 
 struct cs_tile_shape {
     int64_t tiles;     /* how many tiles are of this shape */
-    int64_t workspace; /* bytes that the vendor asks for; 0 until it was asked */
+    int64_t workspace; /* bytes that the vendor requires; 0 until it was queried */
     int64_t staged;    /* bytes of the plan's staged tensors; 0 if it has none of them */
     enum cs_relaxation relaxation; /* of its execution plan's engine */
 };
@@ -116,12 +115,11 @@ struct cs_plan {
     struct cs_cut cut[CS_MAX_CUTS];
     int64_t tiles;
     int64_t shapes;
-    int lanes;         /* tile i may run beside those of other lanes, on lane i % lanes; 1 where
-                          tiles add up */
-    int64_t workspace; /* scratch bytes that the whole plan needs on all its lanes */
-    bool stages;       /* the tiling asked for staged tensors, and there are some */
-    bool is_staged[CS_MAX_TENSORS];    /* in all shapes. If not `stages`: the filter alone, of which
-                                          the vendor takes no view, where it is cut along C */
+    int lanes; /* tile i runs on lane i % lanes, in parallel with other lanes. 1 if tiles add up */
+    int64_t workspace;              /* scratch bytes that the whole plan needs on all its lanes */
+    bool stages;                    /* the tiling asked for staged tensors, and there are some */
+    bool is_staged[CS_MAX_TENSORS]; /* in all shapes. If not `stages`: the filter alone, of which
+                                       the vendor takes no view, where it is cut along C */
     int64_t staged_at[CS_MAX_TENSORS]; /* bytes from a lane's staged tensors to this one, a multiple
                                           of CS_SCRATCH_ALIGNMENT; 0 if it is not staged */
     int64_t staged;                    /* bytes of all of a tile's staged tensors, a multiple of
@@ -134,11 +132,12 @@ struct cs_plan {
 
 /* A tile's range along one cut. */
 struct cs_range {
-    int64_t first, count;       /* of what is divided */
-    int64_t in_first, in_count; /* of what goes with it; the same unless the axis is spatial */
-    int64_t every;              /* from one element of both to the next */
+    int64_t first, count; /* of the divided operand */
+    int64_t in_first,
+        in_count;  /* of the corresponding operand; the same unless the axis is spatial */
+    int64_t every; /* from one element of both to the next */
     int64_t pre, post;
-    int64_t spare_before, spare_behind; /* elements computed beside those of `count` */
+    int64_t spare_before, spare_behind; /* elements computed in addition to `count` */
 };
 
 /* One tile of a plan. */
@@ -169,31 +168,31 @@ enum cs_dim cs_axis_dim(enum cs_axis axis, enum cs_operand side);
  * backward-data, sums into a filter gradient of 16 bits, phases with a stride. */
 int64_t cs_axis_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Steps along an axis are rounded up to a multiple of this; of phases down to what divides the
- * dilation. */
+/* Steps along an axis are rounded up to a multiple of this. Steps of phases are rounded down to a
+ * divisor of the dilation. */
 int64_t cs_axis_unit(const struct cs_problem *problem, enum cs_axis axis);
 
-/* Cuts a checked problem. Steps are rounded up to what keeps tiles alike: multiples of the stride
- * in backward-data, of eight channels. Tiles whose window would lie in the padding alone are merged
- * into their neighbours. Workspaces are left 0. CS_ILLEGAL if that gives more than CS_MAX_TILES
- * tiles or CS_MAX_TILE_SHAPES shapes, if an axis cannot be cut or is given twice, once perhaps by
- * phase, if runs begin a cut by phase, if some cut would give less than two tiles or a phase
- * without an element, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan holds
- * nothing of use unless CS_OK. */
+/* Cuts a checked problem. Steps are rounded up so that tiles have few shapes: to multiples of the
+ * stride in backward-data, and of eight channels. A tile whose window would lie entirely in the
+ * padding is merged into its neighbour. Workspaces are left 0. CS_ILLEGAL if that gives more than
+ * CS_MAX_TILES tiles or CS_MAX_TILE_SHAPES shapes, if an axis cannot be cut or is given twice, once
+ * perhaps by phase, if runs begin a cut by phase, if some cut would give less than two tiles or a
+ * phase without an element, or if a staged tensor cannot be copied (copy.h); CS_OVERFLOW. *plan is
+ * valid only with CS_OK. */
 CS_MUST_CHECK enum cs_status cs_plan_cut(const struct cs_problem *problem,
                                          const struct cs_tiling *tiling, struct cs_plan *plan);
 
 /* Extents and beta of a tile from the middle of a cut, and how many tiles there are, without making
  * the plan of all of them: for predictions. `tile` is a copy of the problem, which may have been
- * through here before; its paddings and alignments stay those of the whole. CS_ILLEGAL where
- * cs_plan_cut would find too many or too few tiles; of runs, shapes and staging nothing is known.
+ * through here before; its paddings and alignments stay those of the whole. CS_ILLEGAL if
+ * cs_plan_cut would find too many or too few tiles. Runs, shapes and staging are ignored.
  */
 CS_MUST_CHECK enum cs_status cs_typical_tile(const struct cs_problem *problem,
                                              const struct cs_tiling *tiling,
                                              struct cs_problem *tile, int64_t *tiles_p);
 
-/* Shape `shape` of [0, plan->shapes) as a convolution of its own: the application's strides, true
- * alignments; staged tensors packed in the order of the application's strides. */
+/* Shape `shape` of [0, plan->shapes) as a separate convolution: the application's strides and true
+ * alignments. Staged tensors are packed in the order of the application's strides. */
 void cs_plan_problem(const struct cs_plan *plan, int64_t shape, struct cs_problem *problem);
 
 /* True if tiles of that shape have the tensor packed in the scratch: in all shapes, or because
@@ -203,8 +202,8 @@ bool cs_plan_is_staged(const struct cs_plan *plan, int64_t shape, int tensor);
 /* One staged tensor of a tile shape. */
 struct cs_stage {
     int tensor;
-    bool in, out;    /* the view is read before, written behind the launch */
-    int64_t skipped; /* bytes from the packed tensor to what is copied: spare elements before it */
+    bool in, out;    /* the view is read before the launch, or written after it */
+    int64_t skipped; /* bytes from the packed tensor to the copied part: spare elements before it */
     struct cs_copy copy;
 };
 
@@ -218,8 +217,7 @@ int cs_plan_stages(const struct cs_plan *plan, int64_t shape,
  * or leaves 64 bits comes out as zeros. */
 void cs_plan_tile(const struct cs_plan *plan, int64_t index, struct cs_tile *tile);
 
-/* Where a lane finds what it needs, as offsets from the scratch's base, multiples of
- * CS_SCRATCH_ALIGNMENT. */
+/* A lane's parts of the scratch, as offsets from its base, multiples of CS_SCRATCH_ALIGNMENT. */
 struct cs_lane {
     int64_t staged;    /* of plan->staged bytes */
     int64_t workspace; /* of as many bytes as the plan's shapes need at most */
@@ -230,7 +228,8 @@ struct cs_lane {
  * leaves 64 bits. `lane` may be NULL. */
 int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[]);
 
-/* Takes over the shapes' workspaces: plan->workspace becomes what the plan needs in all. */
+/* Sets plan->workspace to the bytes that the whole plan needs, from the workspaces of its shapes.
+ */
 void cs_plan_settle(struct cs_plan *plan);
 
 /* Proves the invariants from the plan alone: the result covered exactly once and in order, or

@@ -1,5 +1,5 @@
-/* One convolution, with the pointwise operations fused to it, as plain integers: what a cuDNN call
- * says, whichever API said it.
+/* One convolution with its fused pointwise operations, as plain integers. It is the same for calls
+ * of both APIs.
  *
  * Five dimensions always: a 2-D convolution has D = 1, a 1-D one D = H = 1. Extents count elements,
  * strides count elements, alignments count bytes. Everything here is a value: copy, compare, keep.
@@ -30,8 +30,8 @@ enum cs_dtype {
     CS_DTYPES
 };
 
-/* Which operand the convolution computes: y, dx or dw. The gradients stand in the places of what
- * they are gradients of. */
+/* Which operand the convolution computes: y, dx or dw. A gradient is stored in the place of its
+ * tensor. */
 enum cs_direction {
     CS_FORWARD,
     CS_BACKWARD_DATA,
@@ -107,11 +107,10 @@ enum cs_relaxation {
     CS_DEFAULT_KNOBS,   /* its engine with that engine's own settings of the knobs */
     CS_SIMILAR_ENGINE,  /* of the engines that compute and behave alike the one with least workspace
                          */
-    CS_TILE_HEURISTICS, /* where the application was left with the plain engine that takes
-                     everything: of what the heuristics offer for the tile the first other one that
-                     computes nothing that the application's types would not: no reduced precision,
-                     no transforms, no order of sums that changes, and nothing that has to be
-                     compiled */
+    CS_TILE_HEURISTICS, /* if the application got the plain engine that accepts every problem: the
+                           first other engine that the heuristics offer for the tile and that keeps
+                           the application's precision, without transforms, changing orders of sums,
+                           or compilation */
     CS_RELAXATIONS
 };
 
@@ -149,7 +148,7 @@ const char *cs_problem_layout(const struct cs_problem *problem);
  * bits, the result of the convolution is virtual or written, something is written, all that is
  * written has an address, lies on the result's side and has all of its extents, and no two elements
  * of it can lie at one place. CS_INVALID, CS_OVERFLOW for the span, CS_ILLEGAL for what is written.
- * Nothing but a problem that passed here may be planned. */
+ * Only a problem that passed this check may be planned. */
 CS_MUST_CHECK enum cs_status cs_problem_check(const struct cs_problem *problem);
 
 /* The problem as a row of integers, for comparing and hashing: equal problems, and only those, give

@@ -1,7 +1,6 @@
-/* What a device can do, and what the engine does on it, for predicting how long a plan runs. A
- * value; whoever fills it in leaves 0 (or "") what is not known, and the prediction then assumes
- * what src/decide/devices.def says of a typical device of that compute capability: of the highest
- * one listed that is not above it, of the lowest one for 0. A profile of zeros is as good as none.
+/* A device and an engine, for predicting the time of a plan. A value. An unknown member is 0 (or
+ * ""). Then the prediction uses the row of src/decide/devices.def with the highest capability that
+ * is not above the device's, or the lowest row for 0. A profile of zeros is allowed.
  */
 #ifndef CONVSHIM_PROFILE_H
 #define CONVSHIM_PROFILE_H
@@ -22,7 +21,7 @@ struct cs_engine_traits {
 };
 
 struct cs_profile {
-    char name[CS_PROFILE_NAME]; /* as the driver tells it; GeForce GPUs do half the tensor
+    char name[CS_PROFILE_NAME]; /* as the driver reports it. GeForce GPUs do half the tensor
                                    arithmetic of other GPUs of their capability */
     int64_t capability;         /* 100 * major + 10 * minor */
     int64_t multiprocessors;

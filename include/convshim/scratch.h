@@ -1,5 +1,5 @@
-/* What happens to scratch memory of the library's own, for whoever watches. Memory is told by
- * numbers that have nothing to do with addresses. Pure values. */
+/* Events of the library's scratch memory, for the trace. Numbers identify memory. They are
+ * unrelated to addresses. Pure values. */
 #ifndef CONVSHIM_SCRATCH_H
 #define CONVSHIM_SCRATCH_H
 
@@ -9,8 +9,8 @@ enum cs_scratch_happening {
     CS_SCRATCH_ALLOCATED, /* a slab, of the device */
     CS_SCRATCH_FREED,     /* a slab, or its context is gone */
     CS_SCRATCH_TAKEN,     /* a block of a slab, for a call on a stream */
-    CS_SCRATCH_GIVEN,     /* back; what was started in it may still run */
-    CS_SCRATCH_LOST,      /* given back without an event behind it: never used again */
+    CS_SCRATCH_GIVEN,     /* returned. Work that was started in it may still run */
+    CS_SCRATCH_LOST,      /* returned without an event after its work: never used again */
     CS_SCRATCH_KEPT,      /* from now on a graph may keep blocks: the first one was taken for it */
     CS_SCRATCH_RELEASED   /* by a graph: everything that was made from it is gone */
 };
@@ -26,7 +26,7 @@ struct cs_scratch_event {
     int64_t held, used; /* by all of the process, bytes, afterwards: see struct cs_arena_facts */
 };
 
-/* NULL: nobody watches. Called with the arena's lock held: it must not come back. */
+/* NULL: no watcher. Called with the arena's lock held, so it must not call the arena. */
 struct cs_scratch_watch {
     void (*see)(void *ctx, const struct cs_scratch_event *event);
     void *ctx;

@@ -1,5 +1,5 @@
-/* How an internal function ended. Never shown to the program that we are loaded into: what an
- * application sees is the vendor's own status or nothing. */
+/* The result of an internal function. The application never sees it. It sees only the vendor's own
+ * status. */
 #ifndef CONVSHIM_STATUS_H
 #define CONVSHIM_STATUS_H
 

@@ -1,4 +1,4 @@
-/* What planning asks of the vendor: execution plans for problems, built with the engine that the
+/* The vendor as planning sees it: it builds execution plans for problems, with the engine that the
  * application chose.
  *
  * An execution plan is the vendor's plan for one problem, opaque here. Functions may be called from
@@ -55,10 +55,10 @@ struct cs_vendor {
      * fixed number of tiles or only reports. NULL: they never are known. */
     const struct cs_profile *(*profile)(void *ctx);
 
-    /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them: the
-     * seconds that all tiles take on one lane. Holds up to `limit` bytes of device memory
-     * meanwhile. CS_REFUSED where that cannot be: the application's stream is being captured,
-     * memory is short, plans are not made for the device that is there. NULL: never can. */
+    /* Runs a plan's tile shapes on scratch data, one after the other, and waits for them.
+     * *seconds_p: the time of all tiles on one lane. Holds up to `limit` bytes of device memory
+     * while it runs. CS_REFUSED if it cannot run: the application's stream is being captured,
+     * memory is short, or the plans are for another device. NULL: never available. */
     enum cs_status (*time)(void *ctx, const struct cs_plan *plan, int64_t limit, double *seconds_p);
 
     /* A number for the model of the device and the version of the vendor's library, the same in

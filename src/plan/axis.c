@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "plan/phases.h"
 
-static const int64_t CHANNELS = 8; /* what kernels of 16 bits take at once */
+static const int64_t CHANNELS = 8; /* channels that 16-bit kernels read together */
 
 const char *cs_axis_name(enum cs_axis axis)
 {
@@ -72,16 +72,16 @@ static bool spatial(enum cs_axis axis)
     return axis >= CS_AXIS_D && axis <= CS_AXIS_W;
 }
 
-/* A sum that is rounded to 16 bits after each tile would lose what one launch keeps; after
- * pointwise operations there is no sum left to add to. */
+/* A sum that is rounded to 16 bits after each tile would lose bits that a single launch keeps.
+ * After pointwise operations there is no sum left to add to. */
 static bool can_accumulate(const struct cs_problem *problem)
 {
     return problem->compute == CS_F32 && problem->steps == 0 &&
            problem->tensor[CS_FILTER].dtype == CS_F32;
 }
 
-/* Slices of the filter along C are staged, which only the filter itself can be: neither what is
- * computed of other tensors on its side, nor what is computed from it. */
+/* Slices of the filter along C are staged. Only the filter itself can be staged, not tensors that
+ * are computed from it or with it. */
 static bool can_stage(const struct cs_problem *problem)
 {
     if (problem->tensor[CS_FILTER].is_virtual)
@@ -199,9 +199,9 @@ enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t fir
     return CS_OK;
 }
 
-/* Whole windows more at the end that has less padding. They reach less than a stride too far at the
- * front: x from a little earlier on, as far as there is x; at the end that is of no account, since
- * a window that is not complete is none. */
+/* Adds whole windows at the end with less padding. At the front they reach less than a stride too
+ * far, so x begins a little earlier, if it exists. At the end this has no effect, because an
+ * incomplete window does not count. */
 static enum cs_status equalise_y(const struct cs_axis_map *axis_map, struct cs_range *range)
 {
     int64_t missing = range->post - range->pre, span;

@@ -1,5 +1,5 @@
-/* A cut axis of a convolution as a convolution in one dimension: the range that is divided, and the
- * one that goes with it on the other side of the window. */
+/* A cut axis of a convolution as a convolution in one dimension: the divided range and its
+ * corresponding range on the other side of the window. */
 #ifndef CS_PLAN_AXIS_H
 #define CS_PLAN_AXIS_H
 
@@ -17,19 +17,19 @@ struct cs_axis_map {
 CS_MUST_CHECK enum cs_status cs_axis_map_of(const struct cs_problem *problem, enum cs_axis axis,
                                             struct cs_axis_map *axis_map);
 
-/* The range [first, first + count) of what is divided with what goes with it, as far as that
- * exists; padding stands for the rest. in_count <= 0: the window lies in the padding alone, which
- * happens only where y is divided. */
+/* The divided range [first, first + count) and its corresponding range. Padding replaces elements
+ * that do not exist. in_count <= 0: the window lies entirely in the padding, which happens only if
+ * y is divided. */
 CS_MUST_CHECK enum cs_status cs_axis_map_range(const struct cs_axis_map *axis_map, int64_t first,
                                                int64_t count, struct cs_range *range);
 
-/* Makes the padding of a range equal on both sides, with as few spare elements of what is divided
- * as that takes: where y is divided padding is added, up to the larger one or just above it, where
- * x is it is taken away. CS_OVERFLOW if that leaves 64 bits. */
+/* Makes the padding of a range equal on both sides, with as few spare elements of the divided range
+ * as possible. If y is divided, padding is added, up to the larger one or just above it. If x is
+ * divided, padding is removed. CS_OVERFLOW if the result exceeds 64 bits. */
 CS_MUST_CHECK enum cs_status cs_axis_map_equalise(const struct cs_axis_map *axis_map,
                                                   struct cs_range *range);
 
-/* True if the result is a sum over the axis: tiles add to what others have left. */
+/* True if the result is a sum over the axis: each tile adds to the output of earlier ones. */
 bool cs_axis_accumulates(const struct cs_problem *problem, enum cs_axis axis);
 
 /* The dimension along which tiles cut the tensor of that index, CS_DIMS if they take it whole. */

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include <stddef.h>
 
-/* A dimension that is left: so many steps of so many bytes on either side. */
+/* A remaining dimension: `count` steps of `bytes` on each side. */
 struct level {
     int64_t count;
     int64_t bytes[CS_COPY_SIDES];
@@ -85,9 +85,9 @@ static bool can_be_planes(const struct level *rows, const struct level *level)
     return true;
 }
 
-/* What each level of a copy is. */
+/* The levels of a copy. */
 struct boxed {
-    const struct level *rows, *planes, *boxes; /* the last is NULL: they cannot be that */
+    const struct level *rows, *planes, *boxes; /* the last is NULL: not possible */
 };
 
 static const struct level one_level = {1, {0, 0}};

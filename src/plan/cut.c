@@ -177,8 +177,8 @@ static enum cs_relaxation relaxation_at(const struct cs_cut *cut, int64_t index)
     return cut->run[run].relaxation;
 }
 
-/* Every tile of a shape runs the same execution plan, so the shape can promise only what all of its
- * tiles keep. */
+/* Every tile of a shape runs the same execution plan, so the shape declares only the alignment that
+ * all of its tiles have. */
 static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs_axis axis,
                                        const struct cs_range *range, struct cs_slice *slice)
 {
@@ -193,8 +193,8 @@ static enum cs_status lower_alignments(const struct cs_problem *problem, enum cs
     return CS_OK;
 }
 
-/* Phases have nothing in common; of ranges one behind the other what lies before `*read_end_p` was
- * read already. */
+/* Phases do not overlap. Of consecutive ranges, the elements before `*read_end_p` were read
+ * already. */
 static enum cs_status add_reading(const struct cs_range *range, int64_t *read_end_p,
                                   struct reading *other_extent)
 {
@@ -247,7 +247,7 @@ static bool has_unequal(const struct cs_problem *problem, const struct cs_cut *c
     return false;
 }
 
-/* Rounds a step up to a multiple of what keeps tiles alike. */
+/* Rounds a step up to a multiple of `unit`, so that tiles have few shapes. */
 static enum cs_status round_step(int64_t unit, int64_t extent, int64_t *step_p)
 {
     int64_t step;
@@ -273,7 +273,7 @@ static enum cs_status round_steps(const struct cs_problem *problem, int cut,
     return status;
 }
 
-/* Consecutive tiles: what the tiling's runs leave is cut by its step. */
+/* Consecutive tiles: the tiling's step cuts the part that its runs do not cover. */
 static enum cs_status cut_in_runs(const struct cs_problem *problem, int index,
                                   struct cs_tiling *tiling, struct cs_cut *cut)
 {
@@ -493,9 +493,8 @@ static int64_t largest_workspace(const struct cs_plan *plan)
     return largest;
 }
 
-/* Lanes are not in step: all that they need may be in use at once, so that it lies one after the
- * other. What is staged is a multiple of the alignment; a workspace is padded up to it but for the
- * last one. */
+/* Lanes run independently, so their parts of the scratch do not overlap. Staged parts are multiples
+ * of the alignment. Each workspace but the last is padded to the alignment. */
 int64_t cs_plan_scratch(const struct cs_plan *plan, int lanes, struct cs_lane lane[])
 {
     int64_t end = 0, workspace = largest_workspace(plan);

@@ -1,5 +1,5 @@
-/* The geometry of an axis that is cut by phase: each phase as a range of a convolution in one
- * dimension of its own. */
+/* The geometry of an axis that is cut by phase: each phase is a range of a separate convolution in
+ * one dimension. */
 #include "plan/phases.h"
 
 #include "base/checked.h"

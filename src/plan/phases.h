@@ -1,6 +1,6 @@
-/* A dilated axis cut by phase. With stride 1 every n-th element of y reads every n-th element of x
- * and no other where n divides the dilation: n convolutions of their own, with an n-th of the
- * dilation, that have nothing in common. */
+/* A dilated axis cut by phase. With stride 1, if n divides the dilation, every n-th element of y
+ * reads only every n-th element of x. These are n independent convolutions, each with the n-th part
+ * of the dilation. */
 #ifndef CS_PLAN_PHASES_H
 #define CS_PLAN_PHASES_H
 
@@ -13,8 +13,8 @@ enum cs_axis cs_phases_of(enum cs_axis axis);
  * else 1. */
 int64_t cs_phases_extent(const struct cs_problem *problem, enum cs_axis axis);
 
-/* True if the elements of a phase of x or y are read by less than a sector of memory at a time:
- * then each phase moves what lies between them, too. */
+/* True if the contiguous elements of a phase of x or y are smaller than a sector of memory. Then
+ * each phase also moves the elements between them. */
 bool cs_phases_scattered(const struct cs_problem *problem, enum cs_axis axis);
 
 /* The largest dilation that can be left of at most `step`: it divides the whole. */

@@ -123,7 +123,7 @@ static bool is_read(const struct cs_problem *shape, int tensor)
            (tensor == (int)cs_result(shape->direction) && shape->beta != 0);
 }
 
-/* Adds a staged tensor of one tile shape to what is copied, and finds the bytes that it needs. */
+/* Adds a staged tensor of one tile shape to the copied bytes, and finds the bytes that it needs. */
 static enum cs_status add_shape(struct cs_plan *plan, int64_t k, int tensor, int64_t *bytes_p)
 {
     struct cs_problem shape;
@@ -164,7 +164,8 @@ static enum cs_status lay_out(struct cs_plan *plan, int tensor)
     return CS_OK;
 }
 
-/* What is virtual keeps the strides of the whole, which leave no room for more. */
+/* A virtual tensor keeps the strides of the whole problem, so it cannot have more elements than the
+ * whole. */
 static bool fits_virtual(const struct cs_plan *plan, int64_t k)
 {
     struct cs_problem shape;

@@ -4,10 +4,10 @@
 
 #include "convshim/plan.h"
 
-/* Chooses the staged tensors of a plan whose cuts and tile shapes are made, none of them staged
- * yet, lays them out and counts what is copied. `required`: all that cuts leave in pieces or out of
- * alignment; else the filter alone, where it must be, and what has spare elements. CS_ILLEGAL if
- * one cannot be copied, or if a virtual tensor would be larger than the whole one; CS_OVERFLOW. */
+/* Chooses the staged tensors of a plan with cuts and tile shapes, lays them out and counts the
+ * copied bytes. `required`: all tensors that cuts leave non-contiguous or unaligned. Otherwise only
+ * a filter that must be staged, and tensors with spare elements. CS_ILLEGAL if one cannot be
+ * copied, or if a virtual tensor would be larger than the whole one; CS_OVERFLOW. */
 CS_MUST_CHECK enum cs_status cs_plan_stage(struct cs_plan *plan, bool required);
 
 #endif

@@ -1,16 +1,16 @@
-/* Shares no arithmetic with the cut: it takes tiles as the executor gets them, from cs_plan_tile,
- * and tile shapes as the vendor gets them, from cs_plan_problem, and holds each against what the
- * whole problem says about its first and last element. */
+/* Proves a plan without the arithmetic of the cut. It takes tiles from cs_plan_tile, as the
+ * executor does, and tile shapes from cs_plan_problem, as the vendor does. It compares the first
+ * and last element of each with the whole problem. */
 #include "base/checked.h"
 #include "convshim/plan.h"
 #include <string.h>
 
-__extension__ typedef __int128 wide; /* what all tiles read may leave 64 bits */
+__extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed 64 bits */
 
 /* One axis as the problem says it. */
 struct way {
     enum cs_dim dim[CS_OPERANDS]; /* CS_DIMS in operands that it leaves whole */
-    int64_t extent;               /* of what is divided */
+    int64_t extent;               /* of the divided operand */
     bool spatial, transposed, sums;
     int64_t every;            /* from one of a tile's elements to its next */
     int64_t step, pad, sweep; /* of the window: stride, padding before, first to last tap */
@@ -61,9 +61,9 @@ static bool end_of(const struct way *way, int64_t first, int64_t count, int64_t 
     return cs_mul(count, way->every, end_p) && cs_add(*end_p, first, end_p);
 }
 
-/* Every tap that meets the whole x meets the tile's part of it. Those between the first and the
- * last follow, since both step alike. Spare elements come before with windows of their own, of
- * which it does not matter what they meet. */
+/* True if every tap that meets the whole x meets the tile's part of it. Taps between the first and
+ * the last follow, since both have the same steps. Spare elements come first. Their windows are not
+ * checked, because their values are not used. */
 static bool reads_all(const struct way *way, const struct cs_range *range)
 {
     int64_t first_tap, last_tap, spare, begin, end, last;
@@ -94,7 +94,7 @@ static bool reached_by_all(const struct way *way, const struct cs_range *range)
            (next >= way->out || behind >= end);
 }
 
-/* True if so many elements from there on lie within the extent. */
+/* True if the `count` elements from `first` lie within the extent. */
 static bool is_inside(const struct way *way, int64_t first, int64_t count, int64_t extent)
 {
     int64_t last;
@@ -111,7 +111,8 @@ static bool range_valid(const struct way *way, const struct cs_range *range)
     return way->transposed ? reached_by_all(way, range) : reads_all(way, range);
 }
 
-/* What tensor `index` has of the range: first element and count. False if it is left whole. */
+/* The part of tensor `index` in the range: first element and count. False if the tensor is not cut.
+ */
 static bool part_of(const struct cs_problem *untiled, const struct way *way, int index,
                     const struct cs_range *range, int64_t *first_p, int64_t *count_p)
 {
@@ -125,7 +126,7 @@ static bool part_of(const struct cs_problem *untiled, const struct way *way, int
     return true;
 }
 
-/* What tensor `index` has beside its part of the range. */
+/* Spare elements of tensor `index`, outside its part of the range. */
 static int64_t spare_of(const struct cs_problem *untiled, const struct way *way, int index,
                         const struct cs_range *range)
 {
@@ -136,8 +137,8 @@ static int64_t spare_of(const struct cs_problem *untiled, const struct way *way,
                : 0;
 }
 
-/* The filter must be staged where channels are cut; else only what has an address and is cut may
- * be.
+/* The filter must be staged if channels are cut. Otherwise only cut tensors with an address may be
+ * staged.
  */
 static bool may_be_staged(const struct cs_plan *plan, const struct way *ways, int index)
 {
@@ -285,7 +286,7 @@ static bool tile_valid(const struct cs_plan *plan, const struct way *ways,
     return shape_derives(plan, ways, tile, &shape, adds);
 }
 
-/* Elements of x and y that tiles read, beside those that they read for the first time. */
+/* Bytes of x and y that tiles read, and elements that they read for the first time. */
 struct readings {
     wide bytes[CS_OPERANDS];
     int64_t distinct[CS_MAX_CUTS]; /* of the range that follows */
@@ -390,7 +391,7 @@ static bool tiles_valid(const struct cs_plan *plan)
     struct walk outer = {0};
     for (int c = 0; c < plan->cuts; c++)
         if (!find_way(&plan->problem, &plan->cut[c], &ways[c]) ||
-            (ways[c].sums && plan->lanes > 1)) /* beside each other they would add to one element */
+            (ways[c].sums && plan->lanes > 1)) /* in parallel they would add to the same element */
             return false;
     for (int i = 0; i < plan->problem.tensors; i++)
         if (!may_be_staged(plan, ways, i))
@@ -495,8 +496,8 @@ static bool parts_apart(const struct part *part, int parts, int64_t bytes)
     return true;
 }
 
-/* Whatever tile a lane runs, it has a workspace of `largest` bytes of its own, on as many lanes as
- * a call may get. */
+/* True if each lane has a separate workspace of `largest` bytes, for every number of lanes that a
+ * call may get. */
 static bool lanes_apart(const struct cs_plan *plan, int64_t largest)
 {
     struct cs_lane lane[CS_MAX_LANES];
@@ -572,7 +573,7 @@ static bool copy_valid(const struct cs_tensor *untiled, const struct cs_tensor *
     return bytes == all && copy->width >= size;
 }
 
-/* What staged tensors take and move, all tile shapes together. */
+/* Scratch and copied bytes of staged tensors, over all tile shapes. */
 struct staging {
     int64_t room[CS_MAX_TENSORS]; /* 0: never staged */
     wide copied;
