@@ -40,7 +40,7 @@ test: short-built
 .PHONY: golden
 golden_tests := $(addprefix $(B)/unit/,$(notdir $(basename $(shell grep -l -e golden_check -e golden_end -e golden_file $(unitsrc)))))
 golden: $(golden_tests)
-	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >/dev/null 2>&1 || { CONVSHIM_UPDATE_GOLDEN=1 $$t; exit 1; }; done
+	$(Q)for t in $^; do CONVSHIM_UPDATE_GOLDEN=1 $$t >$(B)/golden.log 2>&1 || { echo "$$t fails in other ways:"; grep '^#' $(B)/golden.log; }; done
 	$(Q)git --no-pager diff --stat tests/golden
 
 #: test-full    every test; LOAD=20: of random cases and fixed lists that many percent

@@ -98,6 +98,8 @@ static bool load_devices(const struct cs_simulate_options *options, struct answe
         }
         answer->devices++;
     }
+    if (answer->devices == 0)
+        cs_cli_complain("simulate: --devices: names no device; --device list shows all");
     return answer->devices > 0;
 }
 

@@ -57,6 +57,7 @@ static void refused(void)
         {"simulate --nothing p", 2, "--nothing"},
         {"simulate --keep", 2, "--keep"},
         {"simulate --help", 0, "--capacity"},
+        {"simulate --devices '' p", 2, "--devices"},
         {"simulate --device nowhere.json p", 2, "nowhere.json"},
         {"simulate --device h100 --preset nowhere.ini p", 2, "nowhere.ini"}};
     static const struct golden_answer tune[] = {{"tune --device nowhere.json p", 2, "nowhere.json"},
