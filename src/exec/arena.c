@@ -14,7 +14,7 @@ enum {
     MAX_GROWN = 4            /* times that one call tries to allocate */
 };
 
-/* Who asks. */
+/* The caller of a take. */
 struct taker {
     struct cs_arena *arena;
     const struct cs_device *device;
@@ -33,7 +33,7 @@ struct run {
     struct cs_block *first, *last;
     int64_t bytes;
     int waits;  /* events to wait for */
-    bool clean; /* some of it is nobody's: others may need that more */
+    bool clean; /* includes unowned memory, which other callers may need more */
 };
 
 void cs_arena_init(struct cs_arena *arena, int64_t limit)
@@ -54,8 +54,8 @@ static int64_t rounded_up(int64_t bytes)
 
 enum pending {
     NOTHING, /* runs in it */
-    OWN,     /* what the same stream was given before */
-    OTHERS,  /* what other streams were given: to be waited for */
+    OWN,     /* blocks that the same stream used last */
+    OTHERS,  /* blocks that other streams used: the stream must wait */
     REFUSED  /* not available */
 };
 
@@ -75,14 +75,14 @@ static enum pending pending_in(const struct cs_block *block, const struct taker 
     return is_own(block, taker) ? OWN : OTHERS;
 }
 
-/* Can be had some day, if not now. */
+/* Can become available later. */
 static bool in_time(const struct cs_block *block, const struct taker *taker)
 {
     return block->use != CS_BLOCK_LOST &&
            (!block->owner || block->owner->capture == taker->capture.id);
 }
 
-/* Can be had as soon as calls that are being started have given back what they have. */
+/* Becomes available when calls that are being started return their blocks. */
 static bool when_given(const struct cs_block *block, const struct taker *taker)
 {
     if (block->use != CS_BLOCK_LEASED)
@@ -148,7 +148,7 @@ static bool look(const struct taker *taker, bool behind, struct run *best)
     return best->last != NULL;
 }
 
-/* Marks that are asked whether what is before them is over, without the lock. */
+/* Marks to query without the lock: is the work before them complete? */
 struct asked {
     struct cs_mark *mark[MAX_ASKED];
     bool done[MAX_ASKED];
@@ -176,8 +176,8 @@ static bool is_done(const struct asked *asked, const struct cs_mark *mark)
     return false;
 }
 
-/* Frees the lock meanwhile. As a user of the marks, since one that another call put aside could be
- * recorded again, in a capture, which asking would then invalidate. */
+/* Releases the lock while it queries. It counts as a user of the marks: otherwise another call
+ * could record a mark again in a capture, and the query would invalidate that capture. */
 static void forget_done(const struct taker *taker)
 {
     const struct cs_device *device = taker->device;
@@ -208,8 +208,8 @@ static bool find(const struct taker *taker, bool behind, struct run *run)
     return look(taker, behind, run);
 }
 
-/* What is left of a run's last block stays as it was. Where the slab has no block to spare for it,
- * it is leased with the rest. */
+/* The rest of a run's last block stays as it was. If the slab has no spare block for it, it is
+ * leased as well. */
 static void cut(struct run *run, int64_t bytes)
 {
     struct cs_block *last = run->last, *rest = run->slab->spare;
@@ -261,8 +261,8 @@ static bool is_sound(const struct cs_arena *arena)
 #endif
 }
 
-/* A stream's own work is in order, but not in a capture: what comes next may have been told to come
- * after something else (cudaStreamUpdateCaptureDependencies). A wait there costs nothing. */
+/* Work on a stream is ordered, but not in a capture: cudaStreamUpdateCaptureDependencies may have
+ * changed the order. A wait in a capture is free. */
 static bool in_order(const struct cs_block *block, const struct taker *taker)
 {
     return !block->mark || (is_own(block, taker) && taker->capture.id == 0);
@@ -342,7 +342,7 @@ static void note_taken(const struct taker *taker, const struct cs_block *block, 
     report_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
 }
 
-/* True if the taker has what a lease needs beside memory. */
+/* True if the taker has everything else that a lease needs. */
 static bool is_ready(struct taker *taker)
 {
     if (!taker->mark)
@@ -350,7 +350,7 @@ static bool is_ready(struct taker *taker)
     return taker->mark && (taker->capture.id == 0 || cs_pool_owner(taker->pool, taker->capture.id));
 }
 
-/* Frees the lock meanwhile. */
+/* Releases the lock during the calls of the device or the heap. */
 static bool make_ready(struct taker *taker)
 {
     struct cs_arena *arena = taker->arena;
@@ -405,8 +405,8 @@ static bool wait_given(struct cs_arena *arena, int64_t *until)
     return cs_lock_condition_wait(&arena->given, &arena->lock, *until);
 }
 
-/* Allocates. What others allocate or free at the same time is room for nobody until they are done:
- * the caller looks again then. */
+/* Allocates. Memory that another thread allocates or frees at that moment is not available until
+ * that thread finishes. The caller then tries again. */
 static bool grow(struct taker *taker, bool patient, int64_t *until)
 {
     enum cs_sacrifice sacrifice = taker->capture.id != 0 ? CS_SPARE_ALL : CS_FREE_DONE;
@@ -538,7 +538,7 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
     }
     if (child) {
         const struct cs_scratch_watch watch = arena->watch;
-        arena->watch.see = NULL; /* what the child never had is not freed by it */
+        arena->watch.see = NULL; /* a child does not free blocks that only its parent had */
         while (arena->pools) {
             struct cs_pool *pool = arena->pools;
             arena->pools = pool->next;
@@ -548,7 +548,7 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         arena->promised = 0;
         arena->growing = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};
-        cs_lock_condition_init(&arena->given); /* whoever waited is not there */
+        cs_lock_condition_init(&arena->given); /* waiting threads do not exist in the child */
     }
     cs_pool_unlock(arena);
 }

@@ -1,16 +1,16 @@
-/* Scratch memory of our own: one pool per context, shared by all calls and streams, all pools of
- * the process within one limit.
+/* The library's scratch memory: one pool for each context, shared by all calls and streams. One
+ * limit holds for all pools of the process.
  *
- * A block is one call's from cs_arena_take until the device is past what was started before
- * cs_arena_give. Whoever gets it next on another stream makes that stream wait on an event: the
- * device waits, never the caller. Blocks taken in a capture belong to it, also for its later calls,
- * until every graph made from it is gone (they may be replayed beside anything), so a capture gets
- * only memory that nothing runs in. Memory is allocated where a plan is prepared
- * (cs_arena_reserve); cs_arena_take allocates only if nothing else is left. In the steady state
- * there is no allocation, no free and no synchronisation.
+ * A block belongs to one call from cs_arena_take until the device has completed the work before
+ * cs_arena_give. If the next user is on another stream, that stream waits on an event. The host
+ * never blocks. A block taken in a capture belongs to the capture until every graph made from it is
+ * destroyed, because graphs may be replayed in parallel with any work. So a capture gets only idle
+ * memory. Memory is allocated when a plan is prepared (cs_arena_reserve). cs_arena_take allocates
+ * only as a last resort. In the steady state there is no allocation, no free and no
+ * synchronisation.
  *
  * All functions are thread-safe. Streams, captures and memory are those of the context that is
- * current in the calling thread. The lock is not held while the device or the heap is asked. */
+ * current in the calling thread. The lock is not held during calls of the device or the heap. */
 #ifndef CS_EXEC_ARENA_H
 #define CS_EXEC_ARENA_H
 
@@ -61,24 +61,22 @@ struct cs_lease {
 /* `limit` < 1: nothing is ever allocated. */
 void cs_arena_init(struct cs_arena *arena, int64_t limit);
 
-/* Sees to it, as far as the limit allows, that one block of `bytes` exists in the current context.
- * May allocate, and where the limit is reached free what is idle, and so wait for the device. Best
- * effort. */
+/* Makes sure that one block of `bytes` exists in the current context, within the limit. May
+ * allocate. At the limit it may free idle blocks and so wait for the device. Best effort. */
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes);
 
-/* Leases `bytes` for work on `stream`: memory that this stream used last, else that nothing runs
- * in. `patient`: else what other streams still run in, after them; and while all that would do is
- * in the hands of calls that are being started on other threads, or being allocated or freed by
- * them, waits for these, at most a short while. Allocates where that leaves nothing: an impatient
- * call only if no memory is large enough, whoever has it. False: there is nothing; the lease is
- * empty. The caller holds no other lease. */
+/* Leases `bytes` for work on `stream`: memory that this stream used last, or idle memory. A
+ * `patient` call also takes memory that other streams still use, after them. If calls that start on
+ * other threads hold all suitable memory, it waits for them, for a bounded time. If no memory is
+ * found, it allocates. An impatient call allocates only if no block of any owner is large enough.
+ * False: no memory, and the lease is empty. The caller holds no other lease. */
 bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void *stream,
                    const struct cs_capture *capture, int64_t bytes, bool patient,
                    struct cs_lease *lease);
 
-/* Gives a block back after what was started on `stream`, the one that it was taken for. If that
- * place cannot be marked (`lost`, or the device fails) the block is never used again; in a capture,
- * not before its graphs are gone. Nothing is done for an empty lease. */
+/* Returns a block after the work on `stream`, for which it was taken. If that point cannot be
+ * marked (`lost`, or the device fails), the block is never used again. In a capture, it is not used
+ * before its graphs are destroyed. An empty lease is ignored. */
 void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void *stream, bool lost,
                    struct cs_lease *lease);
 

@@ -14,8 +14,8 @@ enum {
     LOOK_EVERY = 8, /* looking costs a microsecond or two */
     EVIDENCE = 16,  /* calls that a period must have predicted, however short it is */
     FLAT_TIMES = 3, /* a period of like calls may as well be a loop inside a high stage: it must */
-    FLAT_CALLS = 32, /* have been predicted as often, and so many calls */
-    LOOP_TIMES = 64  /* a loop that runs longer than so many times is the program */
+    FLAT_CALLS = 32, /* calls that were predicted correctly in a row */
+    LOOP_TIMES = 64  /* a loop with more iterations is the program itself */
 };
 
 void cs_call_period_init(struct cs_call_period *detector)
@@ -149,7 +149,7 @@ static void look(struct cs_call_period *detector)
     }
 }
 
-/* What the next call of a learned period is. */
+/* The kind of the next call of a learned period. */
 static unsigned follow(struct cs_call_period *detector, uint32_t call)
 {
     if (call != detector->call[detector->calls - detector->period]) {

@@ -1,14 +1,13 @@
-/* What a host thread does over and over: the period of its sequence of calls, and where in it
- * memory is high.
+/* The repeated sequence of calls of a host thread: its period, and its stages of high memory.
  *
- * A period is learned when it has been seen twice, a short one somewhat more often, since a loop
- * inside a program looks like one too. What came before it does not matter. Of the calls of a
- * period those are low whose bytes are at most a fifth of the highest; a low stage is a stretch of
- * low calls, and a dip much shorter than the longest such stretch belongs to the high stage around
- * it. A period without low calls has its lowest call for a low stage; a period of one call has no
- * stages, and is not learned.
+ * A period is learned after it has occurred twice. A short one must occur more often, since a loop
+ * inside a program looks alike. Earlier calls do not matter. Of the calls of a period those are low
+ * whose bytes are at most a fifth of the highest; a low stage is a stretch of low calls, and a dip
+ * much shorter than the longest such stretch belongs to the high stage around it. A period without
+ * low calls has its lowest call for a low stage; a period of one call has no stages, and is not
+ * learned.
  *
- * One thread's at a time. Nothing is allocated. */
+ * Used by one thread at a time. It does not allocate. */
 #ifndef CS_EXEC_CALL_PERIOD_H
 #define CS_EXEC_CALL_PERIOD_H
 
@@ -19,7 +18,7 @@ enum {
     CS_CALL_EXPECTED = 4 * CS_CALL_PERIOD_MAX /* calls that are remembered */
 };
 
-/* What a call is in its thread's habit; several may be true. */
+/* The kind of a call in its thread's sequence. Several may be true. */
 enum cs_call_place {
     CS_CALL_UNEXPECTED = 1,  /* not the call that was expected: the period is forgotten */
     CS_CALL_AFTER_FALL = 2,  /* the first of a low stage */

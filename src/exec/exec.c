@@ -2,7 +2,7 @@
 
 /* Which tensors share memory. */
 enum sharing {
-    APART,    /* what is written is nothing else's */
+    APART,    /* outputs share no memory with other operands */
     IN_PLACE, /* an addend is overwritten by its own sum */
     MIXED
 };
@@ -27,8 +27,8 @@ static bool same_elements(const struct cs_tensor *a, const struct cs_tensor *b)
     return a->side == b->side && a->dtype == b->dtype;
 }
 
-/* Of what the convolution itself reads, a tile needs what its neighbour may have overwritten, in
- * the halo for one. What is only added needs the very elements that it ends up in. */
+/* A tile may need convolution inputs that its neighbour has overwritten, for example in the halo.
+ * An operand of an addition is read only at the elements that the tile writes. */
 static enum sharing sharing_of(const struct cs_problem *problem, const struct cs_addresses *base,
                                int written, int other)
 {
@@ -92,7 +92,7 @@ struct walk {
     const struct cs_call *call;
     struct cs_capture capture;
     struct cs_lanes_lease lanes;
-    struct cs_lease own; /* scratch of ours; empty: the application's */
+    struct cs_lease own; /* scratch of the library. Empty: the application's */
     char *scratch;
     struct cs_lane lane[CS_MAX_LANES];
     int64_t bound;
@@ -101,7 +101,7 @@ struct walk {
 
 /* --- before the point of no return --- */
 
-/* Only launches on streams can be beside each other, or in memory that streams hand on. */
+/* Only launches on streams can run in parallel, or use memory that moves between streams. */
 static bool on_streams(const struct walk *walk)
 {
     return walk->exec->device && walk->gpu->choose;
@@ -140,8 +140,8 @@ static bool take_for(struct walk *walk, int lanes, bool patient)
     return true;
 }
 
-/* As many of the leased lanes as can be had without waiting. Who has to wait for other streams
- * takes one: the rest of the memory is left to them, and all run beside each other from then on. */
+/* Uses as many of the leased lanes as are available without a wait. If a wait is needed, it uses
+ * one lane and leaves the rest of the memory to other streams. */
 static bool take_scratch(struct walk *walk)
 {
     for (int lanes = walk->lanes.lanes; lanes >= 1; lanes--)
@@ -169,7 +169,7 @@ struct part {
     int64_t bytes;
 };
 
-/* What lanes may write while others run, then the operands. */
+/* Buffers that lanes write in parallel, then the operands. */
 static int list_parts(const struct walk *walk, struct part *part)
 {
     const struct cs_plan *plan = walk->plan;
@@ -262,8 +262,8 @@ static bool prepare(struct walk *walk)
            bind_all(walk);
 }
 
-/* Gives back what is held. `settled`: what was started comes before the application's next work on
- * its stream. */
+/* Releases everything that the call holds. `settled`: the started work precedes the application's
+ * next work on its stream. */
 static void put_back(struct walk *walk, bool settled)
 {
     struct cs_exec *exec = walk->exec;
@@ -345,8 +345,8 @@ static int launch_all(const struct walk *walk, struct start *start, int64_t *lau
     return status != 0 ? status : restored;
 }
 
-/* Side streams are joined even if something failed: what was started must be over before anything
- * that comes next on the application's stream, and a capture that was forked must be joined. */
+/* Side streams are joined even after a failure: the started work must precede the next work on the
+ * application's stream, and a forked capture must be joined. */
 static struct start start_all(struct walk *walk, int64_t *launches_p)
 {
     struct start start = {.on_clients = true};

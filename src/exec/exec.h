@@ -1,11 +1,11 @@
-/* Walks a plan over a device: fork, tiles on their lanes, join. Takes everything it needs before
- * the first launch (the point of no return); what fails before that is run on the fallback plan.
- * After it, a failure is repaired by the fallback plan only if running again gives the same result:
- * beta is 0 and nothing that is written is read, or nothing runs yet. Otherwise the vendor's status
- * is returned as it is. A plan without tiles runs on the fallback plan.
+/* Runs a plan on a device: fork, tiles on their lanes, join. It acquires all resources before the
+ * first launch (the point of no return). If that fails, the fallback plan runs. After it, a failure
+ * is repaired by the fallback plan only if running again gives the same result: beta is 0 and no
+ * output is also an input, or no work has started. Otherwise the vendor's status is returned
+ * unchanged. A plan without tiles runs on the fallback plan.
  *
- * Where less scratch is available than all lanes need, fewer lanes are used; where one lane's
- * cannot be had either, the fallback plan. */
+ * If the scratch is too small for all lanes, fewer lanes are used. If it is too small for one lane,
+ * the fallback plan runs. */
 #ifndef CS_EXEC_EXEC_H
 #define CS_EXEC_EXEC_H
 
@@ -21,7 +21,7 @@ enum cs_backing {
     CS_BACKING_OWN
 };
 
-/* What calls share; lives as long as the process. */
+/* Shared by all calls. Lives as long as the process. */
 struct cs_exec {
     const struct cs_device *device; /* NULL: one lane, and scratch is the application's */
     enum cs_backing backing;
@@ -31,7 +31,7 @@ struct cs_exec {
 
 /* One call. */
 struct cs_call {
-    struct cs_addresses base; /* `workspace` is what the application provided, or NULL */
+    struct cs_addresses base; /* `workspace` is the application's, or NULL */
     int64_t provided;         /* bytes at base.workspace that may be used */
     void *stream;             /* the application's; nothing where gpu->choose is NULL */
 };
@@ -59,9 +59,9 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
 /* Runs the fallback plan at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 
-/* Scratch of our own for a call passed on, on `stream`, even where it brings some itself.
- * False, and an empty lease, if scratch is to be the application's or none can be had. Given back
- * after everything that the call started was started on that stream. */
+/* Scratch of the library for a call that runs unchanged, on `stream`, even if the call provides a
+ * workspace. False, with an empty lease, if the option selects the application's scratch or no
+ * memory is available. Return it after all work of the call was started on that stream. */
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease);
 void cs_exec_take_back(struct cs_exec *exec, void *stream, struct cs_lease *lease);
 

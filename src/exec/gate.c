@@ -11,10 +11,10 @@ enum {
     TIMED_OUT_WAITS = 3, /* in a row: the gate stays open */
     OVERDUE_TIMES = 4,   /* as long as a thread has taken from its last high call to a low one */
     OVERDUE_MS = 10,     /* and a little more, as others have the processor too */
-    MAX_CONTEXTS = 64    /* contexts; in more, nobody is held */
+    MAX_CONTEXTS = 64    /* contexts. In further ones no thread waits */
 };
 
-/* What only its own thread looks at stands first. */
+/* Members that only its own thread uses come first. */
 struct cs_gate_thread {
     uint64_t context;
     int64_t came; /* when it was let in */
@@ -43,7 +43,8 @@ static int64_t now(void)
     return cs_clock(CLOCK_MONOTONIC);
 }
 
-/* NULL: none. Where nobody is inside, nobody waits. Caller holds the lock, as for most that follow.
+/* NULL: none. Threads wait only if another one is inside. The caller holds the lock, as for most
+ * functions below.
  */
 static struct cs_gate_context *context_of(struct cs_gate *gate, uint64_t context)
 {

@@ -2,16 +2,16 @@
  * context before its high-memory stage while another thread is inside its own.
  *
  * Every thread's calls are a sequence that repeats (a denoising step, a decode, a training step).
- * From it is learned (call_period.h) which call is the last one before memory rises and which is
- * the first one after it has fallen. One thread per context is inside at a time; the one that
- * leaves lets the next one in, in the order of arrival. No thread waits inside, and none waits
- * longer than the time-out: then it goes in. After a few time-outs in a row the gate of that
- * context stays open for good: a program that cannot be serialised is never slowed down for long
- * and never stopped. A thread that ends leaves its stage, and one that is long overdue with the
- * first call after it, counted from the last one inside, loses its place to the waiting one.
+ * call_period.h learns the last call before memory rises and the first one after it has fallen. One
+ * thread per context is inside at a time; the one that leaves lets the next one in, in the order of
+ * arrival. No thread waits inside, and none waits longer than the time-out: then it goes in. After
+ * a few time-outs in a row the gate of that context stays open for good: a program that cannot be
+ * serialised is never slowed down for long and never stopped. A thread that ends leaves its stage,
+ * and one that is long overdue with the first call after it, counted from the last one inside,
+ * loses its place to the waiting one.
  *
- * What is held is the host thread. A program that frees in stream order and runs far ahead of its
- * device has left its stage before the device has. */
+ * The host thread waits, not the device. A program that frees in stream order and runs far ahead of
+ * its device leaves its stage before the device does. */
 #ifndef CS_EXEC_GATE_H
 #define CS_EXEC_GATE_H
 
@@ -43,12 +43,12 @@ struct cs_gate {
     struct cs_gate_facts facts;
 };
 
-/* Never ended: threads may end later than whoever would end it. */
+/* Never destroyed: threads may outlive any owner. */
 void cs_gate_init(struct cs_gate *gate, int64_t timeout);
 
-/* To be called before a convolution is run, from the thread that runs it. `call` identifies what is
- * run (the same problem from the same place in the program: the same number), `bytes` is what its
- * operands and scratch take. May wait. */
+/* Call it before a convolution runs, from the thread that runs it. `call` identifies the
+ * convolution: the same problem from the same place in the program has the same number. `bytes` is
+ * the size of its operands and scratch. May wait. */
 void cs_gate_pass(struct cs_gate *gate, uint64_t context, uint64_t call, int64_t bytes);
 
 /* A copy of the counters. */

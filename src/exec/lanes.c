@@ -25,7 +25,7 @@ struct cs_lane_set {
     void *joined[CS_MAX_LANES - 1];
 };
 
-/* Who asks. */
+/* The caller of a lease. */
 struct taker {
     const struct cs_device *device;
     uint64_t context;
@@ -64,7 +64,7 @@ static bool is_home(const struct cs_lane_set *set, const struct taker *taker)
     return set->home_id == taker->id && (taker->id != 0 || set->home == taker->stream);
 }
 
-/* Beside what another stream has started, not after it: that may be waiting for this very call. */
+/* In parallel with the work of another stream, not after it: that work may wait for this call. */
 static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
 {
     bool over = true;
@@ -73,8 +73,8 @@ static bool is_over(const struct cs_lane_set *set, const struct taker *taker)
     return over;
 }
 
-/* The idle set to look at next: the taker's home, else the oldest. It is nobody else's while it is
- * looked at. Caller holds the lock. */
+/* The idle set to try next: the taker's previous one, or the oldest. Other threads do not take it
+ * at that time. The caller holds the lock. */
 static struct cs_lane_set *next_idle(struct cs_lanes *lanes, const struct taker *taker)
 {
     struct cs_lane_set **found = NULL;
@@ -172,7 +172,8 @@ static void put_idle(struct cs_lanes *lanes, struct cs_lane_set *set)
     *link = set;
 }
 
-/* Sets of other contexts make room. Caller holds the lock, which is free meanwhile. */
+/* Removes sets of other contexts to make room. The caller holds the lock, which is released during
+ * the calls of the device. */
 static bool make_room(struct cs_lanes *lanes, const struct taker *taker)
 {
     while (lanes->sets >= CS_MAX_LANE_SETS) {

@@ -1,9 +1,9 @@
-/* Side streams and the events that fork to them and join them, pooled per context and made once.
+/* Side streams with the events that fork and join them. Each context has a pool, and each stream is
+ * created once.
  *
- * A lease is one call's alone until it is given back: its events are recorded again by every call,
- * so two calls that are being started at the same time never have the same. A lease taken in a
- * capture goes only to calls of that capture until the capture has ended, as its streams take part
- * in it. All functions are thread-safe; one lease is one thread's. */
+ * A lease belongs to one call until it is returned, because each call records its events again. A
+ * lease taken in a capture serves only calls of that capture until the capture ends, as its streams
+ * take part in it. All functions are thread-safe. A lease belongs to one thread. */
 #ifndef CS_EXEC_LANES_H
 #define CS_EXEC_LANES_H
 
@@ -25,7 +25,7 @@ enum {
 };
 
 struct cs_lanes_lease {
-    struct cs_lane_set *set;    /* NULL: none was to be had */
+    struct cs_lane_set *set;    /* NULL: not available */
     int lanes;                  /* 1 without a set */
     int forked;                 /* side streams that run after stream [0] */
     void *stream[CS_MAX_LANES]; /* [0] is the application's own */
@@ -33,19 +33,19 @@ struct cs_lanes_lease {
 
 void cs_lanes_init(struct cs_lanes *lanes);
 
-/* Leases `required` lanes beside and with `stream`, in the current context: those that the same
- * stream had last, else some that nothing runs on, else new ones. What another stream has started
- * never comes between: it may be waiting for what this call computes. Gives fewer, down to the
- * stream alone, where streams or events cannot be had, or side streams would leave the part of the
- * device that the stream is confined to. */
+/* Leases `required` lanes in the current context, `stream` included: those that the stream used
+ * last, or idle ones, or new ones. It never takes lanes on which another stream's work is running,
+ * since that work may wait for this call. It leases fewer lanes, down to the stream alone, if
+ * streams or events are not available, or if side streams would leave the part of the device that
+ * the stream is confined to. */
 void cs_lanes_take(struct cs_lanes *lanes, const struct cs_device *device, void *stream,
                    const struct cs_capture *capture, int required, struct cs_lanes_lease *lease);
 
-/* What is started on the side streams from now on runs after what was started on stream [0]. */
+/* Later work on the side streams runs after earlier work on stream [0]. */
 int cs_lanes_fork(const struct cs_device *device, struct cs_lanes_lease *lease);
 
-/* What is started on stream [0] from now on runs after what was started on the side streams.
- * Joins as many as it can even if one fails, and returns the first failure. */
+/* Later work on stream [0] runs after earlier work on the side streams. Joins as many as possible
+ * even if one fails, and returns the first failure. */
 int cs_lanes_join(const struct cs_device *device, const struct cs_lanes_lease *lease);
 
 /* Gives a lease back. A set whose join has failed is destroyed instead (`broken`), but not in a

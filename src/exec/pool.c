@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    SLAB_BYTES = 2 << 20, /* what the driver rounds to anyway */
+    SLAB_BYTES = 2 << 20, /* the driver's own granularity */
     SLAB_MARKS = 4,       /* made with a slab, so that few have to be made later */
     MAX_POOLS = 32        /* contexts: no machine has more devices */
 };
@@ -180,7 +180,8 @@ static void forget_unused(struct cs_arena *arena, uint64_t context)
     }
 }
 
-/* Pools whose contexts are gone: what they had counts no longer. Frees the lock meanwhile. */
+/* Pools of destroyed contexts: their memory no longer counts. Releases the lock while it queries
+ * the device. */
 static void forget_gone(struct cs_arena *arena, const struct cs_device *device)
 {
     struct {
@@ -214,7 +215,7 @@ static struct cs_pool **find(struct cs_arena *arena, uint64_t context)
     return link;
 }
 
-/* In no list; NULL out of host memory. Frees the lock meanwhile. */
+/* In no list. NULL if host memory is exhausted. Releases the lock while it allocates. */
 static struct cs_pool *create(struct cs_arena *arena, const struct cs_device *device,
                               uint64_t context)
 {
@@ -254,7 +255,7 @@ void cs_pool_leave(struct cs_pool *pool)
     pool->users--;
 }
 
-/* True if a lease keeps the owner. Adds up what became free. */
+/* True if a lease keeps the owner. Adds up the bytes that became free. */
 static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64_t *bytes)
 {
     bool leased = false;
@@ -353,7 +354,7 @@ static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
     return NULL;
 }
 
-/* Frees the lock meanwhile. */
+/* Releases the lock during the calls of the device or the heap. */
 static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                      int64_t bytes)
 {
@@ -428,7 +429,7 @@ static struct cs_slab *take_idle(const struct cs_arena *arena, struct cs_pool *p
     return taken;
 }
 
-/* Frees the lock meanwhile. */
+/* Releases the lock during the calls of the device or the heap. */
 static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                       int64_t bytes, enum cs_sacrifice sacrifice)
 {

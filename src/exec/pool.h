@@ -1,6 +1,6 @@
-/* What an arena's memory consists of: pools of slabs that are divided into blocks, the marks
- * recorded after what runs in them, the captures that own them. Only arena.c uses this. The caller
- * of every function holds the arena's lock, unless it says otherwise. */
+/* The parts of an arena: pools of slabs divided into blocks, marks recorded after the work in them,
+ * and captures that own them. Only arena.c uses this. The caller of each function holds the arena's
+ * lock unless noted otherwise. */
 #ifndef CS_EXEC_POOL_H
 #define CS_EXEC_POOL_H
 
@@ -8,10 +8,10 @@
 #include <stdatomic.h>
 
 enum {
-    CS_SLAB_BLOCKS = 64 /* a slab is divided into at most: bounds what a take looks at */
+    CS_SLAB_BLOCKS = 64 /* most blocks of a slab: bounds the search of a take */
 };
 
-/* The end of what was started in a block. Shared by the parts of a block that was split. */
+/* The end of the work in a block. The parts of a split block share it. */
 struct cs_mark {
     struct cs_mark *next; /* of those to spare */
     void *event;
@@ -19,12 +19,12 @@ struct cs_mark {
     int users;       /* blocks that have it, and calls that ask it without the lock */
 };
 
-/* A capture, until all graphs made from it are gone. Whoever comes second, the device that tells so
- * or the pool that forgets it, frees it. */
+/* A capture, until all graphs made from it are destroyed. The later of two events frees it: the
+ * device's notice, or the pool's release. */
 struct cs_owner {
     struct cs_owner *next;
     uint64_t capture;
-    bool reported; /* to whoever watches */
+    bool reported; /* to the watcher */
     atomic_int state;
 };
 
@@ -39,8 +39,8 @@ struct cs_block {
     struct cs_slab *slab;
     int64_t offset, bytes;
     enum cs_use use;
-    struct cs_mark *mark;   /* after what may still run in it; NULL: nothing does */
-    struct cs_mark *end;    /* of a lease: to be recorded when it is given back */
+    struct cs_mark *mark;   /* after the work in it. NULL: idle */
+    struct cs_mark *end;    /* of a lease: recorded when it is returned */
     struct cs_owner *owner; /* NULL: none */
 };
 
@@ -64,16 +64,16 @@ struct cs_pool {
     struct cs_owner *owners;
 };
 
-/* What may be freed to make room. */
+/* Memory that may be freed to make room. */
 enum cs_sacrifice {
     CS_SPARE_ALL,
     CS_FREE_DONE, /* slabs that nothing runs in */
     CS_FREE_IDLE  /* also those that no call has any more: waits for the device */
 };
 
-/* The pool of a context, made if there is none, which frees the lock meanwhile. Contexts come and
- * go, and do not say: whenever a new one comes, those that are gone are forgotten, and of very
- * many the oldest. NULL out of host memory. The caller leaves it. */
+/* The pool of a context, created if missing, which releases the lock for a time. There is no notice
+ * of a destroyed context: when a new one appears, pools of destroyed contexts are removed, and the
+ * oldest if there are too many. NULL if host memory is exhausted. The caller leaves it. */
 struct cs_pool *cs_pool_enter(struct cs_arena *arena, const struct cs_device *device,
                               uint64_t context);
 void cs_pool_leave(struct cs_pool *pool);
@@ -81,11 +81,11 @@ void cs_pool_leave(struct cs_pool *pool);
 /* Forgets a pool that is in no list any more; its memory and its events went with the context. */
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool);
 
-/* Frees the lock, and then what is in the trash. */
+/* Releases the lock, then frees the objects in the trash. */
 void cs_pool_unlock(struct cs_arena *arena);
 
-/* A mark that nobody has, NULL if none is there; a new one, NULL if none can be made, which is
- * asked without the lock. */
+/* An unused mark, NULL if there is none; a new mark, created without the lock, NULL if that fails.
+ */
 struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool);
 struct cs_mark *cs_pool_new_mark(const struct cs_device *device);
 void cs_pool_put_mark(struct cs_pool *pool, struct cs_mark *mark);
@@ -99,7 +99,7 @@ void cs_pool_leave_mark(struct cs_pool *pool, struct cs_mark *mark);
 /* The owner of a capture's blocks in this pool; NULL if there is none yet. */
 struct cs_owner *cs_pool_owner(const struct cs_pool *pool, uint64_t capture);
 
-/* Makes one, without the lock; NULL if the capture's graph would not tell when it is gone. */
+/* Creates one without the lock. NULL if the device cannot report the end of the capture's graph. */
 struct cs_owner *cs_pool_new_owner(const struct cs_device *device,
                                    const struct cs_capture *capture);
 void cs_pool_add_owner(struct cs_pool *pool, struct cs_owner *owner);
@@ -110,11 +110,11 @@ bool cs_pool_captured(const struct cs_block *block);
 /* Blocks whose graphs are gone become free, with nothing running in them. */
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
 
-/* Tells whoever watches; `event` lacks what is held and used. */
+/* Notifies the watcher. `event` lacks the members `held` and `used`. */
 void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event);
 
-/* Adds a slab of at least `bytes`, within the limit. Frees the lock meanwhile, in which time
- * `growing` counts it, and tells all who wait for scratch when it is done. */
+/* Adds a slab of at least `bytes`, within the limit. Releases the lock while it allocates. During
+ * that time `growing` counts it. Afterwards it wakes all threads that wait for scratch. */
 bool cs_pool_grow(struct cs_arena *arena, struct cs_pool *pool, const struct cs_device *device,
                   int64_t bytes, enum cs_sacrifice sacrifice);
 

@@ -1,4 +1,4 @@
-/* The end of what was built for a convolution. */
+/* Destroys the objects that were built for a convolution. */
 #include "exec/rewrite.h"
 
 #include <stdlib.h>

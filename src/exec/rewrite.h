@@ -1,6 +1,6 @@
-/* What is built beforehand for every later execution of a convolution: a plan with an
- * execution plan of the vendor's for each of its tile shapes, and the fallback plan that runs the
- * whole. The way in owns it, the executor and the launcher read it. */
+/* The objects built once for all executions of a convolution: a plan with an execution plan of the
+ * vendor for each tile shape, and the fallback plan that runs the whole. src/intercept owns it. The
+ * executor and the launcher read it. */
 #ifndef CS_EXEC_REWRITE_H
 #define CS_EXEC_REWRITE_H
 
