@@ -73,6 +73,12 @@ int cs_intercept_from(struct cs_entry_call *call, const void *caller)
     return enter(intercept, call, caller);
 }
 
+/* Not on the thread's second stack: a coroutine that is suspended may be there. */
+int cs_intercept_always(struct cs_entry_call *call)
+{
+    return intercept(call);
+}
+
 int cs_intercept_note_from(struct cs_entry_call *call, const void *caller)
 {
     return enter(note, call, caller);

@@ -1,7 +1,9 @@
 /* The one way in. Every exported entry packs its arguments into a struct that begins with a
  * cs_entry_call and hands it over:
  *
- *   nested, disabled, not ready, or cuDNN's own call -> replay
+ *   nested, disabled, not ready, or cuDNN's own call -> replay, which hands a call that the real
+ *                                                       function must not see to
+ *                                                       cs_intercept_always
  *   otherwise                                        -> handle, under the nesting guard
  *
  * Statuses are the vendor's own, passed on untouched. */
@@ -22,6 +24,10 @@ struct cs_entry_call {
 /* `caller`: the code that the entry returns to. */
 int cs_intercept_from(struct cs_entry_call *call, const void *caller);
 int cs_intercept_note_from(struct cs_entry_call *call, const void *caller);
+
+/* Handles the call whoever makes it, on the caller's stack. For calls that must not be replayed;
+ * the instance must have been made. */
+int cs_intercept_always(struct cs_entry_call *call);
 
 /* For entries alone, whose return address it takes. */
 static inline __attribute__((always_inline)) int cs_intercept(struct cs_entry_call *call)

@@ -10,10 +10,12 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VENDOR_PREFIX "libcudnn"
+#define CS_FUNCTION(pointer) ((const void *)(uintptr_t)(pointer))
 
 enum {
     NAMES_BYTES = 4 << 20 /* of all that is loaded; what is not used costs nothing */
@@ -307,6 +309,33 @@ static bool of_this_cudnn(const char *name, const void *address)
             dlclose(library);
     }
     return found;
+}
+
+static bool in_one_folder(const char *a, const char *b)
+{
+    size_t length = (size_t)(cs_path_file(a) - a);
+    return length == (size_t)(cs_path_file(b) - b) && memcmp(a, b, length) == 0;
+}
+
+/* True if the function lies in that file or beside it. */
+static bool lies_with(const void *address, const char *path)
+{
+    Dl_info there;
+    return address && dladdr(address, &there) && cs_real_has_file(there.dli_fname) &&
+           in_one_folder(there.dli_fname, path);
+}
+
+bool cs_real_owns(const char *path)
+{
+    if (!cs_real_has_file(path))
+        return false;
+    const struct bound *table = table_of(&bound_real, bind_served, sizeof empty, &empty);
+#define CS_CALL(name)                                                                              \
+    if (lies_with(CS_FUNCTION(table->real.name), path))                                            \
+        return true;
+#include "cudnn/bind/calls.def"
+#undef CS_CALL
+    return false;
 }
 
 bool cs_real_calls(const char *name, size_t slot, const void *address)

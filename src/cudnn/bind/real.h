@@ -37,8 +37,13 @@ bool cs_real_bound(void);
  * yet; never another major version's. */
 bool cs_real_calls(const char *name, size_t slot, const void *address);
 
-/* True if the file of that path belongs to cuDNN, whatever its version. */
+/* True if the file of that path belongs to a cuDNN by its name, whatever its version. */
 bool cs_real_has_file(const char *path);
+
+/* True if the loaded file of that path is the cuDNN in use: a bound function lies in it, or in a
+ * file of the same folder. Libraries that only have such a name (tracers, shims) are programs of
+ * their own. Binds the real functions as cs_real_calls does. */
+bool cs_real_owns(const char *path);
 
 /* Calls a real function that returns a status; an empty slot that stays empty answers as cuDNN does
  * for what it does not have. */

@@ -250,9 +250,8 @@ struct execute {
     cudnnBackendDescriptor_t pack;
 };
 
-static int execute_replay(struct cs_entry_call *call)
+static int execute_real(const struct execute *a)
 {
-    struct execute *a = CS_ARGS(struct execute, call);
     return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
 }
 
@@ -264,6 +263,22 @@ static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
     return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.counted
                ? shadow
                : NULL;
+}
+
+/* True if the application holds a smaller size than this plan requires. Such a plan is handled for
+ * every caller: a call that looks like one of cuDNN's own may come from a coroutine that runs
+ * inside another one's call, or after a longjmp out of one. cuDNN itself never receives the plan.
+ */
+static bool is_rewritten(cudnnBackendDescriptor_t descriptor)
+{
+    const struct cs_shadow *plan = cs_instance_made() ? counted_plan(descriptor) : NULL;
+    return plan && (plan->plan.verdict.rewrite || plan->plan.verdict.refused);
+}
+
+static int execute_replay(struct cs_entry_call *call)
+{
+    const struct execute *a = CS_ARGS(struct execute, call);
+    return is_rewritten(a->plan) ? cs_intercept_always(call) : execute_real(a);
 }
 
 /* For who runs a plan although it could not be finalized. */
@@ -278,13 +293,13 @@ static int execute_handle(struct cs *cs, struct cs_entry_call *call)
     struct execute *a = CS_ARGS(struct execute, call);
     const struct cs_shadow *plan = counted_plan(a->plan);
     if (!plan || !a->handle || !a->pack) /* what is wrong with none is cuDNN's to say */
-        return execute_replay(call);
+        return execute_real(a);
     if (refuses(plan))
         return refused(cs, plan);
     if (plan->plan.verdict.rewrite)
         return cs_plan_hooks_run(cs, plan, a->handle, a->pack);
     cs_plan_hooks_pass(cs, plan, a->pack);
-    return execute_replay(call);
+    return execute_real(a);
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
@@ -302,16 +317,26 @@ struct graph {
     cudaGraph_t graph;
 };
 
+static int populate_real(const struct graph *a)
+{
+    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, a->handle, a->plan, a->pack, a->graph);
+}
+
 static int populate_replay(struct cs_entry_call *call)
 {
-    struct graph *a = CS_ARGS(struct graph, call);
-    return (int)CS_REAL(cudnnBackendPopulateCudaGraph, a->handle, a->plan, a->pack, a->graph);
+    const struct graph *a = CS_ARGS(struct graph, call);
+    return is_rewritten(a->plan) ? cs_intercept_always(call) : populate_real(a);
+}
+
+static int update_real(const struct graph *a)
+{
+    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
 }
 
 static int update_replay(struct cs_entry_call *call)
 {
-    struct graph *a = CS_ARGS(struct graph, call);
-    return (int)CS_REAL(cudnnBackendUpdateCudaGraph, a->handle, a->plan, a->pack, a->graph);
+    const struct graph *a = CS_ARGS(struct graph, call);
+    return is_rewritten(a->plan) ? cs_intercept_always(call) : update_real(a);
 }
 
 /* NULL also if something else is not there, which is cuDNN's to say. */
@@ -330,7 +355,7 @@ static int populate_handle(struct cs *cs, struct cs_entry_call *call)
         return cs_populate(cs, plan, a->handle, a->pack, a->graph);
     if (plan)
         cs_account_passed(&cs->account, &plan->plan.verdict.site, plan->plan.verdict.reason);
-    return populate_replay(call);
+    return populate_real(a);
 }
 
 static int update_handle(struct cs *cs, struct cs_entry_call *call)
@@ -341,7 +366,7 @@ static int update_handle(struct cs *cs, struct cs_entry_call *call)
         return refused(cs, plan);
     return plan && plan->plan.verdict.rewrite
                ? cs_populate_update(cs, plan, a->handle, a->pack, a->graph)
-               : update_replay(call);
+               : update_real(a);
 }
 
 CS_EXPORT cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t handle,

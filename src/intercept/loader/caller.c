@@ -3,9 +3,11 @@
 
 #include "cudnn/bind/real.h"
 #include "intercept/loader/object_range.h"
+#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     MAX_RANGES = 64, /* beyond these every call asks the loader */
@@ -22,7 +24,7 @@ static struct range known[MAX_RANGES];
 
 struct search {
     uintptr_t address, from, to; /* in: the range that holds what no object does */
-    bool cudnn;
+    char path[PATH_MAX];         /* of the object; empty: none holds the address */
 };
 
 static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
@@ -33,7 +35,7 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
     if (cs_object_range_has(range, search->address)) {
         search->from = range.from;
         search->to = range.to;
-        search->cudnn = cs_real_has_file(object->dlpi_name);
+        snprintf(search->path, sizeof search->path, "%s", object->dlpi_name);
         return 1;
     }
     if (range.to <= search->address && range.to > search->from)
@@ -43,13 +45,13 @@ static int look_at(struct dl_phdr_info *object, size_t size, void *opaque)
     return 0;
 }
 
-static void remember(const struct search *found)
+static void remember(const struct search *found, bool cudnn)
 {
     for (int i = 0; i < MAX_RANGES; i++) {
         uintptr_t none = 0;
         if (!atomic_compare_exchange_strong(&known[i].from, &none, found->from))
             continue;
-        atomic_store_explicit(&known[i].cudnn, found->cudnn, memory_order_relaxed);
+        atomic_store_explicit(&known[i].cudnn, cudnn, memory_order_relaxed);
         atomic_store_explicit(&known[i].to, found->to, memory_order_release);
         return;
     }
@@ -58,10 +60,15 @@ static void remember(const struct search *found)
 __attribute__((noinline)) static bool find(uintptr_t address)
 {
     uintptr_t block = address / GENERATED * GENERATED;
-    struct search search = {.address = address, .from = block, .to = block + GENERATED};
+    struct search search;
+    search.address = address;
+    search.from = block;
+    search.to = block + GENERATED;
+    search.path[0] = '\0';
     (void)dl_iterate_phdr(look_at, &search);
-    remember(&search);
-    return search.cudnn;
+    bool cudnn = cs_real_owns(search.path); /* not within the loader's list */
+    remember(&search, cudnn);
+    return cudnn;
 }
 
 bool cs_caller_is_cudnn(const void *address)

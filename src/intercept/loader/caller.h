@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* True if `address` lies in a library that by its file's name is a part of cuDNN. Thread-safe;
- * allocates nothing; takes no lock but, the first time, that of the loader's list. */
+/* True if `address` lies in the cuDNN in use (cs_real_owns). Thread-safe. The first question about
+ * an object asks the loader. */
 bool cs_caller_is_cudnn(const void *address);
 
 #endif

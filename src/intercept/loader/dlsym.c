@@ -23,7 +23,7 @@ static bool served(const void *caller)
 {
     Dl_info from;
     return !dladdr(caller, &from) ||
-           !(cs_real_has_file(from.dli_fname) || cs_find_dlsym_ours(from.dli_fbase));
+           !(cs_real_owns(from.dli_fname) || cs_find_dlsym_ours(from.dli_fbase));
 }
 
 static void say_once(const char *path)
