@@ -158,4 +158,7 @@ enum {
 };
 int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_WORDS]);
 
+/* The problem of these words. False if they are not the words of one; it is still to be checked. */
+bool cs_problem_of_words(const int64_t *words, int count, struct cs_problem *problem);
+
 #endif

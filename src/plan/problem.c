@@ -305,3 +305,82 @@ int cs_problem_words(const struct cs_problem *problem, int64_t words[CS_PROBLEM_
     }
     return used;
 }
+
+/* Words on their way into a problem; past the end they are zeros. */
+struct reader {
+    const int64_t *words;
+    int used, count;
+};
+
+static int64_t next(struct reader *reader)
+{
+    int64_t word = reader->used < reader->count ? reader->words[reader->used] : 0;
+    reader->used++;
+    return word;
+}
+
+static void next_words(struct reader *reader, int64_t *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        values[i] = next(reader);
+}
+
+static double next_double(struct reader *reader)
+{
+    int64_t word = next(reader);
+    double value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static void read_tensor(struct reader *reader, struct cs_tensor *tensor)
+{
+    next_words(reader, tensor->dims, CS_DIMS);
+    next_words(reader, tensor->strides, CS_DIMS);
+    tensor->alignment = next(reader);
+    tensor->dtype = (enum cs_dtype)next(reader);
+    tensor->side = (enum cs_operand)next(reader);
+    int64_t flags = next(reader);
+    tensor->is_virtual = flags & 1;
+    tensor->by_value = flags >> 1 & 1;
+    tensor->written = flags >> 2 & 1;
+}
+
+static void read_scalars(struct reader *reader, struct cs_problem *problem)
+{
+    problem->direction = (enum cs_direction)next(reader);
+    problem->compute = (enum cs_dtype)next(reader);
+    problem->spatial = (int)next(reader);
+    problem->flipped = next(reader) & 1;
+    problem->groups = next(reader);
+    problem->alpha = next_double(reader);
+    problem->beta = next_double(reader);
+    problem->tensors = (int)next(reader);
+    problem->steps = (int)next(reader);
+    problem->steps_before = (int)next(reader);
+    next_words(reader, problem->pre, CS_SPATIAL);
+    next_words(reader, problem->post, CS_SPATIAL);
+    next_words(reader, problem->stride, CS_SPATIAL);
+    next_words(reader, problem->dilation, CS_SPATIAL);
+}
+
+bool cs_problem_of_words(const int64_t *words, int count, struct cs_problem *problem)
+{
+    struct reader reader = {words, 0, count};
+    int64_t again[CS_PROBLEM_WORDS];
+    *problem = (struct cs_problem){.tensors = 0};
+    read_scalars(&reader, problem);
+    if (problem->tensors < 0 || problem->tensors > CS_MAX_TENSORS || problem->steps < 0 ||
+        problem->steps > CS_MAX_STEPS)
+        return false;
+    for (int i = 0; i < problem->tensors; i++)
+        read_tensor(&reader, &problem->tensor[i]);
+    for (int i = 0; i < problem->steps; i++) {
+        problem->step[i].words = (int)next(&reader);
+        if (problem->step[i].words < 0 || problem->step[i].words > CS_STEP_WORDS)
+            return false;
+        next_words(&reader, problem->step[i].word, problem->step[i].words);
+    }
+    return reader.used == count && cs_problem_words(problem, again) == count &&
+           memcmp(again, words, (size_t)count * sizeof *again) == 0;
+}

@@ -156,13 +156,39 @@ expect_tiled()
     expect_equal "calls by fallback plan" "$(counted fallback)" 1
 }
 
-@test "a plan from JSON: passed through, told as cuDNN tells, counted" {
+@test "JSON: a plan loaded from it keeps the reported size and the tiles, here and in another process" {
     plain "$CLIENTS/plans" json
     planned_by_cudnn plain || cannot_run "$no_cudnn"
     expect_status 0
+    planned orphan
+    cp shimmed.out planned.out
     planned json
-    expect_equal "bytes told" "$(bytes shimmed.out)" "$(bytes plain.out)"
+    expect_equal "bytes reported of the loaded plan" "$(bytes shimmed.out)" "$(bytes planned.out)"
+    expect_tiled 1
+    planned json_of_file
+    expect_equal "bytes reported in another process" "$(bytes shimmed.out)" "$(bytes planned.out)"
+    expect_tiled 1
+}
+
+@test "JSON: other options keep the reported size" {
+    planned json
+    planned_by_cudnn shimmed || cannot_run "$no_cudnn"
+    cp shimmed.out planned.out
+    planned json_of_file 'policy=off'
+    expect_equal "bytes reported" "$(bytes shimmed.out)" "$(bytes planned.out)"
+    expect_equal "calls by fallback plan" "$(counted fallback)" 1
+}
+
+@test "JSON: a plan of a process without the library loads as cuDNN reports it, and the other way round" {
+    plain "$CLIENTS/plans" json
+    planned_by_cudnn plain || cannot_run "$no_cudnn"
+    cp plain.out cudnns.out
+    planned json_of_file
+    expect_equal "bytes reported" "$(bytes shimmed.out)" "$(bytes cudnns.out)"
     expect_equal "calls not tiled as JSON" "$(not_tiled_because FROM_JSON)" 1
+    planned json
+    plain "$CLIENTS/plans" json_of_file
+    expect_equal "bytes reported without the library" "$(bytes plain.out)" "$(bytes cudnns.out)"
 }
 
 @test "a tiled plan goes into a CUDA graph as a child graph per tile, and takes new addresses" {

@@ -41,6 +41,28 @@ void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise
     }
 }
 
+static bool is_number(int64_t type)
+{
+    return type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_DOUBLE || type == CUDNN_TYPE_FLOAT ||
+           type == CUDNN_TYPE_NAN_PROPOGATION;
+}
+
+bool cs_fusion_valid(const struct cs_step *step, int tensors)
+{
+    struct cs_pointwise pointwise;
+    if (step->words < SETTINGS || step->words > SETTINGS + 3 * CS_MAX_SETTINGS ||
+        (step->words - SETTINGS) % 3 != 0)
+        return false;
+    cs_fusion_unpack(step, &pointwise);
+    for (int i = 0; i < CS_PW_OPERANDS; i++)
+        if (pointwise.operand[i] < -1 || pointwise.operand[i] >= tensors)
+            return false;
+    for (int i = 0; i < pointwise.settings; i++)
+        if (!is_number(pointwise.setting[i].type))
+            return false;
+    return true;
+}
+
 /* The scale of the second operand; an application need not set it. */
 static double second_scale(const struct cs_pointwise *pointwise)
 {

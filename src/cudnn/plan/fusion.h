@@ -35,6 +35,10 @@ struct cs_pointwise {
 void cs_fusion_pack(const struct cs_pointwise *pointwise, struct cs_step *step);
 void cs_fusion_unpack(const struct cs_step *step, struct cs_pointwise *pointwise);
 
+/* True if words from elsewhere can be unpacked: they name some of `tensors` tensors, and all
+ * settings are numbers. cuDNN checks the rest. */
+bool cs_fusion_valid(const struct cs_step *step, int tensors);
+
 /* Whether a step reads the tensor of that index: what an addition scales by 0 it does not. */
 bool cs_fusion_reads(const struct cs_step *step, int64_t tensor);
 

@@ -2,6 +2,7 @@
  * destroy. */
 #include "intercept/entry/entry.h"
 #include "intercept/graph/describe_graph.h"
+#include "intercept/graph/json_note.h"
 #include "intercept/graph/plan_hooks.h"
 #include "intercept/graph/populate.h"
 #include <string.h>
@@ -147,7 +148,7 @@ struct set {
 
 static int set_replay(struct cs_entry_call *call)
 {
-    struct set *a = CS_ARGS(struct set, call);
+    const struct set *a = CS_ARGS(struct set, call);
     return (int)CS_REAL(cudnnBackendSetAttribute, a->descriptor, a->name, a->type, a->count,
                         a->elements);
 }
@@ -173,6 +174,26 @@ CS_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descri
 {
     struct set a = {{set_replay, set_handle}, descriptor, name, type, count, elements};
     return (cudnnStatus_t)cs_intercept_note(&a.call);
+}
+
+/* A finalized plan of a graph with a convolution in it; NULL for all others, which are none of our
+ * business and are not counted. */
+static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
+{
+    const struct cs_shadow *shadow = cs_shadow_find(plan);
+    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.counted
+               ? shadow
+               : NULL;
+}
+
+/* True if the application holds a smaller size than this plan requires. Such a plan is handled for
+ * every caller: a call that looks like one of cuDNN's own may come from a coroutine that runs
+ * inside another one's call, or after a longjmp out of one. cuDNN itself never receives the plan.
+ */
+static bool is_rewritten(cudnnBackendDescriptor_t descriptor)
+{
+    const struct cs_shadow *plan = cs_instance_made() ? counted_plan(descriptor) : NULL;
+    return plan && (plan->plan.verdict.rewrite || plan->plan.verdict.refused);
 }
 
 struct get {
@@ -223,13 +244,33 @@ static void got(struct cs *cs, struct cs_shadow *shadow, const struct get *a)
         tell(cs, shadow, a->name, a->elements);
 }
 
+/* The JSON of a tiled plan carries a note of its size (json_note.h). A buffer without room for the
+ * note has cuDNN's text alone. */
+static void add_note(const struct cs_shadow *plan, const struct get *a, int64_t length)
+{
+    const int64_t reported = plan->plan.verdict.reported;
+    const int64_t note = cs_json_note_length(plan->graph, reported);
+    if (a->elements && length > 0 && a->requested - length >= note)
+        cs_json_note_write(plan->graph, reported, a->elements, length);
+    if (!a->elements || a->requested - length >= note)
+        *a->count = length + note;
+}
+
+static bool is_json(const struct get *a)
+{
+    return a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && a->type == CUDNN_TYPE_CHAR &&
+           a->count;
+}
+
 static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
     int status = get_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
-    if (shadow)
+    if (shadow && is_json(a) && is_rewritten(a->descriptor))
+        add_note(shadow, a, *a->count);
+    else if (shadow)
         got(cs, shadow, a);
     return status;
 }
@@ -253,26 +294,6 @@ struct execute {
 static int execute_real(const struct execute *a)
 {
     return (int)CS_REAL(cudnnBackendExecute, a->handle, a->plan, a->pack);
-}
-
-/* A finalized plan of a graph with a convolution in it; NULL for all others, which are none of our
- * business and are not counted. */
-static const struct cs_shadow *counted_plan(cudnnBackendDescriptor_t plan)
-{
-    const struct cs_shadow *shadow = cs_shadow_find(plan);
-    return shadow && shadow->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && shadow->plan.counted
-               ? shadow
-               : NULL;
-}
-
-/* True if the application holds a smaller size than this plan requires. Such a plan is handled for
- * every caller: a call that looks like one of cuDNN's own may come from a coroutine that runs
- * inside another one's call, or after a longjmp out of one. cuDNN itself never receives the plan.
- */
-static bool is_rewritten(cudnnBackendDescriptor_t descriptor)
-{
-    const struct cs_shadow *plan = cs_instance_made() ? counted_plan(descriptor) : NULL;
-    return plan && (plan->plan.verdict.rewrite || plan->plan.verdict.refused);
 }
 
 static int execute_replay(struct cs_entry_call *call)

@@ -4,6 +4,7 @@
 
 #include "cudnn/bind/new_attributes.h"
 #include "cudnn/plan/operation.h"
+#include "intercept/graph/json_note.h"
 #include "intercept/graph/shadow.h"
 #include <string.h>
 
@@ -415,6 +416,18 @@ static void set_origin(struct cs_shadow *shadow, const struct attribute *a)
     cs_shadow_origin(shadow, from ? from->graph : NULL);
 }
 
+/* cuDNN reports nothing of the operations of a plan that was loaded. */
+static void set_json(struct cs_shadow *shadow, const struct attribute *a)
+{
+    int64_t length = a->count, held = 0;
+    struct cs_graph *graph =
+        a->type == CUDNN_TYPE_CHAR ? cs_json_note_read(a->elements, &length, &held) : NULL;
+    cs_shadow_origin(shadow, graph);
+    cs_graph_drop(graph);
+    shadow->plan.held = held;
+    shadow->plan.reason = graph ? CS_REASON_NONE : CS_REASON_FROM_JSON;
+}
+
 static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
 {
     if (a->name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) {
@@ -425,7 +438,7 @@ static void set_plan(struct cs_shadow *shadow, const struct attribute *a)
                a->count == 1)
         memcpy(&shadow->plan.handle, a->elements, sizeof shadow->plan.handle);
     else if (a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
-        shadow->plan.reason = CS_REASON_FROM_JSON;
+        set_json(shadow, a);
 }
 
 /* What applications make once. */

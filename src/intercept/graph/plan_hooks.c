@@ -2,6 +2,7 @@
  * executed. */
 #include "intercept/graph/plan_hooks.h"
 
+#include "base/log.h"
 #include "cudnn/run/timing.h"
 #include "intercept/graph/describe_graph.h"
 
@@ -27,6 +28,30 @@ static enum cs_reason obstacle(const struct cs_shadow *plan)
     return plan->graph ? plan->graph->reason : CS_REASON_UNSEEN;
 }
 
+/* A plan whose size was reported before it was written to JSON, here or in another process, keeps
+ * that size: with these options by the same tiles, else by tiles or the fallback plan within it. */
+static struct cs_verdict judge_loaded(struct cs *cs, int64_t held, struct cs_request *request,
+                                      const struct cs_vendor *vendor)
+{
+    static struct cs_log_cap cap;
+    if (held >= request->required)
+        return cs_flow_prepare(cs, request, vendor);
+    if (cs_flow_reported(cs, request, vendor) > held)
+        request->limit = held;
+    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
+    if (verdict.rewrite) {
+        verdict.reported = held;
+    } else {
+        verdict.refused = true;
+        cs_log_capped(&cap, CS_LOG_ERROR,
+                      "A plan loaded from JSON was reported with %lld bytes, and nothing runs in "
+                      "that with these options: the plan is refused. Load it with the options it "
+                      "was written with, or plan anew.",
+                      (long long)held);
+    }
+    return verdict;
+}
+
 static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
 {
     struct cs_verdict verdict = {.reason = obstacle(plan)};
@@ -34,10 +59,11 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
     int64_t required = 0;
     if (verdict.reason != CS_REASON_NONE || !plan->graph)
         return verdict;
-    /* With the plan's own handle: the graph's may be gone by now. */
+    /* With the plan's own handle: the graph's may be gone by now, and that of a loaded plan is not
+     * known. */
+    bool own = plan->plan.handle && (plan->graph->handle || plan->plan.held > 0);
     cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid,
-                          plan->graph->handle && plan->plan.handle ? plan->plan.handle
-                                                                   : plan->graph->handle);
+                          own ? plan->plan.handle : plan->graph->handle);
     choice.handle_number = plan->graph->handle_number;
     choice.many = atomic_exchange_explicit(&plan->graph->planned, true, memory_order_relaxed);
     if (workspace_required(plan->descriptor, &required) &&
@@ -45,7 +71,8 @@ static struct cs_verdict judge(struct cs *cs, const struct cs_shadow *plan)
         struct cs_request request = request_of(&choice, required);
         struct cs_vendor vendor = cs_timing_vendor(&choice);
         request.source = plan->listed ? CS_SOURCE_LISTED : CS_SOURCE_OWN;
-        verdict = cs_flow_prepare(cs, &request, &vendor);
+        verdict = plan->plan.held > 0 ? judge_loaded(cs, plan->plan.held, &request, &vendor)
+                                      : cs_flow_prepare(cs, &request, &vendor);
     } else {
         verdict.reason = CS_REASON_VENDOR;
     }

@@ -12,7 +12,8 @@
 
 struct cs_plan_attributes {
     enum cs_reason reason; /* set before the plan is finalized */
-    cudnnHandle_t handle;  /* likewise; NULL: none */
+    int64_t held; /* likewise: bytes that were reported before it was written to JSON; 0: none */
+    cudnnHandle_t handle; /* likewise; NULL: none */
     struct cs_verdict verdict;
     bool counted; /* its graph holds a convolution: executions are counted */
 };
