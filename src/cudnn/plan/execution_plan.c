@@ -24,37 +24,49 @@ static int64_t handle_number_of(const struct cs_engine_choice *choice)
     return choice->handle_number ? choice->handle_number : cs_handle_number(choice->target.handle);
 }
 
-/* How a plan is made of a configuration: cs_finished_plan or cs_late_plan. */
-typedef enum cs_status make_plan(struct cs_descriptor_builder *, const struct cs_target *,
-                                 cudnnBackendDescriptor_t, void **, int64_t *);
+static cudnnBackendDescriptor_t configure(struct cs_descriptor_builder *builder,
+                                          const struct cs_target *target,
+                                          const struct cs_problem *problem,
+                                          const struct cs_engine *engine)
+{
+    cudnnBackendDescriptor_t graph = cs_descriptors_graph(builder, target, problem);
+    cudnnBackendDescriptor_t chosen = cs_descriptors_engine(builder, target, graph, engine->index);
+    return cs_descriptors_configuration(builder, chosen, engine);
+}
 
-static enum cs_status build_with(make_plan *make, const struct cs_target *target,
-                                 const struct cs_problem *problem, const struct cs_engine *engine,
-                                 void **execution_plan_p, int64_t *workspace_p)
+static enum cs_status build_finished(const struct cs_target *target,
+                                     const struct cs_problem *problem,
+                                     const struct cs_engine *engine, void **execution_plan_p,
+                                     int64_t *workspace_p)
 {
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t graph = cs_descriptors_graph(&builder, target, problem);
-    cudnnBackendDescriptor_t chosen = cs_descriptors_engine(&builder, target, graph, engine->index);
-    cudnnBackendDescriptor_t configuration = cs_descriptors_configuration(&builder, chosen, engine);
-    return make(&builder, target, configuration, execution_plan_p, workspace_p);
+    cudnnBackendDescriptor_t configuration = configure(&builder, target, problem, engine);
+    return cs_finished_plan(&builder, target, configuration, execution_plan_p, workspace_p);
+}
+
+static enum cs_status build_late(const struct cs_recipe *recipe, void **execution_plan_p,
+                                 int64_t *workspace_p)
+{
+    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
+    cudnnBackendDescriptor_t configuration =
+        configure(&builder, &recipe->target, &recipe->problem, &recipe->engine);
+    return cs_late_plan(&builder, recipe, configuration, execution_plan_p, workspace_p);
 }
 
 /* On an engine that others have been asked about. */
 static enum cs_status build_on_kept(const struct cs_engine_choice *choice,
-                                    const struct cs_problem *problem,
-                                    const struct cs_engine *engine, void **execution_plan_p,
+                                    const struct cs_recipe *recipe, void **execution_plan_p,
                                     int64_t *workspace_p)
 {
-    const struct cs_recipe recipe = {choice->target, *problem, *engine};
-    struct cs_kept_engine *kept =
-        cs_kept_engine_take(&choice->target, handle_number_of(choice), problem, engine->index);
+    struct cs_kept_engine *kept = cs_kept_engine_take(&recipe->target, handle_number_of(choice),
+                                                      &recipe->problem, recipe->engine.index);
     if (!kept)
         return CS_NOMEM;
     struct cs_descriptor_builder builder = {.status = kept->builder.status};
     cudnnBackendDescriptor_t configuration =
-        cs_descriptors_configuration(&builder, kept->engine, engine);
+        cs_descriptors_configuration(&builder, kept->engine, &recipe->engine);
     enum cs_status status =
-        cs_late_plan_by_recipe(&builder, &recipe, configuration, execution_plan_p, workspace_p);
+        cs_late_plan(&builder, recipe, configuration, execution_plan_p, workspace_p);
     cs_kept_engine_give(kept);
     return status;
 }
@@ -64,10 +76,10 @@ static enum cs_status build_engine(const struct cs_engine_choice *choice,
                                    const struct cs_problem *problem, const struct cs_engine *engine,
                                    void **execution_plan_p, int64_t *workspace_p)
 {
-    if (choice->many && choice->target.handle)
-        return build_on_kept(choice, problem, engine, execution_plan_p, workspace_p);
-    return build_with(cs_late_plan, &choice->target, problem, engine, execution_plan_p,
-                      workspace_p);
+    const struct cs_recipe recipe = {choice->target, *problem, *engine};
+    return choice->many && choice->target.handle
+               ? build_on_kept(choice, &recipe, execution_plan_p, workspace_p)
+               : build_late(&recipe, execution_plan_p, workspace_p);
 }
 
 static bool has_settings(const struct cs_engine_settings *settings)
@@ -88,8 +100,7 @@ static enum cs_status build_offered(const struct cs_engine_choice *choice,
         return cs_finished_plan(&builder, &choice->target, offered, execution_plan_p, workspace_p);
     if (!cs_engine_choice_engine_of(offered, &engine))
         return CS_REFUSED;
-    return build_with(cs_finished_plan, &choice->target, problem, &engine, execution_plan_p,
-                      workspace_p);
+    return build_finished(&choice->target, problem, &engine, execution_plan_p, workspace_p);
 }
 
 static bool alike(const struct cs_engine_choice *choice, cudnnBackendDescriptor_t configuration)
@@ -279,9 +290,9 @@ static enum cs_status build_plain(const struct cs_engine_choice *choice, void **
 {
     static const struct cs_engine engine = {.index = PLAIN};
     if (choice->many && choice->target.handle && choice->problem.steps == 0)
-        return build_on_kept(choice, &choice->problem, &engine, execution_plan_p, workspace_p);
-    return build_with(cs_finished_plan, &choice->target, &choice->problem, &engine,
-                      execution_plan_p, workspace_p);
+        return build_engine(choice, &choice->problem, &engine, execution_plan_p, workspace_p);
+    return build_finished(&choice->target, &choice->problem, &engine, execution_plan_p,
+                          workspace_p);
 }
 
 /* Engine 0 needs no workspace and takes every convolution that we plan, and most fused ones. */

@@ -4,16 +4,57 @@
 #include "base/log.h"
 #include "cudnn/plan/execution_plan.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* What a plan is made of that is not finalized yet. Kept as long as the plan: several threads may
  * come to run it first. */
 struct cs_late {
-    struct cs_descriptor_builder builder;   /* the configuration, and all that it was made of */
-    cudnnBackendDescriptor_t configuration; /* NULL: it is made by the recipe */
-    struct cs_recipe recipe;
-    int64_t workspace; /* that was told */
+    int64_t workspace; /* that was reported */
     atomic_bool refused;
+    int words;
+    int64_t word[]; /* the recipe */
 };
+
+enum {
+    OTHER_WORDS = CS_MAX_TENSORS + 5 + 2 * CS_MAX_KNOBS
+};
+
+static int put(int64_t *word, int used, const int64_t *values, int count)
+{
+    memcpy(word + used, values, (size_t)count * sizeof *word);
+    return used + count;
+}
+
+/* A tenth of the struct, which has room for the largest fused graph. The handle is left out. */
+static int pack(const struct cs_recipe *recipe, int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS])
+{
+    const struct cs_engine_settings *settings = &recipe->target.settings;
+    const int64_t scalars[] = {recipe->engine.index, recipe->engine.knobs, settings->sm_count,
+                               settings->shared_memory, settings->no_clusters};
+    int used = put(word, 0, scalars, 5);
+    used = put(word, used, recipe->engine.knob_type, recipe->engine.knobs);
+    used = put(word, used, recipe->engine.knob_value, recipe->engine.knobs);
+    used = put(word, used, recipe->target.uid, CS_MAX_TENSORS);
+    return used + cs_problem_words(&recipe->problem, word + used);
+}
+
+static bool unpack(const struct cs_late *late, cudnnHandle_t handle, struct cs_recipe *recipe)
+{
+    const int64_t *word = late->word;
+    *recipe = (struct cs_recipe){.target.handle = handle,
+                                 .engine = {.index = word[0], .knobs = (int)word[1]},
+                                 .target.settings = {.sm_count = (int32_t)word[2],
+                                                     .shared_memory = (int32_t)word[3],
+                                                     .no_clusters = word[4] != 0}};
+    const size_t knobs = (size_t)recipe->engine.knobs;
+    word += 5;
+    memcpy(recipe->engine.knob_type, word, knobs * sizeof *word);
+    memcpy(recipe->engine.knob_value, word + knobs, knobs * sizeof *word);
+    word += 2 * knobs;
+    memcpy(recipe->target.uid, word, sizeof recipe->target.uid);
+    word += CS_MAX_TENSORS;
+    return cs_problem_of_words(word, (int)(late->word + late->words - word), &recipe->problem);
+}
 
 static enum cs_status status_of(cudnnStatus_t vendor)
 {
@@ -29,9 +70,6 @@ static enum cs_status status_of(cudnnStatus_t vendor)
 
 void cs_late_plan_settle(struct cs_execution_plan *execution_plan)
 {
-    if (!execution_plan->late)
-        return;
-    cs_descriptor_builder_clear(&execution_plan->late->builder);
     free(execution_plan->late);
     execution_plan->late = NULL;
 }
@@ -92,79 +130,40 @@ static bool ask(const struct cs_descriptor_builder *builder, cudnnBackendDescrip
            count == 1 && *workspace_p >= 0;
 }
 
-/* A plan that is not finalized and may take so much. */
-static enum cs_status start_late(int64_t workspace, struct cs_execution_plan **execution_plan_p)
-{
-    struct cs_execution_plan *execution_plan = calloc(1, sizeof *execution_plan);
-    struct cs_late *late = calloc(1, sizeof *late);
-    if (!execution_plan || !late) {
-        free(execution_plan);
-        free(late);
-        return CS_NOMEM;
-    }
-    late->workspace = workspace;
-    execution_plan->late = late;
-    *execution_plan_p = execution_plan;
-    return CS_OK;
-}
-
-enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct cs_target *target,
+enum cs_status cs_late_plan(struct cs_descriptor_builder *builder, const struct cs_recipe *recipe,
                             cudnnBackendDescriptor_t configuration, void **execution_plan_p,
                             int64_t *workspace_p)
-{
-    int64_t workspace;
-    struct cs_execution_plan *execution_plan;
-    if (!target->handle || !ask(builder, configuration, &workspace))
-        return cs_finished_plan(builder, target, configuration, execution_plan_p, workspace_p);
-    if (start_late(workspace, &execution_plan) != CS_OK) {
-        cs_descriptor_builder_clear(builder);
-        return CS_NOMEM;
-    }
-    execution_plan->late->builder = *builder;
-    builder->made = 0;
-    execution_plan->late->configuration = configuration;
-    *execution_plan_p = execution_plan;
-    *workspace_p = workspace;
-    return CS_OK;
-}
-
-enum cs_status cs_late_plan_by_recipe(struct cs_descriptor_builder *builder,
-                                      const struct cs_recipe *recipe,
-                                      cudnnBackendDescriptor_t configuration,
-                                      void **execution_plan_p, int64_t *workspace_p)
 {
     int64_t workspace;
     if (!recipe->target.handle || !ask(builder, configuration, &workspace))
         return cs_finished_plan(builder, &recipe->target, configuration, execution_plan_p,
                                 workspace_p);
     cs_descriptor_builder_clear(builder);
-    *workspace_p = workspace;
-    return cs_unasked_plan(recipe, workspace, execution_plan_p);
+    enum cs_status status = cs_unasked_plan(recipe, workspace, execution_plan_p);
+    if (status == CS_OK)
+        *workspace_p = workspace;
+    return status;
 }
 
 enum cs_status cs_unasked_plan(const struct cs_recipe *recipe, int64_t most,
                                void **execution_plan_p)
 {
-    struct cs_execution_plan *execution_plan;
-    enum cs_status status = start_late(most, &execution_plan);
-    if (status != CS_OK)
-        return status;
-    execution_plan->late->recipe = *recipe;
+    int64_t word[CS_PROBLEM_WORDS + OTHER_WORDS];
+    int words = pack(recipe, word);
+    struct cs_execution_plan *execution_plan = calloc(1, sizeof *execution_plan);
+    struct cs_late *late = malloc(sizeof *late + (size_t)words * sizeof *word);
+    if (!execution_plan || !late) {
+        free(execution_plan);
+        free(late);
+        return CS_NOMEM;
+    }
+    late->workspace = most;
+    atomic_init(&late->refused, false);
+    late->words = words;
+    memcpy(late->word, word, (size_t)words * sizeof *word);
+    execution_plan->late = late;
     *execution_plan_p = execution_plan;
     return CS_OK;
-}
-
-static cudnnBackendDescriptor_t configuration_of(const struct cs_late *late,
-                                                 struct cs_descriptor_builder *builder,
-                                                 const struct cs_target *target)
-{
-    const struct cs_recipe *recipe = &late->recipe;
-    if (late->configuration)
-        return late->configuration;
-    cudnnBackendDescriptor_t graph = cs_descriptors_graph(builder, target, &recipe->problem);
-    cudnnBackendDescriptor_t engine =
-        cs_descriptors_engine(builder, target, graph, recipe->engine.index);
-    return cs_descriptors_configuration(builder, engine, &recipe->engine);
 }
 
 /* A moment without memory is no property of the plan. */
@@ -172,12 +171,18 @@ static cudnnBackendDescriptor_t finalize_late(struct cs_late *late, cudnnHandle_
 {
     static struct cs_log_cap cap;
     struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    struct cs_target target = late->recipe.target;
+    struct cs_recipe recipe;
     cudnnBackendDescriptor_t plan, made = NULL;
     int64_t workspace;
-    target.handle = handle;
-    cudnnBackendDescriptor_t configuration = configuration_of(late, &builder, &target);
-    enum cs_status status = finalize(&builder, &target, configuration, &plan, &workspace);
+    if (!unpack(late, handle, &recipe))
+        return NULL;
+    cudnnBackendDescriptor_t graph =
+        cs_descriptors_graph(&builder, &recipe.target, &recipe.problem);
+    cudnnBackendDescriptor_t engine =
+        cs_descriptors_engine(&builder, &recipe.target, graph, recipe.engine.index);
+    cudnnBackendDescriptor_t configuration =
+        cs_descriptors_configuration(&builder, engine, &recipe.engine);
+    enum cs_status status = finalize(&builder, &recipe.target, configuration, &plan, &workspace);
     if (status == CS_OK && workspace <= late->workspace)
         made = cs_descriptor_take(&builder, plan);
     else if (status != CS_NOMEM && !atomic_exchange(&late->refused, true))

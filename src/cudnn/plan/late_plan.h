@@ -13,27 +13,21 @@ CS_MUST_CHECK enum cs_status cs_finished_plan(struct cs_descriptor_builder *buil
                                               cudnnBackendDescriptor_t configuration,
                                               void **execution_plan_p, int64_t *workspace_p);
 
-/* The same without finalizing it: the configuration, which must be of this builder, is asked for
- * the workspace. Where cuDNN cannot tell (before 9.2), or where plans are for no handle, as
- * cs_finished_plan. */
-CS_MUST_CHECK enum cs_status cs_late_plan(struct cs_descriptor_builder *builder,
-                                          const struct cs_target *target,
-                                          cudnnBackendDescriptor_t configuration,
-                                          void **execution_plan_p, int64_t *workspace_p);
-
-/* What a plan can be made of at any time: a problem, and an engine with its knobs. */
+/* What a plan can be made of at any time, with any handle of the device: a problem, and an engine
+ * with its knobs. */
 struct cs_recipe {
     struct cs_target target;
     struct cs_problem problem;
     struct cs_engine engine;
 };
 
-/* As cs_late_plan, but of the configuration, which is that of the recipe, nothing is kept: the plan
- * is made anew when it is run. */
-CS_MUST_CHECK enum cs_status cs_late_plan_by_recipe(struct cs_descriptor_builder *builder,
-                                                    const struct cs_recipe *recipe,
-                                                    cudnnBackendDescriptor_t configuration,
-                                                    void **execution_plan_p, int64_t *workspace_p);
+/* The same without finalizing it: cuDNN reports the workspace of the configuration, which is the
+ * recipe's. No descriptor is kept, since those of cuDNN take tens of KiB and name a handle that may
+ * be destroyed before the plan runs. Before cuDNN 9.2, or for no handle, as cs_finished_plan. */
+CS_MUST_CHECK enum cs_status cs_late_plan(struct cs_descriptor_builder *builder,
+                                          const struct cs_recipe *recipe,
+                                          cudnnBackendDescriptor_t configuration,
+                                          void **execution_plan_p, int64_t *workspace_p);
 
 /* The same where nothing is asked: a plan that is known to need no more than `most`, for a handle.
  * Should it need more when it is first run, it is refused then. */

@@ -21,6 +21,7 @@ enum {
 static struct {
     atomic_int alive, finalized, asked, executed, graphs;
     void *handle; /* of the last plan */
+    void *graph_handle;
     cudnnStatus_t finalize, ask;
     int64_t configured, planned; /* bytes that each asks for */
     pthread_barrier_t *together; /* that plans are finalized in, two by two */
@@ -55,6 +56,8 @@ static cudnnStatus_t set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttrib
     (void)descriptor, (void)type, (void)count;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_HANDLE && !fake.together)
         memcpy(&fake.handle, elements, sizeof fake.handle);
+    if (name == CUDNN_ATTR_OPERATIONGRAPH_HANDLE && !fake.together)
+        memcpy(&fake.graph_handle, elements, sizeof fake.graph_handle);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -121,12 +124,13 @@ static void start(void)
 static struct cs_execution_plan *make(void *handle)
 {
     struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-    const struct cs_target target = {.handle = (cudnnHandle_t)handle};
+    const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)handle,
+                                     .problem = rows(CS_FORWARD, 1)};
     void *made = NULL;
     int64_t workspace = 0;
     cudnnBackendDescriptor_t configuration =
         cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    CHECK_INT(cs_late_plan(&builder, &target, configuration, &made, &workspace), CS_OK);
+    CHECK_INT(cs_late_plan(&builder, &recipe, configuration, &made, &workspace), CS_OK);
     CHECK_INT(workspace, TOLD);
     return made;
 }
@@ -147,6 +151,7 @@ static void what_is_not_run_is_not_compiled(void)
     start();
     struct cs_execution_plan *plan = make(first);
     CHECK_INT(fake.asked, 1);
+    CHECK_INT(fake.alive, 0); /* no descriptor is kept */
     CHECK(!cs_execution_plan_is_ready(plan));
     end(plan);
     CHECK_INT(fake.finalized, 0);
@@ -157,7 +162,7 @@ static void what_is_run_is_compiled_once(void)
     start();
     struct cs_execution_plan *plan = make(first);
     CHECK(ready(plan, second));
-    CHECK(fake.handle == second); /* the first may be gone */
+    CHECK(fake.handle == second && fake.graph_handle == second); /* the first may be gone */
     CHECK(cs_execution_plan_is_ready(plan));
     CHECK(ready(plan, second));
     CHECK_INT(fake.finalized, 1);
@@ -235,7 +240,8 @@ static void every_answer_has_its_outcome(void)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-        const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
+        const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)(void *)first,
+                                         .problem = rows(CS_FORWARD, 1)};
         void *made = NULL;
         int64_t workspace = -77;
         start();
@@ -245,7 +251,7 @@ static void every_answer_has_its_outcome(void)
         fake.planned = row[i].planned;
         cudnnBackendDescriptor_t configuration =
             cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-        CHECK_INT(cs_late_plan(&builder, &target, configuration, &made, &workspace),
+        CHECK_INT(cs_late_plan(&builder, &recipe, configuration, &made, &workspace),
                   row[i].outcome);
         CHECK_INT(fake.finalized, !row[i].late);
         if (row[i].outcome == CS_OK) {
@@ -268,7 +274,8 @@ static void without_memory(void)
         bool all = false;
         for (int n = 0; !all; n++) {
             struct cs_descriptor_builder builder = {CUDNN_STATUS_SUCCESS, 0, {NULL}};
-            const struct cs_target target = {.handle = (cudnnHandle_t)(void *)first};
+            const struct cs_recipe recipe = {.target.handle = (cudnnHandle_t)(void *)first,
+                                             .problem = rows(CS_FORWARD, 1)};
             void *made = NULL;
             int64_t workspace = -77;
             start();
@@ -278,7 +285,7 @@ static void without_memory(void)
                 cs_descriptor_make(&builder, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
             heap_left = n;
             enum cs_status status =
-                cs_late_plan(&builder, &target, configuration, &made, &workspace);
+                cs_late_plan(&builder, &recipe, configuration, &made, &workspace);
             all = heap_left >= 0;
             heap_left = -1;
             CHECK_INT(status, all ? CS_OK : CS_NOMEM);
@@ -515,7 +522,7 @@ static void of_two_threads_one_keeps_what_it_made(void)
     for (int i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
     CHECK_INT(fake.finalized, 2);
-    CHECK_INT(fake.alive, 2); /* the configuration and one plan */
+    CHECK_INT(fake.alive, 1); /* the configuration and one plan */
     pthread_barrier_destroy(&together);
     end(plan);
 }
