@@ -1,5 +1,7 @@
 #include "exec/exec.h"
 
+#include "base/checked.h"
+
 /* Which tensors share memory. */
 enum sharing {
     APART,    /* outputs share no memory with other operands */
@@ -27,6 +29,48 @@ static bool same_elements(const struct cs_tensor *a, const struct cs_tensor *b)
     return a->side == b->side && a->dtype == b->dtype;
 }
 
+/* Bytes that the dimensions of smaller strides than `stride` (in elements) reach over; 0 if a
+ * larger stride is no multiple of it. */
+static int64_t span_below(const struct cs_tensor *tensor, int64_t stride)
+{
+    struct cs_tensor inner = *tensor;
+    int64_t bytes;
+    for (int dim = 0; dim < CS_DIMS; dim++) {
+        if (tensor->dims[dim] > 1 && tensor->strides[dim] >= stride) {
+            if (tensor->strides[dim] % stride != 0)
+                return 0;
+            inner.dims[dim] = 1;
+        }
+    }
+    return cs_problem_tensor_span(&inner, &bytes) == CS_OK ? bytes : 0;
+}
+
+/* Views that take turns in memory, such as channel slices of one tensor, overlap as ranges and
+ * share no element: in every block of `stride` elements each has a part of its own. */
+static bool take_turns(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
+                       const char *at_b, int64_t stride)
+{
+    int64_t block;
+    if (stride < 1)
+        return false;
+    int64_t a_bytes = span_below(a, stride), b_bytes = span_below(b, stride);
+    if (a_bytes == 0 || b_bytes == 0 || a->dtype != b->dtype ||
+        !cs_mul(stride, cs_problem_dtype_size(a->dtype), &block))
+        return false;
+    int64_t from = (int64_t)((intptr_t)at_b - (intptr_t)at_a) % block;
+    from += from < 0 ? block : 0;
+    return a_bytes <= from && b_bytes <= block - from;
+}
+
+static bool interleaved(const struct cs_tensor *a, const char *at_a, const struct cs_tensor *b,
+                        const char *at_b)
+{
+    for (int dim = 0; dim < CS_DIMS; dim++)
+        if (a->dims[dim] > 1 && take_turns(a, at_a, b, at_b, a->strides[dim]))
+            return true;
+    return false;
+}
+
 /* A tile may need convolution inputs that its neighbour has overwritten, for example in the halo.
  * An operand of an addition is read only at the elements that the tile writes. */
 static enum sharing sharing_of(const struct cs_problem *problem, const struct cs_addresses *base,
@@ -38,6 +82,8 @@ static enum sharing sharing_of(const struct cs_problem *problem, const struct cs
         cs_problem_tensor_span(b, &b_bytes) != CS_OK)
         return MIXED;
     if (!overlap(base->tensor[written], a_bytes, base->tensor[other], b_bytes))
+        return APART;
+    if (interleaved(a, base->tensor[written], b, base->tensor[other]))
         return APART;
     bool addend =
         !b->written && same_elements(a, b) && base->tensor[written] == base->tensor[other];

@@ -105,6 +105,7 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     if (!entry)
         return NULL;
     entry->handle = call->handle;
+    entry->captured = false;
     entry->required = required;
     entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
                            : judge(cs, call, problem, required, limit);
@@ -188,9 +189,8 @@ bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call
 struct match {
     struct cs_problem problem;
     struct cs_addresses addresses;
-    const struct cs_plan_cache_entry
-        *entry;            /* NULL if the call could not be described or planned */
-    enum cs_reason reason; /* why it is not tiled */
+    struct cs_plan_cache_entry *entry; /* NULL if the call could not be described or planned */
+    enum cs_reason reason;             /* why it is not tiled */
 };
 
 static int64_t provided_by(const struct cs_legacy_call *call)
@@ -200,11 +200,11 @@ static int64_t provided_by(const struct cs_legacy_call *call)
 
 /* The entry whose tiles fit into what the caller provided, or, without a rewriting, the one that
  * says why not. */
-static const struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
-                                                 const struct cs_problem *problem)
+static struct cs_plan_cache_entry *fitting(struct cs *cs, const struct cs_legacy_call *call,
+                                           const struct cs_problem *problem)
 {
     int64_t provided = provided_by(call);
-    const struct cs_plan_cache_entry *entry = entry_of(cs, call, problem, -1, 0);
+    struct cs_plan_cache_entry *entry = entry_of(cs, call, problem, -1, 0);
     if (!entry || provided >= entry->required)
         return entry;
     const struct cs_rewrite *rewrite = entry->verdict.rewrite;
@@ -239,6 +239,14 @@ static struct cs_launcher launcher_of(const struct cs_legacy_call *call, const s
                                 .provided = provided};
 }
 
+/* Where that is not known, it is. */
+static bool is_capturing(const struct cs *cs, void *stream)
+{
+    const struct cs_device *device = cs->exec.device;
+    struct cs_capture capture = {0, NULL};
+    return device && (device->capture(device->ctx, stream, &capture) != 0 || capture.id != 0);
+}
+
 /* Runs a tiled call; `counted` or only to be timed. */
 static int run(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
                bool counted)
@@ -247,6 +255,8 @@ static int run(struct cs *cs, const struct cs_legacy_call *call, const struct ma
                            .provided = match->addresses.workspace ? provided_by(call) : 0};
     struct cs_launcher launcher = launcher_of(call, match, made.provided);
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
+    if (is_capturing(cs, made.stream))
+        match->entry->captured = true;
     return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
                    : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
 }

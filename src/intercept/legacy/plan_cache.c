@@ -16,6 +16,7 @@ enum {
 
 static struct cs_lock lock = CS_LOCK_INITIALIZER(LEGACY);
 static struct cs_plan_cache_entry *buckets[BUCKETS];
+static struct cs_plan_cache_entry *captured; /* of handles that are gone */
 
 static void destroy(struct cs_plan_cache_entry *entry)
 {
@@ -28,18 +29,18 @@ static int count_locked(cudnnHandle_t handle)
     int count = 0;
     for (int i = 0; i < BUCKETS; i++)
         for (const struct cs_plan_cache_entry *entry = buckets[i]; entry; entry = entry->next)
-            count += entry->handle == handle;
+            count += entry->handle == handle && !entry->captured;
     return count;
 }
 
-static struct cs_plan_cache_entry *detach_locked(cudnnHandle_t handle)
+static struct cs_plan_cache_entry *detach_locked(cudnnHandle_t handle, bool was_captured)
 {
     struct cs_plan_cache_entry *detached = NULL;
     for (int i = 0; i < BUCKETS; i++) {
         struct cs_plan_cache_entry **link = &buckets[i];
         while (*link) {
             struct cs_plan_cache_entry *entry = *link;
-            if (entry->handle != handle) {
+            if (entry->handle != handle || entry->captured != was_captured) {
                 link = &entry->next;
                 continue;
             }
@@ -85,7 +86,7 @@ void cs_plan_cache_insert(struct cs_plan_cache_entry *entry)
     struct cs_plan_cache_entry *stale = NULL;
     cs_lock(&lock);
     if (count_locked(entry->handle) >= MAX_PER_HANDLE)
-        stale = detach_locked(entry->handle);
+        stale = detach_locked(entry->handle, false);
     struct cs_plan_cache_entry **bucket = &buckets[entry->key.hash % BUCKETS];
     entry->next = *bucket;
     *bucket = entry;
@@ -96,7 +97,14 @@ void cs_plan_cache_insert(struct cs_plan_cache_entry *entry)
 void cs_plan_cache_forget(cudnnHandle_t handle)
 {
     cs_lock(&lock);
-    struct cs_plan_cache_entry *detached = detach_locked(handle);
+    struct cs_plan_cache_entry *detached = detach_locked(handle, false);
+    struct cs_plan_cache_entry *kept = detach_locked(handle, true);
+    while (kept) {
+        struct cs_plan_cache_entry *next = kept->next;
+        kept->next = captured;
+        captured = kept;
+        kept = next;
+    }
     cs_unlock(&lock);
     destroy_all(detached);
 }

@@ -14,6 +14,7 @@ struct cs_plan_cache_entry {
     cudnnHandle_t handle;
     int64_t required;
     struct cs_verdict verdict;
+    bool captured;     /* a CUDA graph may hold the tiles of its calls */
     struct cs_key key; /* last: of its words only those in use are allocated */
 };
 
@@ -23,11 +24,12 @@ struct cs_plan_cache_entry *cs_plan_cache_find(const struct cs_key *key);
 /* An entry of that key, to be filled in and inserted; NULL without memory. */
 struct cs_plan_cache_entry *cs_plan_cache_new(const struct cs_key *key);
 
-/* Takes over an entry. A handle with very many starts afresh: its
- * other entries are destroyed. */
+/* Takes over an entry. A handle with very many starts afresh: its other entries are destroyed,
+ * except those that were captured. */
 void cs_plan_cache_insert(struct cs_plan_cache_entry *entry);
 
-/* Forgets everything of a handle that is about to be destroyed. */
+/* Forgets everything of a handle that is about to be destroyed. What was captured stays allocated:
+ * a graph outlives the handle, and the legacy API has no plan for the application to keep. */
 void cs_plan_cache_forget(cudnnHandle_t handle);
 
 /* Holds (before) or frees (after) the table across a fork. */

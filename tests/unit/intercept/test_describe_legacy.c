@@ -72,6 +72,19 @@ static void an_address_says_its_alignment(void)
     CHECK_INT(problem.tensor[CS_X].alignment, 16);
 }
 
+static void what_is_fused_says_its_alignment_too(void)
+{
+    static const float half = 0.5F;
+    struct cs_legacy_call call = fused(&half);
+    fusion.bias_data = memory + 4;
+    fusion.z_data = memory + 2;
+    CHECK_INT(describe(&call), CS_REASON_NONE);
+    CHECK_INT(problem.tensor[CS_OPERANDS].alignment, 4);
+    CHECK(addresses.tensor[CS_OPERANDS] == fusion.bias_data);
+    CHECK_INT(problem.tensor[CS_OPERANDS + 1].alignment, 2);
+    CHECK(addresses.tensor[CS_OPERANDS + 1] == fusion.z_data);
+}
+
 /* Callers pass whatever they have as z then, with NaN in it. */
 static void z_is_not_read_where_its_scale_is_zero(void)
 {
@@ -278,6 +291,7 @@ int main(void)
     TEST(a_call_is_described_in_every_direction);
     TEST(a_true_convolution_stays_one);
     TEST(an_address_says_its_alignment);
+    TEST(what_is_fused_says_its_alignment_too);
     TEST(z_is_not_read_where_its_scale_is_zero);
     TEST(what_is_fused_has_addresses);
     TEST(only_what_is_known_is_fused);
