@@ -49,11 +49,12 @@ decoder=(--csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16)
     for run in plain shimmed; do
         side=$([ $run = plain ] && echo without || echo with)
         expect_equal "peak, $run" "$(figure device_peak "$side")" "$(device $run peak_bytes)"
-        expect_equal "workspace, $run" "$(figure largest_workspace "$side")" "$(device $run largest_workspace_used)"
         expect_equal "time, $run" "$(figure predicted_ns "$side")" "$(device $run nanoseconds)"
         expect_equal "bytes, $run" "$(figure tensor_bytes "$side")" "$(device $run tensor_bytes)"
     done
     expect_equal "convolutions" "$(figure convolutions with)" "$(device plain conv_launches)"
+    expect_equal "workspace, untiled" "$(figure largest_workspace without)" "$(device plain largest_workspace_used)"
+    expect_true "workspace that is reported" "$(figure largest_workspace with) >= $(device shimmed largest_workspace_used)"
     expect_equal "extra launches" "$(figure extra_launches with)" \
         $(($(device shimmed conv_launches) - $(device plain conv_launches)))
     expect_true "tiled" "$(figure tiled with) > 0"
@@ -121,6 +122,36 @@ END
     simulate --capacity $((peak - 1)) --only without -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out '^without     runs, but with 0 allocation retries, [1-9][0-9]* failed allocations and [1-9][0-9]* convolutions? on other engines'
+}
+
+# bats test_tags=quick
+@test "--fits: the status, and a line that says why; the program needs one size more without convshim" {
+    simulate --format csv --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    local without with
+    without=$(figure device_peak without) with=$(figure device_peak with)
+    simulate --fits "$without" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.out '^without     yes: device peak [0-9.]+ MiB, no failed allocation$'
+    simulate --fits "$with" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 0
+    expect_line simulate.out '^does it fit in [0-9.]+ MiB\?$'
+    expect_line simulate.out '^without     no: (it runs, but [0-9]+ allocations? fails?|short by .*)$'
+    expect_line simulate.out '^with        yes: device peak [0-9.]+ MiB, no failed allocation$'
+    simulate --fits "$with" --only without -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    simulate --fits 1MiB --workspace 4MiB --format json -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 1
+    python3 -c 'import json; run = json.load(open("simulate.out")); assert not run["with"]["fits"] and "short by" in run["with"]["fits_why"]' ||
+        fail "not in the JSON"
+    simulate --fits 8GiB --devices t4,h200 -- true
+    expect_status 2
+}
+
+@test "nothing is gained: what holds the peak, and what became of the convolutions" {
+    simulate --workspace 1GiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_line simulate.out '^no gain     (Of the|The) [0-9.]+ [KMG]iB at the peak .*: workspace within the limit\.'
+    simulate --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
+    ! grep -q '^no gain' simulate.out || fail "something was gained: $(grep '^no gain' simulate.out)"
 }
 
 # bats test_tags=quick

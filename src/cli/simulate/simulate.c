@@ -36,8 +36,12 @@ static void show_output(const struct cs_simulated_pair *pair)
     }
 }
 
-static bool is_good(const struct cs_simulated_pair *pair)
+/* --fits is answered for the run with the library, where there is one. */
+static bool is_good(const struct cs_simulated_pair *pair, bool fits)
 {
+    const enum cs_side judged = pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
+    if (fits)
+        return cs_simulated_result_fits(&pair->result[judged]) && pair->result[judged].planned;
     bool good = true;
     for (int side = 0; side < CS_SIDES; side++)
         good = good && (!pair->chosen[side] || (cs_simulated_result_ran(&pair->result[side]) &&
@@ -51,7 +55,7 @@ static bool print(const struct cs_simulation *simulation, const struct cs_simula
     if (options->devices)
         return cs_simulate_print_devices(simulation, answer->pair, answer->devices,
                                          options->format);
-    return cs_simulate_print(simulation, &answer->pair[0], options->format);
+    return cs_simulate_print(simulation, &answer->pair[0], options->fits, options->format);
 }
 
 static int simulate(struct cs_simulation *simulation, const struct cs_simulate_options *options,
@@ -74,7 +78,7 @@ static int simulate(struct cs_simulation *simulation, const struct cs_simulate_o
     for (size_t i = 0; i < answer->devices; i++) {
         if (printed && i == 0)
             show_output(&answer->pair[i]);
-        good = good && is_good(&answer->pair[i]);
+        good = good && is_good(&answer->pair[i], options->fits);
         cs_simulated_pair_free(&answer->pair[i]);
     }
     return good ? CS_CLI_OK : CS_CLI_NO;

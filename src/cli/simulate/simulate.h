@@ -9,7 +9,7 @@ struct cs_simulate_options {
     const char *device, *devices, *only, *preset, *cudnn, *library, *keep, *html;
     int64_t capacity; /* 0: the profile's */
     int cuda, jobs;
-    bool smallest;
+    bool smallest, fits; /* does it run in `capacity` without a failed allocation */
     bool side[CS_SIDES]; /* which are chosen */
     enum cs_format format;
     struct cs_library_options given;
@@ -19,9 +19,9 @@ struct cs_simulate_options {
  */
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *options, int *operand_p);
 
-/* Prints the pair; false if memory ran out. */
+/* Prints the pair, `fits`: and whether it fits; false if memory ran out. */
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       enum cs_format format);
+                       bool fits, enum cs_format format);
 
 /* Prints a table of pairs on several devices; the same. */
 bool cs_simulate_print_devices(const struct cs_simulation *simulation,
@@ -32,9 +32,17 @@ bool cs_simulate_print_devices(const struct cs_simulation *simulation,
 bool cs_simulate_html(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
                       const char *path);
 
-/* What keeps a program from needing a larger device with the library than without, where that is
- * known; NULL: nothing has to. Reads the environment. */
-const char *cs_simulate_advice(const struct cs_simulated_pair *pair);
+/* What keeps a program from needing more of a device with the library than without, where it does
+ * and that is known; NULL: nothing has to. Reads the environment. */
+const char *cs_simulate_advice(const struct cs_simulated_program *program,
+                               const struct cs_simulated_pair *pair);
+
+/* Why the peak did not fall with the library; false: it did, or there is nothing to compare. */
+bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text, size_t size);
+
+/* One line: whether the run of that side fits the capacity, and why. Returns whether. */
+bool cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text,
+                      size_t size);
 
 /* One line: how the program ran on that side. */
 void cs_simulate_verdict(const struct cs_simulated_pair *pair, enum cs_side side, char *text,

@@ -14,19 +14,25 @@ static bool exceeds(int64_t with, int64_t without)
     return without > 0 && with - without > without / 100 * PERCENT;
 }
 
+static bool knows_smallest(const struct cs_simulated_pair *pair)
+{
+    return pair->smallest[CS_WITHOUT].runs > 0 && pair->smallest[CS_WITH].runs > 0;
+}
+
 /* The smallest devices decide, where both are known: a peak with memory to spare may be larger for
- * nothing. */
+ * nothing. Peaks of runs that were short of memory tell nothing. */
 static bool wants_more(const struct cs_simulated_pair *pair)
 {
     const struct cs_simulated_result *without = &pair->result[CS_WITHOUT],
                                      *with = &pair->result[CS_WITH];
-    if (pair->smallest[CS_WITHOUT].runs > 0 && pair->smallest[CS_WITH].runs > 0)
+    if (knows_smallest(pair))
         return exceeds(pair->smallest[CS_WITH].runs, pair->smallest[CS_WITHOUT].runs);
     if (!cs_simulated_result_ran(without))
         return false;
     if (!cs_simulated_result_ran(with))
-        return cs_simulated_result_out_of_memory(with);
-    return exceeds(with->device_peak, without->device_peak);
+        return cs_simulated_result_out_of_memory(with) && !with->limited;
+    return without->refused <= 0 && with->refused <= 0 &&
+           exceeds(with->device_peak, without->device_peak);
 }
 
 static bool has_expandable_segments(void)
@@ -40,16 +46,29 @@ static bool has_expandable_segments(void)
     return has;
 }
 
-const char *cs_simulate_advice(const struct cs_simulated_pair *pair)
+const char *cs_simulate_advice(const struct cs_simulated_program *program,
+                               const struct cs_simulated_pair *pair)
 {
-    static const char pytorch[] = "PyTorch ";
+    static const char pytorch[] = "PyTorch ", onnx[] = "ONNX Runtime ";
+    const char *framework = pair->result[CS_WITHOUT].framework;
     bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
-    if (!both || !wants_more(pair) || has_expandable_segments() ||
-        strncmp(pair->result[CS_WITHOUT].framework, pytorch, strlen(pytorch)) != 0)
+    if (!both || !wants_more(pair))
         return NULL;
-    return "PyTorch's allocator divides its blocks otherwise with convshim, and wants a larger GPU "
-           "for "
-           "it. Expandable segments mostly prevent that: convshim run --expandable-segments, or "
-           "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment, of this command, "
-           "too.";
+    if (strncmp(program->framework, onnx, strlen(onnx)) == 0)
+        return "ONNX Runtime's arena keeps what it once had while the GPU has more, and takes more "
+               "with "
+               "convshim. A limit usually prevents that: gpu_mem_limit of its CUDA provider.";
+    if (has_expandable_segments() || strncmp(framework, pytorch, strlen(pytorch)) != 0)
+        return NULL;
+    bool larger = knows_smallest(pair) || !cs_simulated_result_ran(&pair->result[CS_WITH]);
+    return larger
+               ? "PyTorch's allocator divides its blocks otherwise with convshim, and needs a "
+                 "larger GPU for it. Expandable segments usually prevent that: convshim run "
+                 "--expandable-segments, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in "
+                 "the environment, of this command, too."
+               : "PyTorch's allocator divides its blocks otherwise with convshim, and keeps more "
+                 "of the GPU for it while there is more. Expandable segments usually prevent "
+                 "that: convshim run --expandable-segments, or "
+                 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment, of this "
+                 "command, too. --smallest shows whether it needs a larger GPU.";
 }

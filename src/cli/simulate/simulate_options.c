@@ -35,7 +35,8 @@ static const struct cs_cli_command command = {
         "Where the system allows no\n"
         "layer, a line says so before the first run.\n\n"
         "What COMMAND prints is shown only if it fails.\n\n"
-        "Status: 0; 1 if COMMAND does not run, or no real cuDNN planned; 2 if called wrongly.",
+        "Status: 0; 1 if COMMAND does not run (with --fits: does not fit), or no real cuDNN "
+        "planned; 2 if called\nwrongly.",
     .option = options,
     .options = sizeof options / sizeof *options,
     .stops = true,
@@ -95,6 +96,9 @@ static bool take(void *ctx, int option, const char *value)
     case OPTION_CAPACITY:
         return (cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
                cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
+    case OPTION_FITS:
+        return (to->fits = cs_cli_size(value, &to->capacity) && to->capacity > 0) ||
+               cs_cli_refuse_value(&command, option, value, "a size as 8GiB");
     case OPTION_ONLY:
         return take_only(to, value);
     case OPTION_SMALLEST:
@@ -120,5 +124,7 @@ int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, i
         return cs_cli_refuse(command.name, "which program?");
     if (to->html && to->devices)
         return cs_cli_refuse(command.name, "--html: a page is of one device");
+    if (to->fits && to->devices)
+        return cs_cli_refuse(command.name, "--fits is asked of one device");
     return -1;
 }

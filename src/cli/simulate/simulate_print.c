@@ -100,11 +100,23 @@ static const struct cs_simulated_result *any_result(const struct cs_simulated_pa
     return &pair->result[side];
 }
 
+static bool was_short(const struct cs_simulated_result *result)
+{
+    return result->refused > 0 || result->retries > 0;
+}
+
+/* Where memory is short, a peak is what there was: one that is higher is no loss. */
+static bool is_peak(const struct figure *figure)
+{
+    return is(figure, "reserved_peak") || is(figure, "device_peak");
+}
+
 static void print_figures(const struct cs_simulated_pair *pair)
 {
     int64_t value[FIGURES][CS_SIDES];
     char text[CS_SIDES][CS_BYTES_TEXT], change[CS_BYTES_TEXT];
-    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH];
+    bool both = pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH],
+         short_of = was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]);
     if (!any_result(pair)->used)
         return;
     figure_values(pair, value);
@@ -114,7 +126,9 @@ static void print_figures(const struct cs_simulated_pair *pair)
             printf("%14s", side == CS_WITH ? "with convshim" : "without");
     putchar('\n');
     for (int i = 0; i < FIGURES; i++) {
-        const char *more = both ? change_text(&figures[i], value[i], change) : "";
+        const char *more = both && !(short_of && is_peak(&figures[i]))
+                               ? change_text(&figures[i], value[i], change)
+                               : "";
         if (is(&figures[i], "tensor_bytes"))
             make_difference(value[i], both);
         if (!is_shown(&figures[i], pair, value[i]))
@@ -243,6 +257,10 @@ static void print_notes(const struct cs_simulated_pair *pair)
     if (!result->used)
         return;
     note_left_out(result);
+    if (was_short(&pair->result[CS_WITHOUT]) || was_short(&pair->result[CS_WITH]))
+        note(
+            "Memory was short: reserved and device peaks are what there was of it. Retries, failed "
+            "allocations and other engines show how the program fared.");
     if (!*result->framework)
         note("No framework reported its own peaks.");
 }
@@ -336,7 +354,8 @@ static void print_processes(const struct cs_simulated_pair *pair)
     }
 }
 
-static void print_verdicts(const struct cs_simulated_pair *pair)
+static void print_verdicts(const struct cs_simulation *simulation,
+                           const struct cs_simulated_pair *pair)
 {
     char text[MOST_TEXT];
     if (any_result(pair)->used)
@@ -347,9 +366,26 @@ static void print_verdicts(const struct cs_simulated_pair *pair)
         cs_simulate_verdict(pair, (enum cs_side)side, text, sizeof text);
         printf("%-10s  %s\n", cs_side_names[side], text);
     }
-    const char *advice = cs_simulate_advice(pair);
+    const char *advice = cs_simulate_advice(&simulation->program, pair);
+    char why[2 * MOST_TEXT];
+    if (cs_simulate_why(pair, why, sizeof why)) {
+        fputs("\nno gain     ", stdout);
+        cs_cli_put(why, stdout);
+        putchar('\n');
+    }
     if (advice)
         printf("\nadvice      %s\n", advice);
+}
+
+static void print_fits(const struct cs_simulated_pair *pair)
+{
+    char bytes[CS_BYTES_TEXT], text[MOST_TEXT];
+    printf("\ndoes it fit in %s?\n", cs_table_bytes_text(bytes, pair->capacity));
+    for (int side = 0; side < CS_SIDES; side++)
+        if (pair->chosen[side]) {
+            (void)cs_simulate_fits(pair, (enum cs_side)side, text, sizeof text);
+            printf("%-10s  %s\n", cs_side_names[side], text);
+        }
 }
 
 static void add_numbers(struct cs_table *table, const char *name, int64_t without, int64_t with)
@@ -399,6 +435,9 @@ static bool print_csv(const struct cs_simulated_pair *pair)
     for (int i = 0; i < FIGURES; i++)
         add_numbers(&table, figures[i].name, value[i][CS_WITHOUT], value[i][CS_WITH]);
     add_smallest(&table, pair);
+    add_numbers(&table, "fits",
+                pair->chosen[CS_WITHOUT] ? cs_simulated_result_fits(&pair->result[CS_WITHOUT]) : -1,
+                pair->chosen[CS_WITH] ? cs_simulated_result_fits(&pair->result[CS_WITH]) : -1);
     add_ends(&table, pair);
     bool printed = cs_table_print(&table, CS_FORMAT_CSV, stdout);
     cs_table_fini(&table);
@@ -431,6 +470,8 @@ static cJSON *side_json(const struct cs_simulated_pair *pair, enum cs_side side)
     cJSON_AddStringToObject(object, "verdict", text);
     cJSON_AddStringToObject(object, "planning", result->planning);
     cJSON_AddStringToObject(object, "framework", result->framework);
+    cJSON_AddBoolToObject(object, "fits", cs_simulate_fits(pair, side, text, sizeof text));
+    cJSON_AddStringToObject(object, "fits_why", text);
     cJSON_AddNumberToObject(object, "capacity", (double)result->capacity);
     if (result->processes > 1)
         cs_json_add(object, "processes", processes_json(result));
@@ -463,15 +504,18 @@ static bool print_json(const struct cs_simulation *simulation, const struct cs_s
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
             cs_json_add(root, cs_side_names[side], side_json(pair, (enum cs_side)side));
-    const char *advice = cs_simulate_advice(pair);
+    const char *advice = cs_simulate_advice(&simulation->program, pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);
+    char why[2 * MOST_TEXT];
+    if (cs_simulate_why(pair, why, sizeof why))
+        cJSON_AddStringToObject(root, "no_gain", why);
     cs_json_add(root, "files", cs_written_json(&simulation->layers));
     return cs_json_print(root, stdout);
 }
 
 bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_simulated_pair *pair,
-                       enum cs_format format)
+                       bool fits, enum cs_format format)
 {
     if (format == CS_FORMAT_JSON)
         return print_json(simulation, pair);
@@ -482,7 +526,9 @@ bool cs_simulate_print(const struct cs_simulation *simulation, const struct cs_s
     print_figures(pair);
     print_smallest(pair);
     print_processes(pair);
-    print_verdicts(pair);
+    print_verdicts(simulation, pair);
+    if (fits)
+        print_fits(pair);
     print_notes(pair);
     cs_written_print(&simulation->layers, stdout);
     return true;

@@ -87,6 +87,18 @@ static void prepare_base(struct cs_simulated_pair *pair, enum cs_side side)
     pair->base_run[side].state = CS_RUN_WAITING;
 }
 
+static bool record(struct cs_simulation *simulation, struct cs_simulated_pair *pair)
+{
+    const struct job job = {&pair->recorded_run, &pair->recorded};
+    pair->has_recorded =
+        !pair->history && cs_simulated_pair_compares(pair) && !cs_simulated_pair_gains(pair);
+    pair->recorded_run = pair->run[CS_WITH];
+    pair->recorded_run.name = "recorded";
+    pair->recorded_run.history = true;
+    pair->recorded_run.state = CS_RUN_WAITING;
+    return !pair->has_recorded || run_and_check(simulation, &job, 1);
+}
+
 bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulated_pair *pair,
                             size_t pairs)
 {
@@ -110,11 +122,12 @@ bool cs_simulated_pairs_run(struct cs_simulation *simulation, struct cs_simulate
     }
     good = good && run_and_check(simulation, job, jobs);
     free(job);
-    return good;
+    return good && (pairs > 1 || record(simulation, pair));
 }
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair)
 {
+    cs_simulated_result_free(&pair->recorded);
     for (int side = 0; side < CS_SIDES; side++) {
         cs_simulated_result_free(&pair->result[side]);
         cs_simulated_result_free(&pair->base[side]);

@@ -26,6 +26,11 @@ struct cs_simulated_pair {
     bool has_base[CS_SIDES];
     struct cs_simulated_run base_run[CS_SIDES];
     struct cs_simulated_result base[CS_SIDES];
+    /* The run with the library again with a history, where it gains nothing and had none: to tell
+     * why. */
+    bool has_recorded;
+    struct cs_simulated_run recorded_run;
+    struct cs_simulated_result recorded;
     /* The smallest capacities, of cs_simulated_pairs_smallest; 0: not looked for, or it runs with
      * none. */
     struct cs_smallest {
@@ -51,6 +56,10 @@ bool cs_simulated_pairs_smallest(struct cs_simulation *simulation, struct cs_sim
                                  size_t pairs);
 
 void cs_simulated_pair_free(struct cs_simulated_pair *pair);
+
+/* Both sides ran convolutions with memory to spare; and the peak is lower with the library. */
+bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair);
+bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair);
 
 /* What a run's plans are compared with: `base`, or the run itself where it had memory to spare. */
 const struct cs_simulated_result *cs_simulated_pair_base(const struct cs_simulated_pair *pair,

@@ -171,6 +171,7 @@ static void take_told(struct cs_simulated_result *result)
     result->failed = number(result->framework_peaks, "failed");
     result->calls = number(result->summary, "totals.calls");
     result->tiled = number(result->summary, "totals.tiled");
+    result->reported = number(result->summary, "totals.reported_max");
     result->extra_launches = number(result->summary, "totals.extra_launches");
 }
 
@@ -216,6 +217,17 @@ bool cs_simulated_result_stopped(const struct cs_simulated_result *result)
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result)
 {
     return !cs_simulated_result_ran(result) && (result->refused > 0 || result->limited);
+}
+
+int64_t cs_simulated_result_failures(const struct cs_simulated_result *result)
+{
+    int64_t failed = result->failed >= 0 ? result->failed : result->refused;
+    return failed > 0 ? failed : 0;
+}
+
+bool cs_simulated_result_fits(const struct cs_simulated_result *result)
+{
+    return cs_simulated_result_ran(result) && cs_simulated_result_failures(result) == 0;
 }
 
 int64_t cs_simulated_result_other_engines(const struct cs_simulated_result *result,

@@ -39,7 +39,8 @@ struct cs_simulated_result {
     int64_t times_asked;            /* questions for times, which are the model's */
     char framework[64];             /* "PyTorch 2.15.0"; "": none reported any */
     int64_t allocated, reserved, retries,
-        failed; /* its peaks; allocations that it tried again, that failed */
+        failed;       /* its peaks; allocations that it tried again, that failed */
+    int64_t reported; /* to the program, at most: what it holds as workspace */
     int64_t calls, tiled, extra_launches;             /* of the library's summary */
     struct cJSON *report, *summary, *framework_peaks; /* the files; NULL: there is none */
 };
@@ -57,6 +58,13 @@ bool cs_simulated_result_stopped(const struct cs_simulated_result *result);
  * limit.
  */
 bool cs_simulated_result_out_of_memory(const struct cs_simulated_result *result);
+
+/* It ran, and no allocation failed; one that a framework made after it had emptied its cache did
+ * not.
+ */
+bool cs_simulated_result_fits(const struct cs_simulated_result *result);
+/* How many failed: as the framework tells, else as the device refused. */
+int64_t cs_simulated_result_failures(const struct cs_simulated_result *result);
 
 /* Convolutions that ran on a plan which `base`, the same program with memory to spare, never used.
  */

@@ -47,16 +47,10 @@ static bool write_file(struct cs_tune *tune, struct question *question)
     return false;
 }
 
-static bool fits(const struct cs_simulated_result *result)
-{
-    return cs_simulated_result_ran(result) &&
-           (result->failed >= 0 ? result->failed == 0 : result->refused == 0);
-}
-
 static struct cs_tune_point point_of(const struct cs_simulated_result *result)
 {
     return (struct cs_tune_point){.ran = cs_simulated_result_ran(result) && result->used,
-                                  .fits = fits(result),
+                                  .fits = cs_simulated_result_fits(result),
                                   .peak = result->allocated >= 0 ? result->allocated
                                                                  : result->device_peak,
                                   .reserved = result->device_peak,

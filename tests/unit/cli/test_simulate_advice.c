@@ -47,9 +47,11 @@ static struct cs_simulated_pair pair_of(const struct figures *figures)
     return pair;
 }
 
+static struct cs_simulated_program program;
+
 static bool names_the_option(const struct cs_simulated_pair *pair)
 {
-    const char *advice = cs_simulate_advice(pair);
+    const char *advice = cs_simulate_advice(&program, pair);
     CHECK(!advice || strstr(advice, "convshim run --expandable-segments"));
     return advice != NULL;
 }
@@ -79,6 +81,26 @@ static void to_programs_of_pytorch_that_ran_both_ways(void)
     CHECK(!names_the_option(&pair));
 }
 
+/* What a program had that was short of it tells nothing. */
+static void not_where_memory_was_short(void)
+{
+    struct cs_simulated_pair pair = pair_of(&cases[1]);
+    pair.result[CS_WITHOUT].refused = 79;
+    CHECK(!names_the_option(&pair));
+    pair.smallest[CS_WITHOUT].runs = 2000;
+    pair.smallest[CS_WITH].runs = 2041;
+    CHECK(names_the_option(&pair));
+}
+
+static void a_limit_to_onnx_runtime(void)
+{
+    struct cs_simulated_pair pair = pair_of(&cases[1]);
+    *pair.result[CS_WITHOUT].framework = '\0';
+    snprintf(program.framework, sizeof program.framework, "ONNX Runtime 1.31.1");
+    CHECK(strstr(cs_simulate_advice(&program, &pair), "gpu_mem_limit"));
+    *program.framework = '\0';
+}
+
 /* By either name of the variable, whatever is chosen of them. */
 static void unless_segments_are_chosen_already(void)
 {
@@ -100,5 +122,7 @@ int main(void)
     TEST(where_a_larger_device_is_wanted);
     TEST(to_programs_of_pytorch_that_ran_both_ways);
     TEST(unless_segments_are_chosen_already);
+    TEST(not_where_memory_was_short);
+    TEST(a_limit_to_onnx_runtime);
     return REPORT();
 }

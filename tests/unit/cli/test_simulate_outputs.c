@@ -403,7 +403,7 @@ static int show_pair(void *state)
         free(page);
         return !good;
     }
-    bool good = view->pairs == 1 ? cs_simulate_print(&simulation, pair, view->format)
+    bool good = view->pairs == 1 ? cs_simulate_print(&simulation, pair, false, view->format)
                                  : cs_simulate_print_devices(&simulation, pair, (size_t)view->pairs,
                                                              view->format);
     if (!good)

@@ -18,7 +18,7 @@ static enum cs_format format;
 static int print(int argc, char **argv)
 {
     (void)argc, (void)argv;
-    return cs_simulate_print(&simulation, &pair, format) ? 0 : 1;
+    return cs_simulate_print(&simulation, &pair, false, format) ? 0 : 1;
 }
 
 static struct cs_simulated_result result_of(int64_t peak, int64_t tiled)
@@ -32,6 +32,7 @@ static struct cs_simulated_result result_of(int64_t peak, int64_t tiled)
                                         .device_peak = peak,
                                         .largest_workspace = peak / 2,
                                         .launches = 12,
+                                        .reported = -1,
                                         .tensor_bytes = 4096 + tiled,
                                         .nanoseconds = 2000000,
                                         .kernels = 3,
@@ -70,7 +71,8 @@ static void both_sides_are_shown_with_their_difference(void)
          "                               without with convshim\n",
          "  device peak                    8 MiB         6 MiB   -25.0 %\n",
          "  largest workspace              4 MiB         3 MiB   -25.0 %\n"
-         "  convolutions                      10            10\n"
+         "  convolutions launched             12            12\n"
+         "  calls of convolutions             10            10\n"
          "  of them tiled                      -             2\n"
          "  extra launches                     -             2\n"
          "  bytes read again                   -         2 KiB   +50.0 %\n",

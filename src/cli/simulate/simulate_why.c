@@ -1,0 +1,202 @@
+/* Why a program gains nothing: what holds its peak, and what became of its convolutions. */
+#include "cli/simulate/simulate.h"
+
+#include "cli/simulate/peak_table.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GAIN = 100 /* a hundredth of the peak: less is none */
+};
+
+struct text {
+    char *at;
+    size_t size, length;
+};
+
+static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *text, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text->at + text->length, text->size - text->length, format, list);
+    va_end(list);
+    if (length > 0 && (size_t)length < text->size - text->length)
+        text->length += (size_t)length;
+}
+
+static int64_t peak_of(const struct cs_simulated_result *result)
+{
+    return result->allocated >= 0 ? result->allocated : result->device_peak;
+}
+
+bool cs_simulated_pair_gains(const struct cs_simulated_pair *pair)
+{
+    int64_t without = peak_of(&pair->result[CS_WITHOUT]), with = peak_of(&pair->result[CS_WITH]);
+    return with < without && without - with >= without / GAIN;
+}
+
+bool cs_simulated_pair_compares(const struct cs_simulated_pair *pair)
+{
+    for (int side = 0; side < CS_SIDES; side++)
+        if (!pair->chosen[side] || !pair->result[side].used ||
+            !cs_simulated_result_fits(&pair->result[side]))
+            return false;
+    return pair->result[CS_WITH].calls > 0;
+}
+
+/* --- the convolutions --- */
+
+static void put_reasons(struct text *text, const struct cs_simulated_result *with)
+{
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(with->summary, "totals"), *reason;
+    bool first = true;
+    if (with->tiled > 0)
+        put(text,
+            "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
+            " more launches, and the peak does not fall.",
+            with->tiled, with->calls, with->extra_launches);
+    else
+        put(text, "Nothing was tiled:");
+    cJSON_ArrayForEach(reason, cJSON_GetObjectItemCaseSensitive(totals, "not_tiled"))
+    {
+        const char *why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reason, "text"));
+        const cJSON *calls = cJSON_GetObjectItemCaseSensitive(reason, "calls");
+        if (with->tiled > 0 || !why || !cJSON_IsNumber(calls))
+            continue;
+        put(text, "%s %.0f of %" PRId64 " calls: %s", first ? "" : ";", calls->valuedouble,
+            with->calls, why);
+        first = false;
+    }
+    if (with->tiled <= 0)
+        put(text, ".");
+}
+
+/* --- what holds the peak --- */
+
+/* The reason of a site for people. */
+static const char *reason_of(const cJSON *summary, const cJSON *site)
+{
+    static const struct {
+        const char *id, *text;
+    } reasons[] = {
+#define CS_REASON(id, text) {#id, text},
+#include "convshim/reasons.def"
+#undef CS_REASON
+    };
+    const char *id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(site, "reason"));
+    (void)summary;
+    for (size_t i = 0; id && i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].id, id) == 0)
+            return reasons[i].text;
+    return "it is tiled, and no tiling with less is worth its time";
+}
+
+static const cJSON *site_at_peak(const struct cs_timeline *timeline, const cJSON *summary,
+                                 int64_t *bytes_p)
+{
+    const size_t peak = cs_timeline_peak(timeline);
+    int site = CS_NO_SITE;
+    *bytes_p = 0;
+    for (size_t i = 0; i < timeline->blocks; i++) {
+        const struct cs_timeline_block *block = &timeline->block[i];
+        if (block->from > peak || block->until <= peak || block->workspace <= *bytes_p)
+            continue;
+        *bytes_p = block->bytes;
+        site = block->site;
+    }
+    const cJSON *sites = cJSON_GetObjectItemCaseSensitive(summary, "sites");
+    return site >= 0 ? cJSON_GetArrayItem(sites, site) : NULL;
+}
+
+/* The largest row of the table that is no workspace. */
+static void put_tensors(struct text *text, const struct cs_timeline *timeline, const cJSON *summary)
+{
+    struct cs_table table;
+    char bytes[CS_BYTES_TEXT];
+    if (!cs_peak_table(timeline, timeline, summary, &table))
+        return;
+    for (size_t row = 0; row < table.rows; row++) {
+        const struct cs_value *value = &table.value[row * (size_t)table.columns];
+        if (strcmp(value[0].text, "tensors") != 0)
+            continue;
+        put(text, ", most of them of %s (%s)", value[1].text,
+            cs_table_bytes_text(bytes, value[2].number));
+        break;
+    }
+    cs_table_fini(&table);
+}
+
+static void put_peak(struct text *text, const struct cs_simulated_run *run,
+                     const struct cs_simulated_result *result)
+{
+    struct cs_timeline timeline;
+    char bytes[CS_BYTES_TEXT], peak[CS_BYTES_TEXT];
+    int64_t workspace;
+    if (!result->report || !cs_timeline_read(run, result, &timeline))
+        return;
+    if (timeline.moments > 0) {
+        const cJSON *site = site_at_peak(&timeline, result->summary, &workspace),
+                    *problem = cJSON_GetObjectItemCaseSensitive(site, "problem");
+        const char *of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(problem, "text"));
+        (void)cs_table_bytes_text(peak, timeline.live[cs_timeline_peak(&timeline)]);
+        if (workspace * GAIN >= timeline.live[cs_timeline_peak(&timeline)])
+            put(text, "Of the %s at the peak %s are workspace of %s: %s. ", peak,
+                cs_table_bytes_text(bytes, workspace), of ? of : "a convolution",
+                reason_of(result->summary, site));
+        else {
+            put(text, "The %s at the peak are tensors", peak);
+            put_tensors(text, &timeline, result->summary);
+            put(text, ", which no tiling makes smaller. ");
+        }
+    }
+    cs_timeline_fini(&timeline);
+}
+
+bool cs_simulate_why(const struct cs_simulated_pair *pair, char *text_p, size_t size)
+{
+    struct text text = {.at = text_p, .size = size};
+    *text_p = '\0';
+    if (!cs_simulated_pair_compares(pair) || cs_simulated_pair_gains(pair))
+        return false;
+    if (pair->has_recorded)
+        put_peak(&text, &pair->recorded_run, &pair->recorded);
+    else if (pair->history)
+        put_peak(&text, &pair->run[CS_WITH], &pair->result[CS_WITH]);
+    put_reasons(&text, &pair->result[CS_WITH]);
+    return true;
+}
+
+/* --- a capacity --- */
+
+bool cs_simulate_fits(const struct cs_simulated_pair *pair, enum cs_side side, char *text_p,
+                      size_t size)
+{
+    const struct cs_simulated_result *result = &pair->result[side];
+    const int64_t failures = cs_simulated_result_failures(result);
+    char bytes[CS_BYTES_TEXT];
+    struct text text = {.at = text_p, .size = size};
+    bool fits = cs_simulated_result_fits(result);
+    *text_p = '\0';
+    if (!cs_simulated_result_ran(result)) {
+        if (cs_simulated_result_out_of_memory(result) && !result->limited)
+            put(&text, "no: short by %s", cs_table_bytes_text(bytes, result->missing_bytes));
+        else
+            put(&text, "no: %s",
+                result->limited ? "a limit of the program's own is too small"
+                                : "it fails, but not for want of memory");
+    } else if (fits) {
+        put(&text, "yes: device peak %s, no failed allocation",
+            cs_table_bytes_text(bytes, result->device_peak));
+    } else {
+        put(&text, "no: it runs, but %" PRId64 " allocation%s", failures,
+            failures == 1 ? " fails" : "s fail");
+    }
+    if (fits && result->retries > 0)
+        put(&text, ", %" PRId64 " made after the cache was emptied", result->retries);
+    return fits;
+}
